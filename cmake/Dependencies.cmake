@@ -71,16 +71,6 @@ add_library(rollcall_seccomp INTERFACE)
 target_include_directories(rollcall_seccomp SYSTEM INTERFACE ${ROLLCALL_SECCOMP_INCLUDE})
 target_link_libraries(rollcall_seccomp INTERFACE ${ROLLCALL_SECCOMP_LIBRARY})
 
-find_path(ROLLCALL_HTTPLIB_INCLUDE httplib.h REQUIRED)       # cpp-httplib: `rollcall view --serve` (home: src/view/serve.cpp); 0.11 tried
-find_library(ROLLCALL_HTTPLIB_LIBRARY cpp-httplib)           # Debian's is compiled, with these settings, which the header must be read with; the plain header needs none
-add_library(rollcall_httplib INTERFACE)
-target_include_directories(rollcall_httplib SYSTEM INTERFACE ${ROLLCALL_HTTPLIB_INCLUDE})
-target_link_libraries(rollcall_httplib INTERFACE Threads::Threads)
-if(ROLLCALL_HTTPLIB_LIBRARY)
-  target_link_libraries(rollcall_httplib INTERFACE ${ROLLCALL_HTTPLIB_LIBRARY})
-  target_compile_definitions(rollcall_httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
-endif()
-
 if(ROLLCALL_ENABLE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)  # A100, H100 and later ones of data centres

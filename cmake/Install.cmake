@@ -8,9 +8,8 @@ set_target_properties(rollcall_xxhash PROPERTIES EXPORT_NAME xxhash)
 set_target_properties(rollcall_pcre2 PROPERTIES EXPORT_NAME pcre2)
 set_target_properties(rollcall_utf8proc PROPERTIES EXPORT_NAME utf8proc)
 set_target_properties(rollcall_seccomp PROPERTIES EXPORT_NAME seccomp)
-set_target_properties(rollcall_httplib PROPERTIES EXPORT_NAME httplib)
 set_target_properties(rollcall_mpfi PROPERTIES EXPORT_NAME mpfi)
-install(TARGETS rollcall_toolchain rollcall_xxhash rollcall_pcre2 rollcall_utf8proc rollcall_httplib rollcall_mpfi rollcall_seccomp EXPORT rollcallTargets)
+install(TARGETS rollcall_toolchain rollcall_xxhash rollcall_pcre2 rollcall_utf8proc rollcall_mpfi rollcall_seccomp EXPORT rollcallTargets)
 if(_libraries)
   install(TARGETS ${_libraries} EXPORT rollcallTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -2,6 +2,8 @@
 #include "app/commands.hpp"
 #include "app/speaker.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
 #include "text/answer_text.hpp"
 #include "text/conversation.hpp"
 
@@ -16,6 +18,7 @@ namespace {
 struct ChatFlags {
   std::string weights, system, numerics;
   std::vector<std::string> assignments;
+  bool exact = false;
 };
 
 constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";  // of a folder; a run file's 64 is for tasks
@@ -32,12 +35,13 @@ ExitCode chat(ChatFlags flags) {
                        "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const auto suggestion = text::differing_suggestion(speaker.format.suggested(), speaker.config.sampling);
-  if (terminal && !suggestion.empty()) std::cerr << "generation_config.json suggests " << suggestion << "; --set sampling.KEY=VALUE changes what is used\n";
+  if (terminal && !suggestion.empty())
+    std::cerr << "generation_config.json suggests " << visible(suggestion) << "; --set sampling.KEY=VALUE changes what is used\n";
   auto talk = beginning(flags);
   std::uint64_t turn = 0;
   for (std::string line;;) {
     if (terminal) std::cout << "> " << std::flush;
-    if (!std::getline(std::cin, line)) break;
+    if (!next_line(std::cin, line)) break;
     if (text::trim(line) == "/exit") return ExitCode::done;
     if (text::trim(line).empty()) continue;
     talk.messages.push_back(text::message("user", line));
@@ -57,6 +61,7 @@ void add_chat(CLI::App& app, Action& action) {
   command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template")->required();
   command->add_option("--system", flags->system, "system message");
   add_numerics(*command, flags->numerics);
+  add_exact(*command, flags->exact);
   command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] { action = [flags] { return chat(*flags); }; });
 }

@@ -5,6 +5,7 @@
 #include "app/job_world.hpp"
 #include "app/launcher.hpp"
 #include "base/byte_size.hpp"
+#include "base/visible.hpp"
 #include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
@@ -153,8 +154,8 @@ ExitCode examine() {
   for (const auto& finding : {slurm(), launcher(), cores(), templates()}) findings.push_back(finding);
   for (const auto& f : findings) {
     const char* mark = f.level == Level::ok ? "ok  " : f.level == Level::note ? "note" : "FAIL";
-    fmt::print("{}  {:<14} {}\n", mark, f.subject, f.found);
-    if (!f.advice.empty()) fmt::print("      {:<14} {}\n", "", f.advice);
+    print_visible("{}  {:<14} {}\n", mark, f.subject, f.found);
+    if (!f.advice.empty()) print_visible("      {:<14} {}\n", "", f.advice);
     problem = problem || f.level == Level::problem;
   }
   return problem ? ExitCode::misconfigured : ExitCode::done;
@@ -175,7 +176,7 @@ void add_doctor(CLI::App& app, Action& action) {
   command->callback([flags, &action] {
     action = [flags] {
       if (!flags->launcher) return examine();
-      fmt::print("{}\n", choose_launcher(launcher_facts(), find_bind(flags->bind)).command);
+      print_visible("{}\n", choose_launcher(launcher_facts(), find_bind(flags->bind)).command);
       return ExitCode::done;
     };
   });

@@ -1,10 +1,10 @@
 // rollcall export: a checkpoint's weights as a folder that transformers loads.
 #include "app/commands.hpp"
+#include "base/visible.hpp"
 #include "model/model_folder.hpp"
 #include "stages/run_folder.hpp"
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 namespace rollcall::app {
@@ -38,9 +38,9 @@ ExitCode export_weights(const ExportFlags& flags) {
   const std::string sha256 = model::weights_sha256(model::weight_layout(config), weights);
   model::write_model_folder(out, config, weights, {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32, origin_of(flags.weights, source, sha256)});
   if (!text.empty() || replaces) stages::copy_text_files(text, out);  // with another model's, ids would mean something else
-  std::cout << "exported " << source.string() << " to " << out.string() << "\n";
-  if (!text.empty()) std::cout << "tokenizer and related files from " << text.string() << "\n";
-  std::cout << "policy sha256 " << sha256 << std::endl;
+  print_visible("exported {} to {}\n", source.string(), out.string());
+  if (!text.empty()) print_visible("tokenizer and related files from {}\n", text.string());
+  print_visible("policy sha256 {}\n", sha256);
   return ExitCode::done;
 }
 

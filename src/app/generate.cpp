@@ -2,10 +2,10 @@
 #include "app/commands.hpp"
 #include "app/speaker.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
 #include "stages/generation.hpp"
 
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace rollcall::app {
@@ -15,7 +15,7 @@ struct GenerateFlags {
   std::string weights, prompt, numerics;
   std::vector<std::string> assignments;
   std::int64_t samples = 1;
-  bool raw = false;
+  bool raw = false, exact = false;
 };
 
 ExitCode generate_text(GenerateFlags flags) {
@@ -24,19 +24,19 @@ ExitCode generate_text(GenerateFlags flags) {
   if (!flags.numerics.empty()) flags.assignments.push_back("run.numerics=" + flags.numerics);
   const Speaker speaker = open_speaker(flags.weights, {}, flags.assignments);
   if (flags.prompt == "-") {
-    flags.prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    flags.prompt = read_all(std::cin);
     require_end_of_input();
   }
   const auto prompt = speaker.format.prompt_tokens(flags.prompt);
   if (flags.samples == 1) {
-    speaker.say(prompt, 0);
+    speaker.say(prompt, 0, flags.exact);
     return ExitCode::done;
   }
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(speaker.config.run.seed), .count = std::uint32_t(flags.samples)};
   const auto& sampling = speaker.config.sampling;
   const auto decoded =
       model::decode(speaker.policy, std::span(&request, 1), sampling, stages::stop_rules(speaker.format, sampling.stop), decode_options(speaker.config));
-  for (const auto& sequence : decoded[0]) std::cout << speaker.format.tokenizer()->decode(sequence.tokens) << "\n";
+  for (const auto& sequence : decoded[0]) std::cout << as_said(speaker.format.tokenizer()->decode(sequence.tokens), flags.exact) << "\n";
   std::cout.flush();
   return ExitCode::done;
 }
@@ -53,6 +53,7 @@ void add_generate(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--samples", flags->samples, "how many responses")->check(CLI::Range(1, 1 << 20));
   add_numerics(*command, flags->numerics);
+  add_exact(*command, flags->exact);
   command->add_flag("--raw", flags->raw, "the prompt as it is: no chat template, no words around it");
   command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
   command->callback([flags, &action] { action = [flags] { return generate_text(*flags); }; });

@@ -6,11 +6,13 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "base/visible.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 
 namespace rollcall::app {
@@ -23,6 +25,33 @@ std::string shell_quoted(const std::string& text) {
 }
 
 namespace {
+
+/// Quoted as sbatch reads a #SBATCH line: between double quotes a backslash takes the next
+/// character as it is.
+std::string directive_quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return out + '"';
+}
+
+/// The same where it needs quotes. An empty value stays empty.
+std::string directive_value(const std::string& text) { return text.find_first_of(" '\"\\#;") == std::string::npos ? text : directive_quoted(text); }
+
+/// A pattern of Slurm's for names of files that begins with a folder as it is: there %% is the
+/// character %.
+std::string log_pattern(const fs::path& folder, const char* name) {
+  std::string pattern;
+  for (const char c : folder.string()) pattern += c == '%' ? "%%" : std::string(1, c);
+  return pattern + "/" + name;
+}
+
+/// A line break would end a line of the script, and what follows would be run by the shell or read
+/// by sbatch.
+void require_one_line(const std::string& what, const std::string& value) {
+  require<ConfigError>(visible(value) == value, fmt::format("{} \"{}\" holds a control character", what, visible(value)),
+                       "it would become another line of the batch script, or act on the terminal that shows it",
+                       "leave it out; inside the quotes of --set key=\"...\" write \\n for a line break");
+}
 
 std::string launch_line(const RunOfJob& run) {
   std::string line =
@@ -39,6 +68,19 @@ std::string launch_lines(const std::vector<RunOfJob>& runs) {
   return lines + "esac";
 }
 
+void check_names(const BatchJob& job) {
+  const Site& site = job.site;
+  for (const auto& key : site_keys())
+    if (const auto* text = std::get_if<std::string Site::*>(&key.member)) require_one_line(key.flag(), site.*(*text));
+  for (const auto& run : job.runs) {
+    require_one_line("run.dir", run.dir.string());
+    require_one_line("the run file", run.file.string());
+    for (const auto& assignment : run.assignments) require_one_line("--set", assignment);
+  }
+  require<ConfigError>(job.folder.string().find('\\') == std::string::npos, fmt::format("run.dir {} holds a backslash", job.folder.string()),
+                       "Slurm then reads no %j in the name of the log", "choose another name for the folder");
+}
+
 std::string unless_zero(std::int64_t value) { return value > 0 ? std::to_string(value) : ""; }
 
 std::map<std::string, std::string> placeholders(const BatchJob& job) {
@@ -46,27 +88,43 @@ std::map<std::string, std::string> placeholders(const BatchJob& job) {
   const bool array = job.runs.size() > 1;
   std::string setup;
   for (const auto& line : site.setup) setup += (setup.empty() ? "" : "\n") + line;
-  return {{"JOB_NAME", job.name},
-          {"ACCOUNT", site.account},
-          {"PARTITION", site.partition},
-          {"QOS", site.qos},
-          {"CONSTRAINT", site.constraint},
+  return {{"JOB_NAME", directive_value(job.name)},
+          {"ACCOUNT", directive_value(site.account)},
+          {"PARTITION", directive_value(site.partition)},
+          {"QOS", directive_value(site.qos)},
+          {"CONSTRAINT", directive_value(site.constraint)},
           {"NODES", std::to_string(job.nodes)},
           {"TASKS_PER_NODE", std::to_string(site.tasks_per_node)},
           {"CPUS_PER_TASK", std::to_string(site.cpus_per_task)},
           {"GPUS_PER_NODE", unless_zero(site.gpus_per_node)},
-          {"MEMORY", site.memory},
-          {"TIME", site.time},
+          {"MEMORY", directive_value(site.memory)},
+          {"TIME", directive_value(site.time)},
           {"ARRAY", array ? fmt::format("0-{}{}", job.runs.size() - 1, job.at_once > 0 ? fmt::format("%{}", job.at_once) : "") : ""},
-          {"LOG", (job.folder / (array ? "slurm-%A_%a.log" : "slurm-%j.log")).string()},
+          {"LOG", directive_quoted(log_pattern(job.folder, array ? "slurm-%A_%a.log" : "slurm-%j.log"))},
           {"REQUEUE_OPTION", job.requeue ? "requeue" : "no-requeue"},
           {"SIGNAL_S", std::to_string(site.signal_s)},
           {"SETUP", setup},
-          {"JOBS", fs::canonical(jobs_folder()).string()},
-          {"LAUNCHER", site.launcher},
+          {"LAUNCH", shell_quoted((fs::canonical(jobs_folder()) / "launch.bash").string())},
+          {"LAUNCHER", shell_quoted(site.launcher)},
           {"BIND", site.bind},
           {"REQUEUE", job.requeue ? "yes" : "no"},
           {"RUNS", launch_lines(job.runs)}};
+}
+
+/// A line of a template. From left to right, so that an @NAME@ inside a value stays what it is.
+/// Nothing: a directive without a value.
+std::optional<std::string> fill(std::string_view line, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  for (std::size_t mark = line.find('@'); mark != std::string_view::npos; mark = line.find('@')) {
+    const std::size_t end = line.find('@', mark + 1);
+    const auto value = end == std::string_view::npos ? values.end() : values.find(std::string(line.substr(mark + 1, end - mark - 1)));
+    filled += line.substr(0, value == values.end() ? mark + 1 : mark);
+    line.remove_prefix(value == values.end() ? mark + 1 : end + 1);
+    if (value == values.end()) continue;
+    if (value->second.empty()) return std::nullopt;
+    filled += value->second;
+  }
+  return filled.append(line);
 }
 
 }  // namespace
@@ -115,6 +173,7 @@ Site read_site(const std::string& name) {
 }
 
 std::string job_script(const BatchJob& job) {
+  check_names(job);
   const auto values = placeholders(job);
   std::string script;
   const std::string text = read_file(jobs_folder() / (job.site.site_template + ".sbatch.in"));
@@ -123,15 +182,7 @@ std::string job_script(const BatchJob& job) {
                        "the job would run without them", "use a site whose template is gpu, or leave gpus_per_node at 0");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    bool empty = false;
-    for (const auto& [name, value] : values) {
-      const std::string mark = "@" + name + "@";
-      for (auto at = line.find(mark); at != std::string::npos; at = line.find(mark, at + value.size())) {
-        line.replace(at, mark.size(), value);
-        empty = empty || value.empty();
-      }
-    }
-    if (!empty || line.starts_with("launcher=")) script += line + "\n";  // an empty launcher is a value, an empty directive is none
+    if (const auto filled = fill(line, values)) script += *filled + "\n";
   }
   return script;
 }

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/speaker.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
 #include "model/model_folder.hpp"
 #include "model/policy.hpp"
 #include "stages/numerics.hpp"
@@ -71,7 +72,7 @@ ExitCode score_lines(const LogprobFlags& flags) {
   const auto& kernels = stages::find_kernels(flags.numerics.empty() ? stages::numerics_of(flags.weights) : flags.numerics);
   const model::Policy policy = model::read_policy(stages::checkpoint_folder(flags.weights), &kernels);
   std::int64_t line = 0;
-  for (std::string text; std::cout && std::getline(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, policy.config())) << std::endl;
+  for (std::string text; std::cout && next_line(std::cin, text);) std::cout << answer(policy, read_tokens(text, ++line, policy.config())) << std::endl;
   require_end_of_input();
   return ExitCode::done;
 }

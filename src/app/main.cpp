@@ -3,6 +3,7 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/visible.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,7 +65,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
                       : fmt::format("not expected here: {}", fmt::join(extra, " "));
     if (flag || command) suggestion = fmt::format("did you mean {}? {} shows all", nearest_name(word, valid_words(chosen)), help_of(app));
   }
-  std::fprintf(stderr, "rollcall: %s\n", error_message(problem, "the command line cannot be understood", suggestion).c_str());
+  complain(error_message(problem, "the command line cannot be understood", suggestion));
   return int(ExitCode::misconfigured);
 }
 
@@ -77,6 +78,7 @@ bool is_told() {
 }
 
 int run(int argc, char** argv) {
+  prepare_log();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
   CLI::App app{"Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job."};
   app.name("rollcall");
@@ -127,10 +129,10 @@ int run(int argc, char** argv) {
     require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output", "the output is not complete", "check free space and quota");
     return int(code);
   } catch (const Error& e) {
-    std::fprintf(stderr, "rollcall: %s\n", e.what());
+    complain(e.what());
     return int(e.code());
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "rollcall: %s\n", message_of(e).c_str());
+    complain(message_of(e));
     return int(ExitCode::failed);
   }
 }

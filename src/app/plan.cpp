@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/byte_size.hpp"
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "comm/communicator.hpp"
 #include "stages/device_memory.hpp"
 #include "stages/forecast.hpp"
@@ -51,8 +52,9 @@ void add_plan(CLI::App& app, Action& action) {
       const auto models = stages::models_of(config, *format.tokenizer());
       const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node},
                                              stages::longest_given(config, {flags->ranks, std::min(comm::cores_available(), kTokenizing), false}));
-      std::cout << stages::one_sentence(forecast, comm::memory_available()) << "\n" << stages::to_text(forecast) << std::flush;
-      if (flags->gpus > 0) std::cout << stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory")) << std::flush;
+      std::cout << visible_lines(stages::one_sentence(forecast, comm::memory_available()) + "\n" + stages::to_text(forecast)) << std::flush;
+      if (flags->gpus > 0)
+        std::cout << visible_lines(stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory"))) << std::flush;
       stages::check_quota(forecast, flags->quota);
       return ExitCode::done;
     };

@@ -4,6 +4,7 @@
 #include "app/prove/trial.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 #include "comm/stage_layout.hpp"
 #include "core/run_config.hpp"
 #include "io/difference.hpp"
@@ -94,7 +95,7 @@ class Proof {
   ExitCode run() {
     std::mt19937_64 random(flags_->seed);
     const auto places = places_of(flags_->ranks);
-    fmt::print("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7}\n", "run", "killed", "policy", "rollouts", "metrics", "seconds");
+    print_visible("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7}\n", "run", "killed", "policy", "rollouts", "metrics", "seconds");
     std::vector<double> seconds;
     for (const Place& place : places) {
       if (!difference_.empty() || (seconds.size() > 1 && over(seconds.back()))) break;
@@ -114,7 +115,7 @@ class Proof {
       for (const auto& place : trial.resumes) what += fmt::format(", {}", place_text(place));
       one(trial, what);
     }
-    if (left_out > 0 && difference_.empty()) fmt::print("{} more were left out to stay within --seconds {:g}\n", left_out, flags_->seconds);
+    if (left_out > 0 && difference_.empty()) print_visible("{} more were left out to stay within --seconds {:g}\n", left_out, flags_->seconds);
     return verdict();
   }
 
@@ -128,8 +129,8 @@ class Proof {
     if (!reference_) reference_ = outcome, reference_folder_ = folder;
     const auto mark = [](const std::string& value, const std::string& expected) { return value.substr(0, 10) + (value == expected ? "" : " !"); };
     const std::string metric = first_difference(reference_->metrics, outcome.metrics);
-    fmt::print("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7.1f}\n", what, outcome.killed == 0 ? "" : fmt::format("{}x", outcome.killed),
-               mark(outcome.policy, reference_->policy), mark(outcome.archive, reference_->archive), metric.empty() ? "same" : "differ", outcome.seconds);
+    print_visible("{:<44} {:>8}  {:<12} {:<12} {:<8} {:>7.1f}\n", what, outcome.killed == 0 ? "" : fmt::format("{}x", outcome.killed),
+                  mark(outcome.policy, reference_->policy), mark(outcome.archive, reference_->archive), metric.empty() ? "same" : "differ", outcome.seconds);
     std::fflush(stdout);
     if (difference_.empty()) difference_ = first_of(outcome, folder, metric);
     if (!difference_.empty() && differs_.empty()) differs_ = what;
@@ -147,12 +148,12 @@ class Proof {
 
   ExitCode verdict() const {
     if (difference_.empty()) {
-      fmt::print("identical: {} runs, {} kills, one policy {}, one archive {}, the same metrics\n", runs_, kills_, reference_->policy.substr(0, 16),
-                 reference_->archive.substr(0, 16));
+      print_visible("identical: {} runs, {} kills, one policy {}, one archive {}, the same metrics\n", runs_, kills_, reference_->policy.substr(0, 16),
+                    reference_->archive.substr(0, 16));
       return ExitCode::done;
     }
-    fmt::print("different: \"{}\" is not \"undisturbed on {}\"\nfirst difference: {}\nfolders kept: {}\n", differs_,
-               place_text(places_of(flags_->ranks).front()), difference_, folder_.string());
+    print_visible("different: \"{}\" is not \"undisturbed on {}\"\nfirst difference: {}\nfolders kept: {}\n", differs_,
+                  place_text(places_of(flags_->ranks).front()), difference_, folder_.string());
     return ExitCode::failed;
   }
 
@@ -190,8 +191,8 @@ ExitCode prove_it(ProveFlags flags) {
                           : flags.launcher.empty() ? default_launcher()
                                                    : flags.launcher,
                           fs::absolute(flags.run_file), assignments, std::max(600.0, flags.seconds)};
-  fmt::print("short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of --seed {}\n", flags.run_file, config.train.steps,
-             config.train.prompts_per_step, config.train.rollouts_per_prompt, flags.seed);
+  print_visible("short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of --seed {}\n", flags.run_file, config.train.steps,
+                config.train.prompts_per_step, config.train.rollouts_per_prompt, flags.seed);
   std::fflush(stdout);
   const ExitCode code = Proof(flags, starting, folder).run();
   lock.reset();

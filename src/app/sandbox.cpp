@@ -4,6 +4,8 @@
 #include "app/start_sandbox.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +71,7 @@ std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
   if (!outcome.reason.empty()) reason += ": " + outcome.reason;
   else if (!said.empty()) reason += fmt::format(": {}", said.substr(said.rfind('\n') + 1));
   const bool ended = outcome.end != sandbox::End::sandbox_error;  // by the answer, or so it may be; the rest is the machine's
-  return Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return visible_lines(Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string id_of(const std::string& line, std::size_t number) {
@@ -85,10 +87,10 @@ ExitCode run(const SandboxFlags& flags, const std::vector<std::string>& argv) {
   const sandbox::Program program = packed(argv, flags.with);
   start_sandbox(flags.limits);
   std::string line;
-  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::size_t number = 1; next_line(std::cin, line); ++number) {
     if (text::trim(line).empty()) continue;
     const std::string id = id_of(line, number);
-    std::puts(reply(sandbox::started()->run(program, line + '\n'), id).c_str());
+    std::puts(for_standard_output(reply(sandbox::started()->run(program, line + '\n'), id)).c_str());
     if (std::fflush(stdout) != 0) break;  // nobody reads any more, or main says why not
   }
   return ExitCode::done;

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/policy_settings.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
 #include "base/log.hpp"
 #include "scheduling/trace.hpp"
 
@@ -32,7 +33,7 @@ ExitCode run(const Flags& flags) {
   auto trace = make_trace(flags);
   for (const auto& warning : trace.warnings()) spdlog::warn("{}: {}", flags.policy, warning);
   std::string line;
-  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::size_t number = 1; next_line(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     std::cout << trace.step(line, number) << '\n' << std::flush;  // whoever waits for the decision in a pipe gets it now
     require<StorageError>(bool(std::cout), "the decision cannot be written", "its reader would miss it", "keep the reading end open");

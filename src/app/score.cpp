@@ -5,6 +5,8 @@
 #include "base/exact_number.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
 #include "reward/verifier.hpp"
 #include "text/text_files.hpp"
 
@@ -134,7 +136,7 @@ void score_all(const reward::Judge& judge, std::vector<Line>& lines, const Score
 bool write_out(const std::vector<Line>& lines) {
   const auto bad = std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.fault != nullptr; });
   std::string out;
-  for (auto line = lines.begin(); line != bad; ++line) out += line->verdict + '\n';
+  for (auto line = lines.begin(); line != bad; ++line) out += visible_lines(line->verdict) + '\n';
   const bool is_written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
   if (!is_written && errno == EPIPE) return false;
   require<StorageError>(is_written, fmt::format("the verdicts cannot be written: {}", std::strerror(errno)), "their reader would miss them",
@@ -151,7 +153,7 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
   for (;;) {
     std::vector<Line> lines;
     std::string text;
-    while (lines.size() < kMostLines && (lines.empty() || input.rdbuf()->in_avail() > 0) && std::getline(input, text)) {
+    while (lines.size() < kMostLines && (lines.empty() || input.rdbuf()->in_avail() > 0) && next_line(input, text, flags.file)) {
       ++number;
       if (text.find_first_not_of(" \t\r") != std::string::npos) lines.push_back({number, text});
     }

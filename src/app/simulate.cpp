@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/visible.hpp"
 #include "report/svg_sheet.hpp"
 #include "scheduling/mean_interval.hpp"
 #include "scheduling/policies.hpp"
@@ -187,8 +188,8 @@ ExitCode run(const Flags& flags) {
   for (std::uint64_t i = 0; i < flags.seeds; ++i) populations.push_back(scheduling::make_population(flags.simulation.prompts, flags.simulation.seed + i));
   std::size_t width = 0;
   for (const Contender& contender : contenders) width = std::max(width, contender.name.size());
-  std::cout << fmt::format("{:<{}} {:>14} {:>14} {:>14} {:>14} {:>7} {:>14} {:>10} {:>10}\n", "policy", width, "pass rate %", "gain", "hardest %", "gain",
-                           "equal %", "signal/rollout", "drawn", "trained");
+  std::cout << visible_format("{:<{}} {:>14} {:>14} {:>14} {:>14} {:>7} {:>14} {:>10} {:>10}\n", "policy", width, "pass rate %", "gain", "hardest %", "gain",
+                              "equal %", "signal/rollout", "drawn", "trained");
   for (Contender& contender : contenders) {
     for (const auto& population : populations) {
       Simulation simulation = flags.simulation;
@@ -199,8 +200,8 @@ ExitCode run(const Flags& flags) {
     std::cout << row(contender, contenders.front(), width) << std::flush;
   }
   write_file_atomic(flags.out, picture(flags, contenders));
-  std::cout << fmt::format("gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; picture {}\n", contenders.front().name,
-                           flags.seeds > 1 ? "+-: 95 % interval of the mean over seeds; " : "", flags.out)
+  std::cout << visible_format("gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; picture {}\n", contenders.front().name,
+                              flags.seeds > 1 ? "+-: 95 % interval of the mean over seeds; " : "", flags.out)
             << std::flush;
   return ExitCode::done;
 }

@@ -2,6 +2,7 @@
 #include "app/simulate_scale.hpp"
 
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "comm/communicator.hpp"
 #include "stages/scale/calibration.hpp"
 #include "stages/shard_aggregation.hpp"
@@ -45,17 +46,17 @@ std::string costs_table(const scale::Costs& costs) {
 
 /// Simulated beside measured; returns the largest error of a step.
 double compare(const std::vector<scale::MeasuredRun>& runs, const scale::Costs& costs, const char* title) {
-  std::cout << fmt::format("\n{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>21}\n", title, "layout", "ranks", "rollouts", "generation [ms]", "archive [ms]",
-                           "update [ms]", "step [ms]");
+  std::cout << visible_format("\n{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>21}\n", title, "layout", "ranks", "rollouts", "generation [ms]",
+                              "archive [ms]", "update [ms]", "step [ms]");
   double worst = 0.0;
   const auto pair = [](double simulated, double measured) { return fmt::format("{:.1f} / {:.1f}", 1e3 * simulated, 1e3 * measured); };
   for (const auto& run : runs) {
     const auto times = scale::simulate_step(run.cluster, run.work, costs);
     const double error = times.step / run.times.step - 1.0;
     worst = std::max(worst, std::abs(error));
-    std::cout << fmt::format("{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>14} {:>+5.1f}%\n", run.name, run.cluster.layout.name, run.cluster.layout.ranks,
-                             run.work.rollouts, pair(times.generation, run.times.generation), pair(times.archive, run.times.archive),
-                             pair(times.update, run.times.update), pair(times.step, run.times.step), 100 * error);
+    std::cout << visible_format("{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>14} {:>+5.1f}%\n", run.name, run.cluster.layout.name,
+                                run.cluster.layout.ranks, run.work.rollouts, pair(times.generation, run.times.generation),
+                                pair(times.archive, run.times.archive), pair(times.update, run.times.update), pair(times.step, run.times.step), 100 * error);
   }
   return worst;
 }
@@ -72,8 +73,8 @@ scale::StepTimes predict(const ScaleFlags& flags, const scale::MeasuredRun& like
 }
 
 void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, const scale::Costs& costs) {
-  std::cout << fmt::format("\n{:<7} {:<14} {:>7} {:>11} {:>10} {:>12} {:>11} {:>8} {:>10} {:>9} {:>8} {:>12}\n", "scaling", "layout", "ranks", "rollouts",
-                           "step [s]", "rollouts/s", "efficiency", "compute", "imbalance", "exchange", "waiting", "columns [s]");
+  std::cout << visible_format("\n{:<7} {:<14} {:>7} {:>11} {:>10} {:>12} {:>11} {:>8} {:>10} {:>9} {:>8} {:>12}\n", "scaling", "layout", "ranks", "rollouts",
+                              "step [s]", "rollouts/s", "efficiency", "compute", "imbalance", "exchange", "waiting", "columns [s]");
   scale::Workload share = like.work;
   share.rollouts = flags.rollouts_per_rank;
   const double alone = double(share.rollouts) / predict(flags, like, costs, "single", 1, share).step;  // rollouts a second of a rank
@@ -86,9 +87,9 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like, 
         const auto times = predict(flags, like, costs, layout, ranks, work);
         const auto shares = times.shares();
         const double speed = double(work.rollouts) / times.step;
-        std::cout << fmt::format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
-                                 weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / alone, 100 * shares.compute,
-                                 100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, times.columns);
+        std::cout << visible_format("{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
+                                    weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed, 100 * speed / ranks / alone,
+                                    100 * shares.compute, 100 * shares.imbalance, 100 * shares.exchange, 100 * shares.waiting, times.columns);
       }
     }
   }
@@ -152,7 +153,8 @@ ExitCode simulate_scale(const ScaleFlags& flags) {
   const scale::Costs costs = scale::fit(fitted);
   std::cout << costs_table(costs);
   compare(fitted, costs, "fitted to: simulated / measured");
-  if (!checked.empty()) std::cout << fmt::format("largest error of a step: {:.1f} %\n", 100 * compare(checked, costs, "not fitted to: simulated / measured"));
+  if (!checked.empty())
+    std::cout << visible_format("largest error of a step: {:.1f} %\n", 100 * compare(checked, costs, "not fitted to: simulated / measured"));
   scale::MeasuredRun like = fitted.front();
   like.work.weights = std::int64_t(flags.larger * double(like.work.weights));
   scale::Costs predicted = costs;

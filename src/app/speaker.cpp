@@ -2,6 +2,7 @@
 #include "app/speaker.hpp"
 
 #include "base/error.hpp"
+#include "base/visible.hpp"
 #include "model/model_folder.hpp"
 #include "stages/generation.hpp"
 #include "stages/numerics.hpp"
@@ -55,7 +56,13 @@ model::DecodeOptions decode_options(const RunConfig& config) {
   return {.threads = config.run.threads > 0 ? int(config.run.threads) : int(std::max(1U, std::thread::hardware_concurrency()))};
 }
 
-std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn) const {
+std::string as_said(std::string text, bool exact) { return exact ? text : visible_lines(text); }
+
+void add_exact(CLI::App& command, bool& exact) {
+  command.add_flag("--exact", exact, "the answer byte for byte; without it control characters are shown as escapes (\\u001B), on a terminal and in a pipe");
+}
+
+std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn, bool exact) const {
   SamplingParams sampling = config.sampling;
   const std::int64_t room = policy.config().max_position_embeddings - std::int64_t(prompt.size());
   require(room > 0, fmt::format("{} tokens leave no room for an answer in the model's {} positions", prompt.size(), policy.config().max_position_embeddings),
@@ -65,14 +72,14 @@ std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t 
   text::TextStream stream(*format.tokenizer(), text::Tokenizer::Special::spelt);
   const auto shown = [&]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> tokens) {
-      std::cout << stream.more(format.spoken(tokens)) << std::flush;
+      std::cout << as_said(stream.more(format.spoken(tokens)), exact) << std::flush;
       return ends(tokens);
     };
   };
   const model::DecodeRequest request{.prompt = prompt, .seed = std::uint64_t(config.run.seed), .step = turn};
   const auto decoded = model::decode(policy, std::span(&request, 1), sampling, shown, decode_options(config));
   const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
-  std::cout << stream.rest(format.spoken(tokens)) << "\n" << std::flush;
+  std::cout << as_said(stream.rest(format.spoken(tokens)), exact) << "\n" << std::flush;
   return format.answer_text(tokens);
 }
 

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "stages/explanation.hpp"
@@ -99,11 +100,11 @@ ExitCode show(const fs::path& dir) {
   const auto status = told ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false) : nlohmann::json();
   if (told && !status.is_object()) {
     phase = "unknown";
-    fmt::print("run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n", dir.string());
+    print_visible("run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n", dir.string());
   } else if (told) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
-    fmt::print(
+    print_visible(
         "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
         dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
         running                                           ? ""
@@ -111,16 +112,16 @@ ExitCode show(const fs::path& dir) {
                                                           : ", but no process holds the folder",
         age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
         status.value("rollouts_total", std::uint64_t{0}), status.value("numerics", config.run.numerics));
-    for (const auto& line : slow_verdicts(status)) fmt::print("{}\n", line);
+    for (const auto& line : slow_verdicts(status)) print_visible("{}\n", line);
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
-      fmt::print("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));
+      print_visible("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));
   } else {
-    fmt::print("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
+    print_visible("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
   }
-  for (const auto& line : ranks_of(dir, config.run.watch_s, running)) fmt::print("{}\n", line);
+  for (const auto& line : ranks_of(dir, config.run.watch_s, running)) print_visible("{}\n", line);
   const auto checkpoints = io::list_checkpoints(dir);
-  fmt::print("checkpoint  {}\narchive     {} files\n", checkpoints.empty() ? "none yet" : checkpoints.back(), io::read_manifest(dir).size());
-  if (!running && phase != "done") fmt::print("next        rollcall train --resume {}/config.toml\n", dir.string());
+  print_visible("checkpoint  {}\narchive     {} files\n", checkpoints.empty() ? "none yet" : checkpoints.back(), io::read_manifest(dir).size());
+  if (!running && phase != "done") print_visible("next        rollcall train --resume {}/config.toml\n", dir.string());
   return ExitCode::done;
 }
 
@@ -139,7 +140,7 @@ bool say(const std::string& line) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
-  const std::string text = fmt::format("{:02}:{:02}:{:02} {}\n", local.tm_hour, local.tm_min, local.tm_sec, line);
+  const std::string text = fmt::format("{:02}:{:02}:{:02} {}\n", local.tm_hour, local.tm_min, local.tm_sec, visible(line));
   return std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
 }
 

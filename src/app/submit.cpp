@@ -3,10 +3,14 @@
 #include "app/install_paths.hpp"
 #include "app/job_script.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
+#include "base/visible.hpp"
 #include "core/run_config.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -59,6 +63,7 @@ RunOfJob make_run(const std::string& file, const std::vector<std::string>& assig
   RunOfJob run{{}, fs::absolute(file), assignments};
   if (seed) run.assignments.push_back(fmt::format("run.seed={}", *seed));
   run.dir = fs::absolute(load_run_config(file, run.assignments).run.dir).lexically_normal();
+  if (!run.dir.has_filename()) run.dir = run.dir.parent_path();  // of "runs/a/"
   if (seed) run.dir /= fmt::format("seed_{}", *seed);
   if (seed) run.assignments.push_back(fmt::format("run.dir=\"{}\"", run.dir.string()));
   return run;
@@ -87,7 +92,22 @@ fs::path common_folder(const std::vector<RunOfJob>& runs) {
     for (auto a = common.begin(), b = run.dir.begin(); a != common.end() && b != run.dir.end() && *a == *b; ++a, ++b) shared /= *a;
     common = shared;
   }
+  require<ConfigError>(common.has_relative_path(), "the run folders of the array have no folder in common", "its script and its logs would be put into /",
+                       "choose run.dir below one folder, or submit the runs one by one");
   return common;
+}
+
+/// Slurm's nodes do not see what a login node has in its memory or in its folders for temporary
+/// files.
+void tell_hidden_folder(const fs::path& folder) {
+  struct statfs facts {};
+  fs::path there = folder;
+  while (there.has_relative_path() && ::statfs(there.c_str(), &facts) != 0) there = there.parent_path();
+  const bool in_memory = facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC;
+  const auto is_below = [&](const fs::path& top) { return std::mismatch(top.begin(), top.end(), folder.begin(), folder.end()).first == top.end(); };
+  if (in_memory || is_below("/tmp") || is_below("/var/tmp"))
+    spdlog::warn("run.dir is in {}, which is usually this machine's own: a job on another node would find no run there; name a folder that all nodes share",
+                 folder.string());
 }
 
 /// sbatch's standard output; its errors go to the terminal.
@@ -117,6 +137,7 @@ ExitCode submit(const SubmitFlags& flags) {
   job.nodes = flags.nodes, job.at_once = flags.at_once;
   job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain the next job continues
   const std::string script = job_script(job);
+  tell_hidden_folder(job.folder);
   if (flags.dry_run) {
     std::cout << script << std::flush;
     return ExitCode::done;
@@ -127,7 +148,8 @@ ExitCode submit(const SubmitFlags& flags) {
   std::string before;
   for (std::int64_t i = 0; i < flags.chain; ++i) {
     const std::string id = sbatch(path, before);
-    std::cout << "Submitted batch job " << id << (before.empty() ? "" : ", to start when " + before + " has ended") << std::endl;
+    print_visible("Submitted batch job {}{}\n", id, before.empty() ? "" : ", to start when " + before + " has ended");
+    std::fflush(stdout);
     before = id;
   }
   return ExitCode::done;

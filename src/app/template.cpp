@@ -1,6 +1,8 @@
 // rollcall template: a conversation through a chat template, as the model will see it.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
 #include "text/chat_template.hpp"
 #include "text/conversation.hpp"
 #include "text/folder_template.hpp"
@@ -10,7 +12,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace rollcall::app {
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json read_variables() {
-  const std::string input(std::istreambuf_iterator<char>(std::cin), {});
+  const std::string input = read_all(std::cin);
   require_end_of_input();
   Json variables = text::parse_in_order(input, "standard input");
   require(variables.is_object(), "standard input is not a JSON object", "it names the template's variables",
@@ -39,7 +40,7 @@ ExitCode render(const std::filesystem::path& path) {
   }
   const Json variables = text::with_special_tokens(read_variables(), found);
   const bool tools = variables.contains("tools") && !variables["tools"].is_null();
-  std::cout << text::ChatTemplate(found.for_tools(tools), found.origin).render(variables) << std::flush;
+  std::cout << for_standard_output(text::ChatTemplate(found.for_tools(tools), found.origin).render(variables)) << std::flush;
   return ExitCode::done;
 }
 

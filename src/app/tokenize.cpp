@@ -1,6 +1,7 @@
 // rollcall tokenize: texts to ids and back, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/lines.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +63,8 @@ class Lines {
     while (got < 0 && errno == EINTR);
     if (got < 0) reading_failure("read", "standard input", errno);
     input_.resize(searched_ + std::size_t(got));
+    require(input_.size() <= kLongestLine, fmt::format("standard input holds a line of more than {} bytes", kLongestLine), "it is read as a whole",
+            "write one JSON value a line");
     return got > 0;
   }
 

@@ -1,5 +1,6 @@
 // rollcall view: the rollouts of a run as pages for a browser, in a folder or served on this machine.
 #include "app/commands.hpp"
+#include "base/visible.hpp"
 #include "view/folder.hpp"
 #include "view/serve.hpp"
 
@@ -43,8 +44,8 @@ ExitCode show(const Flags& flags) {
     return ExitCode::done;
   }
   const auto written = view::write_site(site, flags.out);
-  fmt::print("pages      {} files, {:.1f} MB\nopen       {}\n", written.files, double(written.bytes) / 1e6,
-             (std::filesystem::absolute(flags.out) / "index.html").lexically_normal().string());
+  print_visible("pages      {} files, {:.1f} MB\nopen       {}\n", written.files, double(written.bytes) / 1e6,
+                (std::filesystem::absolute(flags.out) / "index.html").lexically_normal().string());
   return ExitCode::done;
 }
 

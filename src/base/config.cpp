@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "base/visible.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,14 +20,62 @@
 namespace rollcall {
 namespace {
 
+// Limits of a run file, far beyond any that a person or a script writes. toml++ walks and frees
+// nested tables by recursion.
+constexpr std::size_t kLongestRunFile = std::size_t{4} << 20;  // bytes
+constexpr int kDeepest = 32;                                   // parts of a key, and brackets in brackets
+
+/// Behind the string that begins at `at`, with one quote or three.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const bool many_lines = text.substr(at).starts_with(std::string(3, quote));
+  for (at += many_lines ? 3 : 1; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') ++at;
+    else if (!many_lines && (text[at] == quote || text[at] == '\n')) return at + 1;
+    else if (many_lines && text.substr(at).starts_with(std::string(3, quote))) return at + 3;
+  }
+  return text.size();
+}
+
+/// The most parts of a dotted key, or brackets in brackets. Of a text that is no TOML, some number.
+int depth_of(std::string_view text) {
+  int deepest = 0, open = 0, parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '.') ++parts;
+    else if (c == '[' || c == '{') ++open, parts = 1;
+    else if (c == ']' || c == '}') open = std::max(open - 1, 0), parts = 1;
+    else if (c == '\n' || c == '=' || c == ',') parts = 1;
+    deepest = std::max({deepest, open, parts});
+    ++at;
+  }
+  return deepest;
+}
+
+toml::table parse_within_limits(std::string_view text, std::string_view origin) {
+  require<ConfigError>(text.size() <= kLongestRunFile, fmt::format("{} holds {} bytes", brief(origin), text.size()),
+                       fmt::format("a run file has at most {}", kLongestRunFile), "name the run file, or shorten it");
+  require<ConfigError>(depth_of(text) <= kDeepest, fmt::format("{} nests deeper than {} tables or lists", brief(origin), kDeepest),
+                       "no key of a run file has more than a few parts", "correct the key or the list that is so deep");
+  return toml::parse(text, origin);
+}
+
 std::string place(std::string_view origin, const toml::node& node) {
   const bool in_file = node.source().begin && !origin.starts_with("--set ");
-  return in_file ? fmt::format("{}:{}", origin, node.source().begin.line) : std::string(origin);
+  return in_file ? fmt::format("{}:{}", origin, node.source().begin.line) : brief(origin);
 }
 
 [[noreturn]] void reject(std::string_view origin, const toml::node& node, std::string_view key, std::string_view problem, std::string_view why,
                          std::string_view suggestion) {
-  throw ConfigError(error_message(fmt::format("{}: {} {}", place(origin, node), key, problem), why, suggestion));
+  throw ConfigError(error_message(fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
 }
 
 /// A basic string on one line; toml++ would print a lone line break as a multi-line literal, which reads back as nothing.
@@ -104,7 +153,8 @@ struct ConfigSchema::Reader {
   void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
     const std::string key = open.key + "." + knob, text = open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
     // Sorted by name, so that the written run file does not tell in which order settings were given.
-    const auto at = std::find_if(open.target->begin(), open.target->end(), [&](const auto& kv) { return kv.first >= knob; });
+    const auto at = std::lower_bound(open.target->begin(), open.target->end(), knob,
+                                     [](const auto& kv, const std::string& name) { return kv.first < name; });
     if (at != open.target->end() && at->first == knob) at->second = text;
     else open.target->emplace(at, knob, text);
   }
@@ -176,7 +226,7 @@ struct ConfigSchema::Reader {
     if (!node.is_string()) wrong_type(f, node, "text in quotes");
     const std::string value = *node.value<std::string>();
     if (!f.choices.empty() && std::find(f.choices.begin(), f.choices.end(), value) == f.choices.end()) {
-      reject(origin, node, f.key, fmt::format("is \"{}\"", value), f.meaning, suggest_name(value, f.choices));
+      reject(origin, node, f.key, fmt::format("is \"{}\"", brief(value)), f.meaning, suggest_name(value, f.choices));
     }
     target = value;
   }
@@ -217,17 +267,17 @@ void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file
 
 void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
   try {
-    const toml::table table = toml::parse(text, origin);
+    const toml::table table = parse_within_limits(text, origin);
     Reader{*this, origin}.table(table, "");
   } catch (const toml::parse_error& e) {
-    throw ConfigError(error_message(fmt::format("{}:{}: {}", origin, e.source().begin.line, e.description()), "the run file must be TOML",
+    throw ConfigError(error_message(fmt::format("{}:{}: {}", brief(origin), e.source().begin.line, brief(e.description())), "the run file must be TOML",
                                     "correct that line; toml.io shows the syntax"));
   }
 }
 
 void ConfigSchema::set(std::string_view assignment) {
   const auto equals = assignment.find('=');
-  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", assignment), "a setting is key=value",
+  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", brief(assignment)), "a setting is key=value",
                        "write for example --set train.steps=100");
   const std::string key(trim(assignment.substr(0, equals))), value(trim(assignment.substr(equals + 1)));
   const std::string origin = fmt::format("--set {}", assignment);
@@ -239,7 +289,7 @@ void ConfigSchema::set(std::string_view assignment) {
   }
   toml::table parsed;
   try {
-    parsed = toml::parse(fmt::format("{} = {}", key, value), origin);
+    parsed = parse_within_limits(fmt::format("{} = {}", key, value), origin);
   } catch (const toml::parse_error&) {
     load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // a bare word
     return;

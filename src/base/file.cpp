@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -52,6 +54,9 @@ bool file_seen_in_time(const fs::path& path, double longest_s) {
 }
 
 std::string message_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr || dynamic_cast<const std::length_error*>(&error) != nullptr)
+    return error_message("this process gets no more memory", "what it was given to read, or what it computes with that, does not fit",
+                         "name smaller files, or raise the limit (ulimit -v, Slurm's --mem)");
   const auto* refused = dynamic_cast<const fs::filesystem_error*>(&error);
   if (refused == nullptr || refused->path1().empty()) return error.what();
   return error_message(fmt::format("{}: {}", refused->path1().string(), refused->code().message()), "the file system refuses to say what is there",
@@ -95,6 +100,15 @@ struct Failure {
   int error = 0;
 };
 
+constexpr std::size_t kLongestStream = std::size_t{256} << 20;  // bytes of what is no plain file
+
+/// Before memory is asked for: a file with holes may be said to have any size.
+void require_fits(off_t bytes, const fs::path& path) {
+  const std::uint64_t memory = std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGE_SIZE));
+  require(std::uint64_t(bytes) < memory, fmt::format("{} holds {} bytes, more than this machine's memory", path.string(), bytes), "it is read as a whole",
+          "name another file, or split it");
+}
+
 Failure read_into(std::string& content, const fs::path& path) {
   Descriptor file(path, O_RDONLY);
   if (file < 0) return {"open", errno};
@@ -102,6 +116,7 @@ Failure read_into(std::string& content, const fs::path& path) {
   if (::fstat(file, &facts) != 0) return {"look at", errno};
   require(!S_ISDIR(facts.st_mode), fmt::format("{} is a folder", path.string()), "a file is needed", "name the file inside it");
   constexpr std::size_t kLeast = 4096;  // of a file that does not know its size, as in /proc
+  require_fits(facts.st_size, path);
   content.resize(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast));
   for (std::size_t end = 0;;) {
     const ssize_t n = uninterrupted([&] { return ::read(file, content.data() + end, content.size() - end); });
@@ -111,6 +126,8 @@ Failure read_into(std::string& content, const fs::path& path) {
       content.resize(end);
       return {};
     }
+    require(S_ISREG(facts.st_mode) || end < kLongestStream, fmt::format("{} gives more than {} bytes and is no plain file", path.string(), kLongestStream),
+            "a pipe or a device may never end", "write what is meant into a file and name that");
     if (end == content.size()) content.resize(2 * end);
   }
 }

@@ -28,6 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
+  constexpr std::size_t kLongest = 128;  // characters; what follows tells no more, and the distance takes time with its square
+  name = name.substr(0, kLongest);
   std::string best;
   std::size_t distance = std::numeric_limits<std::size_t>::max();
   for (const auto& candidate : valid) {

@@ -9,6 +9,7 @@
 
 #include <sys/prctl.h>
 
+#include <cstdlib>
 #include <exception>
 
 namespace rollcall::comm {
@@ -21,6 +22,10 @@ constexpr unsigned long kTimerSlackNs = 1000;
 
 MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
   const TimedCall guard(kStartDeadline_s, "MPI_Init");
+  // Every file that Open MPI opens gets a shared file pointer, which nobody here uses. The
+  // component that keeps it in memory, sm, copies the file's name into too short a buffer: from
+  // about 200 characters on the ranks die. A choice of the user's own stands.
+  ::setenv("OMPI_MCA_sharedfp", "^sm,lockedfile", 0);
   int running = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&running);
   owner_ = !running;

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
+#include "base/visible.hpp"
 
 #include <fmt/format.h>
 
@@ -27,8 +28,8 @@ void Failure::say(const std::exception& error) {
   if (first_) return;
   if (const auto* known = dynamic_cast<const Error*>(&error)) code_ = known->code();
   const std::string message = fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "", message_of(error));
-  first_ = is_first_failure(run_dir_, message + "\n");
-  if (*first_) std::fputs(("rollcall: " + message + "\n").c_str(), stderr);  // one write: a launcher prints its own lines between two
+  first_ = is_first_failure(run_dir_, visible_lines(message, kMessageBar) + "\n");  // people read it with cat
+  if (*first_) complain(message);
 }
 
 ExitCode Failure::end() {

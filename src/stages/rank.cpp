@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
@@ -303,7 +304,7 @@ ExitCode Rank::run(JobKind kind) {
   } else if (const auto evaluation = coordinator_->evaluate_only()) {
     const std::string json = report::to_json(*evaluation);
     write_file_atomic(job_.run_dir / "eval.json", json + "\n");
-    std::cout << json << std::endl;
+    std::cout << visible_lines(json) << std::endl;
   } else {
     code = ExitCode::failed;
   }
@@ -332,7 +333,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     try {
       opening = open_job(world, request, share);
     } catch (const std::exception& e) {
-      std::fputs(("rollcall: " + message_of(e) + "\n").c_str(), stderr);
+      complain(message_of(e));
       const auto* known = dynamic_cast<const Error*>(&e);
       opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
     }

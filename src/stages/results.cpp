@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "io/archive.hpp"
 #include "report/html_report.hpp"
 
@@ -103,15 +104,15 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   write_file_atomic(job.run_dir / "result.json", result.dump(2) + "\n");
 
   if (evals.contains("before") && evals.contains("after")) {
-    fmt::print("\n{}\n", report::to_table(evals.at("before"), evals.at("after"), state.rollouts_per_level));
+    fmt::print("\n{}\n", visible_lines(report::to_table(evals.at("before"), evals.at("after"), state.rollouts_per_level)));
   }
   fmt::print("time by stage [s]:");
   for (const auto& [stage, seconds] : state.seconds) {
-    if (stage != "step") fmt::print(" {} {:.1f}", stage, seconds);
+    if (stage != "step") print_visible(" {} {:.1f}", stage, seconds);
   }
-  fmt::print("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total,
-             (job.run_dir / "archive").string(), (job.run_dir / "checkpoints" / checkpoint).string(), (job.run_dir / "report.html").string(),
-             (job.run_dir / "result.json").string(), sha);
+  print_visible("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total,
+                (job.run_dir / "archive").string(), (job.run_dir / "checkpoints" / checkpoint).string(), (job.run_dir / "report.html").string(),
+                (job.run_dir / "result.json").string(), sha);
   std::fflush(stdout);
 }
 

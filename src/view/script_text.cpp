@@ -1,6 +1,8 @@
 // Escapes byte by byte; nearly all bytes are copied in stretches.
 #include "view/script_text.hpp"
 
+#include "base/visible.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,21 +11,6 @@
 
 namespace rollcall::view {
 namespace {
-
-/// Bytes of the character at the front (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF); 0: it is not whole.
-std::size_t character_bytes(std::string_view s) {
-  const auto byte = [&](std::size_t i) { return std::uint8_t(s[i]); };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t size = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC2 || byte(0) > 0xF4 || s.size() < size) return 0;
-  char32_t code = byte(0) & (0x7F >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  const char32_t least = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x10000;
-  return code >= least && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF) ? size : 0;
-}
 
 bool is_plain(char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'; }
 
@@ -53,7 +40,7 @@ void add_string(std::string& out, std::string_view text) {
     out += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
-    const std::size_t size = character_bytes(text);
+    const std::size_t size = first_character(text).bytes;
     const std::string_view character = text.substr(0, size);
     if (size == 0) out += fmt::format("\\\\x{:02X}", std::uint8_t(text[0]));
     else if (size == 1) add_ascii(out, text[0]);
@@ -84,7 +71,7 @@ void add_milli(std::string& out, double value) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t size = character_bytes(text);
+    const std::size_t size = first_character(text).bytes;
     if (size == 0) return false;
     text.remove_prefix(size);
   }

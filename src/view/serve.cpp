@@ -1,126 +1,257 @@
-// The one home of cpp-httplib. Pages of other sites must not read a run: neither under a name of their own for 127.0.0.1, nor by including its scripts.
+// The one home of Boost.Beast: one thread for all connections, a few that make pages. Pages of
+// other sites must not read a run: neither under a name of their own for 127.0.0.1, nor by
+// including its scripts. No client may hold up another, or the end.
 #include "view/serve.hpp"
 
 #include "base/error.hpp"
+#include "base/visible.hpp"
 #include "view/script_text.hpp"
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <fmt/format.h>
-#include <httplib.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
 
 namespace rollcall::view {
 namespace {
 
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using namespace std::chrono_literals;
+using Head = http::request_header<>;
+using Answer = http::response<http::string_body>;
+using Tcp = asio::ip::tcp;
+
+// Every client has the address 127.0.0.1, so there is no count of them apart: where there are too
+// many connections, the oldest of those that wait for their client goes. A browser opens six.
+constexpr std::size_t kMostConnections = 64;
+constexpr std::uint32_t kHeadBytes = 8192;  // browsers send about 800
+constexpr auto kForTheHead = 5s, kForTheAnswer = 60s;
+constexpr auto kForTheRest = 1s;  // what a client still sends is read, so that it sees the answer
+constexpr int kMakers = 4;        // threads; a browser asks for a few files at a time
 constexpr const char* kPlain = "text/plain; charset=utf-8";
 
+std::string_view plain(beast::string_view text) { return {text.data(), text.size()}; }
+
 const char* type_of(std::string_view name) {
-  return name.ends_with(".html") ? "text/html; charset=utf-8" : name.ends_with(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+  return name.ends_with(".html")  ? "text/html; charset=utf-8"
+         : name.ends_with(".css") ? "text/css; charset=utf-8"
+                                  : "text/javascript; charset=utf-8";
 }
 
-void refuse(httplib::Response& response, int status, const std::string& why) {
-  response.status = status;
-  response.set_content(why + "\n", kPlain);
+/// Nothing of it is kept by browsers, and the connection ends with it. Ranges are ignored, as
+/// RFC 9110 allows.
+Answer answer(http::status status, const char* type, std::string content) {
+  Answer out(status, 11, std::move(content));
+  out.set(http::field::content_type, type);
+  out.set(http::field::connection, "close");
+  out.set(http::field::accept_ranges, "none");
+  out.set(http::field::cache_control, "no-store");
+  if (status == http::status::method_not_allowed) out.set(http::field::allow, "GET, HEAD");
+  out.set("X-Content-Type-Options", "nosniff");
+  out.set("Cross-Origin-Resource-Policy", "same-origin");
+  out.set("Content-Security-Policy", "frame-ancestors 'none'");
+  out.set("Referrer-Policy", "no-referrer");
+  out.prepare_payload();
+  return out;
 }
+
+Answer refusal(http::status status, const std::string& why) { return answer(status, kPlain, why + "\n"); }
 
 /// A name that some other site had resolved to 127.0.0.1 stands in Host (DNS rebinding).
-bool is_own_host(const httplib::Request& request, int port) {
-  const std::string host = request.get_header_value("Host");
-  return host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port);
+bool is_own_host(const Head& head, int port) {
+  const std::string_view host = plain(head[http::field::host]);
+  return head.count(http::field::host) == 1 &&
+         (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
 /// A script element of another site may load a script from here; browsers say so.
-bool is_own_page(const httplib::Request& request) {
-  const std::string from = request.get_header_value("Sec-Fetch-Site");
+bool is_own_page(const Head& head) {
+  const std::string_view from = plain(head["Sec-Fetch-Site"]);
   return from.empty() || from == "same-origin" || from == "none";
 }
 
-void answer(Site& site, const httplib::Request& request, httplib::Response& response, int port) {
-  const std::string name = request.path == "/" ? "index.html" : request.path.substr(1);
+/// What a request's head alone decides. A browser on this machine needs GET without a body, and
+/// gets no more.
+std::optional<Answer> refused(const Head& head, int port) {
+  const std::string_view length = plain(head[http::field::content_length]);
+  if (head.method() != http::verb::get && head.method() != http::verb::head)
+    return refusal(http::status::method_not_allowed, "Only GET and HEAD are answered.");
+  if (!plain(head.target()).starts_with('/')) return refusal(http::status::bad_request, "This names no page.");
+  if (!is_own_host(head, port))
+    return refusal(http::status::forbidden, fmt::format("This server answers as 127.0.0.1:{} only.", port));
+  if ((!length.empty() && length != "0") || head.count(http::field::transfer_encoding) > 0)
+    return refusal(http::status::payload_too_large, "A request has no body here.");
+  return std::nullopt;
+}
+
+/// The file's content, made now.
+Answer page(Site& site, const Head& head) {
+  const std::string path(plain(head.target()).substr(0, plain(head.target()).find('?')));
+  const std::string name = path == "/" ? "index.html" : path.substr(1);
   const bool data = name.starts_with("data/");
-  if (!is_own_host(request, port)) return refuse(response, 403, fmt::format("This server answers as 127.0.0.1:{} only.", port));
-  if (data && !is_own_page(request)) return refuse(response, 403, "Another site may not read this.");
+  if (data && !is_own_page(head)) return refusal(http::status::forbidden, "Another site may not read this.");
   std::optional<std::string> content;
   try {
     if (name == "data/runs.js") site.refresh();  // the first thing that a page asks for
     content = site.make(name);
   } catch (const std::exception& error) {
-    if (!data) return refuse(response, 500, error.what());
+    if (!data) return refusal(http::status::internal_server_error, visible(error.what()));
     const std::string key = name == "data/runs.js" ? "runs" : name.substr(5, name.size() - 8);
     content = fmt::format("rollcall({},null,{});\n", json_string(key), json_string(error.what()));  // for the page to show
   }
-  if (!content) return refuse(response, 404, "There is no such page.");
-  response.set_content(*content, type_of(name));
+  if (!content) return refusal(http::status::not_found, "There is no such page.");
+  return answer(http::status::ok, type_of(name), std::move(*content));
 }
 
-/// Before a port is bound.
-void set_socket(httplib::Server& server) {
-  server.set_socket_options([](socket_t socket) {
-    const int yes = 1;  // and not SO_REUSEPORT, by which two servers would share a port without a word
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  });
-}
-
-void set_up(httplib::Server& server, Site& site, int port) {
-  server.set_keep_alive_timeout(1);  // the end waits for open connections
-  server.set_default_headers({{"Cache-Control", "no-store"},
-                              {"X-Content-Type-Options", "nosniff"},
-                              {"Cross-Origin-Resource-Policy", "same-origin"},
-                              {"Content-Security-Policy", "frame-ancestors 'none'"},
-                              {"Referrer-Policy", "no-referrer"}});
-  server.Get(".*", [&site, port](const httplib::Request& request, httplib::Response& response) { answer(site, request, response, port); });
-}
-
-int bind(httplib::Server& server, int port) {
-  if (port == 0) {
-    const int any = server.bind_to_any_port("127.0.0.1");
-    require<EnvironmentError>(any > 0, "no port of 127.0.0.1 can be used", "the pages have to be served somewhere", "use --out, or another machine");
-    return any;
+class Server {
+ public:
+  Server(Site& site, int port) : site_(site), port_(listen(port)) {
+    signals_.async_wait([this](const beast::error_code&, int) { context_.stop(); });
+    asio::co_spawn(context_, accept_all(), asio::detached);
   }
-  require<EnvironmentError>(server.bind_to_port("127.0.0.1", port), fmt::format("port {} of 127.0.0.1 cannot be used", port),
-                            "another program has it, or it needs other rights", "name another port: --serve 8801, or --serve 0 for any that is free");
-  return port;
-}
+  int port() const { return port_; }
+  /// Returns after SIGINT or SIGTERM.
+  void run() { context_.run(); }
+
+ private:
+  struct Connection {
+    beast::tcp_stream stream;
+    bool waits = true;  ///< for its client
+  };
+  using Open = std::list<Connection>;  // the oldest first
+  /// Removes a connection wherever its coroutine ends.
+  struct Entry {
+    Open& open;
+    Open::iterator place;
+    Entry(Open& all, Open::iterator it) : open(all), place(it) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry() { open.erase(place); }
+  };
+
+  /// Listens on 127.0.0.1; returns the port, which was free where `port` is 0.
+  int listen(int port) {
+    beast::error_code error;
+    const Tcp::endpoint wanted(asio::ip::address_v4::loopback(), static_cast<unsigned short>(port));
+    acceptor_.open(Tcp::v4(), error);
+    // Not SO_REUSEPORT, by which two servers would share a port without a word.
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(wanted, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    require<EnvironmentError>(!error || port != 0, fmt::format("no port of 127.0.0.1 can be used: {}", error.message()),
+                              "the pages have to be served somewhere", "use --out, or another machine");
+    require<EnvironmentError>(!error, fmt::format("port {} of 127.0.0.1 cannot be used: {}", port, error.message()),
+                              "another program has it, or it needs other rights",
+                              "name another port: --serve 8801, or --serve 0 for any that is free");
+    return acceptor_.local_endpoint().port();
+  }
+
+  void make_room() {
+    const auto oldest = std::find_if(open_.begin(), open_.end(), [](const Connection& c) { return c.waits; });
+    if (oldest != open_.end()) oldest->stream.close();
+  }
+
+  asio::awaitable<void> accept_all() {
+    asio::steady_timer pause(context_);
+    for (;;) {
+      beast::error_code error;
+      Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+      if (error || open_.size() >= kMostConnections) make_room();
+      if (!error) {
+        const auto place = open_.emplace(open_.end(), Connection{beast::tcp_stream(std::move(socket))});
+        asio::co_spawn(context_, serve(place), asio::detached);
+      } else {  // whoever it was has gone, or there are too many files: both may pass
+        pause.expires_after(20ms);
+        co_await pause.async_wait(asio::use_awaitable);
+      }
+    }
+  }
+
+  asio::awaitable<void> serve(Open::iterator place) {
+    const Entry entry(open_, place);
+    Connection& connection = *place;
+    beast::tcp_stream& stream = connection.stream;
+    beast::flat_buffer buffer(2 * kHeadBytes);
+    http::request_parser<http::empty_body> parser;
+    parser.header_limit(kHeadBytes);
+    parser.body_limit(boost::none);  // refused() looks at it, after the method and the host
+    beast::error_code error;
+    stream.expires_after(kForTheHead);  // for all of it, however many bytes come at a time
+    co_await http::async_read_header(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+    Answer out;
+    if (!error) {
+      connection.waits = false;
+      if (auto refused_at_once = refused(parser.get(), port_)) out = std::move(*refused_at_once);
+      else out = co_await asio::co_spawn(makers_, make(parser.get()), asio::use_awaitable);
+      connection.waits = true;
+    } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      out = refusal(http::status::request_header_fields_too_large, "The request's head is too long.");
+    } else if (error.category() == beast::error_code(http::error::bad_method).category() &&
+               error != http::error::end_of_stream && error != http::error::partial_message) {
+      out = refusal(http::status::bad_request, "This is no request of HTTP: " + error.message() + ".");
+    } else {
+      co_return;  // it has gone, or took too long
+    }
+    error = {};
+    stream.expires_after(kForTheAnswer);
+    http::response_serializer<http::string_body> serializer(out);
+    if (parser.get().method() == http::verb::head) {
+      co_await http::async_write_header(stream, serializer, asio::redirect_error(asio::use_awaitable, error));
+    } else {
+      co_await http::async_write(stream, serializer, asio::redirect_error(asio::use_awaitable, error));
+    }
+    if (error) co_return;
+    stream.socket().shutdown(Tcp::socket::shutdown_send, error);
+    stream.expires_after(kForTheRest);
+    for (std::array<char, 4096> rest{}; !error;)
+      co_await stream.async_read_some(asio::buffer(rest), asio::redirect_error(asio::use_awaitable, error));
+  }
+
+  asio::awaitable<Answer> make(const Head& head) { co_return page(site_, head); }
+
+  Site& site_;
+  Open open_;
+  asio::io_context context_{1};
+  Tcp::acceptor acceptor_{context_};
+  asio::signal_set signals_{context_, SIGINT, SIGTERM};
+  asio::thread_pool makers_{kMakers};  // the last, so that its threads end before what they use
+  int port_;
+};
 
 }  // namespace
 
 void serve(Site& site, int port) {
-  sigset_t ends, before;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGINT), sigaddset(&ends, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &ends, &before);  // threads made from here on do not take them
-  httplib::Server server;
-  set_socket(server);
-  const int bound = bind(server, port);
-  set_up(server, site, bound);
-  std::atomic<bool> ended = false;
-  std::thread listener([&] {
-    server.listen_after_bind();
-    ended = true;
-    ::kill(::getpid(), SIGTERM);  // should listening end by itself, so does this
-  });
-  while (!server.is_running() && !ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // before that, stop() would be forgotten
-  fmt::print("http://127.0.0.1:{}/\nCtrl-C ends it.\n", bound);
+  Server server(site, port);
+  fmt::print("http://127.0.0.1:{}/\nCtrl-C ends it.\n", server.port());
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&ends, &signal);
-  const bool by_itself = ended;
-  server.stop();
-  listener.join();
-  const timespec none{0, 0};
-  sigtimedwait(&ends, nullptr, &none);  // the one that the listener sent at its end
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  require<EnvironmentError>(!by_itself, fmt::format("the server on port {} has ended", bound), "it can take no more connections", "start it again");
+  server.run();
 }
 
 }  // namespace rollcall::view

@@ -56,7 +56,7 @@ def a_start_tells_what_the_policy_sees(harness):
     folder = harness.work / "told"
     _, _, err, _ = harness.run("train", harness.tiny, "--set", f"run.dir={folder}", *TASK, *sets(model__path=folder_with_template(harness), run__log_level="info", train__steps=0, sft__steps=0))
     for part in ("generation_config.json suggests temperature 0.6 (here 1)", "<|im_start|>user\nWhat is ", " Only the number.<|im_end|>\n<|im_start|>assistant\n"):
-        check(part in err, f"the log lacks {part!r}:\n{err}")
+        check(part in err.replace("\n  | ", "\n"), f"the log lacks {part!r}:\n{err}")
 
 
 def another_template_is_no_resume(harness):

@@ -1,6 +1,8 @@
 """Batch scripts of every site file: each value has its directive, flags stand over the file, and nothing of the template is left."""
 import json
+import pathlib
 import re
+import shlex
 import subprocess
 
 from harness import check, main, sets
@@ -50,4 +52,41 @@ def an_array_has_its_line(harness):
     check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"bash cannot read it\n{script}")
 
 
-main(every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)
+def names_stay_names(harness):
+    """Blanks, quotes, Slurm's %, the templates' @ and other alphabets: sbatch and bash both read the folder that was meant."""
+    for name in ("two words", "it's", 'a "quoted" one', "100% %j %%", "@TIME@ a@b @RUNS@", "Läufe 数", "semi;colon #1 $HOME `x`", "slashes//"):
+        folder = harness.work / "odd" / name
+        script = harness.succeed("submit", harness.tiny, "--dry-run", "--set", f"run.dir={folder}/", *([] if "@" in name else ["--launcher", "srun 'a b'"]))
+        line = next(line for line in script.splitlines() if line.startswith("#SBATCH --output="))
+        words = shlex.split(line.removeprefix("#SBATCH "))  # as sbatch takes quotes and backslashes
+        check(words == [f"--output={str(folder).replace('%', '%%')}/slurm-%j.log"], f"{name}: {line}")
+        job = next(line for line in script.splitlines() if line.startswith("#SBATCH --job-name="))
+        check(len(shlex.split(job.removeprefix("#SBATCH "))) == 1, f"{name}: {job}")
+        told = subprocess.run(["bash"], input=re.sub(r"^source .*$", """launch() { printf '%s\\n' "$1"; exit 0; }""", script, flags=re.MULTILINE), capture_output=True, text=True)
+        check(told.stdout == f"{folder}\n", f"{name}: bash reads {told.stdout!r} {told.stderr}\n{script}")
+
+
+def no_value_becomes_a_line_of_the_script(harness):
+    attack = "x\ntouch pwned\n#"
+    for words in (["--set", f"run.dir={attack}"], ["--set", 'run.dir="x\\ntouch pwned"'], ["--partition", attack], ["--launcher", f"srun{attack}"], ["--time", attack], ["--account", "a\x1b[2J"],
+                  ["--memory", "1G\rx"], ["--set", f"run.init_from={attack}"]):
+        code, out, err, _ = harness.run("submit", harness.tiny, "--dry-run", *words)
+        check(code == 2 and not out and "control character" in err and err.count("\n") == 1, f"{words}: exit code {code}\n{out}\n{err}")
+
+
+def an_array_needs_a_folder_of_its_own(harness):
+    files = []
+    for number, folder in enumerate(("/nowhere1/a", "/elsewhere2/b")):
+        files.append(harness.work / f"{number}.toml")
+        files[-1].write_text(pathlib.Path(harness.tiny).read_text().replace('dir = "runs/tiny"', f'dir = "{folder}"'))
+    code, _, err, _ = harness.run("submit", *files, "--dry-run")
+    check(code == 2 and "no folder in common" in err, f"exit code {code}: {err}")
+
+
+def a_folder_of_one_machine_is_told(harness):
+    for folder, hidden in (("/tmp/runs/x", True), ("/dev/shm/x", True), ("/nowhere/x", False)):
+        _, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--set", f"run.dir={folder}")
+        check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
+
+
+main(names_stay_names, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)

@@ -166,6 +166,23 @@ TEST(File, ALinkIsTheFileAndACopyIsOne) {
   fs::remove(far);
 }
 
+TEST(File, WhatNeverEndsHasALimit) {
+  const auto refusal = [](const std::filesystem::path& path) {
+    try {
+      return std::to_string(read_file(path).size());
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_NE(refusal("/dev/zero").find("/dev/zero gives more than 268435456 bytes"), std::string::npos) << refusal("/dev/zero");
+  const TemporaryFolder folder;
+  const auto holes = folder.path() / "holes";
+  std::ofstream(holes).close();
+  std::filesystem::resize_file(holes, std::uintmax_t{1} << 42);
+  EXPECT_NE(refusal(holes).find("more than this machine's memory"), std::string::npos) << refusal(holes);
+  EXPECT_NE(message_of(std::bad_alloc()).find("no more memory ("), std::string::npos);
+}
+
 TEST(File, FilesThatDoNotKnowTheirSizeAreReadWhole) { EXPECT_GT(read_file("/proc/self/maps").size(), 4096U); }
 
 TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {

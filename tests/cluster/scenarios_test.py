@@ -78,6 +78,14 @@ def submit_an_array(bench):
     check(policy_line(logs[1]) == bench.short and policy_line(logs[2]) != bench.short, f"seed 1 is not that of a plain run, or seed 2 is:\n{logs}")
 
 
+def an_odd_name(bench):
+    """Slurm, bash, two ranks and MPI read it as it is. From about 200 characters on two ranks used to die in MPI."""
+    name = "it's 100% %j \"odd\" @TIME@ a;b #1 Läufe 数 " + "long " * 30 + "x"
+    run = Submitted(bench, name, "--nodes", 2, *SHORT)
+    run.until_over("COMPLETED")
+    check(policy_line(run.log()) == bench.short, f"another policy than under a plain name\n{run.log()}")
+
+
 def run_on_two_nodes(bench):
     run = Submitted(bench, "two_nodes", "--nodes", 2, "--bind", "none", *SHORT)
     run.until_over("COMPLETED")
@@ -177,7 +185,7 @@ def scaling_study(bench):
 
 
 # The longest waits first.
-SCENARIOS = (node_death, scaling_study, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, run_on_two_nodes, submit_an_array)
+SCENARIOS = (node_death, scaling_study, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, an_odd_name, run_on_two_nodes, submit_an_array)
 
 
 class Bench:

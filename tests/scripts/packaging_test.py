@@ -12,7 +12,7 @@ PACKAGING = ROOT / "packaging"
 SPACK_NAMES = {"MPI": "mpi", "HDF5": "hdf5", "Kokkos": "kokkos", "RollcallTorch": "py-torch", "Boost": "boost", "CLI11": "cli11", "nlohmann_json": "nlohmann-json",
                "spdlog": "spdlog", "fmt": "fmt", "OpenSSL": "openssl", "ROLLCALL_TOMLPP_INCLUDE": "tomlplusplus", "ROLLCALL_RANDOM123_INCLUDE": "random123",
                "ROLLCALL_XXHASH_INCLUDE": "xxhash", "ROLLCALL_XXHASH_LIBRARY": "xxhash", "ROLLCALL_PCRE2_INCLUDE": "pcre2", "ROLLCALL_PCRE2_LIBRARY": "pcre2", "ROLLCALL_UTF8PROC_INCLUDE": "utf8proc",
-               "ROLLCALL_UTF8PROC_LIBRARY": "utf8proc", "ROLLCALL_HTTPLIB_INCLUDE": "cpp-httplib", "ROLLCALL_HTTPLIB_LIBRARY": "cpp-httplib", "ROLLCALL_MPFI_INCLUDE": "mpfi", "ROLLCALL_MPFI_LIBRARY": "mpfi",
+               "ROLLCALL_UTF8PROC_LIBRARY": "utf8proc", "ROLLCALL_MPFI_INCLUDE": "mpfi", "ROLLCALL_MPFI_LIBRARY": "mpfi",
                "ROLLCALL_MPFR_LIBRARY": "mpfr", "ROLLCALL_GMPXX_INCLUDE": "gmp", "ROLLCALL_GMPXX_LIBRARY": "gmp", "ROLLCALL_GMP_LIBRARY": "gmp", "ROLLCALL_SECCOMP_INCLUDE": "libseccomp",
                "ROLLCALL_SECCOMP_LIBRARY": "libseccomp", "GTest": "googletest", "rapidcheck": "rapidcheck", "benchmark": "benchmark",
                "ROLLCALL_NCCL_INCLUDE": "nccl", "ROLLCALL_NCCL_LIBRARY": "nccl", "Threads": None, "CUDAToolkit": None}  # None: the compiler's or CudaPackage's own

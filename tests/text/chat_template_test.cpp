@@ -1,6 +1,7 @@
 // Chat templates against what Python's jinja2 said of them (fixtures/chat_templates.json), errors with their places, limits.
 #include "text/chat_template.hpp"
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 #include <gtest/gtest.h>
@@ -125,6 +126,89 @@ TEST(ChatTemplate, StepsBytesAndDepthAreBounded) {
                 .find("too many parts"),
             std::string::npos);
   EXPECT_NE(message_of("{{ x }}{{ x }}", {{"x", std::string(600, 'x')}}, {.bytes = 1500}).find("too much memory"), std::string::npos);
+}
+
+/// Each of these looks at all of a long text, or copies many values, in a single step of
+/// evaluation.
+TEST(ChatTemplate, WorkOnALongTextIsCharged) {
+  constexpr TemplateLimits kLimits{.steps = 60'000};
+  for (const char* expression : {
+           "'b' in s",
+           "'b' not in s",
+           "s.find('b')",
+           "s.rfind('b')",
+           "s.count('b')",
+           "s.partition('b')[1]",
+           "s.rpartition('b')[1]",
+           "s.replace('b', '')|length",
+           "s|replace('b', '')|length",
+           "s.split('b')|length",
+           "s.rsplit('b')|length",
+           "s.split()|length",
+           "s.rsplit()|length",
+           "s.splitlines()|length",
+           "s.strip('a')",
+           "s|trim('a')",
+           "s.lstrip('ab')",
+           "s.upper()|length",
+           "s.title()|length",
+           "s.swapcase()|length",
+           "s|title|length",
+           "s|lower|length",
+           "s.isalpha()",
+           "s.isupper()",
+           "s.istitle()",
+           "s.isidentifier()",
+           "s is lower",
+           "s|wordcount",
+           "s|urlencode|length",
+           "s|e|length",
+           "s|striptags|length",
+           "s|indent|length",
+           "s|tojson|length",
+           "[s]|string|length",
+           "[s]|unique|list|length",
+           "[s]|max|length",
+           "s.format()|length",
+           "(s % ())|length",
+           "s.expandtabs()|length",
+           "s|int",
+           "s|float",
+           "s[::2]|length",
+           "s.find('a', 1, 3)",
+       }) {
+    const std::string source = "{% set s = 'a' * 3200000 %}{{ " + std::string(expression) + " }}";
+    EXPECT_NE(message_of(source, Json::object(), kLimits).find("too many steps"), std::string::npos)
+        << expression << ": " << message_of(source, Json::object(), kLimits).substr(0, 200);
+  }
+  const std::string pairs = "{% set d = dict(range(4000) | batch(2)) %}{% set s = 'a' * 100000 %}{% for i in range(99) %}{% set x = ";
+  for (const char* expression : {"dict(d)", "namespace(d)", "'%.0s' % (s,)"}) {
+    const std::string source = pairs + expression + " %}{% endfor %}";
+    EXPECT_NE(message_of(source, Json::object(), kLimits).find("too many steps"), std::string::npos)
+        << expression << ": " << message_of(source, Json::object(), kLimits).substr(0, 200);
+  }
+}
+
+TEST(ChatTemplate, NamesThatAreOnlyHiddenAreCharged) {
+  std::string source = "{% for i in range(200) %}{% if true %}{% continue %}{% endif %}";
+  for (int i = 0; i < 1000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}{{ v" + std::to_string(i) + " }}";
+  EXPECT_NE(message_of(source + "{% endfor %}", Json::object(), {.steps = 60'000}).find("too many steps"), std::string::npos);
+}
+
+/// A search that looks at each place for the whole of what it seeks takes minutes here.
+TEST(ChatTemplate, SearchesTakeTimeInProportion) {
+  const Stopwatch clock;
+  for (const char* expression : {"w in s", "s.find(w)", "s.count(w)", "s.partition(w)|length", "s.replace(w, '')|length", "s.split(w)|length", "v in s",
+                                 "s.rfind(v)", "s.rpartition(v)|length", "s.rsplit(v)|length"})
+    render("{% set s = 'a' * 1000000 %}{% set w = 'a' * 500000 ~ 'b' %}{% set v = 'b' ~ 'a' * 500000 %}{{ " + std::string(expression) + " }}");
+  EXPECT_LT(clock.seconds(), 5.0);
+}
+
+TEST(ChatTemplate, SearchesFromTheRightAreThoseOfPython) {
+  EXPECT_EQ(render("{{ 'aXXXb'.rsplit('XX') }}{{ 'aXXXb'.split('XX') }}{{ 'XX'.rsplit('XX') }}"), "['aX', 'b']['a', 'Xb']['', '']");
+  EXPECT_EQ(render("{{ 'a.b.c'.rsplit('.', 1) }}{{ 'a.b.c'.rsplit('.', 0) }}{{ ''.rsplit('.') }}"), "['a.b', 'c']['a.b.c']['']");
+  EXPECT_EQ(render("{{ 'übübü'.rfind('bü') }}{{ 'übübü'.rpartition('üb') }}{{ 'ab'.rfind('') }}"), "3('üb', 'üb', 'ü')2");
+  EXPECT_EQ(render("{{ 'xyaxbyx'.strip('xy') }}{{ 'üaü'.lstrip('ü') }}{{ 'aab'.rstrip('') }}"), "axbaüaab");
 }
 
 TEST(ChatTemplate, NamespacesThatHoldThemselvesAreFreed) {

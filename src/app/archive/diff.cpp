@@ -1,6 +1,7 @@
 // rollcall archive diff: whether two runs hold the same rollouts, and the first that differs.
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/visible.hpp"
 #include "io/difference.hpp"
 
 #include <fmt/format.h>
@@ -13,10 +14,10 @@ namespace {
 ExitCode diff(const std::string& a, const std::string& b) {
   const io::Difference d = io::compare(a, b);
   Output out;
-  out.write(fmt::format("A {}  {} groups, {} rollouts  {}\nB {}  {} groups, {} rollouts  {}\n", d.content_a, d.groups_a, d.rollouts_a, a, d.content_b,
-                        d.groups_b, d.rollouts_b, b));
+  out.write(visible_format("A {}  {} groups, {} rollouts  {}\nB {}  {} groups, {} rollouts  {}\n", d.content_a, d.groups_a, d.rollouts_a, a, d.content_b,
+                           d.groups_b, d.rollouts_b, b));
   if (d.first.empty()) out.write("the same content\n");
-  else out.write(fmt::format("{} groups differ, {} are only in A, {} only in B\nfirst: {}\n", d.groups_differing, d.only_a, d.only_b, d.first));
+  else out.write(visible_format("{} groups differ, {} are only in A, {} only in B\nfirst: {}\n", d.groups_differing, d.only_a, d.only_b, d.first));
   out.finish();
   return d.first.empty() ? ExitCode::done : ExitCode::failed;
 }

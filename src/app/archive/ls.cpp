@@ -2,6 +2,7 @@
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/visible.hpp"
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
@@ -90,17 +91,17 @@ ExitCode list(const fs::path& path) {
   Output out;
   std::size_t width = 4;
   std::uint64_t rollouts = 0, bytes = 0;
-  for (const auto& line : lines) width = std::max(width, line.path.size());
+  for (const auto& line : lines) width = std::max(width, visible(line.path).size());
   out.write(
       fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
   for (const auto& l : lines) {
     const auto count = [&](std::uint64_t io::Rows::*member) { return l.rows ? fmt::format("{}", (*l.rows).*member) : "-"; };
-    out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups),
-                          count(&io::Rows::rollouts), l.bytes, l.state));
+    out.write(visible_format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups),
+                             count(&io::Rows::rollouts), l.bytes, l.state));
     bytes += l.bytes;
     if (l.counts) rollouts += l.rows->rollouts;
   }
-  if (!listing.numerics.empty()) out.write(fmt::format("computed in {}\n", listing.numerics));
+  if (!listing.numerics.empty()) out.write(visible_format("computed in {}\n", listing.numerics));
   out.write(fmt::format("{} files, {} rollouts, {} bytes\n", lines.size(), rollouts, bytes));
   out.finish();
   return ExitCode::done;

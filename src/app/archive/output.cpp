@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,7 +35,8 @@ Output::~Output() {
 }
 
 bool Output::write(std::string_view text) {
-  buffer_ += text;
+  if (path_.empty()) buffer_ += visible_lines(text);
+  else buffer_ += text;
   return buffer_.size() < kBuffer ? open_ : flush();
 }
 

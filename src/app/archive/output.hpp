@@ -1,4 +1,5 @@
-// Text to standard output or to a file. A reader that went away (head, a closed pager) is no error: write() says so and the command ends.
+// Text to a file or, with control characters as escapes, to standard output. A reader that went
+// away (head, a closed pager) is no error: write() says so and the command ends.
 #pragma once
 
 #include <filesystem>

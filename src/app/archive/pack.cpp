@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 #include "io/source.hpp"
 
 #include <fmt/format.h>
@@ -30,9 +31,9 @@ ExitCode pack(const fs::path& run_dir) {
   require(newest.has_value(), fmt::format("{} has no checkpoint", run_dir.string()), "steps that no checkpoint covers would be drawn again, and packed twice",
           "resume the run until its first checkpoint");
   Output out;
-  for (const std::string& fault : faults) out.write(fmt::format("skipped a checkpoint: {}\n", fault));
+  for (const std::string& fault : faults) out.write(visible_format("skipped a checkpoint: {}\n", fault));
   if (const int left = io::end_interrupted_pack(run_dir))
-    out.write(fmt::format("removed {} files that an interrupted pack had left: the archive holds them\n", left));
+    out.write(visible_format("removed {} files that an interrupted pack had left: the archive holds them\n", left));
   auto files = newest->state.unpacked;
   const auto entries = io::read_manifest(run_dir);
   std::erase_if(files, [&](const auto& file) { return io::any_holds(entries, file.purpose, file.step); });
@@ -42,10 +43,10 @@ ExitCode pack(const fs::path& run_dir) {
     std::vector<io::PackInput> inputs;
     for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
     const auto entry = io::pack(*comm::alone(), run_dir, request.name, inputs, io::identity_of(run_dir, inputs.back().shard));
-    out.write(fmt::format("packed {} files into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
-                          entry.rollouts, entry.file.bytes, clock.seconds()));
+    out.write(visible_format("packed {} files into {}: {} groups, {} rollouts, {} bytes in {:.2f} s\n", inputs.size(), entry.file.path, entry.groups,
+                             entry.rollouts, entry.file.bytes, clock.seconds()));
   }
-  if (requests.empty()) out.write(fmt::format("nothing to pack: checkpoint {} covers no shards that are not in the archive\n", newest->checkpoint));
+  if (requests.empty()) out.write(visible_format("nothing to pack: checkpoint {} covers no shards that are not in the archive\n", newest->checkpoint));
   out.finish();
   return ExitCode::done;
 }

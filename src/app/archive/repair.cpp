@@ -4,6 +4,7 @@
 #include "app/archive/verbs.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
@@ -42,15 +43,15 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   io::amend(run_dir, {}, d.readmitted, copy);
   io::move_to(run_dir, paths, folder);
   io::amend(run_dir, withdrawn, {}, copy);
-  for (const auto& move : d.moves) out.write(fmt::format("set aside  {}: {}\n", move.path, move.why));
-  for (const auto& entry : d.readmitted) out.write(fmt::format("readmitted {}: it is whole, and the manifest names it again\n", entry.file.path));
+  for (const auto& move : d.moves) out.write(visible_format("set aside  {}: {}\n", move.path, move.why));
+  for (const auto& entry : d.readmitted) out.write(visible_format("readmitted {}: it is whole, and the manifest names it again\n", entry.file.path));
   if (!d.rebuilt.empty())
-    out.write(fmt::format("rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would go unnoticed\n", d.sound.size()));
+    out.write(visible_format("rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would go unnoticed\n", d.sound.size()));
   std::error_code left;
   fs::remove(run_dir / folder, left);
   if (left == std::errc::directory_not_empty)
-    out.write(fmt::format("kept in    {}, with the old manifest and checkpoint state where those have changed\n", (run_dir / folder).string()));
-  else if (left) out.write(fmt::format("left over  {}, empty: {}\n", (run_dir / folder).string(), left.message()));
+    out.write(visible_format("kept in    {}, with the old manifest and checkpoint state where those have changed\n", (run_dir / folder).string()));
+  else if (left) out.write(visible_format("left over  {}, empty: {}\n", (run_dir / folder).string(), left.message()));
 }
 
 /// By a resume: what comes behind its checkpoint, such as an evaluation at its very step that it has no result of.
@@ -90,25 +91,25 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   sort_shards(d, again, lost);
   bool training_lost = std::any_of(lost.begin(), lost.end(), [](const Steps& steps) { return steps.purpose == Purpose::train; });
   if (!lost.empty())
-    out.write(fmt::format("lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n", steps_text(lost)));
+    out.write(visible_format("lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n", steps_text(lost)));
   for (const auto& [path, why] : d.left_out)
-    out.write(fmt::format("lost       what only {} held; to bring it back, put a copy of the file in its place and repair again\n", path));
+    out.write(visible_format("lost       what only {} held; to bring it back, put a copy of the file in its place and repair again\n", path));
   for (const auto& entry : d.damaged) {
     const Steps steps{io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step};
     const auto of_entry = [&](const std::string& shard) { return is_packed({entry}, shard); };
     const bool kept = d.resume && std::none_of(d.lost.begin(), d.lost.end(), of_entry) &&
                       std::any_of(d.resume->files.begin(), d.resume->files.end(), [&](const auto& file) { return of_entry(file.first); });
-    if (kept) out.write(fmt::format("kept       {}: the shards of {} are still there and will be packed again\n", entry.file.path, steps_text({steps})));
+    if (kept) out.write(visible_format("kept       {}: the shards of {} are still there and will be packed again\n", entry.file.path, steps_text({steps})));
     else if (is_drawn_again(d, steps)) again.push_back(steps);
     else {
       training_lost = training_lost || steps.purpose == Purpose::train;
-      out.write(fmt::format("lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file in its place and repair again\n",
-                            entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
+      out.write(visible_format("lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file in its place and repair again\n",
+                               entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
     }
   }
   if (training_lost && goes_on_to_replay(run_dir, d))
     out.write("replay     replay.share is above 0: where the run would have replayed what is lost, it replays other groups and ends with other weights\n");
-  if (!again.empty()) out.write(fmt::format("again      a resume draws {} again, with the same numbers\n", steps_text(again)));
+  if (!again.empty()) out.write(visible_format("again      a resume draws {} again, with the same numbers\n", steps_text(again)));
   out.write(d.resume ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint, d.resume->state.train_steps)
                      : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is repeated\n");
 }

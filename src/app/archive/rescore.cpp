@@ -6,6 +6,7 @@
 #include "app/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "core/judge_task.hpp"
 #include "io/rescored.hpp"
 #include "io/schema.hpp"
@@ -243,7 +244,7 @@ ExitCode rescore(Flags flags) {
   io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags, judge), written);
   Output out;
   out.write(table_of(rescoring.levels()));
-  out.write(fmt::format("\nverdicts   {}\n", folder.string()));
+  out.write(visible_format("\nverdicts   {}\n", folder.string()));
   out.finish();
   return ExitCode::done;
 }

@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/visible.hpp"
 #include "io/schema.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +15,8 @@ namespace {
 
 /// Every line of a text behind a bar, so that what the policy wrote is never mistaken for ours.
 std::string barred(const std::string& text) {
-  std::string lines = "      | ";
-  for (const char c : text) {
-    lines += c;
-    if (c == '\n') lines += "      | ";
-  }
-  return lines + "\n";
+  constexpr const char* kBar = "      | ";
+  return kBar + visible_lines(text, kBar) + "\n";
 }
 
 struct Tokens {
@@ -47,15 +44,15 @@ std::string text_of(const io::RolloutTraining& training) {
 std::string text_of(const Rollout& rollout, const Score& score, const std::vector<std::string>& component_names, const std::string& training) {
   const Tokens t = tokens_of(rollout);
   std::string parts;
-  for (std::size_t k = 0; k < component_names.size(); ++k) parts += fmt::format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
+  for (std::size_t k = 0; k < component_names.size(); ++k) parts += visible_format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
   std::string text =
       fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n", rollout.sample, score.reward, parts,
                   score.undecided ? "undecided"
                   : score.correct ? "correct"
                                   : "wrong",
                   t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob, t.count == 0 ? 0.0 : t.entropy / double(t.count),
-                  score.answer.empty() ? "no answer found" : fmt::format("extracted \"{}\"", score.answer), training);
-  if (!score.reason.empty()) text += fmt::format("  {}{}\n", score.correct ? "" : "because ", score.reason);
+                  score.answer.empty() ? "no answer found" : visible_format("extracted \"{}\"", score.answer), training);
+  if (!score.reason.empty()) text += visible_format("  {}{}\n", score.correct ? "" : "because ", score.reason);
   return text + barred(rollout.text);
 }
 

@@ -4,6 +4,7 @@
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/file.hpp"
+#include "base/visible.hpp"
 #include "io/run_files.hpp"
 #include "io/source.hpp"
 
@@ -81,7 +82,7 @@ ExitCode verify(const fs::path& path) {
   const auto source = io::open_source(path);
   const Findings findings = source.is_run ? verify_run(path) : verify_file(source);
   Output out;
-  for (const auto& fault : findings.faults) out.write(fmt::format("{}: {}\n", fault.file, fault.problem));
+  for (const auto& fault : findings.faults) out.write(visible_format("{}: {}\n", fault.file, fault.problem));
   const auto count = findings.faults.size();
   const auto all_are = [&](io::Fault::Kind kind) {
     return std::all_of(findings.faults.begin(), findings.faults.end(), [&](const io::Fault& fault) { return fault.kind == kind; });
@@ -89,8 +90,8 @@ ExitCode verify(const fs::path& path) {
   const std::string remedy = all_are(io::Fault::Kind::unreadable) ? "check the disk, then verify again"
                              : source.is_run                      ? "rollcall archive repair " + path.string() + " sets aside what is damaged"
                                                                   : "restore it from a copy";
-  out.write(fmt::format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
-                        count == 0 ? "all checksums and structures are correct" : fmt::format("{} problem{}; {}", count, count == 1 ? "" : "s", remedy)));
+  out.write(visible_format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
+                           count == 0 ? "all checksums and structures are correct" : fmt::format("{} problem{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
   return count == 0 ? ExitCode::done : all_are(io::Fault::Kind::newer) ? ExitCode::misconfigured : ExitCode::failed;
 }

@@ -94,7 +94,7 @@ std::optional<Value> indexed(Context& context, const Value& object, const Value&
   if (object.is(Kind::range)) return integer(object.range().at(std::int64_t(*at)));
   if (!object.is(Kind::string)) return object.items()[*at];
   const bool ascii = object.as<Text>().is_ascii();
-  if (!ascii) context.budget.work(std::int64_t(*at));
+  if (!ascii) context.budget.look(std::int64_t(*at));
   const std::size_t begin = ascii ? *at : offset_of(object.text(), *at);
   std::size_t end = begin;
   next_character(object.text(), end);
@@ -197,7 +197,13 @@ Value slice(Context& context, const Value& object, const Value& start, const Val
   const Bounds b = bounds_of(start, stop, step, length(object));
   const Range places(nullptr, b.start, b.stop, b.step);
   if (object.is(Kind::string)) {
-    context.budget.work(std::int64_t(object.text().size()));
+    const auto size = std::int64_t(object.text().size());
+    if (object.as<Text>().is_ascii()) {
+      context.budget.look(places.step == 1 ? 0 : places.length);
+    } else {
+      context.budget.look(size);
+      context.budget.check(size * std::int64_t(sizeof(std::size_t)));  // where its characters begin
+    }
     return string(context.budget, sliced_text(object, places), object.safe);
   }
   if (object.is(Kind::range)) {

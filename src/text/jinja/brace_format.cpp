@@ -93,6 +93,7 @@ class Braces {
 
   std::string run(std::string_view format, int depth) {
     if (depth > 2) fail("Max string recursion exceeded");
+    context_.budget.look(std::int64_t(format.size()));
     Builder out(context_.budget);
     for (std::size_t i = 0; i < format.size(); ++i) {
       const char c = format[i];
@@ -185,6 +186,7 @@ class Braces {
       numbered_ = 1;
       index = std::stoul(std::string(name));
     } else {
+      context_.budget.pass_names(arguments_.named.size());
       for (const auto& [key, value] : arguments_.named) {
         if (key == name) return value;
       }
@@ -202,9 +204,6 @@ class Braces {
 
 }  // namespace
 
-std::string brace_format(Context& context, std::string_view format, const Arguments& arguments) {
-  context.budget.work(std::int64_t(format.size()));
-  return Braces(context, arguments).run(format, 0);
-}
+std::string brace_format(Context& context, std::string_view format, const Arguments& arguments) { return Braces(context, arguments).run(format, 0); }
 
 }  // namespace rollcall::text::jinja

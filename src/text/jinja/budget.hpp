@@ -13,6 +13,10 @@ constexpr int kValueDepth = 400;
 constexpr int kEvaluationDepth = 1500;
 /// Bytes copied or compared that count as one step.
 constexpr std::int64_t kBytesOfAStep = 256;
+/// Bytes searched, or looked at character by character, that count as one step.
+constexpr std::int64_t kLooksOfAStep = 32;
+/// Names of a scope or of a call's arguments passed in search of one that count as one step.
+constexpr std::int64_t kNamesOfAStep = 16;
 
 struct Budget {
   std::int64_t steps, bytes;
@@ -23,6 +27,8 @@ struct Budget {
   }
   /// A bulk operation on `n` bytes or values.
   void work(std::int64_t n) { step(1 + n / kBytesOfAStep); }
+  void look(std::int64_t n) { step(1 + n / kLooksOfAStep); }
+  void pass_names(std::size_t n) { step(std::int64_t(n) / kNamesOfAStep); }
   /// Whether `n` more bytes would still fit: asked before a large value is built.
   void check(std::int64_t n) const {
     if (n > bytes) throw Fault{FaultKind::limit, "too much memory"};

@@ -107,6 +107,10 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 
 Value apply(const Row& row, Context& context, const Value& self, Arguments arguments) {
   context.budget.step();
+  // What is done with a text takes at least this; what takes more charges for that itself.
+  if (self.is(Kind::string)) context.budget.work(std::int64_t(self.text().size()));
+  for (const auto& value : arguments.positional)
+    if (value.is(Kind::string)) context.budget.work(std::int64_t(value.text().size()));
   const Parameters p = parameters_of(row.signature);
   Call call{context, self, std::vector<Value>(p.names.size()), std::vector<bool>(p.names.size(), false), {}};
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) {

@@ -2,6 +2,7 @@
 #include "text/jinja/characters.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace rollcall::text::jinja {
 namespace {
@@ -123,6 +124,13 @@ void append_character(std::string& text, char32_t c) {
 }
 
 bool has_flag(char32_t c, int flags) {
+  static const auto kAscii = [] {
+    std::array<std::uint16_t, 0x80> all{};
+    for (char32_t ascii = 0; ascii < all.size(); ++ascii)
+      if (const auto* row = row_at(table().properties, ascii)) all[ascii] = row->flags;
+    return all;
+  }();
+  if (c < kAscii.size()) return (kAscii[c] & flags) != 0;
   const auto* row = row_at(table().properties, c);
   return row && (row->flags & flags) != 0;
 }

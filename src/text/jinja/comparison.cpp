@@ -1,5 +1,6 @@
 // Equality, order and membership.
 #include "text/jinja/operators.hpp"
+#include "text/jinja/split.hpp"
 
 #include <fmt/format.h>
 
@@ -82,8 +83,7 @@ bool ordered(Context& context, Operator op, const Value& a, const Value& b) {
 
 bool contains_text(Context& context, const Value& container, const Value& item) {
   if (!item.is(Kind::string)) fail(fmt::format("'in <string>' requires string as left operand, not {}", type_name(item)));
-  context.budget.work(std::int64_t(container.text().size()));
-  return container.text().find(item.text()) != std::string::npos;
+  return find_text(context.budget, container.text(), item.text()) != std::string_view::npos;
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ std::vector<Value> Renderer::evaluate_all(const std::vector<ExpressionPtr>& part
 
 Value Renderer::name(const Expression& e) {
   for (const Scope* s = scope_; s; s = s->parent) {
+    context_.budget.pass_names(s->variables.size());
     for (const auto& [symbol, value] : s->variables) {
       if (symbol == e.symbol) return value;
     }
@@ -130,6 +131,7 @@ Arguments Renderer::arguments(const ArgumentList& given) {
   if (!more.is(Kind::dict)) fail("argument after ** must be a mapping");
   for (const auto& [key, value] : more.dict().items) {
     if (!key.is(Kind::string)) fail("keywords must be strings");
+    context_.budget.pass_names(out.named.size());
     for (const auto& [name, other] : out.named) {
       if (name == key.text()) fail(fmt::format("got multiple values for keyword argument '{}'", name));
     }

@@ -17,7 +17,7 @@ struct Writer {
   Builder out;
 
   void text(std::string_view s) {
-    context.budget.work(std::int64_t(s.size()));
+    context.budget.look(std::int64_t(s.size()));
     out += '"';
     for (std::size_t at = 0; at < s.size();) {
       const std::size_t begin = at;

@@ -60,6 +60,7 @@ Value map(Call& call) {
     const Row* row = arguments.positional.empty() ? nullptr : &row_or_fail(filters(), arguments.positional.front(), "filter");
     Value item;
     if (!source.next(context, item)) return false;
+    context.budget.work(std::int64_t(arguments.positional.size() * sizeof(Value)));
     Arguments rest = arguments;
     if (row) rest.positional.erase(rest.positional.begin());
     out = row ? apply(*row, context, item, std::move(rest)) : map_attribute(context, arguments, item);
@@ -70,6 +71,7 @@ Value map(Call& call) {
 /// Whether select and its sisters keep an item: by a test, or by its truth.
 bool passes(Context& context, const Arguments& arguments, std::size_t skip, const Value& item) {
   if (arguments.positional.size() <= skip) return is_true(context.budget, item);
+  context.budget.work(std::int64_t(arguments.positional.size() * sizeof(Value)));
   Arguments rest = arguments;
   rest.positional.erase(rest.positional.begin(), rest.positional.begin() + std::ptrdiff_t(skip) + 1);
   return is_true(context.budget, apply(row_or_fail(tests(), arguments.positional[skip], "test"), context, item, std::move(rest)));
@@ -92,11 +94,12 @@ Value unique(Call& call) {
   const bool case_sensitive = call.has(0) && is_true(call.budget(), call[0]);
   const Value attribute = call.has(1) ? call[1] : none();
   return generator(call.context, depth_with(call),
-                   [=, source = Source{call.self}, seen = std::unordered_set<std::string>()](Context& context, Value& out) mutable {
+                   [=, source = Source{call.self}, seen = std::unordered_set<std::string>(), held = std::int64_t(0)](Context& context, Value& out) mutable {
                      while (source.next(context, out)) {
                        const Value key = attribute_path(context, out, attribute);
                        std::string hash = hash_key(case_sensitive ? key : ignore_case(context, key));
-                       context.budget.check(std::int64_t(seen.size() * 64 + hash.size()));
+                       context.budget.work(std::int64_t(hash.size()));
+                       context.budget.check(held += 64 + std::int64_t(hash.size()));
                        if (seen.insert(std::move(hash)).second) return true;
                      }
                      return false;
@@ -125,6 +128,7 @@ Value batch(Call& call) {
         pending = std::move(item);
         break;
       }
+      context.budget.check(std::int64_t(part.size() * sizeof(Value)));
       part.push_back(std::move(item));
     }
     if (part.empty() && !pending) return false;

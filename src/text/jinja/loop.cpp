@@ -57,7 +57,10 @@ std::int64_t loop_length(Context& context, Loop& loop) {
   if (has_length(loop.iterable)) return *(loop.length = length(loop.iterable));
   if (!loop.source) fail_unsupported("a loop variable after its loop has ended");
   std::vector<Value> rest;
-  for (Value item; loop.source->advance(context, item);) rest.push_back(std::move(item));
+  for (Value item; loop.source->advance(context, item);) {
+    context.budget.check(std::int64_t(rest.size() * sizeof(Value)));
+    rest.push_back(std::move(item));
+  }
   loop.length = std::int64_t(rest.size()) + loop.index0 + 1 + (loop.after ? 1 : 0);
   loop.source = iterate(context, list(context.budget, std::move(rest)));
   return *loop.length;

@@ -35,6 +35,7 @@ Value to_int(Call& call) {
   if (value.is_whole()) return integer(value.whole());
   if (value.is(Kind::real)) return std::isnan(value.real) ? fallback : integer(to_whole(value.real));
   if (value.is(Kind::string)) {
+    call.budget().look(4 * std::int64_t(value.text().size()));
     if (const auto whole = whole_of(value.text(), base)) return integer(*whole);
   }
   const auto number = as_real(value);
@@ -42,6 +43,7 @@ Value to_int(Call& call) {
 }
 
 Value to_float(Call& call) {
+  if (call.self.is(Kind::string)) call.budget().look(4 * std::int64_t(call.self.text().size()));
   const auto number = as_real(call.self);
   return number ? real(*number) : call.has(0) ? call[0] : real(0);
 }

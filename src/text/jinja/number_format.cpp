@@ -105,6 +105,7 @@ std::string format_whole(Budget& budget, std::int64_t value, const FormatSpec& s
   std::string digits = whole_digits(size, spec.type);
   if (spec.grouping) {
     if (spec.width > budget.bytes / 4) budget.check(INT64_MAX);
+    budget.look(spec.width);
     digits = grouped(std::move(digits), spec, prefix.size());
   }
   return padded(budget, prefix + digits, spec, '>', prefix.size());
@@ -115,6 +116,7 @@ std::string format_real(Budget& budget, double value, const FormatSpec& spec) {
   std::string digits = real_digits(std::abs(value), spec);
   if (spec.grouping && std::isfinite(value)) {
     if (spec.width > budget.bytes / 4) budget.check(INT64_MAX);
+    budget.look(spec.width);
     const std::size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
     digits = grouped(digits.substr(0, whole), spec, sign.size() + digits.size() - whole) + digits.substr(whole);
   }
@@ -122,6 +124,7 @@ std::string format_real(Budget& budget, double value, const FormatSpec& spec) {
 }
 
 std::string format_text(Budget& budget, std::string_view text, const FormatSpec& spec) {
+  budget.work(std::int64_t(text.size()));
   if (spec.precision >= 0) text = text.substr(0, offset_of(text, std::size_t(spec.precision)));
   return padded(budget, std::string(text), spec, '<');
 }

@@ -107,7 +107,8 @@ double as_real(const Value& value) { return value.is(Kind::real) ? value.real : 
 Value joined_text(Context& context, const Value& a, const Value& b) {
   context.budget.check(std::int64_t(a.text().size() + b.text().size()));
   if (a.safe == b.safe) return string(context.budget, a.text() + b.text(), a.safe);
-  return string(context.budget, (a.safe ? a.text() : escape_html(a.text())) + (b.safe ? b.text() : escape_html(b.text())), true);
+  return string(context.budget, (a.safe ? a.text() : escape_html(context.budget, a.text())) + (b.safe ? b.text() : escape_html(context.budget, b.text())),
+                true);
 }
 
 Value repeated(Context& context, const Value& value, std::int64_t count) {

@@ -151,6 +151,7 @@ class Percent {
 
 std::string percent_format(Context& context, const Value& format, const Value& arguments) {
   if (format.safe) fail_unsupported("% on a string marked safe");
+  context.budget.look(std::int64_t(format.text().size()));
   return Percent(context, format.text(), arguments).run();
 }
 

@@ -55,7 +55,8 @@ void append_repr(Builder& out, Context& context, const Value& value) {
     case Kind::integer: out += std::to_string(value.integer); return;
     case Kind::real: out += repr_real(value.real); return;
     case Kind::string:
-      context.budget.work(std::int64_t(value.text().size()));
+      context.budget.look(std::int64_t(value.text().size()));
+      context.budget.check(4 * std::int64_t(value.text().size()));  // a control character becomes four
       out += value.safe ? "Markup(" + repr_text(value.text()) + ")" : repr_text(value.text());
       return;
     case Kind::list: append_sequence(out, context, value.items(), "[", "]"); return;
@@ -79,7 +80,10 @@ bool has_quote_only(std::string_view text) { return text.find('\'') != std::stri
 }  // namespace
 
 std::string str(Context& context, const Value& value) {
-  if (value.is(Kind::string)) return value.text();
+  if (value.is(Kind::string)) {
+    context.budget.work(std::int64_t(value.text().size()));
+    return value.text();
+  }
   if (value.is(Kind::undefined)) return "";
   return repr(context, value);
 }
@@ -122,8 +126,9 @@ std::string repr_real(double value) {
   return out.find('.') == std::string::npos ? out + ".0" : out;
 }
 
-std::string escape_html(std::string_view text) {
-  std::string out;
+std::string escape_html(Budget& budget, std::string_view text) {
+  budget.look(std::int64_t(text.size()));
+  Builder out(budget);
   for (const char c : text) {
     if (c == '&') out += "&amp;";
     else if (c == '<') out += "&lt;";
@@ -132,7 +137,7 @@ std::string escape_html(std::string_view text) {
     else if (c == '"') out += "&#34;";
     else out += c;
   }
-  return out;
+  return out.take();
 }
 
 }  // namespace rollcall::text::jinja

@@ -30,7 +30,7 @@ std::string str(Context& context, const Value& value);
 std::string repr(Context& context, const Value& value);
 std::string repr_text(std::string_view text);  ///< 'a', with Python's choice of quotes and escapes
 std::string repr_real(double value);           ///< the shortest digits that give it back: 1.0, 1e-05, inf
-std::string escape_html(std::string_view text);
+std::string escape_html(Budget& budget, std::string_view text);
 
 struct JsonStyle {
   bool ensure_ascii = false, sort_keys = false;

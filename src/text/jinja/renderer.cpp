@@ -12,7 +12,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-void set_variable(Scope& scope, int symbol, Value value) {
+void set_variable(Budget& budget, Scope& scope, int symbol, Value value) {
+  budget.pass_names(scope.variables.size());
   for (auto& [other, old] : scope.variables) {
     if (other == symbol) {
       old = std::move(value);
@@ -50,11 +51,13 @@ bool Renderer::mentions(std::string_view name) const { return std::find(template
 
 void Renderer::set(std::string_view name, const Value& value) {
   const auto at = std::find(template_.symbols.begin(), template_.symbols.end(), name);
-  if (at != template_.symbols.end()) set_variable(*root_, int(at - template_.symbols.begin()), value);
+  if (at != template_.symbols.end()) set_variable(context_.budget, *root_, int(at - template_.symbols.begin()), value);
 }
 
 void Renderer::hide(Scope& scope, const std::vector<int>& symbols) {
-  for (const int s : symbols) set_variable(scope, s, undefined(context_.budget, fmt::format("'{}' is undefined", template_.symbols[std::size_t(s)])));
+  context_.budget.step(std::int64_t(symbols.size()));
+  for (const int s : symbols)
+    set_variable(context_.budget, scope, s, undefined(context_.budget, fmt::format("'{}' is undefined", template_.symbols[std::size_t(s)])));
 }
 
 std::string Renderer::run() {
@@ -97,7 +100,7 @@ Renderer::Flow Renderer::execute(const Statement& s) {
     case StatementKind::condition: return condition(s);
     case StatementKind::assign: assign(*s.target, evaluate(*s.expression)); break;
     case StatementKind::assign_body: return assign_body(s);
-    case StatementKind::macro: set_variable(*scope_, s.symbol, macro(s)); break;
+    case StatementKind::macro: set_variable(context_.budget, *scope_, s.symbol, macro(s)); break;
     case StatementKind::call: call_block(s); break;
     case StatementKind::filter: return filter_block(s);
     case StatementKind::with: return with(s);
@@ -153,7 +156,7 @@ Renderer::Flow Renderer::with(const Statement& s) {
 }
 
 void Renderer::assign(const Expression& target, const Value& value) {
-  if (target.kind == ExpressionKind::name) return set_variable(*scope_, target.symbol, value);
+  if (target.kind == ExpressionKind::name) return set_variable(context_.budget, *scope_, target.symbol, value);
   if (target.kind == ExpressionKind::namespace_ref) return assign_namespace(target, value);
   at_ = target.place;
   const auto items = collect(context_, value);
@@ -199,7 +202,7 @@ Renderer::Flow Renderer::loop(const Statement& s, const Value& iterable, int dep
   while (loop_advance(context_, *state)) {
     const Frame frame(*this, s.hidden);
     assign(*s.target, state->current);
-    set_variable(*scope_, kLoopSymbol, variable);
+    set_variable(context_.budget, *scope_, kLoopSymbol, variable);
     const Flow flow = execute(s.body);
     completed = completed || flow == Flow::on;
     if (flow == Flow::leave) break;
@@ -263,6 +266,7 @@ Value Renderer::call_macro(const Macro& macro, Arguments arguments) {
 Value Renderer::parameter(const Macro& macro, std::size_t i, Arguments& arguments) {
   const Signature& s = macro.statement.signature;
   if (i < arguments.positional.size()) return arguments.positional[i];
+  context_.budget.pass_names(2 * arguments.named.size());
   if (auto value = take_named(arguments, s.names[i])) return *std::move(value);
   const std::size_t first_default = s.names.size() - s.defaults.size();
   if (i >= first_default) return evaluate(*s.defaults[i - first_default]);
@@ -274,22 +278,22 @@ void Renderer::bind(const Macro& macro, Arguments& arguments) {
   const bool names_caller = std::find(s.names.begin(), s.names.end(), "caller") != s.names.end();
   for (std::size_t i = 0; i < s.names.size(); ++i) {
     const Value value = parameter(macro, i, arguments);
-    set_variable(*scope_, s.symbols[i], value);
+    set_variable(context_.budget, *scope_, s.symbols[i], value);
   }
   if (s.uses_caller && !names_caller) {
     const Value caller = take_named(arguments, "caller").value_or(none());
-    set_variable(*scope_, kCallerSymbol, caller.is(Kind::none) ? undefined(context_.budget, "No caller defined") : caller);
+    set_variable(context_.budget, *scope_, kCallerSymbol, caller.is(Kind::none) ? undefined(context_.budget, "No caller defined") : caller);
   }
   if (s.uses_kwargs) {
     auto rest = std::make_shared<Dict>(&context_.budget);
     for (auto& [key, value] : arguments.named) rest->set(string(context_.budget, key), value);
-    set_variable(*scope_, kKwargsSymbol, dict(std::move(rest)));
+    set_variable(context_.budget, *scope_, kKwargsSymbol, dict(std::move(rest)));
   } else if (!arguments.named.empty()) {
     fail(fmt::format("macro '{}' takes no keyword argument '{}'", macro.name(), arguments.named.front().first));
   }
   const std::size_t taken = std::min(arguments.positional.size(), s.names.size());
   std::vector<Value> rest(arguments.positional.begin() + std::ptrdiff_t(taken), arguments.positional.end());
-  if (s.uses_varargs) set_variable(*scope_, kVarargsSymbol, tuple(context_.budget, std::move(rest)));
+  if (s.uses_varargs) set_variable(context_.budget, *scope_, kVarargsSymbol, tuple(context_.budget, std::move(rest)));
   else if (!rest.empty()) fail(fmt::format("macro '{}' takes not more than {} argument(s)", macro.name(), s.names.size()));
 }
 

@@ -82,6 +82,7 @@ std::vector<std::pair<Value, Value>> keyed_by(Call& call, const Value* attribute
       Value part = attribute_path(call.context, item, path);
       key.push_back(case_sensitive ? part : ignore_case(call.context, part));
     }
+    call.budget().check(std::int64_t(keyed.size() * sizeof(keyed[0])));
     keyed.emplace_back(list(call.budget(), std::move(key)), item);
   }
   return keyed;
@@ -200,7 +201,11 @@ Value attribute_path(Context& context, Value value, const Value& path, const Val
   }
 }
 
-Value ignore_case(Context& context, const Value& value) { return value.is(Kind::string) ? string(context.budget, lower(value.text()), value.safe) : value; }
+Value ignore_case(Context& context, const Value& value) {
+  if (!value.is(Kind::string)) return value;
+  context.budget.look(std::int64_t(value.text().size()));
+  return string(context.budget, lower(value.text()), value.safe);
+}
 
 void sort_values(Context& context, std::vector<std::pair<Value, Value>>& keyed, bool reverse) {
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {

@@ -4,12 +4,26 @@
 #include "text/jinja/characters.hpp"
 #include "text/jinja/python_text.hpp"
 
+#include <string.h>  // memmem
+
 #include <algorithm>
+#include <set>
 
 namespace rollcall::text::jinja {
 namespace {
 
 bool is_line_end(char32_t c) { return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029; }
+
+/// Appends a part; each takes a step, which bounds their number.
+void add_part(Budget& budget, std::vector<std::string_view>& parts, std::string_view part) {
+  budget.step();
+  parts.push_back(part);
+}
+
+std::string reversed(Budget& budget, std::string_view s) {
+  budget.check(std::int64_t(s.size()));
+  return {s.rbegin(), s.rend()};
+}
 
 std::string_view first_character(std::string_view s) {
   std::size_t at = 0;
@@ -35,60 +49,81 @@ std::size_t last_space_end(std::string_view s) {
 
 }  // namespace
 
-std::vector<std::string_view> split_space(std::string_view s, std::int64_t most) {
+std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted) {
+  if (wanted.empty()) return 0;
+  const void* found = ::memmem(s.data(), s.size(), wanted.data(), wanted.size());
+  const std::size_t at = found == nullptr ? std::string_view::npos : std::size_t(static_cast<const char*>(found) - s.data());
+  budget.look(std::int64_t(found == nullptr ? s.size() : at + wanted.size()));
+  return at;
+}
+
+std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view wanted) {
+  budget.look(std::int64_t(s.size() + wanted.size()));
+  const std::size_t at = find_text(budget, reversed(budget, s), reversed(budget, wanted));
+  return at == std::string_view::npos ? at : s.size() - at - wanted.size();
+}
+
+std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t most) {
+  budget.look(std::int64_t(s.size()));
   std::vector<std::string_view> parts;
   for (s = strip_left(s); !s.empty(); s = strip_left(s)) {
     if (most >= 0 && std::int64_t(parts.size()) == most) {
-      parts.push_back(s);
+      add_part(budget, parts, s);
       break;
     }
     std::size_t end = 0;
     for (std::size_t at = 0; at < s.size(); end = at) {
       if (is_space(next_character(s, at))) break;
     }
-    parts.push_back(s.substr(0, end));
+    add_part(budget, parts, s.substr(0, end));
     s.remove_prefix(end);
   }
   return parts;
 }
 
-std::vector<std::string_view> split_space_right(std::string_view s, std::int64_t most) {
+std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s, std::int64_t most) {
+  budget.look(std::int64_t(s.size()));
   std::vector<std::string_view> parts;
   for (s = strip_right(s); !s.empty(); s = strip_right(s)) {
     const std::size_t space = most >= 0 && std::int64_t(parts.size()) == most ? std::string_view::npos : last_space_end(s);
     if (space == std::string_view::npos) {
-      parts.push_back(s);
+      add_part(budget, parts, s);
       break;
     }
-    parts.push_back(s.substr(space));
+    add_part(budget, parts, s.substr(space));
     s = s.substr(0, space);
   }
   std::reverse(parts.begin(), parts.end());
   return parts;
 }
 
-std::vector<std::string_view> split_at(std::string_view s, std::string_view separator, std::int64_t most) {
+std::vector<std::string_view> split_at(Budget& budget, std::string_view s, std::string_view separator, std::int64_t most) {
   std::vector<std::string_view> parts;
-  for (std::size_t at = s.find(separator); at != std::string_view::npos && (most < 0 || std::int64_t(parts.size()) < most); at = s.find(separator)) {
-    parts.push_back(s.substr(0, at));
+  while (most < 0 || std::int64_t(parts.size()) < most) {
+    const std::size_t at = find_text(budget, s, separator);
+    if (at == std::string_view::npos) break;
+    add_part(budget, parts, s.substr(0, at));
     s.remove_prefix(at + separator.size());
   }
   parts.push_back(s);
   return parts;
 }
 
-std::vector<std::string_view> split_at_right(std::string_view s, std::string_view separator, std::int64_t most) {
+/// From the other end, which is where the reversed text begins.
+std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s, std::string_view separator, std::int64_t most) {
+  budget.look(std::int64_t(s.size() + separator.size()));
+  const std::string text = reversed(budget, s), mark = reversed(budget, separator);
   std::vector<std::string_view> parts;
-  for (std::size_t at = s.rfind(separator); at != std::string_view::npos && (most < 0 || std::int64_t(parts.size()) < most); at = s.rfind(separator)) {
-    parts.push_back(s.substr(at + separator.size()));
-    s = s.substr(0, at);
+  for (const auto part : split_at(budget, text, mark, most)) {
+    parts.push_back(s.substr(s.size() - part.size()));
+    s.remove_suffix(std::min(s.size(), part.size() + separator.size()));
   }
-  parts.push_back(s);
   std::reverse(parts.begin(), parts.end());
   return parts;
 }
 
-std::vector<std::string_view> lines_of(std::string_view s, bool keep_ends) {
+std::vector<std::string_view> lines_of(Budget& budget, std::string_view s, bool keep_ends) {
+  budget.look(std::int64_t(s.size()));
   std::vector<std::string_view> lines;
   std::size_t begin = 0;
   for (std::size_t at = 0; at < s.size();) {
@@ -96,24 +131,31 @@ std::vector<std::string_view> lines_of(std::string_view s, bool keep_ends) {
     const char32_t c = next_character(s, at);
     if (!is_line_end(c)) continue;
     if (c == '\r' && at < s.size() && s[at] == '\n') ++at;
-    lines.push_back(s.substr(begin, (keep_ends ? at : here) - begin));
+    add_part(budget, lines, s.substr(begin, (keep_ends ? at : here) - begin));
     begin = at;
   }
-  if (begin < s.size()) lines.push_back(s.substr(begin));
+  if (begin < s.size()) add_part(budget, lines, s.substr(begin));
   return lines;
 }
 
-std::string_view strip_set(std::string_view s, std::string_view characters, bool left, bool right) {
-  while (left && !s.empty() && characters.find(first_character(s)) != std::string_view::npos) s.remove_prefix(first_character(s).size());
-  while (right && !s.empty() && characters.find(final_character(s)) != std::string_view::npos) s.remove_suffix(final_character(s).size());
+std::string_view strip_set(Budget& budget, std::string_view s, std::string_view characters, bool left, bool right) {
+  std::set<std::string_view> stripped;
+  for (std::string_view rest = characters; !rest.empty(); rest.remove_prefix(first_character(rest).size())) {
+    budget.step();
+    stripped.insert(first_character(rest));
+  }
+  const std::size_t before = s.size();
+  while (left && !s.empty() && stripped.contains(first_character(s))) s.remove_prefix(first_character(s).size());
+  while (right && !s.empty() && stripped.contains(final_character(s))) s.remove_suffix(final_character(s).size());
+  budget.step(std::int64_t(before - s.size()));
   return s;
 }
 
 std::string replaced(Budget& budget, std::string_view s, std::string_view old, std::string_view with, std::int64_t most) {
-  budget.work(std::int64_t(s.size()));
   Builder out(budget);
   std::int64_t n = 0;
   if (old.empty()) {  // between all characters
+    budget.look(std::int64_t(s.size()));
     for (std::size_t at = 0; at <= s.size() && (most < 0 || n < most); ++n) {
       out += with;
       const auto c = at < s.size() ? first_character(s.substr(at)) : std::string_view();
@@ -126,7 +168,9 @@ std::string replaced(Budget& budget, std::string_view s, std::string_view old, s
     out += s.substr(done);
     return out.take();
   }
-  for (std::size_t at = s.find(old); at != std::string_view::npos && (most < 0 || n < most); at = s.find(old), ++n) {
+  for (; most < 0 || n < most; ++n) {
+    const std::size_t at = find_text(budget, s, old);
+    if (at == std::string_view::npos) break;
     out += s.substr(0, at);
     out += with;
     budget.work(std::int64_t(with.size()));

@@ -43,7 +43,9 @@ Value divisible(Call& call) { return boolean(equal(call.context, binary(call.con
 
 template <int kWanted, int kOthers>
 Value cased(Call& call) {
-  return boolean(all_cased(str(call.context, call.self), kWanted, kOthers));
+  const std::string text = str(call.context, call.self);
+  call.budget().look(std::int64_t(text.size()));
+  return boolean(all_cased(text, kWanted, kOthers));
 }
 
 template <Operator kOp>

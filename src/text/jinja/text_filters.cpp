@@ -17,7 +17,7 @@ Value like(Call& call, const Value& model, std::string s) { return string(call.b
 template <std::string (*kMap)(std::string_view)>
 Value mapped(Call& call) {
   const Value text = soft_text(call, call.self);
-  call.budget().work(std::int64_t(text.text().size()));
+  call.budget().look(std::int64_t(text.text().size()));
   return like(call, text, kMap(text.text()));
 }
 
@@ -44,10 +44,10 @@ Value center(Call& call) {
 
 Value escape(Call& call) {
   if (call.self.safe) return call.self;
-  return string(call.budget(), escape_html(str(call.context, call.self)), true);
+  return string(call.budget(), escape_html(call.budget(), str(call.context, call.self)), true);
 }
 
-Value force_escape(Call& call) { return string(call.budget(), escape_html(str(call.context, call.self)), true); }
+Value force_escape(Call& call) { return string(call.budget(), escape_html(call.budget(), str(call.context, call.self)), true); }
 Value safe(Call& call) { return string(call.budget(), str(call.context, call.self), true); }
 Value text(Call& call) { return soft_text(call, call.self); }
 
@@ -71,7 +71,7 @@ Value indent(Call& call) {
   const std::string ended = s + "\n";  // Jinja's quirk: a line end at the end stays one
   Builder out(call.budget());
   bool is_first = true;
-  for (const auto line : lines_of(ended, false)) {
+  for (const auto line : lines_of(call.budget(), ended, false)) {
     if (!is_first) out += '\n';
     if (is_first ? first : blank || !line.empty()) out += by;
     out += line;
@@ -109,7 +109,7 @@ std::string unescaped_html(std::string_view s) {
 /// Without comments and tags, white space as single blanks (markupsafe's striptags).
 Value striptags(Call& call) {
   std::string s = str(call.context, call.self);
-  call.budget().work(std::int64_t(s.size()));
+  call.budget().look(3 * std::int64_t(s.size()));
   for (const auto& [opening, closing] : {std::pair<std::string_view, std::string_view>{"<!--", "-->"}, {"<", ">"}}) {
     std::string kept;
     std::string_view rest = s;
@@ -122,15 +122,18 @@ Value striptags(Call& call) {
     s = kept + std::string(rest);
   }
   std::string words;
-  for (const auto word : split_space(s, -1)) words.append(words.empty() ? 0 : 1, ' ').append(word);
+  for (const auto word : split_space(call.budget(), s, -1)) words.append(words.empty() ? 0 : 1, ' ').append(word);
   return string(call.budget(), unescaped_html(words));
 }
 
 Value trim(Call& call) {
   const Value text = soft_text(call, call.self);
-  call.budget().work(std::int64_t(text.text().size()));
-  if (!call.has(0) || call[0].is(Kind::none)) return like(call, text, std::string(strip_left(strip_right(text.text()))));
-  return like(call, text, std::string(strip_set(text.text(), text_argument(call[0], "strip arg"), true, true)));
+  if (!call.has(0) || call[0].is(Kind::none)) {
+    const std::string_view kept = strip_left(strip_right(text.text()));
+    call.budget().look(std::int64_t(text.text().size() - kept.size()));
+    return like(call, text, std::string(kept));
+  }
+  return like(call, text, std::string(strip_set(call.budget(), text.text(), text_argument(call[0], "strip arg"), true, true)));
 }
 
 Value truncate(Call& call) {
@@ -148,23 +151,24 @@ Value truncate(Call& call) {
   return like(call, call.self, kept + end);
 }
 
-std::string quoted(std::string_view s, bool query) {
-  std::string out;
+std::string quoted(Budget& budget, std::string_view s, bool query) {
+  budget.look(std::int64_t(s.size()));
+  Builder out(budget);
   for (const char c : s) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_.-~").find(c) != std::string_view::npos;
     if (plain || (c == '/' && !query)) out += c;
     else if (c == ' ' && query) out += '+';
     else out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
-  return out;
+  return out.take();
 }
 
 Value urlencode(Call& call) {
-  if (call.self.is(Kind::string) || !is_iterable(call.self)) return string(call.budget(), quoted(str(call.context, call.self), false));
+  if (call.self.is(Kind::string) || !is_iterable(call.self)) return string(call.budget(), quoted(call.budget(), str(call.context, call.self), false));
   Builder out(call.budget());
   const auto add = [&](const Value& key, const Value& value, bool first) {
     if (!first) out += '&';
-    out += quoted(str(call.context, key), true) + "=" + quoted(str(call.context, value), true);
+    out += quoted(call.budget(), str(call.context, key), true) + "=" + quoted(call.budget(), str(call.context, value), true);
   };
   bool first = true;
   if (call.self.is(Kind::dict)) {
@@ -183,6 +187,7 @@ Value wordcount(Call& call) {
   const Value text = soft_text(call, call.self);
   std::int64_t n = 0;
   bool in_word = false;
+  call.budget().look(std::int64_t(text.text().size()));
   for (std::size_t at = 0; at < text.text().size();) {
     const char32_t c = next_character(text.text(), at);
     const bool word = is_alnum(c) || c == '_';
@@ -199,7 +204,7 @@ Value xmlattr(Call& call) {
     if (value.is(Kind::none) || value.is(Kind::undefined)) continue;
     const auto& name = text_argument(key, "an attribute's name");
     if (name.find_first_of(" \t\n\r\f\v/>=") != std::string::npos) fail(fmt::format("Invalid character in attribute name: {}", repr_text(name)));
-    const auto escaped = [](const Value& v, std::string s) { return v.safe ? s : escape_html(s); };
+    const auto escaped = [&](const Value& v, std::string s) { return v.safe ? s : escape_html(call.budget(), s); };
     out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : " ", escaped(key, name), escaped(value, str(call.context, value)));
     call.budget().check(std::int64_t(out.size()));
   }

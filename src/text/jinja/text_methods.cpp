@@ -24,20 +24,20 @@ Value text(Call& call, std::string s) { return string(call.budget(), std::move(s
 
 template <std::string (*kMap)(std::string_view)>
 Value mapped(Call& call) {
-  call.budget().work(std::int64_t(text_of(call).size()));
+  call.budget().look(std::int64_t(text_of(call).size()));
   return text(call, kMap(text_of(call)));
 }
 
 enum Sides { kLeft = 1, kRight = 2 };
 template <int kSides>
 Value strip(Call& call) {
-  call.budget().work(std::int64_t(text_of(call).size()));
   if (call.has(0) && !call[0].is(Kind::none)) {
-    return text(call, std::string(strip_set(text_of(call), text_argument(call[0], "strip arg"), (kSides & kLeft) != 0, (kSides & kRight) != 0)));
+    return text(call, std::string(strip_set(call.budget(), text_of(call), text_argument(call[0], "strip arg"), (kSides & kLeft) != 0, (kSides & kRight) != 0)));
   }
   std::string_view s = text_of(call);
   if (kSides & kLeft) s = strip_left(s);
   if (kSides & kRight) s = strip_right(s);
+  call.budget().look(std::int64_t(text_of(call).size() - s.size()));
   return text(call, std::string(s));
 }
 
@@ -52,22 +52,19 @@ Value split(Call& call) {
   const bool by_space = !call.has(0) || call[0].is(Kind::none);
   const std::int64_t most = call.has(1) ? whole_argument(call[1]) : -1;
   if (!by_space && text_argument(call[0], "sep").empty()) fail("empty separator");
-  call.budget().work(std::int64_t(text_of(call).size()));
-  if (by_space) return texts(call, kFromRight ? split_space_right(text_of(call), most) : split_space(text_of(call), most));
-  return texts(call, kFromRight ? split_at_right(text_of(call), call[0].text(), most) : split_at(text_of(call), call[0].text(), most));
+  Budget& budget = call.budget();
+  if (by_space) return texts(call, kFromRight ? split_space_right(budget, text_of(call), most) : split_space(budget, text_of(call), most));
+  return texts(call, kFromRight ? split_at_right(budget, text_of(call), call[0].text(), most) : split_at(budget, text_of(call), call[0].text(), most));
 }
 
-Value splitlines(Call& call) {
-  call.budget().work(std::int64_t(text_of(call).size()));
-  return texts(call, lines_of(text_of(call), call.has(0) && is_true(call.budget(), call[0])));
-}
+Value splitlines(Call& call) { return texts(call, lines_of(call.budget(), text_of(call), call.has(0) && is_true(call.budget(), call[0]))); }
 
 template <bool kFromRight>
 Value partition(Call& call) {
   refuse_safe(call);
   const auto &s = text_of(call), &sep = text_argument(call[0], "sep");
   if (sep.empty()) fail("empty separator");
-  const std::size_t at = kFromRight ? s.rfind(sep) : s.find(sep);
+  const std::size_t at = kFromRight ? find_last_text(call.budget(), s, sep) : find_text(call.budget(), s, sep);
   if (at == std::string::npos)
     return tuple(call.budget(), kFromRight ? std::vector{text(call, ""), text(call, ""), call.self} : std::vector{call.self, text(call, ""), text(call, "")});
   return tuple(call.budget(), {text(call, s.substr(0, at)), text(call, sep), text(call, s.substr(at + sep.size()))});
@@ -106,18 +103,20 @@ Part part_of(Call& call, std::size_t i) {
   };
   const std::int64_t start = place(i, 0), stop = std::min(place(i + 1, length), length);
   if (start > length || start > stop) return {0, 0, 0, false};
+  if (start > 0 || stop < length) call.budget().look(2 * std::int64_t(text_of(call).size()));
   return {offset_of(text_of(call), std::size_t(start)), offset_of(text_of(call), std::size_t(stop)), std::size_t(start), true};
 }
 
 template <bool kFromRight>
 std::int64_t found(Call& call) {
   const auto& wanted = text_argument(call[0], "must be str, not");
-  call.budget().work(std::int64_t(text_of(call).size()));
   const Part part = part_of(call, 1);
   if (!part.valid) return -1;
   const std::string_view s = std::string_view(text_of(call)).substr(part.begin, part.end - part.begin);
-  const std::size_t at = kFromRight ? s.rfind(wanted) : s.find(wanted);
-  return at == std::string_view::npos ? -1 : std::int64_t(part.first + character_count(s.substr(0, at)));
+  const std::size_t at = kFromRight ? find_last_text(call.budget(), s, wanted) : find_text(call.budget(), s, wanted);
+  if (at == std::string_view::npos) return -1;
+  call.budget().work(std::int64_t(at));
+  return std::int64_t(part.first + character_count(s.substr(0, at)));
 }
 
 template <bool kFromRight>
@@ -134,14 +133,15 @@ Value index(Call& call) {
 
 Value count(Call& call) {
   const auto& wanted = text_argument(call[0], "must be str, not");
-  call.budget().work(std::int64_t(text_of(call).size()));
   const Part part = part_of(call, 1);
   if (!part.valid) return integer(0);
-  const std::string_view s = std::string_view(text_of(call)).substr(part.begin, part.end - part.begin);
+  std::string_view s = std::string_view(text_of(call)).substr(part.begin, part.end - part.begin);
   if (wanted.empty()) return integer(std::int64_t(character_count(s)) + 1);
-  std::int64_t n = 0;
-  for (std::size_t at = s.find(wanted); at != std::string_view::npos; at = s.find(wanted, at + wanted.size())) ++n;
-  return integer(n);
+  for (std::int64_t n = 0;; ++n) {
+    const std::size_t at = find_text(call.budget(), s, wanted);
+    if (at == std::string_view::npos) return integer(n);
+    s.remove_prefix(at + wanted.size());
+  }
 }
 
 template <bool kEnd>
@@ -149,6 +149,7 @@ Value begins(Call& call) {
   const Part part = part_of(call, 1);
   const auto matches = [&](const Value& v) {
     const auto& wanted = text_argument(v, kEnd ? "endswith first arg" : "startswith first arg");
+    call.budget().work(std::int64_t(wanted.size()));
     const std::string_view s = std::string_view(text_of(call)).substr(part.begin, part.end - part.begin);
     return part.valid && (kEnd ? s.ends_with(wanted) : s.starts_with(wanted));
   };
@@ -196,6 +197,7 @@ Value zfill(Call& call) {
 Value expandtabs(Call& call) {
   const std::int64_t size = call.has(0) ? whole_argument(call[0]) : 8;
   Builder out(call.budget());
+  call.budget().look(std::int64_t(text_of(call).size()));
   std::int64_t column = 0;
   for (const char c : text_of(call)) {
     if (c == '\t') {
@@ -217,7 +219,7 @@ Value expandtabs(Call& call) {
 template <int kFlags>
 Value all_have(Call& call) {
   const auto& s = text_of(call);
-  call.budget().work(std::int64_t(s.size()));
+  call.budget().look(std::int64_t(s.size()));
   for (std::size_t at = 0; at < s.size();) {
     if (!has_flag(next_character(s, at), kFlags)) return boolean(false);
   }
@@ -230,11 +232,13 @@ Value is_ascii(Call& call) {
 
 template <int kWanted, int kOthers>
 Value is_cased(Call& call) {
+  call.budget().look(std::int64_t(text_of(call).size()));
   return boolean(all_cased(text_of(call), kWanted, kOthers));
 }
 
 Value is_title(Call& call) {
   bool in_word = false, any = false;
+  call.budget().look(std::int64_t(text_of(call).size()));
   for (std::size_t at = 0; at < text_of(call).size();) {
     const char32_t c = next_character(text_of(call), at);
     if (has_flag(c, kUppercase | kTitlecase)) {
@@ -252,6 +256,7 @@ Value is_title(Call& call) {
 
 Value is_identifier(Call& call) {
   const auto& s = text_of(call);
+  call.budget().look(std::int64_t(s.size()));
   if (!std::all_of(s.begin(), s.end(), [](char c) { return (c & 0x80) == 0; })) fail_unsupported("isidentifier beyond ASCII");
   const bool all = std::all_of(s.begin(), s.end(), [](char c) { return c == '_' || has_flag(char32_t(c), kAlpha | kDecimal); });
   return boolean(!s.empty() && all && !has_flag(char32_t(s[0]), kDecimal));

@@ -66,17 +66,21 @@ const Dict& Value::dict() const { return as<Dict>(); }
 const Range& Value::range() const { return as<Range>(); }
 
 const Value* Dict::find(const Value& key) const {
-  const auto found = index_.find(hash_key(key));
+  const std::string hash = hash_key(key);
+  if (budget) budget->work(std::int64_t(hash.size()));
+  const auto found = index_.find(hash);
   return found == index_.end() ? nullptr : &items[found->second].second;
 }
 
 const Value* Dict::find(std::string_view key) const {
+  if (budget) budget->work(std::int64_t(key.size()));
   const auto found = index_.find(tagged('s', key));
   return found == index_.end() ? nullptr : &items[found->second].second;
 }
 
 void Dict::set(Value key, Value value) {
   std::string hash = hash_key(key);
+  if (budget) budget->work(std::int64_t(hash.size()));
   const std::int64_t more = kEntryBytes + std::int64_t(hash.size());
   const auto [at, is_new] = index_.try_emplace(std::move(hash), items.size());
   if (!is_new) {

@@ -41,7 +41,6 @@ class Rollcall(CMakePackage, CudaPackage):
     depends_on("mpfr@4.0:")
     depends_on("mpfi@1.5:")
     depends_on("libseccomp@2.5:")
-    depends_on("cpp-httplib@0.11:")
 
     depends_on("googletest@1.12: +gmock", when="+tests")
     depends_on("boost+context", when="+tests")
