@@ -45,7 +45,7 @@ ExitCode chat(ChatFlags flags) {
     if (text::trim(line) == "/exit") return ExitCode::done;
     if (text::trim(line).empty()) continue;
     talk.messages.push_back(text::message("user", line));
-    const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++);
+    const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++, flags.exact);
     talk.messages.push_back(text::message("assistant", speaker.format.section().assistant_prefix + answer));
   }
   require_end_of_input();
