@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SWITCH = "ROLLCALL_BREAK"  # environment variable with the name of the mistake to make
+AT_ONCE = 2  # builds and runs side by side; as tests these scripts have two processors
 
 
 def broken_sources(layer, mistakes):
@@ -62,14 +63,15 @@ class Build:
     def compile(self, source):
         copy, output = self.folder / self.layer / source, self.folder / (source.replace("/", "_") + ".o")
         words = shlex.split(self.command(f"src/{self.layer}/CMakeFiles/rollcall_{self.layer}.dir/{source}.o"))
-        words = [word for word in words[:words.index("-o")] if not word.startswith(("-M", "-O")) and not word.endswith((".d", "ccache", ".o"))]
+        launcher = next((i for i, word in enumerate(words) if word.endswith("ccache")), -1)  # with what is set for it
+        words = [word for word in words[launcher + 1:words.index("-o")] if not word.startswith(("-M", "-O")) and not word.endswith((".d", ".o"))]
         text = copy if copy.exists() else ROOT / "src" / self.layer / source
         subprocess.run([words[0], f"-I{self.folder}", *words[1:], "-O0", "-w", "-o", output, "-c", text], cwd=self.build, check=True)
         return output
 
     def link(self, test, sources):
         """The test program with these sources in place of the library's."""
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             objects = list(pool.map(self.compile, sources))
         program = self.folder / test
         # In front of the tests' own objects: of an inline function that both have, the linker takes the first.
