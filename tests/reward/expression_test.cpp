@@ -1,6 +1,7 @@
 // The expression parser and its fractions: hand-worked values, refusals, and any bytes at all.
 #include "reward/expression.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -60,7 +61,7 @@ TEST(Expression, WhatHasNoExactValueIsRefused) {
 }
 
 TEST(Expression, DepthAndLengthAreLimited) {
-  const auto nested = [](int depth) { return std::string(std::size_t(depth), '(') + "1" + std::string(std::size_t(depth), ')'); };
+  const auto nested = [](int depth) { return fmt::format("{:(<{}}1{:)<{}}", "", depth, "", depth); };
   EXPECT_EQ(value_of(nested(kDeepestExpression)), "1");
   EXPECT_FALSE(parse_expression(nested(kDeepestExpression + 1)));
   EXPECT_FALSE(parse_expression(std::string(1 << 24, '(')));  // would end the stack without a limit

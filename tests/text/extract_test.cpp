@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -170,7 +171,7 @@ TEST(Extract, RegularExpression) {
 
 TEST(Extract, NoPatternHangs) {
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(found("regex:(a+)+$", std::string(100'000, 'a') + "b"), "(none)");
+  EXPECT_EQ(found("regex:(a+)+$", fmt::format("{:a<100000}b", "")), "(none)");
   EXPECT_EQ(found("regex:(x+x+)+y", std::string(5'000, 'x')), "(none)");
   EXPECT_EQ(found("regex:(?:(.*)(.*)(.*)(.*))z", std::string(20'000, 'q')), "(none)");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));  // without a bound: longer than the universe is old

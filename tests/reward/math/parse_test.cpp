@@ -5,6 +5,7 @@
 #include "reward/math/tokens.hpp"
 #include "reward/math/units.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -61,7 +62,7 @@ TEST(Parse, RefusesWithACause) {
   EXPECT_EQ(refusal("\\begin{pmatrix}1&2\\\\3\\end{pmatrix}"), NoVerdict::Cause::unreadable);
   EXPECT_EQ(refusal("12_{2}"), NoVerdict::Cause::unreadable);  // 2 is no digit of base 2
   EXPECT_EQ(refusal("\\lim_{x\\to 0} x"), NoVerdict::Cause::unsupported);
-  EXPECT_EQ(refusal(std::string(200, '(') + "1" + std::string(200, ')')), NoVerdict::Cause::exhausted);
+  EXPECT_EQ(refusal(fmt::format("{:(<200}1{:)<200}", "", "")), NoVerdict::Cause::exhausted);
   EXPECT_EQ(refusal("1e99999999999"), NoVerdict::Cause::exhausted);
 }
 
