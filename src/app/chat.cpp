@@ -6,6 +6,7 @@
 #include "base/visible.hpp"
 #include "text/answer_text.hpp"
 #include "text/conversation.hpp"
+#include "text/text_files.hpp"
 
 #include <unistd.h>
 
@@ -46,7 +47,8 @@ ExitCode chat(ChatFlags flags) {
     if (text::trim(line).empty()) continue;
     talk.messages.push_back(text::message("user", line));
     const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++, flags.exact);
-    talk.messages.push_back(text::message("assistant", speaker.format.section().assistant_prefix + answer));
+    // A model of bytes may end within a character, and a template takes characters alone.
+    talk.messages.push_back(text::message("assistant", text::valid_utf8(speaker.format.section().assistant_prefix + answer)));
   }
   require_end_of_input();
   if (terminal) std::cout << std::endl;

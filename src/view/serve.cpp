@@ -19,7 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -30,7 +30,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <list>
 #include <optional>
 #include <string>
@@ -199,9 +201,9 @@ class Server {
     Connection& connection = *place;
     beast::tcp_stream& stream = connection.stream;
     beast::flat_buffer buffer(2 * kHeadBytes);
-    http::request_parser<http::empty_body> parser;
+    http::request_parser<http::buffer_body> parser;
     parser.header_limit(kHeadBytes);
-    parser.body_limit(boost::none);  // refused() looks at it, after the method and the host
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // refused() looks at it, after method and host
     beast::error_code error;
     stream.expires_after(kForTheHead);  // for all of it, however many bytes come at a time
     co_await http::async_read_header(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));

@@ -11,12 +11,13 @@ from harness import check, main, sets
 # What a terminal obeys: C0 but line ends and tabs, DEL, C1, separators of lines, and controls of the direction of text.
 ACTS = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\rforged\n12:00:00 info all is well\n      | \x9b2J\u202eabc"
-BYTES = sets(text__tokenizer="byte", task__name="jsonl", task__format_weight=0, task__answer_marker="", sft__steps=0, train__steps=1, train__prompts_per_step=4, eval__before="false", eval__after="false",
+BYTES = sets(text__tokenizer="byte", task__name="jsonl", task__format_weight=0, task__answer_marker="", sft__steps=0, train__steps=1, train__prompts_per_step=6, eval__before="false", eval__after="false",
              model__max_position_embeddings=256, sampling__max_new_tokens=24)
 GRADER = """import json, sys
-for line in sys.stdin:
+for number, line in enumerate(sys.stdin):
     sys.stderr.write("\\x1b[2J to stderr\\n")
-    print(json.dumps({"id": json.loads(line)["id"], "undecided": True, "reason": %r}), flush=True)
+    verdict = {"score": 0, "correct": False} if number %% 2 else {"undecided": True}
+    print(json.dumps({"id": json.loads(line)["id"], "reason": %r, **verdict}), flush=True)
 """
 
 
@@ -104,10 +105,8 @@ def answers_of_a_model(harness):
     harmless("one answer on a terminal", on_a_terminal(harness, *one))
     chatml = harness.work / "t.jinja"
     chatml.write_text("{% for m in messages %}{{ m.content }}\n{% endfor %}")
-    weights = next((folder / "checkpoints").glob("done_*"))
     talk = ("chat", folder, *sets(text__template=chatml, sampling__max_new_tokens=40))
     harmless("chat", on_a_terminal(harness, *talk, given="hello\nagain\n"))
-    check(weights.exists(), "a checkpoint")
 
 
 def rendered_templates(harness):
