@@ -1,4 +1,5 @@
-# rollcall_test_target(TARGET): what every program of the test tree shares: its include root, and a build of minutes.
+# rollcall_test_target(TARGET): what every GoogleTest program shares: its include root, and a build of minutes. rollcall_test_program(TARGET): the same for
+# programs that tests run.
 #
 # Half of a test's compile time is the parsing of GoogleTest, RapidCheck and the standard library, and a third is the optimiser. So the first are parsed once
 # (rollcall_test_headers), and tests are compiled with -O1 in a release build; what they test keeps its own flags. Only headers of others are precompiled:
@@ -16,9 +17,14 @@ function(rollcall_precompiled_headers name)
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-function(rollcall_test_target target)
-  target_link_libraries(${target} PRIVATE GTest::gtest GTest::gmock rapidcheck rollcall::toolchain)
+function(rollcall_test_program target)
+  target_link_libraries(${target} PRIVATE rollcall::toolchain)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_options(${target} PRIVATE ${ROLLCALL_TEST_OPTIONS})
+endfunction()
+
+function(rollcall_test_target target)
+  target_link_libraries(${target} PRIVATE GTest::gtest GTest::gmock rapidcheck)
+  rollcall_test_program(${target})
   target_precompile_headers(${target} REUSE_FROM rollcall_test_headers)
 endfunction()

@@ -89,7 +89,7 @@ struct PlainStep {
     }
     c.token = at::tensor(token, at::kLong), c.key = at::tensor(key, at::kLong);
     c.named[column::reference_logprob] = at::tensor(flat(&PlainRollout::reference), at::kDouble);
-    c.named[std::string(column::flat_reference) + "0.5"] = optional(&PlainRollout::flat_reference, &PlainRollout::reference);
+    c.named[std::string(column::flat_reference).append("0.5")] = optional(&PlainRollout::flat_reference, &PlainRollout::reference);
     c.named[column::teacher_logprob] = optional(&PlainRollout::teacher, &PlainRollout::reference);
     c.named[column::teacher_kl] = optional(&PlainRollout::teacher_kl, nullptr);
     c.named[column::current_logprob] = optional(&PlainRollout::current, &PlainRollout::old);

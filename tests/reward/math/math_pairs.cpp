@@ -25,7 +25,7 @@ int judge(std::uint64_t seed, std::uint64_t count, long shown) {
   std::map<std::string, Count> counts;
   Count all;
   for (std::uint64_t n = 0; n < count; ++n) {
-    const auto pair = rollcall::reward::math::testing::make_pair(seed, n);
+    const auto pair = testing::make_pair(seed, n);
     const Verdict verdict = decide(pair.reference, pair.answer).verdict;
     const bool undecided = verdict.answer == Answer::undecided, wrong = !undecided && (verdict.answer == Answer::equal) != pair.equal;
     for (Count* c : {&counts[pair.category], &all}) ++c->pairs, c->wrong += long(wrong), c->undecided += long(undecided);
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10), count = std::strtoull(argv[3], nullptr, 10);
   if (std::strcmp(argv[1], "judge") == 0) return judge(seed, count, argc > 4 ? std::atol(argv[4]) : 20);
   for (std::uint64_t n = 0; n < count; ++n) {
-    const auto pair = rollcall::reward::math::testing::make_pair(seed, n);
+    const auto pair = testing::make_pair(seed, n);
     const nlohmann::json line = {{"category", pair.category}, {"answer", pair.reference}, {"response", "\\boxed{" + pair.answer + "}"}, {"equal", pair.equal}};
     fmt::print("{}\n", line.dump());
   }
