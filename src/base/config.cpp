@@ -22,7 +22,7 @@ namespace {
 
 // Limits of a run file, far beyond any that a person or a script writes. toml++ walks and frees
 // nested tables by recursion.
-constexpr std::size_t kLongestRunFile = std::size_t{4} << 20;  // bytes
+constexpr std::size_t kLongestRunFile = std::size_t{1} << 20;  // bytes
 constexpr int kDeepest = 32;                                   // parts of a key, and brackets in brackets
 
 /// Behind the string that begins at `at`, with one quote or three.

@@ -100,7 +100,7 @@ struct Failure {
   int error = 0;
 };
 
-constexpr std::size_t kLongestStream = std::size_t{256} << 20;  // bytes of what is no plain file
+constexpr std::size_t kLongestStream = std::size_t{128} << 20;  // bytes of what is no plain file
 
 /// Before memory is asked for: a file with holes may be said to have any size.
 void require_fits(off_t bytes, const fs::path& path) {
