@@ -14,7 +14,10 @@ LONG_ANSWERS = sets(sft__steps=0, train__steps=11, model__hidden_size=128, model
 MADE_FOR = {
     "equal_rewards": sets(sft__steps=0, train__steps=11, task__format_weight=0, train__lr=1e-6),
     "truncated": sets(sampling__max_new_tokens=1),
-    "entropy_collapse format_only": sets(train__steps=60, train__lr=3e-2, train__warmup_steps=0),
+    "entropy_collapse": sets(train__steps=60, train__lr=3e-2, train__warmup_steps=0),
+    # Of digits that it can learn to write and not to sort in so few steps.
+    "format_only": sets(sft__steps=12, train__steps=40, task__min_level=9, task__max_level=12, task__format_weight=0.5, train__lr=1e-2, train__warmup_steps=0,
+                        sampling__max_new_tokens=14, model__max_position_embeddings=40),
     "clipped_gradient": sets(train__max_grad_norm=1e-3),
     "policy_stands_still": sets(train__mini_batches=2, train__lr=1e-9),
     "ratio_far_from_one": sets(sft__steps=4, train__from_archive="loss_near_zero"),  # of another start
