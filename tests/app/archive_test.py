@@ -24,7 +24,8 @@ def ls_counts_every_file(harness):
         check(words[1] == "archive" and words[4:7] == [str(e["groups"]), str(e["rollouts"]), str(e["file"]["bytes"])] and words[7] == "packed", str(words))
     killed = rows(archive(harness, "ls", stopped(harness, "listed")))
     kinds = [words[1] for path, words in killed.items() if path.startswith("shards/train-")]
-    check(kinds.count("training") == kinds.count("scored") >= 1, f"what steps trained on is not listed: {killed}")
+    # A kill may come between the answers of a step and what it trained on.
+    check(kinds.count("training") >= 1 and kinds.count("scored") - kinds.count("training") in (0, 1), f"what steps trained on is not listed: {killed}")
     check(any("checkpoint yet" in " ".join(words) for words in killed.values()), f"no shard without a checkpoint: {killed}")
     (harness.work / "listed/shards/train-000009-00-0000.h5.partial").write_text("half")
     check(rows(archive(harness, "ls", harness.work / "listed"))["shards/train-000009-00-0000.h5.partial"][-1] == "partial", "a partial file")
