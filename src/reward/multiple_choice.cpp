@@ -72,10 +72,15 @@ bool says_option(std::string_view text, std::size_t option, const std::vector<st
   return best == option;
 }
 
-/// "B) ...", "(B) ...": the letter is all that counts, or nothing does.
-bool begins_with_letter(std::string_view text) {
+/// "B) ...", "(B) ...", "B. 11": the letter is all that counts, or nothing does. "B. It is even." is
+/// a sentence and the one after it.
+bool begins_with_letter(std::string_view text, const std::vector<std::string>& options) {
   text = without_words_around(text);
   if (text.starts_with('(')) text.remove_prefix(1);
+  if (text.size() > 1 && text.substr(1).starts_with(". ")) {
+    const std::string low = text::lower(text::trim(text.substr(2)));
+    return std::any_of(options.begin(), options.end(), [&](const auto& o) { return !o.empty() && low.starts_with(text::lower(text::trim(o))); });
+  }
   return text.size() > 1 && text::has_upper(text.substr(0, 1)) && std::string_view(").:").find(text[1]) != std::string_view::npos;
 }
 
@@ -107,7 +112,7 @@ std::optional<std::size_t> chosen_option(std::string_view text, const std::vecto
   if (const auto named = named_option(text, options)) return named;
   const std::string plain = text::plain_latex(text);
   if (const auto named = named_option(plain, options)) return named;
-  if (begins_with_letter(plain)) return std::nullopt;  // "B) 11", where 11 is another option
+  if (begins_with_letter(plain, options)) return std::nullopt;  // "B) 11", where 11 is another option
   const auto stated = text::stated_answer(text);
   if (!stated) return std::nullopt;
   if (const auto named = named_option(*stated, options)) return named;

@@ -31,9 +31,17 @@ struct AnnouncementWords {
   Phrases whole;            ///< languages that write noun and verb as one word
   Phrases modifiers;        ///< between an article and "answer"
   Phrases supposed;         ///< before "the answer is": it is not said to be so
+  Phrases remote;           ///< between "the answer" and its value: it is of another case, or of one that was
+  Phrases modals;           ///< before "answer" as a verb
+  Phrases sayings;          ///< before "the answer is": somebody says so
+  Phrases own;              ///< before those: the writer does
   Phrases fillers;          ///< begin what may stand between "the answer" and "is"
   Phrases copulas;          ///< "is" and its like
   Phrases denials;          ///< "is not"
+  Phrases bounds;           ///< before a value: it only bounds what is meant
+  Phrases auxiliaries;      ///< between a denial and the verb that it denies
+  Phrases equals;           ///< between a name and its value
+  Phrases circumstances;    ///< behind a value: what begins so says when it holds
   Phrases leads;            ///< between "is" and the answer
   Phrases remarks;          ///< begin what is no part of the answer any more
   Phrases reasons;          ///< those remarks in which further values are none of the answer

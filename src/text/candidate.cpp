@@ -20,7 +20,11 @@ const AnnouncementWords& words() {
 
 class Taker {
  public:
-  Taker(const Tokens& tokens, std::size_t at, std::size_t limit) : t_(tokens), limit_(std::min(limit, at + kMostTokens)) { found_.begin = at_ = at; }
+  Taker(const Tokens& tokens, std::size_t at, std::size_t limit) : t_(tokens), limit_(std::min(limit, at + kMostTokens)) {
+    found_.begin = at_ = at;
+    while (at > 0 && t_.is(at - 1, Kind::mark)) --at;
+    quoted_ = at > 0 && opens_quotation(at - 1);
+  }
 
   Candidate run() {
     found_.weight = is_value(t_, at_) ? Weight::value : Weight::text;
@@ -100,8 +104,12 @@ class Taker {
     }
   }
 
+  /// The single quotation mark that the sign of a prime closes.
+  bool opens_quotation(std::size_t at) const { return t_.spelt(at) == "\xE2\x80\x98" || t_.spelt(at) == "\xE2\x80\x9A"; }
   void quote() {
-    if (t_.spelt(at_) == "\xE2\x80\x99" && !t_.is_spaced(at_) && begun()) return put("'", false);  // a prime
+    const bool closing = t_.spelt(at_) == "\xE2\x80\x99";
+    if (closing && !t_.is_spaced(at_) && begun() && !quoted_) return put("'", false);  // a prime
+    quoted_ = opens_quotation(at_);
     ++at_;
   }
 
@@ -124,8 +132,8 @@ class Taker {
     if (spelt == "." && begun() && at_ > 0 && t_.is(at_ - 1, Kind::stop) && found_.text.ends_with("..")) return put(spelt, false);
     if (spelt == "." && !spaced && t_.is(at_ + 1, Kind::word) && at_ > 0 && t_.is(at_ - 1, Kind::word)) return put(spelt, false);  // p.m.
     if (spelt == "." && is_short_form()) return put(spelt, false);
-    if (spelt == "!" && begun() && (t_.is(at_ + 1, Kind::equals) || t_.is(at_ + 1, Kind::sign) || t_.is(at_ + 1, Kind::close) || t_.is(at_ + 1, Kind::stop)))
-      return put(spelt, false);  // a factorial
+    if (spelt == "!" && begun() && (t_.is(at_ + 1, Kind::equals) || t_.is(at_ + 1, Kind::sign) || t_.is(at_ + 1, Kind::close) || t_.spelt(at_ + 1) == "."))
+      return put(spelt, false);  // a factorial; more of these marks are emphasis
     begun() ? end() : void(++at_);
   }
   bool is_short_form() const {
@@ -224,10 +232,8 @@ class Taker {
       if (is_value(t_, piece)) return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
       return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);  // "Paris or London" is no answer of one place
     }
-    for (const std::string_view equal : {"equals", "equal", "is"}) {
-      if (word != equal || !is_name()) continue;
-      const std::size_t value = words().leads.behind(t_, at_ + 1);
-      if (!is_value(t_, value)) continue;
+    const std::size_t equal = words().equals.behind(t_, at_);
+    if (const std::size_t value = words().leads.behind(t_, equal); equal != at_ && is_name() && is_value(t_, value)) {
       found_.text += " = ", at_ = value;
       return;
     }
@@ -253,7 +259,7 @@ class Taker {
   std::size_t at_ = 0, limit_;
   Candidate found_;
   int depth_ = 0;
-  bool ended_ = false, listed_ = false, joined_ = false;
+  bool ended_ = false, listed_ = false, joined_ = false, quoted_ = false;
 };
 
 /// A further answer in what remains of the sentence, or at the beginning of the next one; the token
@@ -334,7 +340,7 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   if (!t.is(at, Kind::word)) return {};
   const std::size_t denied = words().denials.behind(t, at);
   if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
-    for (std::size_t i = at; i < std::min(sentence_end(t, at), limit); ++i)
+    for (std::size_t i = denied; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather")
         return is_value(t, words().leads.behind(t, i + 1)) ? taken(t, words().leads.behind(t, i + 1), limit) : Candidate{};
     return {};

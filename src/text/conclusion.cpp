@@ -1,4 +1,4 @@
-// What stands last decides: an equals sign, a verb or a formula.
+// What comes last decides, before circumstances: an equals sign, a verb or a formula.
 #include "text/conclusion.hpp"
 
 #include "text/announcement_words.hpp"
@@ -8,11 +8,41 @@
 namespace rollcall::text {
 namespace {
 
-constexpr int kMostLeads = 12;  // phrases that lead into a value, one behind the other
+constexpr int kMostLeads = 12;           // phrases that lead into a value, one behind the other
+constexpr std::size_t kMostDenied = 12;  // tokens between a denial and the value that it denies
+constexpr int kMostCircumstances = 8;    // of a sentence that are looked at
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
   return all;
+}
+
+/// Whether one of the phrases holds token `i`, from `at` on and before `end`.
+bool is_within(const Tokens& t, const Phrases& phrases, std::size_t i, std::size_t at, std::size_t end) {
+  constexpr std::size_t kLongest = 3;  // words before the last one of a phrase
+  for (std::size_t begin = std::max(at, i > kLongest ? i - kLongest : 0); begin <= i; ++begin)
+    if (const std::size_t behind = phrases.behind(t, begin); behind > i && behind <= end) return true;
+  return false;
+}
+
+/// "cannot be", "never reaches": whether what precedes the verb at `verb` denies it.
+bool is_denied_verb(const Tokens& t, std::size_t at, std::size_t verb) {
+  for (std::size_t i = verb; i-- > at;) {
+    if (is_within(t, words().denials, i, at, verb)) return true;
+    if (!t.is(i, Kind::mark) && !words().auxiliaries.begins(t, i)) return false;
+  }
+  return false;
+}
+
+/// "So x = 42, not 43.": another value, which is said not to be the answer.
+bool is_contrast(const Tokens& t, std::size_t at) {
+  if (at < 2 || t.word(at - 1) != "not") return false;
+  return t.is(at - 2, Kind::comma) || t.word(at - 2) == "and";
+}
+
+/// "(There would be 84.)": a remark, and no value in brackets.
+bool is_aside(const Tokens& t, const Sentence& s) {
+  return t.is(s.begin, Kind::open) && !is_value(t, s.begin) && (t.is(s.end - 1, Kind::close) || t.is(s.end + 1, Kind::close));
 }
 
 class Conclusion {
@@ -32,15 +62,55 @@ class Conclusion {
     if (t_.is(at, Kind::equals)) ++at;  // "= 5"
     if (is_value(t_, at) && !is_sum(at, end)) {
       Candidate first = taken(t_, at, end);
-      const bool is_subject = t_.word(first.end) == "is" || t_.word(first.end) == "are" || words().denials.begins(t_, first.end);
-      if (!is_subject || words().approvals.begins(t_, first.end)) return first;
+      if (!is_subject(at, first)) return first;
     }
-    const std::size_t from = std::max(last_equals(at, end), std::max(last_verb(at, end), last_formula(at, end)));
-    if (from > at) return taken(t_, from, end);
+    end = before_circumstances(at, end);
+    if (const std::size_t from = last_value(at, end); from > at) return denies(t_, at, from) ? Candidate{} : taken(t_, from, end);
     return concludes ? only_number(at, end) : Candidate{};
   }
 
  private:
+  /// Whether something is said of the value at the beginning: "42 is", "x cannot be".
+  bool is_subject(std::size_t at, const Candidate& first) const {
+    const std::size_t name = skip_marks(t_, at);
+    const bool is_name = t_.is(name, Kind::word) && t_.word(name).size() == 1;
+    if (is_name && (words().denials.begins(t_, name + 1) || words().denials.begins(t_, name + 2))) return true;
+    const bool is_told = t_.word(first.end) == "is" || t_.word(first.end) == "are" || words().denials.begins(t_, first.end);
+    return is_told && !words().approvals.begins(t_, first.end);
+  }
+
+  std::size_t last_value(std::size_t at, std::size_t end) const { return std::max(last_equals(at, end), std::max(last_verb(at, end), last_formula(at, end))); }
+
+  /// Where what comes behind a value says when it holds: "42 at x = 3", "42, attained when n is 7".
+  /// A further clause with a conclusion of its own is none: "5 when he came, so he has 42".
+  std::size_t before_circumstances(std::size_t at, std::size_t end) const {
+    int looked_at = 0;
+    for (std::size_t i = at + 1; i < end && looked_at <= kMostCircumstances; ++i) {
+      if (!words().circumstances.begins(t_, i) || ++looked_at > kMostCircumstances || !is_circumstance(i, end)) continue;
+      const std::size_t value = std::max(last_equals(at, i), last_verb(at, i));
+      if (value > at && t_.spelt(value) != "0" && t_.spelt(value) != "$0$") return i;
+    }
+    return end;
+  }
+  /// To the end of the sentence without another clause; behind "at" and "for" only with a name that
+  /// equals something.
+  bool is_circumstance(std::size_t i, std::size_t end) const {
+    const bool is_named = (t_.word(i) != "at" && t_.word(i) != "for") || names_value(words().leads.behind(t_, i + 1));
+    for (; i < end; ++i) {
+      if (t_.is(i, Kind::comma) && !is_value(t_, i + 1)) return false;
+      if (t_.is(i, Kind::semicolon) || t_.is(i, Kind::arrow) || t_.word(i) == "so" || t_.word(i) == "then" || words().answers.begins(t_, i)) return false;
+    }
+    return is_named;
+  }
+  /// x = 3, $x=3$
+  bool names_value(std::size_t at) const {
+    at = skip_marks(t_, at);
+    if (t_.is(at, Kind::word)) return t_.word(at).size() <= 2 && t_.is(at + 1, Kind::equals);
+    if (!t_.is(at, Kind::formula)) return false;
+    const std::string_view inner = t_.text.substr(t_[at].inner, t_[at].last - t_[at].inner);
+    return inner.find('=') != std::string_view::npos;
+  }
+
   /// Arithmetic before an equals sign: what counts is behind the last one.
   bool is_sum(std::size_t at, std::size_t end) const {
     std::size_t numbers = 0;
@@ -78,23 +148,42 @@ class Conclusion {
 
   std::size_t last_verb(std::size_t at, std::size_t end) const {
     for (std::size_t i = end; i-- > at;) {
-      const std::size_t behind = t_.is(i, Kind::arrow) || t_.is(i, Kind::colon) ? i + 1 : words().verbs.behind(t_, i);
+      const std::size_t behind = is_sign_of_result(i) || tells_time(i) ? i + 1 : words().verbs.behind(t_, i);
       if (behind == i || behind >= end) continue;
-      std::size_t value = behind;
-      int leads = 0;
-      for (std::size_t before = t_.size() + 1; before != value && leads < kMostLeads; ++leads)
-        before = value, value = words().leads.behind(t_, skip_marks(t_, t_.is(value, Kind::comma) ? value + 1 : value));
-      const bool denied = words().denials.begins(t_, behind) || (i > at && words().denials.begins(t_, i - 1));  // "cannot be 42"
-      if (value < end && is_value(t_, value) && !denied) return value;
+      const std::size_t value = behind_leads(behind);
+      if (value < end && is_value(t_, value)) return value;
     }
     return 0;
+  }
+  /// A colon or an arrow, but none within a value: 3:4, 2:15 p.m., A → B.
+  bool is_sign_of_result(std::size_t i) const {
+    const auto is_node = [&](std::size_t at) { return t_.is(at, Kind::word) && t_.spelt(at).size() == 1; };
+    const auto is_part = [&](std::size_t at) { return t_.is(at, Kind::number) || is_node(at); };
+    if (t_.is(i, Kind::arrow)) return i == 0 || !(is_node(i - 1) && is_node(i + 1));
+    return t_.is(i, Kind::colon) && !(i > 0 && is_part(i - 1) && is_part(i + 1) && t_.is_spaced(i) == t_.is_spaced(i + 1));
+  }
+  /// "at 4:45"
+  bool tells_time(std::size_t i) const {
+    return t_.word(i) == "at" && t_.is(i + 1, Kind::number) && t_.is(i + 2, Kind::colon) && t_.is(i + 3, Kind::number) && !t_.is_spaced(i + 2);
+  }
+  std::size_t behind_leads(std::size_t at) const {
+    int leads = 0;
+    for (std::size_t before = t_.size() + 1; before != at && leads < kMostLeads; ++leads) {
+      before = at, at = skip_marks(t_, t_.is(at, Kind::comma) ? at + 1 : at);
+      if (t_.spelt(at) == "A" && is_value(t_, at)) break;  // a name, no article
+      at = words().leads.behind(t_, at);
+    }
+    return at;
   }
 
   /// The last formula, and those before it in one list with it.
   std::size_t last_formula(std::size_t at, std::size_t end) const {
     std::size_t first = 0;
     for (std::size_t i = end; i-- > at;) {
-      if (t_.is(i, Kind::formula)) first = i;
+      const bool is_formula = t_.is(i, Kind::formula);
+      if (is_formula && denies(t_, at, i) && !is_contrast(t_, i)) return first;
+      if (is_formula && is_contrast(t_, i)) continue;
+      if (is_formula) first = i;
       else if (first == 0 || t_.is(i, Kind::comma) || t_.is(i, Kind::semicolon) || t_.is(i, Kind::mark) || t_.word(i) == "or" || t_.word(i) == "and" ||
                t_.word(i) == "maybe" || t_.word(i) == "perhaps" || t_.word(i) == "possibly")
         continue;
@@ -107,16 +196,34 @@ class Conclusion {
     std::size_t count = 0, found = at;
     for (std::size_t i = at; i < end; ++i)
       if (t_.is(i, Kind::number)) found = i, ++count;
-    if (count != 1) return {};
+    if (count != 1 || bounds_or_denies(at, found)) return {};
     if (found > at && t_.is(found - 1, Kind::currency)) --found;
     if (found > at && !t_.is_spaced(found) && (t_.is(found - 1, Kind::dash) || t_.is(found - 1, Kind::sign))) --found;
     return taken(t_, found, end);
+  }
+
+  bool bounds_or_denies(std::size_t at, std::size_t end) const {
+    for (; at < end; ++at)
+      if (words().denials.begins(t_, at) || words().bounds.begins(t_, at)) return true;
+    return false;
   }
 
   const Tokens& t_;
 };
 
 }  // namespace
+
+/// From the value backwards over what leads into it, to the verb and what stands before that.
+bool denies(const Tokens& t, std::size_t at, std::size_t end) {
+  const std::size_t least = std::max(at, end > kMostDenied ? end - kMostDenied : 0);
+  for (std::size_t i = end; i-- > least;) {
+    if (is_within(t, words().denials, i, least, end) || is_within(t, words().bounds, i, least, end)) return true;
+    if (words().verbs.begins(t, i) && words().verbs.behind(t, i) <= end && t.word(i) != "to" && t.word(i) != "that") return is_denied_verb(t, least, i);
+    const bool leads = t.is(i, Kind::mark) || t.is(i, Kind::quote) || t.is(i, Kind::currency) || words().leads.begins(t, i) || words().auxiliaries.begins(t, i);
+    if (!leads) return false;
+  }
+  return false;
+}
 
 std::size_t sentence_begin(const Tokens& t, std::size_t at) {
   const std::size_t least = at > kMostSentence ? at - kMostSentence : 0;
@@ -136,6 +243,8 @@ std::vector<Sentence> last_sentences(const Tokens& t, std::size_t from, std::siz
     all.push_back({begin, std::min(sentence_end(t, begin), end)});
     end = begin;
   }
+  if (!std::all_of(all.begin(), all.end(), [&](const Sentence& s) { return is_aside(t, s); }))
+    std::erase_if(all, [&](const Sentence& s) { return is_aside(t, s); });
   return all;
 }
 

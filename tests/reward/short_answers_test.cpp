@@ -33,10 +33,13 @@ TEST(MultipleChoice, HandWorked) {
                            "\\boxed{B}",
                            "The answer is \\boxed{\\mathrm{B}}.",
                            "B) twelve, as computed",
-                           "Let us see. 11 is odd. The answer is twelve."})
+                           "Let us see. 11 is odd. The answer is twelve.",
+                           "The answer is B. The answer can't be A.",
+                           "The answer is B!!",
+                           "The answer is ‘B’."})
     EXPECT_EQ(say(good), "1 1 | B") << good;
   for (const char* hedge : {"\\boxed{B} or \\boxed{C}", "The answer is B or C.", "The answer is B. Or maybe C.", "B, C", "B and C", "Option B is not correct.",
-                            "The answer is not B.", "\\boxed{B, C}", "B. 11"})
+                            "The answer is not B.", "The answer can't be B.", "\\boxed{B, C}", "B. 11"})
     EXPECT_EQ(say(hedge).substr(0, 2), "0 ") << hedge;
   EXPECT_EQ(say("D"), "0 1 | D");
   EXPECT_EQ(say("11"), "0 1 | A");

@@ -85,6 +85,26 @@ std::string_view text_wrapper(std::string_view text) {
   return row == std::end(kTexts) ? std::string_view() : *row;
 }
 
+std::string divided(std::string_view whole) {
+  constexpr std::string_view kMarks[] = {"remainder", "rem", "R", "r"};
+  const auto digits = [](std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); };
+  const auto skip = [](std::string_view text) { return text.substr(std::min(text.find_first_not_of(" ~.,"), text.size())); };
+  const std::string_view quotient = whole.substr(0, digits(whole));
+  std::string_view rest = skip(whole.substr(quotient.size()));
+  if (quotient.empty() || rest.empty()) return std::string(whole);
+  const std::string_view wrapper = text_wrapper(rest);
+  rest = skip(rest.substr(wrapper.size()));
+  const auto mark = std::find_if(std::begin(kMarks), std::end(kMarks), [&](std::string_view one) { return rest.starts_with(one); });
+  if (mark == std::end(kMarks)) return std::string(whole);
+  rest = skip(rest.substr(mark->size()));
+  if (!wrapper.empty() && rest.starts_with('}')) rest = skip(rest.substr(1));
+  const std::string_view remainder = rest.substr(0, digits(rest));
+  rest = rest.substr(remainder.size());
+  if (!wrapper.empty() && rest.ends_with('}')) rest.remove_suffix(1);  // \text{remainder 3}
+  if (remainder.empty() || !(rest.empty() || rest == ".")) return std::string(whole);
+  return std::string(1, '(').append(quotient).append(", R, ").append(remainder).append(1, ')');
+}
+
 std::string essential(std::string_view whole) {
   std::string plain(unquoted(whole));
   for (std::size_t size = 0; size != plain.size();) size = plain.size(), plain = without_ending(without_opening(plain));
