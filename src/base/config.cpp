@@ -187,10 +187,10 @@ struct ConfigSchema::Reader {
 
   bool assign_all(const std::string& key, const toml::node& node) const {
     bool found = false;
-    for (const Field& field : schema.fields_) {
+    for (Field& field : schema.fields_) {
       if (field.key != key) continue;
       assign(field, node);
-      found = true;
+      found = field.set = true;
     }
     return found;
   }
@@ -261,6 +261,10 @@ bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
   return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key.starts_with(dotted); }) ||
          std::any_of(tables_.begin(), tables_.end(), [&](const Table& t) { return t.key.starts_with(dotted); });
+}
+
+bool ConfigSchema::was_set(std::string_view key) const {
+  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key && f.set; });
 }
 
 void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file(path), path.string()); }
