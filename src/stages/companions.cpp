@@ -2,10 +2,10 @@
 #include "stages/companions.hpp"
 
 #include "base/error.hpp"
-#include "core/serialize.hpp"
 #include "method/columns.hpp"
 #include "model/model_folder.hpp"
 #include "stages/gradient_cosines.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/probes.hpp"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/messages.hpp"
 
 namespace rollcall::stages {

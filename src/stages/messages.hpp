@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/plan.hpp"
-#include "core/serialize.hpp"
 #include "io/checkpoint.hpp"
 #include "io/shard_file.hpp"
 #include "scheduling/policy.hpp"
@@ -84,6 +83,8 @@ struct VerdictFacts {
   std::uint64_t ended = 0;             ///< by a clock, repeated ones included
   std::vector<SlowVerdict> slowest{};  ///< that took longest, the longest first; few
   std::string reason{};                ///< of the first undecided one
+  /// Of undecided verdicts of programs, those that each cause left so (reward/undecided_cause.hpp).
+  std::map<std::string, std::uint64_t> causes{};
   // Of the model that judges beside the verifier:
   std::uint64_t judged = 0;            ///< answers that it was asked about
   std::uint64_t judged_known = 0;      ///< of them, those whose judgement it remembered
@@ -199,90 +200,3 @@ struct PackReport {
 };
 
 }  // namespace rollcall::stages
-
-namespace boost::serialization {
-
-template <class A>
-void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
-  ar& v.file& v.archive_s& v.generation_s& v.judge_tasks& v.aggregator& v.aggregated;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
-  ar& v.shard& v.scores& v.keeper;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::SlowVerdict& v, unsigned) {
-  ar& v.sample& v.seconds;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::VerdictFacts& v, unsigned) {
-  ar& v.seconds& v.repeated& v.undecided& v.ended& v.slowest& v.reason;
-  ar& v.judged& v.judged_known& v.judged_undecided& v.judging_s;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::Specimen& v, unsigned) {
-  ar& v.id& v.level& v.right_number& v.wrong_number& v.right& v.wrong;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::JudgedPart& v, unsigned) {
-  ar& v.notice& v.shard.purpose& v.shard.step& v.shard.round& v.shard.producer& v.shard.policy& v.shard.temperature;
-  ar& v.facts& v.read_s& v.scoring_s& v.groups;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
-  ar& v.files& v.report& v.verdicts& v.scoring_s& v.archive_s& v.generation_s& v.specimens;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::Question& v, unsigned) {
-  ar& v.prompt& v.response& v.answer;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::Judgement& v, unsigned) {
-  ar& v.value& v.undecided& v.reason;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::JudgeRequest& v, unsigned) {
-  ar& v.id& v.questions;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::JudgeReply& v, unsigned) {
-  ar& v.id& v.judgements& v.known;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.prompts;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.progress& v.steps& v.files& v.training;
-}
-template <class A>
-void serialize(A& ar, rollcall::scheduling::GroupTraining& v, unsigned) {
-  ar& v.id& v.weight& v.keep;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::GroupSignal& v, unsigned) {
-  ar& v.id& v.loss& v.mean_abs_advantage& v.drift;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::UpdateReport& v, unsigned) {
-  ar& v.outcome& v.updates& v.applied& v.gradient_norm& v.version& v.metrics& v.archive_s& v.update_s& v.compute_mean_s& v.compute_max_s& v.groups& v.stored;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::SaveRequest& v, unsigned) {
-  ar& v.name& v.earlier;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::SaveReport& v, unsigned) {
-  ar& v.files& v.policy_sha256;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::PackRequest& v, unsigned) {
-  ar& v.name& v.files;
-}
-template <class A>
-void serialize(A& ar, rollcall::stages::PackReport& v, unsigned) {
-  ar& v.seconds;
-}
-
-}  // namespace boost::serialization

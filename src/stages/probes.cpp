@@ -3,9 +3,9 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "core/serialize.hpp"
 #include "method/columns.hpp"
 #include "stages/generation.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/question_forms.hpp"
 #include "text/stop_texts.hpp"
 

@@ -4,8 +4,8 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/thread_stack.hpp"
-#include "core/serialize.hpp"
 #include "stages/explanation.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/watch.hpp"
 
 #include <fmt/format.h>

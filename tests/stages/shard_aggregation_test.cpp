@@ -2,7 +2,7 @@
 #include "stages/shard_aggregation.hpp"
 
 #include "base/error.hpp"
-#include "core/serialize.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/random_batch.hpp"
 
 #include <gtest/gtest.h>
