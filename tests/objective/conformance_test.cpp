@@ -116,15 +116,17 @@ TEST_P(Conformance, any_cut_gives_the_same_derivative) {
   }));
 }
 
-// Property 3. Prompts and rollouts in any order: the derivative moves with its rollout, the loss stays.
+// Property 3. Prompts and rollouts in any order: the derivative moves with its rollout, the loss stays. Shaped rewards that are equal but for their last bit
+// (0.35 - 0.05 and 0.3) sum to another last bit in another order, and a standardised advantage magnifies that by 1 / adv_eps, 1e8 at most.
 TEST_P(Conformance, order_does_not_matter) {
   EXPECT_TRUE(rc::check([&] {
     const PlainStep step = step_with_experts();
     std::mt19937 engine(*rc::gen::arbitrary<std::uint32_t>());
     const auto [shuffled, order] = shuffle(step, engine);
     const Result a = evaluate(objective, step), b = evaluate(objective, shuffled);
-    RC_ASSERT(near(a.loss, b.loss));
-    RC_ASSERT(near(rearrange(step, a.derivative, order), b.derivative));
+    constexpr double tolerance = 1e-7;
+    RC_ASSERT(near(a.loss, b.loss, tolerance));
+    RC_ASSERT(near(rearrange(step, a.derivative, order), b.derivative, tolerance));
   }));
 }
 
