@@ -22,8 +22,9 @@ class UnreadKeys {
     std::set<Key> keys;
     for (const auto& message : conversation.messages)
       for (const auto& [name, value] : message.items())
-        if (name != "role" && name != "content" && !value.is_null()) keys.emplace(true, name);
-    for (const auto& [name, value] : conversation.variables.items()) keys.emplace(false, name);
+        if (name != "role" && name != "content" && says(value)) keys.emplace(true, name);
+    for (const auto& [name, value] : conversation.variables.items())
+      if (says(value)) keys.emplace(false, name);
     for (const Key& key : keys) {
       if (is_read(key)) continue;
       const bool read = format.reads(conversation, key.second, key.first);
@@ -46,6 +47,8 @@ class UnreadKeys {
     std::size_t line;  ///< the first with it
     bool read;
   };
+  /// Files of one type a column hold nulls and empty lists where nothing is said.
+  static bool says(const text::Message& value) { return !value.is_null() && !value.empty() && value != ""; }
   bool is_read(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto state = states_.find(key);

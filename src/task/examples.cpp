@@ -16,12 +16,32 @@ namespace rollcall::task {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kWhy = "a conversation is a list of {\"role\": ..., \"content\": ...}, the content being text or a list of parts";
+constexpr const char* kWhy =
+    "a conversation is a list of {\"role\": ..., \"content\": ...}, the content being text or a list of parts, each with a type or a text";
 
-/// Text, null, or parts that are objects with a type, as transformers' templates take them.
-bool is_content(const Json& content) {
-  const auto is_part = [](const Json& part) { return part.is_object() && part.contains("type"); };
-  return content.is_string() || content.is_null() || (content.is_array() && std::all_of(content.begin(), content.end(), is_part));
+bool is_part(const Json& part) { return part.is_object() && part.contains("type"); }
+
+/// Parts as transformers' templates take them: an object alone is a list of it, and text without a
+/// type is text.
+Json parts_of(const Json& content) {
+  const auto typed = [](const Json& part) {
+    if (part.is_string()) return Json{{"type", "text"}, {"text", part}};
+    if (!part.is_object() || part.contains("type") || !part.contains("text") || !part["text"].is_string()) return part;
+    Json all{{"type", "text"}};
+    for (const auto& [key, value] : part.items()) all[key] = value;
+    return all;
+  };
+  if (content.is_object()) return is_part(typed(content)) ? Json::array({typed(content)}) : content;
+  if (!content.is_array()) return content;
+  Json parts = Json::array();
+  for (const auto& part : content) parts.push_back(typed(part));
+  return parts;
+}
+
+/// Text, null, parts, or, of others than the assistant, an object that a tool gave.
+bool is_content(const Json& content, bool is_learnt) {
+  return content.is_string() || content.is_null() || (content.is_array() && std::all_of(content.begin(), content.end(), is_part)) ||
+         (content.is_object() && !is_learnt);
 }
 
 std::vector<text::Message> messages_of(const Json& list, const Line& line) {
@@ -32,9 +52,13 @@ std::vector<text::Message> messages_of(const Json& list, const Line& line) {
     const bool has_role = item.is_object() && item.contains("role") && item["role"].is_string();
     line.require_that(has_role && (item.contains("content") || item.contains("tool_calls")),
                       fmt::format("message {} is not an object with role and content", place), kWhy, "correct or remove the line");
-    line.require_that(!item.contains("content") || is_content(item["content"]),
-                      fmt::format("the content of message {} is neither text nor a list of parts", place), kWhy, "correct or remove the line");
     messages.push_back(item);
+    const auto content = messages.back().find("content");
+    if (content == messages.back().end()) continue;
+    *content = parts_of(*content);
+    line.require_that(is_content(*content, text::is_said_by(item, "assistant")),
+                      fmt::format("the content of message {} is neither text nor a list of parts", place), kWhy,
+                      "write the text itself, or [{\"type\": \"text\", \"text\": ...}]");
   }
   line.require_that(std::any_of(messages.begin(), messages.end(), [](const auto& m) { return text::is_said_by(m, "assistant"); }), "the assistant says nothing",
                     "only what it says is learnt", "remove the line");

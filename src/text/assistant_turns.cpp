@@ -2,6 +2,7 @@
 #include "text/assistant_turns.hpp"
 
 #include "base/error.hpp"
+#include "text/answer_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,11 +28,42 @@ Message marked(Message message, const std::string& mark) {
   return message;
 }
 
-/// Where marks are in a rendering.
-std::vector<std::size_t> places(std::string_view text, const std::string& mark) {
-  std::vector<std::size_t> all;
-  for (std::size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + mark.size())) all.push_back(at);
+/// A mark in a rendering, and which words of its message it stands for.
+struct Mark {
+  std::size_t at = 0, number = 0;
+};
+
+std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
+  std::vector<Mark> all;
+  for (std::size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + mark.size())) {
+    Mark found{at, 0};
+    for (std::size_t digit = at + mark.size(); digit < text.size() && text[digit] != 'x'; ++digit)
+      found.number = found.number * 10 + std::size_t(text[digit] - '0');
+    all.push_back(found);
+  }
   return all;
+}
+
+/// The last mark of a turn itself, among those of the whole and of the turn rendered last.
+struct Own {
+  std::size_t last = 0, alone = std::string::npos;
+};
+
+/// A template may repeat the name of a function where it shows the result, and show of the last turn
+/// what it leaves out of earlier ones: so marks are matched by their words. The turn goes on as long
+/// as the whole has its marks in the order of `alone`, or where that is empty, each for the first time.
+Own own_marks(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
+  Own own;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const auto is_same = [&](const Mark& mark) { return mark.number == whole[i].number; };
+    const auto found = std::find_if(alone.begin() + std::ptrdiff_t(next), alone.end(), is_same);
+    const bool is_repeated = std::any_of(whole.begin(), whole.begin() + std::ptrdiff_t(i), is_same);
+    if (alone.empty() ? is_repeated : found == alone.end()) break;
+    own.last = i;
+    if (!alone.empty()) own.alone = std::size_t(found - alone.begin()), next = own.alone + 1;
+  }
+  return own;
 }
 
 bool has_calls(const Message& message) {
@@ -60,41 +92,51 @@ class Search {
         mark_(mark_that_is_not_in(text, "MarkedWords")),
         next_mark_(mark_that_is_not_in(text, "WordsBehind")) {}
 
-  /// `done`: where the turn before it ends.
-  AssistantTurn turn(std::size_t i, std::size_t done) const {
+  /// Adds the turn of a message, in more than one stretch where others speak within it.
+  void add(std::size_t i, std::vector<AssistantTurn>& turns) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     changed[i] = marked(messages_[i], mark_);
     const auto words = words_of(messages_[i]);
     require(!words.empty(), told(i, "is empty", {}), "an empty answer teaches nothing", "remove it, or the line");
     const std::string quoted = fmt::format("{}", fmt::join(words, " ")), shown = render_(changed, false);
-    const auto marks = places(shown, mark_);
+    const auto marks = marks_in(shown, mark_);
     require(!marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted), "what it leaves out cannot be learnt",
             "use another text.template, or leave out the line");
-    // A template may repeat the name of a function that was called where it shows the result: those
-    // marks are not the turn's own.
-    const bool calls = has_calls(messages_[i]);
-    const auto alone = calls ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
-    const std::size_t own = alone ? std::min(places(*alone, mark_).size(), marks.size()) : marks.size();
-    const Own last{own == 0 ? marks.size() - 1 : own - 1};
-    const std::string behind = unmarked(behind_mark(shown, last), words);
+    const auto alone = has_calls(messages_[i]) ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
+    const Own own = has_calls(messages_[i]) ? own_marks(marks, marks_in(alone.value_or(""), mark_)) : Own{marks.size() - 1};
+    const std::string behind = unmarked(behind_mark(shown, own.last), words);
     AssistantTurn turn{.message = i, .words = text_.size() - std::min(behind.size(), text_.size())};
-    turn.begin = text_.ends_with(behind) ? begin_of(i, done, shown.substr(0, marks.front()), turn.words) : std::string::npos;
+    turn.begin = text_.ends_with(behind) ? begin_of(i, turns.empty() ? 0 : turns.back().end, shown.substr(0, marks.front().at), turn.words) : std::string::npos;
     require(turn.begin <= turn.words, told(i, "changes what the chat template shows of other messages", quoted),
             "which part of the text is its own cannot be said", "use another text.template, or leave out the line");
-    turn.end = turn.words + (alone && own > 0 ? rest_of_call(unmarked(behind_mark(*alone, last), words), behind) : 0);
-    const bool is_usual = !usual_.end.empty() && behind.starts_with(usual_.end);
-    turn.tail = is_usual ? turn.words + usual_.end.size() : i + 1 == messages_.size() ? text_.size() : turn.words + up_to_next(i, changed, last);
-    return turn;
+    turn.end = turn.words + (own.alone != std::string::npos ? rest_of_call(unmarked(behind_mark(*alone, own.alone), words), behind) : 0);
+    turn.tail = tail_of(turn, changed, own.last, behind);
+    turns.push_back(turn);
+    if (own.alone != std::string::npos) add_later(i, changed, shown, own.last + 1, turns);
   }
 
  private:
-  struct Own {
-    std::size_t last;  ///< index of the last mark of the turn itself
-  };
-
   static std::string told(std::size_t i, std::string_view problem, std::string_view words) {
     const std::string quoted = words.empty() ? std::string() : fmt::format(", \"{}\",", words.substr(0, 40));
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
+  }
+
+  /// What the speaker says after the words of others, from that mark on: gemma4 shows what is said
+  /// beside a call after its result.
+  void add_later(std::size_t i, const std::vector<Message>& changed, std::string_view shown, std::size_t from, std::vector<AssistantTurn>& turns) const {
+    const auto marks = marks_in(shown, mark_);
+    const auto words = words_of(messages_[i]);
+    for (std::size_t k = from; k < marks.size(); ++k) {
+      const auto is_same = [&](const Mark& mark) { return mark.number == marks[k].number; };
+      if (std::any_of(marks.begin(), marks.begin() + std::ptrdiff_t(k), is_same)) continue;
+      const std::string_view said = trim(words.at(marks[k].number));
+      const std::string behind = unmarked(behind_mark(shown, k), words);
+      const std::size_t end = text_.size() - std::min(behind.size(), text_.size());
+      if (!text_.ends_with(behind) || !text_.substr(0, end).ends_with(said) || end < turns.back().end + said.size()) continue;
+      AssistantTurn more{.message = i, .begin = end - said.size(), .words = end, .end = end};
+      more.tail = tail_of(more, changed, k, behind);
+      turns.push_back(more);
+    }
   }
 
   /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos:
@@ -109,27 +151,39 @@ class Search {
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done); at != std::string::npos) return done + at + head.size();
-    // Another head than the usual one: what stands behind it is learnt.
-    if (same == before.size()) return before_call(i, done, same);
+    // Another head than the usual one: what stands behind it is learnt, and of a call all that the
+    // template shows of it.
+    const bool calls = has_calls(messages_[i]);
+    if (same == before.size() && !calls) return same;
+    if (const auto at = calls && same == before.size() ? before_call(i, done, same) : std::nullopt) return *at;
     // The words change what the template puts before them, for example a thought: the head is what
     // of it stands before the change.
-    for (std::size_t length = head.size(); length > 0; --length) {
+    for (std::size_t length = head.size(); length > 0; length = whole_tags(head, length - 1)) {
       const std::size_t at = said.substr(0, same - done).rfind(std::string_view(head).substr(0, length));
-      if (at != std::string::npos) return done + at + length;
+      if (at != std::string_view::npos) return done + at + length;
     }
-    return std::string::npos;
+    return same == before.size() ? same : std::string::npos;
   }
 
-  /// Of a turn that is nothing but a call, more of the call stands before the name of the function,
-  /// which is at `words`: what the template would show behind an answer's place.
-  std::size_t before_call(std::size_t i, std::size_t done, std::size_t words) const {
+  /// The largest length up to this one that cuts no tag in two.
+  static std::size_t whole_tags(std::string_view text, std::size_t length) {
+    const std::size_t edge = text.substr(0, length).find_last_of("<>");
+    return edge != std::string_view::npos && text[edge] == '<' ? edge : length;
+  }
+
+  /// More of a call than the name of the function, which is at `words`, stands before it: what the
+  /// template would show behind an answer's place. Some refuse an answer beside a thought.
+  std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
-    if (!has_calls(changed[i]) || (changed[i].contains("content") && !changed[i]["content"].empty() && changed[i]["content"] != "")) return words;
-    changed[i]["content"] = mark_;
-    const auto shown = rendered(changed, false);
-    const std::size_t place = shown ? shown->find(mark_) : std::string::npos;
-    const bool is_there = place != std::string::npos && place >= done && place <= words && text_.starts_with(shown->substr(0, place));
-    return is_there ? place : words;
+    for (const bool keeps_thought : {true, false}) {
+      if (!keeps_thought)
+        for (const char* key : kThoughtKeys) changed[i].erase(key);
+      changed[i]["content"] = mark_;
+      const auto shown = rendered(changed, false);
+      const std::size_t place = shown ? shown->find(mark_) : std::string::npos;
+      if (place != std::string::npos && place >= done && place <= words && text_.starts_with(shown->substr(0, place))) return place;
+    }
+    return std::nullopt;
   }
 
   /// What the template puts behind the message before where the assistant is to speak next.
@@ -138,12 +192,12 @@ class Search {
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
     changed.back() = marked(changed.back(), mark_);
     const auto asked = rendered(changed, true);
-    const auto marks = asked ? places(*asked, mark_) : std::vector<std::size_t>();
-    return marks.empty() ? usual_.head : std::string(behind_mark(*asked, {marks.size() - 1}));
+    const auto marks = asked ? marks_in(*asked, mark_) : std::vector<Mark>();
+    return marks.empty() ? usual_.head : std::string(behind_mark(*asked, marks.size() - 1));
   }
 
-  std::string_view behind_mark(std::string_view shown, Own own) const {
-    const std::size_t at = places(shown, mark_).at(own.last);
+  std::string_view behind_mark(std::string_view shown, std::size_t index) const {
+    const std::size_t at = marks_in(shown, mark_).at(index).at;
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
 
@@ -161,16 +215,22 @@ class Search {
   /// Length of what belongs to a call behind the name of its function: what stands there whether or
   /// not others speak afterwards.
   static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
-    const std::size_t last = behind.substr(0, common_prefix(behind, alone)).find_last_not_of(" \t\r\n");
-    return last == std::string_view::npos ? 0 : last + 1;
+    const std::size_t same = whole_tags(behind, common_prefix(behind, alone));
+    return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
+  }
+
+  /// `mark`: the number of the stretch's last one; `behind`: the text from there on.
+  std::size_t tail_of(const AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark, std::string_view behind) const {
+    if (!usual_.end.empty() && behind.starts_with(usual_.end)) return turn.words + usual_.end.size();
+    return turn.message + 1 == messages_.size() ? text_.size() : turn.words + up_to_next(turn.message, changed, mark);
   }
 
   /// Length of what stands between the turn's words and those of the next message; 0 where the
   /// template does not show these.
-  std::size_t up_to_next(std::size_t i, std::vector<Message> changed, Own own) const {
+  std::size_t up_to_next(std::size_t i, std::vector<Message> changed, std::size_t own) const {
     changed[i + 1] = marked(changed[i + 1], next_mark_);
     const auto shown = rendered(changed, false);
-    if (!shown || places(*shown, mark_).size() <= own.last) return 0;
+    if (!shown || marks_in(*shown, mark_).size() <= own) return 0;
     const std::size_t next = behind_mark(*shown, own).find(next_mark_);
     return next == std::string_view::npos ? 0 : next;
   }
@@ -197,7 +257,7 @@ std::vector<AssistantTurn> assistant_turns(std::string_view text, std::span<cons
   const Search search(text, messages, usual, render);
   std::vector<AssistantTurn> turns;
   for (std::size_t i = 0; i < messages.size(); ++i)
-    if (is_said_by(messages[i], "assistant")) turns.push_back(search.turn(i, turns.empty() ? 0 : turns.back().end));
+    if (is_said_by(messages[i], "assistant")) search.add(i, turns);
   return turns;
 }
 

@@ -31,18 +31,6 @@ bool is_said_by(const Message& message, std::string_view role) {
   return at != message.end() && *at == role;
 }
 
-Message with_thoughts_by_every_name(const Message& message) {
-  for (const char* key : {"reasoning_content", "thinking", "reasoning"}) {
-    const auto own = message.find(key);
-    if (own == message.end() || own->is_null()) continue;
-    Message all{{"thinking", *own}};
-    for (const auto& [name, value] : message.items()) all[name] = value;
-    all["reasoning_content"] = *own;
-    return all;
-  }
-  return message;
-}
-
 Json parse_in_order(std::string_view json, std::string_view where) {
   Json value;
   ExactReader reader(value, where);

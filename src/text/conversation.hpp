@@ -24,9 +24,8 @@ struct Conversation {
 Message message(std::string_view role, std::string_view content);
 bool is_said_by(const Message& message, std::string_view role);
 
-/// With its thoughts under every name that templates read, as transformers has it:
-/// reasoning_content is filled from thinking or reasoning, and thinking from it.
-Message with_thoughts_by_every_name(const Message& message);
+/// Where a message keeps its speaker's thoughts; templates read them by any of these names.
+inline constexpr const char* kThoughtKeys[] = {"reasoning_content", "reasoning", "thinking"};
 
 /// Calls `change` with key and text of all that the message's speaker says, in this order: its
 /// thoughts (reasoning_content, reasoning, thinking), its content or the text parts of it, and the
@@ -39,7 +38,7 @@ void each_said(Message& message, const Change& change) {
     auto& text = at->template get_ref<std::string&>();
     if (text.find_first_not_of(" \t\r\n\f\v") != std::string::npos) change(std::string_view(key), text);
   };
-  for (const char* key : {"reasoning_content", "reasoning", "thinking"}) offer(message, key);
+  for (const char* key : kThoughtKeys) offer(message, key);
   offer(message, "content");
   if (const auto content = message.find("content"); content != message.end() && content->is_array())
     for (auto& part : *content)

@@ -14,18 +14,26 @@ namespace {
 
 using Json = FolderFile::Json;
 using ByName = std::map<std::string, std::string>;
-constexpr const char *kDefault = "default", *kToolUse = "tool_use";
+constexpr const char *kDefault = "default", *kToolUse = "tool_use", *kMain = "chat_template.jinja", *kMore = "additional_chat_templates";
 
 /// The templates in files of their own; where there are any, transformers does not look at
 /// tokenizer_config.json.
 ByName read_files(const std::filesystem::path& folder) {
   ByName found;
-  const auto main = folder / "chat_template.jinja", more = folder / "additional_chat_templates";
+  const auto main = folder / kMain, more = folder / kMore;
   if (std::filesystem::exists(main)) found[kDefault] = read_file(main);
   if (!std::filesystem::is_directory(more)) return found;
   for (const auto& entry : std::filesystem::directory_iterator(more))
     if (entry.path().filename().string().ends_with(".jinja")) found[entry.path().stem().string()] = read_file(entry.path());
   return found;
+}
+
+/// The files and folders that are there.
+std::string origin_of_files(const std::filesystem::path& folder) {
+  std::vector<std::string> places;
+  for (const auto& place : {folder / kMain, folder / kMore})
+    if (std::filesystem::exists(place)) places.push_back(place.string());
+  return fmt::format("{}", fmt::join(places, " and "));
 }
 
 ByName read_config(const FolderFile& config) {
@@ -53,8 +61,10 @@ ByName read_config(const FolderFile& config) {
 
 const std::string& FolderTemplate::for_tools(bool tools) const {
   const std::string& chosen = tools ? with_tools : chat_template;
-  require(!chosen.empty() || names.empty(), fmt::format("{} has no template \"{}\" (it has: {})", origin, kDefault, names),
-          fmt::format("conversations {} are rendered by it", tools ? "with tools" : "without tools"), "name the template's file instead of the folder");
+  const std::string wanted = fmt::format("\"{}\"{}", kDefault, tools ? fmt::format(" or \"{}\"", kToolUse) : "");
+  require(!chosen.empty() || names.empty(), fmt::format("{} has no template {} (it has: {})", origin, wanted, names),
+          fmt::format("conversations {} are rendered by that one", tools ? "with tools" : "without tools"),
+          "write the template to use into a .jinja file, and name that file in place of the folder's own template");
   return chosen;
 }
 
@@ -64,8 +74,7 @@ FolderTemplate read_folder_template(const std::filesystem::path& folder, const F
   const bool in_files = !found.empty();
   if (!in_files) found = read_config(config);
   if (found.empty()) return out;
-  out.origin = in_files ? (folder / "chat_template.jinja").string() : config.name();
-  if (in_files && found.size() > 1) out.origin += " and additional_chat_templates";
+  out.origin = in_files ? origin_of_files(folder) : config.name();
   std::vector<std::string> names;
   for (const auto& [name, text] : found) names.push_back(name);
   if (found.size() > 1 || !found.contains(kDefault)) out.names = fmt::format("{}", fmt::join(names, ", "));

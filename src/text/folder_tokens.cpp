@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "text/json_tokenizer/document.hpp"
+#include "text/tokenizer_class.hpp"
 
 #include <fmt/format.h>
 
@@ -19,14 +20,9 @@ using json_tokenizer::StatedTokens;
 using Names = std::vector<std::pair<std::string, std::optional<StatedToken>>>;
 
 constexpr const char* kOwnNames = "model_specific_special_tokens";
-constexpr const char* kStandard[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
-/// Classes of transformers that build their ByteLevel pre-tokenizer with the add_prefix_space of
-/// tokenizer_config.json.
-constexpr const char* kTakesPrefixSpace[] = {"GPT2Tokenizer",    "RobertaTokenizer",    "LongformerTokenizer", "BartTokenizer",  "GPTNeoXTokenizer",
-                                             "CodeGenTokenizer", "BlenderbotTokenizer", "CohereTokenizer",     "Qwen2Tokenizer", "DebertaTokenizer"};
 
 bool is_standard(const std::string& key) {
-  return std::any_of(std::begin(kStandard), std::end(kStandard), [&](const char* name) { return key == name; });
+  return std::any_of(kStandardTokens.begin(), kStandardTokens.end(), [&](const char* name) { return key == name; });
 }
 
 /// Sets the value of a name; one that is there already keeps its place.
@@ -72,15 +68,22 @@ std::int64_t id_of(const FolderFile& file, const std::string& text, const char* 
 class Merging {
  public:
   Merging(const std::filesystem::path& folder, const FolderFile& config)
-      : folder_(folder), config_(config), map_(config.contains(kDecoder) ? FolderFile() : FolderFile(folder, "special_tokens_map.json")) {}
+      : folder_(folder),
+        config_(config),
+        class_(tokenizer_class(folder, config)),
+        map_(config.contains(kDecoder) ? FolderFile() : FolderFile(folder, "special_tokens_map.json")) {}
 
   StatedTokens merged() {
+    if (class_ != nullptr)
+      for (const auto& [name, token] : class_->own) assign(found_, name, StatedToken{.content = token, .special = true});
     read_config();
     if (config_.contains(kDecoder)) read_decoder();
     else read_older_files();
     if (older_list_ != nullptr && !has_list_) read_extra(*older_file_, kOlderExtra, *older_list_);
     add_padding_token();
+    add_defaults();
     collect_names();
+    read_settings();
     return std::move(out_);
   }
 
@@ -162,7 +165,7 @@ class Merging {
     };
     for (const auto& [content, id] : added.whole().items()) {
       added.check(id.is_number_unsigned(), fmt::format("\"{}\" has no whole number as its id", content));
-      const bool special = known_extra_.contains(content) || std::any_of(std::begin(kStandard), std::end(kStandard),
+      const bool special = known_extra_.contains(content) || std::any_of(kStandardTokens.begin(), kStandardTokens.end(),
                                                                          [&, &content = content](const char* name) { return names_it(name, content); });
       out_.listed[id.get<std::int64_t>()] = {.content = content, .normalized = !special, .special = special};
     }
@@ -171,7 +174,7 @@ class Merging {
   /// The token that tokenizer.json pads with is the pad_token where no file names one.
   void add_padding_token() {
     const auto file = folder_ / "tokenizer.json";
-    if (config_.contains("pad_token") || map_.contains("pad_token") || !std::filesystem::exists(file)) return;
+    if (config_.contains("pad_token") || map_.contains("pad_token") || of_class("pad_token") != nullptr || !std::filesystem::exists(file)) return;
     const std::string text = read_file(file), key = "\"padding\"";
     const std::size_t at = text.find(key), value = at == std::string::npos ? at : text.find_first_not_of(" \t\r\n:", at + key.size());
     if (value == std::string::npos || text.compare(value, 4, "null") == 0) return;  // nearly always, and then nothing has to be parsed
@@ -180,9 +183,36 @@ class Merging {
       assign(standard_, "pad_token", StatedToken{.content = padding->at("pad_token").text(), .special = true});
   }
 
+  /// What the class gives under a name; null: nothing, or there is no class.
+  const char* of_class(const std::string& name) const {
+    const auto at = std::find(kStandardTokens.begin(), kStandardTokens.end(), name) - kStandardTokens.begin();
+    return class_ == nullptr ? nullptr : class_->tokens.at(std::size_t(at));
+  }
+
+  /// A name that a file sets, if to null, is not the class's any more.
+  void add_defaults() {
+    for (const char* name : kStandardTokens) {
+      const std::string token = of_class(name) == nullptr ? "" : of_class(name);
+      const bool is_set = std::any_of(standard_.begin(), standard_.end(), [&](const auto& entry) { return entry.first == name; });
+      if (token.empty() || is_set) continue;
+      assign(standard_, name, StatedToken{.content = token, .special = true});
+      out_.class_gives_end |= name == std::string("eos_token");
+    }
+  }
+
+  /// A setting of special_tokens_map.json counts before that of tokenizer_config.json.
+  std::optional<bool> setting(const char* key) const { return (map_.contains(key) ? map_ : config_).number<bool>(key); }
+
+  void read_settings() {
+    out_.split_special = setting("split_special_tokens").value_or(false);
+    out_.prefix_space = setting("add_prefix_space");
+    if (class_ == nullptr) return;
+    out_.class_prefix_space = class_->prefix_space, out_.plain_special = class_->keeps_no_flags;
+  }
+
   void collect_names() {
     Names all;
-    for (const char* name : kStandard) {
+    for (const char* name : kStandardTokens) {
       for (auto& [key, token] : standard_)
         if (key == name) assign(all, key, std::move(token));
     }
@@ -194,8 +224,9 @@ class Merging {
 
   std::filesystem::path folder_;
   const FolderFile& config_;
+  const TokenizerClass* class_;             // null: tokenizer.json is taken as it is
   FolderFile map_;                          // empty where added_tokens_decoder makes it mute
-  Names standard_;                          // kStandard, as far as they are set
+  Names standard_;                          // kStandardTokens, as far as they are set
   Names found_, given_;                     // the model's own names: transformers adds those of the class's arguments before those it collects
   std::set<std::string> known_extra_;       // of extra tokens, those that transformers knows by their texts when it reads added_tokens.json
   bool has_list_ = false;                   // there is a list of extra special tokens, if an empty one
@@ -204,21 +235,22 @@ class Merging {
   StatedTokens out_;
 };
 
-bool takes_prefix_space(const FolderFile& config) {
-  const Json& value = config.at("tokenizer_class");
-  std::string name = value.is_string() ? value.get<std::string>() : std::string();
-  if (name.ends_with("Fast")) name.resize(name.size() - 4);
-  return std::any_of(std::begin(kTakesPrefixSpace), std::end(kTakesPrefixSpace), [&](const char* known) { return name == known; });
+/// transformers reads another file by its own version, which Rollcall has none of.
+void refuse_other_versions(const FolderFile& config) {
+  const Json& files = config.at("fast_tokenizer_files");
+  if (files.is_null()) return;
+  config.check(files.is_array(), "fast_tokenizer_files is not a list of file names");
+  for (const auto& file : files)
+    require(file == "tokenizer.json", fmt::format("{} names {} in fast_tokenizer_files", config.name(), file.dump()),
+            "transformers reads the one for its own version in place of tokenizer.json, and which version the model was made with is not known",
+            "copy the file that is meant over tokenizer.json, and remove fast_tokenizer_files");
 }
 
 }  // namespace
 
 StatedTokens read_stated_tokens(const std::filesystem::path& folder, const FolderFile& config) {
-  StatedTokens stated = Merging(folder, config).merged();
-  stated.split_special = config.number<bool>("split_special_tokens").value_or(false);
-  stated.prefix_space = config.number<bool>("add_prefix_space");
-  stated.takes_prefix_space = takes_prefix_space(config);
-  return stated;
+  refuse_other_versions(config);
+  return Merging(folder, config).merged();
 }
 
 std::map<std::string, std::string> template_tokens(const StatedTokens& stated) {

@@ -13,7 +13,8 @@ namespace rollcall::text {
 
 /// Read in the order of transformers' PreTrainedTokenizerBase.from_pretrained (5.x): where
 /// tokenizer_config.json has added_tokens_decoder, the two older files are not looked at. `config`
-/// is the folder's tokenizer_config.json. A special token that is an object need not say "__type".
+/// is the folder's tokenizer_config.json. A special token that is an object need not say "__type". What
+/// no file names is given by the class (text/tokenizer_class.hpp).
 /// Throws InputError naming the file and the fault.
 json_tokenizer::StatedTokens read_stated_tokens(const std::filesystem::path& folder, const FolderFile& config);
 

@@ -45,6 +45,20 @@ void append_stretch(const Tokenizer& tokenizer, std::string_view text, std::size
   tokens.insert(tokens.end(), alone.begin(), alone.end());
 }
 
+/// Content that is text becomes one part.
+void give_part(Message& said) {
+  const auto content = said.find("content");
+  if (content != said.end() && content->is_string()) *content = ordered_json::array({{{"type", "text"}, {"text", *content}}});
+}
+
+/// Another value of the same type.
+ordered_json other_than(const ordered_json& value) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_string()) return value.get<std::string>() + "x";
+  if (value.is_number()) return value.get<double>() + 1.0;
+  return value.is_array() ? ordered_json::array() : ordered_json::object();
+}
+
 ordered_json value_of(const std::string& text) {
   auto value = ordered_json::parse(text, nullptr, false);
   return value.is_discarded() ? ordered_json(text) : value;
@@ -84,8 +98,22 @@ void PromptFormat::choose_template(const std::string& origin) {
 }
 
 void PromptFormat::find_answer_marks() {
-  constexpr std::string_view kAnswer = "Yes";
-  Conversation talk = asking("Really?");
+  constexpr std::string_view kQuestion = "Really?", kAnswer = "Yes";
+  const auto shows_both = [&] {
+    Conversation talk = asking(kQuestion);
+    const std::string words = talk.messages.front()["content"];
+    talk.messages.push_back(message("assistant", kAnswer));
+    try {
+      const std::string text = render(talk, Turn::complete);
+      const std::size_t asked = text.find(words);
+      return asked != std::string::npos && text.find(kAnswer, asked + words.size()) != std::string::npos;
+    } catch (const InputError&) {
+      return false;
+    }
+  };
+  // Templates of models that see images may read content as parts alone.
+  if (!shows_both()) reads_parts_ = true, reads_parts_ = shows_both();
+  Conversation talk = asking(kQuestion);
   const std::string question = render(talk, Turn::complete), open = render(talk, Turn::open);
   if (open.starts_with(question)) answer_begin_ = open.substr(question.size());
   talk.messages.push_back(message("assistant", kAnswer));
@@ -135,7 +163,9 @@ ordered_json PromptFormat::variables(const Conversation& conversation, Turn turn
   const auto& messages = conversation.messages;
   const bool own_system = !messages.empty() && is_said_by(messages.front(), "system");
   if (!own_system && !section_.system.empty()) all["messages"].push_back(message("system", section_.system));
-  for (const auto& said : messages) all["messages"].push_back(with_thoughts_by_every_name(said));
+  for (const auto& said : messages) all["messages"].push_back(said);
+  if (reads_parts_)
+    for (auto& said : all["messages"]) give_part(said);
   for (const auto& [name, token] : files_.special_tokens) all[name] = token;
   for (const auto& [name, value] : section_.variables) all[name] = value_of(value);
   for (const auto& [name, value] : conversation.variables.items()) all[name] = value;
@@ -230,25 +260,40 @@ Supervised PromptFormat::supervised(const Conversation& given) const {
     std::size_t begin = turn.begin;
     const std::size_t prefix = section_.assistant_prefix.empty() ? std::string::npos : text.find(section_.assistant_prefix, begin);
     if (prefix < turn.words) begin = std::min(prefix + section_.assistant_prefix.size(), turn.words);
-    const Closing close = closing(text, turn.words, turn.tail, !answer_end_.empty());
+    // Special tokens after the name of a function are the call's own.
+    Closing close = closing(text, turn.words, turn.tail, !answer_end_.empty() && turn.end == turn.words);
+    if (close.begin == close.end && turn.end < turn.tail) close = closing(text, turn.end, turn.tail, !answer_end_.empty());
     const bool is_closed = close.begin < close.end;
     append(std::max(begin, done));
     const auto first = std::int64_t(example.tokens.size());
     append(is_closed ? close.end : turn.end);
     if (is_closed) apart = close.begin;
-    else if (turn.message + 1 == whole.messages.size()) example.tokens.push_back(files_.tokenizer->eos());
+    else if (&turn == &turns.back() && turn.message + 1 == whole.messages.size()) example.tokens.push_back(files_.tokenizer->eos());
     example.learnt.emplace_back(first, std::int64_t(example.tokens.size()));
   }
   return example;
 }
 
 bool PromptFormat::reads(const Conversation& conversation, const std::string& key, bool of_messages) const {
-  Conversation without = conversation;
-  if (!of_messages) without.variables.erase(key);
+  const auto differs = [&](const Conversation& other) {
+    return std::any_of(std::begin(kTurns), std::end(kTurns), [&](Turn turn) { return render(other, turn) != render(conversation, turn); });
+  };
+  Conversation without = conversation, changed = conversation;
+  const auto change = [&](Message& erased, Message& replaced) {
+    const auto value = replaced.find(key);
+    if (value == replaced.end()) return;
+    // Of equal thoughts by several names, any one is shown in place of the others.
+    if (of_messages && std::find(std::begin(kThoughtKeys), std::end(kThoughtKeys), key) != std::end(kThoughtKeys))
+      for (const char* name : kThoughtKeys)
+        if (erased.contains(name) && erased[name] == *value) erased.erase(name);
+    erased.erase(key);
+    *value = other_than(*value);
+  };
+  if (!of_messages) change(without.variables, changed.variables);
   else
-    for (auto& said : without.messages) said.erase(key);
+    for (std::size_t i = 0; i < conversation.messages.size(); ++i) change(without.messages[i], changed.messages[i]);
   try {
-    return render(without, Turn::complete) != render(conversation, Turn::complete);
+    return differs(without) || differs(changed);
   } catch (const InputError&) {
     return true;  // the template does not do without it
   }

@@ -76,12 +76,14 @@ class PromptFormat {
   /// text.assistant_prefix, which goes before an answer that does not begin with it. Throws
   /// InputError where what is learnt cannot be told (text/assistant_turns.hpp).
   Supervised supervised(const Conversation& conversation) const;
-  /// Whether the template makes another text of the conversation without this key of its messages
-  /// (`of_messages`) or of its variables.
+  /// Whether the template makes another text of the conversation, or of it with the head of a next
+  /// turn, without this key of its messages (`of_messages`) or of its variables, or with another
+  /// value in its place.
   bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
 
  private:
   enum class Turn { complete, open };
+  static constexpr Turn kTurns[] = {Turn::complete, Turn::open};
   struct Closing {
     std::size_t begin, end;  ///< of a text; nothing closes where they are equal
   };
@@ -104,6 +106,7 @@ class PromptFormat {
   std::optional<ChatTemplate> template_;
   /// For conversations with tools, where it is another one.
   std::optional<ChatTemplate> tool_template_;
+  bool reads_parts_ = false;            ///< the template takes content as a list of parts alone
   std::vector<std::string> end_texts_;  ///< of the end tokens
   /// What the template puts before an answer where the assistant is to speak.
   std::string answer_begin_;

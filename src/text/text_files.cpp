@@ -101,7 +101,8 @@ TextFiles read_text_files(const std::filesystem::path& folder) {
   for (const FolderFile* settings : {&generation, &model}) {
     for (const std::int32_t id : end_ids(*settings)) add(id);
   }
-  require(!files.end_tokens.empty() || !stated_end, fmt::format("{} has no token \"{}\"", file.string(), stated_end ? eos->second : std::string()),
+  require(!files.end_tokens.empty() || !stated_end || stated.class_gives_end,
+          fmt::format("{} has no token \"{}\"", file.string(), stated_end ? eos->second : std::string()),
           "it has to end responses, and the model has no embedding for it", "name a token of the vocabulary as eos_token");
   if (!files.end_tokens.empty()) tokenizer->set_eos(files.end_tokens.front());
   files.tokenizer = tokenizer;

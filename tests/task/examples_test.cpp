@@ -43,6 +43,19 @@ TEST(Examples, ConversationsAreKeptWhole) {
   EXPECT_EQ(set.unused, (std::map<std::string, std::size_t>{{"id", 1}, {"source", 2}}));
 }
 
+TEST(Examples, PartsAreReadAsTheyAreMeant) {
+  const TemporaryFolder folder;
+  SftSection section;
+  section.file = folder.write("e.jsonl", R"({"messages": [{"role": "user", "content": {"type": "text", "text": "a"}}, )"
+                                         R"({"role": "user", "content": [{"text": "b"}, "c"]}, {"role": "tool", "content": {"t": 21}}, )"
+                                         R"({"role": "assistant", "content": {"text": "d"}}]})");
+  const auto messages = read_examples(section).conversations.at(0).messages;
+  EXPECT_EQ(messages.at(0)["content"].dump(), R"([{"type":"text","text":"a"}])");
+  EXPECT_EQ(messages.at(1)["content"].dump(), R"([{"type":"text","text":"b"},{"type":"text","text":"c"}])");
+  EXPECT_EQ(messages.at(2)["content"].dump(), R"({"t":21})") << "what a tool gave is the template's affair";
+  EXPECT_EQ(messages.at(3)["content"].dump(), R"([{"type":"text","text":"d"}])");
+}
+
 TEST(Examples, FaultsAreNamedWithTheirLine) {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& content) -> std::string {
@@ -63,6 +76,8 @@ TEST(Examples, FaultsAreNamedWithTheirLine) {
   has(refusal("\n{\"a\": x}"), "e.jsonl:2: not JSON at byte 7");
   has(refusal("{\"messages\": \"a\"}"), "e.jsonl:1: the conversation is not a list");
   has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "the content of message 1 is neither text nor a list of parts");
+  has(refusal(R"({"messages": [{"role": "assistant", "content": {"t": 21}}]})"), "the content of message 1 is neither text nor a list of parts");
+  has(refusal(R"({"messages": [{"role": "assistant", "content": 21}]})"), "write the text itself");
   has(refusal("{\"messages\": [{\"content\": \"a\"}]}"), "message 1 is not an object with role and content");
   has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"), "the assistant says nothing");
   const std::string said = R"("messages": [{"role": "assistant", "content": "a"}])";

@@ -103,6 +103,52 @@ TEST(AssistantTurns, NothingElseOfTheTextIsTheTurns) {
   }
 }
 
+/// The learnt stretches with the roles as their heads.
+std::vector<std::string> learnt_from(const char* source, const char* messages) {
+  const ChatTemplate chat(source, "t");
+  const auto list = parse_in_order(messages, "the test");
+  const std::vector<Message> talk(list.begin(), list.end());
+  const RenderMessages render = [&](std::span<const Message> some, bool open) {
+    return chat.render({{"messages", Json(std::vector<Message>(some.begin(), some.end()))}, {"add_generation_prompt", open}});
+  };
+  const std::string text = render(talk, false);
+  std::vector<std::string> learnt;
+  for (const auto& turn : assistant_turns(text, talk, {"<assistant>", {}}, render)) learnt.push_back(text.substr(turn.begin, turn.end - turn.begin));
+  return learnt;
+}
+
+/// The results repeat the name of the function, and only the last turn shows its thought or, after
+/// the results, what was said beside the call: counting marks would take a result for the turn's own.
+TEST(AssistantTurns, AToolsTextIsNotLearnt) {
+  constexpr const char* kEchoes =
+      "{% set ns = namespace(name='') %}{% for m in messages %}<{{ m.role }}>{% if m.role == 'tool' %}{{ ns.name }}={{ m.content }};{% else %}"
+      "{% if m.thinking and loop.last %}({{ m.thinking }}){% endif %}{% for c in m.tool_calls or [] %}{% set ns.name = c.name %}call {{ c.name }}!{% endfor %}"
+      "{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+  EXPECT_EQ(learnt_from(kEchoes, R"([{"role": "user", "content": "a"}, {"role": "assistant", "thinking": "t", "tool_calls": [{"name": "f"}]},
+    {"role": "tool", "content": "f"}, {"role": "assistant", "content": "b"}])"),
+            (std::vector<std::string>{"call f!", "b"}));
+  constexpr const char* kSaysLast =
+      "{% for m in messages %}{% if m.role != 'tool' %}<{{ m.role }}>{% for c in m.tool_calls or [] %}{{ c.name }}!{% if not loop.last or loop.index0 + 1 < messages | "
+      "length %}{% for r in messages if r.role == 'tool' %}[{{ c.name }}={{ r.content }}]{% endfor %}{% endif %}{% endfor %}{{ m.content }}{% endif %}{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>{% endif %}";
+  for (const auto& stretch : learnt_from(kSaysLast, R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "w", "tool_calls": [{"name": "f"}]},
+    {"role": "tool", "content": "r"}, {"role": "assistant", "content": "b"}])"))
+    EXPECT_EQ(stretch.find("r"), std::string::npos) << stretch;
+}
+
+/// DeepSeek-V3 shows neither words nor thought beside a second call, and another text after a result
+/// where the assistant is asked: the head of the call is what it says all the same.
+TEST(AssistantTurns, TheHeadOfACallWithAThoughtIsLearnt) {
+  constexpr const char* kCalls =
+      "{% set ns = namespace(first=true) %}{% for m in messages %}{% if m.role == 'tool' %}<out>{{ m.content }}</out>{% elif m.tool_calls %}{% if ns.first %}"
+      "<assistant>{% endif %}{% set ns.first = false %}<call>{{ m.tool_calls[0].name }}</call>{% else %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<outs>' if messages[-1].role == 'tool' else '<assistant>' }}{% endif %}";
+  EXPECT_EQ(learnt_from(kCalls, R"([{"role": "user", "content": "a"}, {"role": "assistant", "thinking": "t", "tool_calls": [{"name": "f"}]},
+    {"role": "tool", "content": "r"}, {"role": "assistant", "thinking": "u", "tool_calls": [{"name": "g"}]}, {"role": "tool", "content": "s"},
+    {"role": "assistant", "content": "b"}])"),
+            (std::vector<std::string>{"<call>f</call>", "<call>g</call>", "b"}));
+}
+
 TEST(AssistantTurns, WhatCannotBeToldIsRefusedByItsReason) {
   const auto refusal = [](const char* source) -> std::string {
     const ChatTemplate chat(source, "t");

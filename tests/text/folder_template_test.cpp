@@ -66,6 +66,13 @@ TEST(FolderTemplate, NobodyHasToUseTheDefault) {
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("has no template \"default\" (it has: rag, tool_use)"), std::string::npos) << e.what();
   }
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "x"}]})");
+  try {
+    read_folder_template(folder.path).for_tools(true);
+    ADD_FAILURE() << "there is none";
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("has no template \"default\" or \"tool_use\" (it has: rag)"), std::string::npos) << e.what();
+  }
 }
 
 TEST(FolderTemplate, FilesBesideTheTemplateCountByTheirNames) {
@@ -74,7 +81,9 @@ TEST(FolderTemplate, FilesBesideTheTemplateCountByTheirNames) {
   folder.write("additional_chat_templates/tool_use.jinja", "tools");
   folder.write("additional_chat_templates/notes.txt", "no template");
   folder.write("tokenizer_config.json", R"({"chat_template": "config"})");
-  EXPECT_THROW(read_folder_template(folder.path).for_tools(false), InputError) << "the config is not asked then";
+  const auto alone = read_folder_template(folder.path);
+  EXPECT_THROW(alone.for_tools(false), InputError) << "the config is not asked then";
+  EXPECT_EQ(alone.origin, (folder.path / "additional_chat_templates").string()) << "the only place that is there";
   folder.write("chat_template.jinja", "file");
   EXPECT_EQ(read_folder_template(folder.path).for_tools(false), "file");
   EXPECT_EQ(read_folder_template(folder.path).for_tools(true), "tools");

@@ -86,7 +86,10 @@ TEST(FolderTokens, FaultsNameFileAndPlace) {
            {"tokenizer_config.json", R"({"extra_special_tokens": ["<e>", 7]})", "extra_special_tokens[1] is neither a string"},
            {"tokenizer_config.json", R"({"extra_special_tokens": {"k": []}})", "extra_special_tokens.k is neither a string"},
            {"tokenizer_config.json", R"({"split_special_tokens": 1})", "\"split_special_tokens\" is neither true nor false"},
-           {"tokenizer_config.json", R"({"add_prefix_space": true})", "it puts no space before a text, and add_prefix_space in tokenizer_config.json is true"},
+           {"tokenizer_config.json", R"({"add_prefix_space": true})", "it puts no space before a text, and add_prefix_space beside it is true"},
+           {"special_tokens_map.json", R"({"add_prefix_space": true})", "it puts no space before a text, and add_prefix_space beside it is true"},
+           {"tokenizer_config.json", R"({"fast_tokenizer_files": ["tokenizer.4.0.0.json"]})", "names \"tokenizer.4.0.0.json\" in fast_tokenizer_files"},
+           {"tokenizer_config.json", R"({"fast_tokenizer_files": "x"})", "fast_tokenizer_files is not a list of file names"},
            {"special_tokens_map.json", R"({"additional_special_tokens": [null]})", "special_tokens_map.json cannot be used: additional_special_tokens[0]"},
            {"special_tokens_map.json", "[", "special_tokens_map.json cannot be used: it is not a JSON object"},
            {"added_tokens.json", R"({"<e>": "5"})", "added_tokens.json cannot be used: \"<e>\" has no whole number as its id"},
@@ -102,6 +105,33 @@ TEST(FolderTokens, FaultsNameFileAndPlace) {
       EXPECT_THAT(e.what(), HasSubstr(fault));
     }
   }
+}
+
+TEST(FolderTokens, TwoTokensOfOneNormalizedTextAreNamed) {
+  const Json cases = fixture();
+  const Folder folder;
+  Json file = files_of(cases, "normalized").at("tokenizer.json");
+  folder.write("tokenizer.json", file);
+  folder.write("tokenizer_config.json",
+               R"({"added_tokens_decoder": {"30": {"content": "<Q>", "normalized": true}, "31": {"content": "<q>", "normalized": true}}})");
+  try {
+    read_folder_tokenizer(folder.path());
+    ADD_FAILURE() << "which of the two?";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("\"<Q>\" (id 18) and \"<q>\" (id 19)"));
+    EXPECT_THAT(e.what(), HasSubstr("a normalized text spells both \"<q>\""));
+  }
+}
+
+/// The class's end token need not be there; one that a file names has to.
+TEST(FolderTokens, AnEndTokenOfTheClassMayBeMissing) {
+  const Json cases = fixture();
+  const Folder folder;
+  folder.write("tokenizer.json", files_of(cases, "a template").at("tokenizer.json"));
+  folder.write("config.json", R"({"model_type": "gpt2", "vocab_size": 17})");
+  EXPECT_TRUE(read_text_files(folder.path()).end_tokens.empty());
+  folder.write("config.json", R"({"model_type": "gpt2", "vocab_size": 17, "eos_token_id": 14})");
+  EXPECT_EQ(read_text_files(folder.path()).end_tokens, (std::vector<std::int32_t>{14}));
 }
 
 TEST(FolderTokens, ATokenWithoutAnEmbeddingIsRefusedWhereATextHoldsIt) {

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-from transformers.utils.chat_template_utils import render_jinja_template
+from transformers.utils.chat_template_utils import _normalize_chat_messages, render_jinja_template
 
 from write_learnt_fixture import CONVERSATIONS, TOOLS, WITH_CALLS
 
@@ -36,8 +36,12 @@ def asked(source, name):
     """(rendering, stretches between generation marks or None), or None where the template refuses the conversation."""
     marks = re.search(r"{%-?\s*generation", source) is not None
     tools = TOOLS if name in WITH_CALLS else None
+    messages = _normalize_chat_messages(copy.deepcopy(CONVERSATIONS[name]))
     try:
-        texts, marked = render_jinja_template([copy.deepcopy(CONVERSATIONS[name])], tools=tools, chat_template=source, return_assistant_tokens_mask=marks, **TOKENS)
+        texts, marked = render_jinja_template([messages], tools=tools, chat_template=source, return_assistant_tokens_mask=marks, **TOKENS)
+        if "Qy7" not in render_jinja_template([[{"role": "user", "content": "Qy7"}]], chat_template=source, **TOKENS)[0][0]:  # content as parts alone
+            parts = [{**one, "content": [{"type": "text", "text": one["content"]}]} if isinstance(one.get("content"), str) else one for one in messages]
+            texts, marked = render_jinja_template([parts], tools=tools, chat_template=source, return_assistant_tokens_mask=marks, **TOKENS)
     except Exception:  # jinja2 has many kinds
         return None
     joined = []

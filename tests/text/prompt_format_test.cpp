@@ -269,6 +269,28 @@ TEST(PromptFormat, MessagesReachTheTemplateWhole) {
             "<tools>[{\"b\": 1, \"a\": 2}]<user>w?<end>\n<assistant>[(hm)CALL f {\"z\": 1, \"a\": \"x\"};<end>]\n<tool>3 of 1<end>\n<assistant>[three<end>]");
 }
 
+/// A special token after a function's name belongs to the call where no end token closes it.
+TEST(PromptFormat, ACallIsLearntUpToItsOwnEnd) {
+  const auto f = with_specials({"<end>", "<chan>", "<call>"},
+                               "{% for m in messages %}<{{ m.role }}>{% for c in m.tool_calls or [] %} to={{ c.name }}<chan>{{ c.arguments }}<call>{% else %}"
+                               "{{ m.content }}<end>{% endfor %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [{"name": "f", "arguments": "7"}]},
+    {"role": "tool", "content": "b"}, {"role": "assistant", "content": "c"}])");
+  EXPECT_EQ(learnt_text(f, f.supervised(talk)), "[ to=f<chan>7<call>][c<end>]");
+}
+
+/// idefics3, llava_next and others of models that see images.
+TEST(PromptFormat, TemplatesThatReadPartsAloneGetParts) {
+  const auto f =
+      format(section(),
+             "{% for m in messages %}<{{ m.role }}>{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}<end>"
+             "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_EQ(f.prompt_text("1+2"), "<user>1+2<end><assistant>");
+  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))), "<user>a<end><assistant>[b<end>]");
+  EXPECT_EQ(marked_text(f.supervised(whole(R"([{"role": "user", "content": [{"type": "text", "text": "a"}]}, {"role": "assistant", "content": "b"}])"))),
+            "<user>a<end><assistant>[b<end>]");
+}
+
 TEST(PromptFormat, ThoughtsReachTheTemplateUnderEveryName) {
   const auto f = format(
       section(), "{% for m in messages %}<{{ m.role }}>{{ m.thinking }}|{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
@@ -286,6 +308,24 @@ TEST(PromptFormat, KnowsWhichKeysTheTemplateReads) {
   EXPECT_FALSE(f.reads(talk, "name", true));
   EXPECT_TRUE(f.reads(talk, "tools", false));
   EXPECT_FALSE(f.reads(talk, "enable_thinking", false));
+  const auto twice = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "t"}])");
+  EXPECT_TRUE(f.reads(twice, "reasoning_content", true)) << "thinking takes its place";
+  EXPECT_TRUE(f.reads(twice, "thinking", true));
+  const auto apart = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "u"}])");
+  EXPECT_TRUE(f.reads(apart, "reasoning_content", true));
+  EXPECT_FALSE(f.reads(apart, "thinking", true));
+}
+
+/// What a setting is by default says nothing of whether it is read.
+TEST(PromptFormat, AKeyIsReadIfAnotherValueOfItShows) {
+  const auto f = format(section(),
+                        "{% for m in messages %}<{{ m.role }}{{ m.name or 'x' }}>{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistantx>"
+                        "{% if enable_thinking is defined and not enable_thinking %}(no){% endif %}{% endif %}");
+  const auto talk =
+      whole(R"([{"role": "user", "content": "a", "name": "x"}, {"role": "assistant", "content": "b"}])", R"({"enable_thinking": true, "mood": 1})");
+  EXPECT_TRUE(f.reads(talk, "enable_thinking", false));
+  EXPECT_TRUE(f.reads(talk, "name", true));
+  EXPECT_FALSE(f.reads(talk, "mood", false));
 }
 
 TEST(PromptFormat, ConversationsWithToolsTakeTheTemplateForTools) {

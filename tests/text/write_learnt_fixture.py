@@ -9,7 +9,7 @@ import json
 import pathlib
 
 import transformers
-from transformers.utils.chat_template_utils import render_jinja_template
+from transformers.utils.chat_template_utils import _normalize_chat_messages, render_jinja_template
 
 
 def user(text):
@@ -34,9 +34,11 @@ CONVERSATIONS = {
     "spelt": [user("say assistant\n"), assistant("x [/INST] y"), user("z [/INST]"), assistant("ü")],
     "calls": [user("a"), assistant(None, tool_calls=[CALL]), RESULT, assistant("3 degrees"), user("b"), assistant("c", reasoning_content="so")],
     "words_and_calls": [user("a"), assistant("Wait.", reasoning_content="hm", tool_calls=[CALL, CALL]), RESULT, RESULT, assistant("3")],
+    "reasoned_call": [user("a"), assistant(None, reasoning_content="hm", tool_calls=[CALL]), RESULT, assistant("3", reasoning_content="so")],
+    "reasoned_calls": [user("a"), assistant("", reasoning_content="hm", tool_calls=[CALL]), RESULT, assistant(None, reasoning_content="hm", tool_calls=[CALL]), RESULT, assistant("3"), user("b"), assistant("c")],
     "call_last": [user("a"), assistant("", tool_calls=[CALL])],
 }
-WITH_CALLS = {"calls", "words_and_calls", "call_last"}
+WITH_CALLS = {"calls", "words_and_calls", "reasoned_call", "reasoned_calls", "call_last"}
 # Template: what ends an answer, and other special tokens.
 TEMPLATES = {
     "thought_dropped": ["</s>", "<s>", "<|User|>", "<|Assistant|>"],
@@ -53,7 +55,7 @@ NO_HEAD = {("closed_question", "assistant_first"), ("closed_question", "system")
 def case(template, name):
     source = (pathlib.Path(__file__).parent / "learnt" / f"{template}.jinja").read_text()
     tools = TOOLS if name in WITH_CALLS else None
-    texts, marked = render_jinja_template([copy.deepcopy(CONVERSATIONS[name])], tools=tools, chat_template=source, return_assistant_tokens_mask=True, **VARIABLES)
+    texts, marked = render_jinja_template([_normalize_chat_messages(copy.deepcopy(CONVERSATIONS[name]))], tools=tools, chat_template=source, return_assistant_tokens_mask=True, **VARIABLES)
     spans = [[len(texts[0][:at].encode()) for at in span] for span in marked[0]]
     return {"template": template, "conversation": name, "text": texts[0], "learnt": spans}
 

@@ -25,7 +25,10 @@ void TokenFinder::insert(const std::string& text, const AddedToken* token, const
     node = nodes_.size();
     nodes_.emplace_back();
   }
-  field.require(nodes_[node].token == nullptr, fmt::format("has two tokens that are looked for as \"{}\"", text));
+  if (nodes_[node].token != nullptr)
+    field.refuse(fmt::format(
+        "has the tokens \"{}\" (id {}) and \"{}\" (id {}), those of the files beside it included, and a normalized text spells both \"{}\": which is meant cannot be said",
+        nodes_[node].token->content, nodes_[node].token->id, token->content, token->id, text));
   nodes_[node].token = token;
   begins_[static_cast<unsigned char>(text[0])] = true;
 }
@@ -84,10 +87,16 @@ std::vector<StatedToken> stated_batch(const StatedTokens& stated, const std::vec
     batch.push_back(std::move(token));
   };
   for (const auto& [id, token] : listed) push(token);
-  for (const auto& [name, token] : stated.named)
-    if (!known.contains(token.content)) push(token);
-  for (const auto& token : stated.extra)
-    if (!known.contains(token.content)) push(token);
+  std::vector<StatedToken> once;  // the library adds none twice that is stated with the same flags
+  const auto push_once = [&](const StatedToken& token) {
+    if (known.contains(token.content) || std::find(once.begin(), once.end(), token) != once.end()) return;
+    once.push_back(token), push(token);
+  };
+  for (const auto& [name, token] : stated.named) push_once(token);
+  for (const auto& token : stated.extra) push_once(token);
+  if (!stated.plain_special) return batch;
+  for (const auto& [name, token] : stated.named) batch.push_back({.content = token.content, .special = true});
+  for (const auto& token : stated.extra) batch.push_back({.content = token.content, .special = true});
   return batch;
 }
 

@@ -54,7 +54,8 @@ JsonTokenizer::JsonTokenizer(Document document, const std::string& json, const S
       around_(surroundings_of(document.root())),
       decoder_(decoder_of(document.root())),
       digest_(Sha256().add("rollcall tokenizer.json 1 ").add(json).hex()) {
-  const std::string changes = added_.stated() + (is_prefix_changed_ ? fmt::format("prefix {:d};", *stated.prefix_space) : "");
+  const std::string changes =
+      added_.stated() + (is_prefix_changed_ ? fmt::format("prefix {:d};", stated.prefix_space.value_or(stated.class_prefix_space.value_or(false))) : "");
   if (!changes.empty()) digest_ = Sha256().add(digest_).add(changes).hex();
 }
 

@@ -40,18 +40,18 @@ bool puts_mark_first(const Json& metaspace) {
 }  // namespace
 
 bool apply_prefix_space(Document& document, const StatedTokens& stated) {
-  if (!stated.prefix_space) return false;
+  const std::optional<bool> wanted = stated.prefix_space ? stated.prefix_space : stated.class_prefix_space;
+  if (!wanted) return false;
   const auto bytes = steps(document.rest, "pre_tokenizer", "ByteLevel"), marks = steps(document.rest, "pre_tokenizer", "Metaspace");
   bool puts = false;
   for (const Json* step : steps(document.rest, "normalizer", "Prepend")) puts = puts || prepends_space(*step);
   for (const Json* mark : marks) puts = puts || puts_mark_first(*mark);
-  const bool is_only_bytes = marks.empty() && !puts;
+  const bool is_only_bytes = marks.empty() && !puts && !bytes.empty();
   for (const Json* byte : bytes) puts = puts || byte->value("add_prefix_space", Json()) == true;
-  if (puts == *stated.prefix_space) return false;
-  if (!stated.takes_prefix_space || !is_only_bytes || bytes.empty())
-    refuse(document.origin,
-           fmt::format("it puts {} before a text, and add_prefix_space in tokenizer_config.json is {}", puts ? "a space" : "no space", *stated.prefix_space));
-  for (Json* byte : bytes) (*byte)["add_prefix_space"] = *stated.prefix_space;
+  if (puts == *wanted || (!stated.prefix_space && !is_only_bytes)) return false;
+  if (!stated.class_prefix_space || !is_only_bytes)
+    refuse(document.origin, fmt::format("it puts {} before a text, and add_prefix_space beside it is {}", puts ? "a space" : "no space", *wanted));
+  for (Json* byte : bytes) (*byte)["add_prefix_space"] = *wanted;
   return true;
 }
 

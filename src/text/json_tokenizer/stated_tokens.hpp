@@ -23,9 +23,11 @@ struct StatedTokens {
   bool has_decoder = false;                                ///< `listed` is added_tokens_decoder, which speaks for the tokens of tokenizer.json too
   std::vector<std::pair<std::string, StatedToken>> named;  ///< bos_token and kin, then the model's own names, in the order in which they are added
   std::vector<StatedToken> extra;                          ///< extra_special_tokens, or additional_special_tokens
+  bool class_gives_end = false;                            ///< eos_token is the tokenizer class's: no file names it
   bool split_special = false;                              ///< split_special_tokens: special tokens are not looked for in a text
+  bool plain_special = false;                              ///< special tokens are added again, without flags
   std::optional<bool> prefix_space;                        ///< add_prefix_space
-  bool takes_prefix_space = false;                         ///< tokenizer_class is one that gives add_prefix_space to its pre-tokenizer
+  std::optional<bool> class_prefix_space;                  ///< what it is where no file says it; set: the ByteLevel pre-tokenizers follow it
   std::optional<std::int64_t> rows;                        ///< embeddings of the model, as far as they are known
 };
 

@@ -45,6 +45,30 @@ def folder(json_file=None, config=None, **others):
     return files
 
 
+END, QWEN_CUTS = "<|endoftext|>", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+# What classes of transformers give where no file does, in vocabularies that do not list it as added.
+OF_CLASSES = ["<unk>", "</s>", END, "<|padding|>", "<pad>", "<bos>", "<eos>", "<mask>", "<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>", "<UNK>", "<SEP>", "<PAD>", "<CLS>", "<MASK_TOKEN>", "[CLS]", "[SEP]",
+              "[UNK]", "[PAD]", "[MASK]", "<FILL_ME>"]
+CLASS_TEXTS = ["a<|endoftext|>b", "<s>a</s>b<unk>", "<|endoftext|>" + "x".join(OF_CLASSES) + "x<s>", "<s><n><e>a</s> <pad>"]
+
+
+def of_class(model_type, config=None, shape="bytes", prefix=False, added=(), padding=None, **others):
+    """A folder of a model type that transformers knows; `shape`: the parts of tokenizer.json that its class builds."""
+    letters = sorted({letter for text in CLASS_TEXTS for letter in text if letter != " "} - set(VOCABULARY))  # a class may have its own answer to unknown ones
+    file = tokenizer(added, {text: i for i, text in enumerate(VOCABULARY + letters + OF_CLASSES + ["\u2581", "\u2581a", "\u2581<PRE>", "\u2581<EOT>"])}, prefix=prefix, padding=padding)
+    if shape == "qwen":
+        file["normalizer"] = {"type": "NFC"}
+        file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": QWEN_CUTS}, "behavior": "Isolated", "invert": False},
+                                                                       {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True, "use_regex": False}]}
+    if shape == "marks":
+        file["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False}
+        file["decoder"] = {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}
+        file["model"].update(byte_fallback=True, fuse_unk=True, merges=[["a", "b"], ["\u2581", "a"]])
+    if model_type is None:
+        return {**folder(file, config, **others), "config.json": {}}
+    return {**folder(file, config, **others), "config.json": {"model_type": model_type}}
+
+
 LOWER = {"type": "Lowercase"}
 PADDING = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "[P]"}
 
@@ -53,6 +77,30 @@ def templates(config=None, **files):
     """Chat templates that name themselves."""
     main = {"chat_template.jinja": files.pop("main")} if "main" in files else {}
     return {**folder(config={"chat_template": config} if config is not None else {}), **main, **{f"additional_chat_templates/{name}.jinja": text for name, text in files.items()}}
+
+
+def class_cases():
+    """Folders that leave their special tokens or the prefix space to the class."""
+    plain_llama = {"tokenizer_class": "LlamaTokenizerFast"}
+    return {
+        "gpt2 without a file beside": of_class("gpt2"),
+        "gpt2 puts no space": of_class("gpt2", prefix=True),
+        "gpt2 with a null": of_class("gpt2", {"eos_token": None, "unk_token": "<x>"}, padding=PADDING),
+        "neox by its class": of_class("llama", {"tokenizer_class": "GPTNeoXTokenizerFast", "eos_token": "<e>"}, shape="bytes"),
+        "qwen2 without a file beside": of_class("qwen2", shape="qwen"),
+        "qwen2 names another class": of_class("qwen2", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<e>"}, shape="qwen"),
+        "qwen2 keeps no flags": of_class("qwen2", {"tokenizer_class": "Qwen2Tokenizer", "eos_token": typed("<e>", lstrip=True), "extra_special_tokens": [typed("<n>", rstrip=True)]}, shape="qwen"),
+        "qwen3 without a file beside": of_class("qwen3", shape="qwen", added=["<e>"]),
+        "qwen3 with a prefix space": of_class("qwen3", {"add_prefix_space": True}, shape="qwen"),
+        "qwen3 names another class": of_class("qwen3", {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<e>"}, shape="qwen"),
+        "llama without a file beside": of_class("llama"),
+        "llama by its class": of_class("llama", plain_llama, shape="marks"),
+        "llama by its class over bytes": of_class("llama", plain_llama),
+        "llama's class for another type": of_class("mistral", plain_llama, shape="marks"),
+        "smollm3 without a file beside": of_class("smollm3"),
+        "a class in config.json": {**of_class("llama"), "config.json": {"model_type": "llama", "tokenizer_class": "GPT2Tokenizer"}},
+        "a class in special_tokens_map.json's company": of_class("gpt2", special_tokens_map={"eos_token": None, "add_prefix_space": True}),
+    }
 
 
 def cases():
@@ -82,6 +130,9 @@ def cases():
         "padding of tokenizer.json": folder(tokenizer(padding=PADDING), config={"eos_token": "<e>"}),
         "add_prefix_space of GPT-2's class": {**folder(config={"tokenizer_class": "GPT2TokenizerFast", "add_prefix_space": True, "unk_token": "<x>", "bos_token": "<s>", "eos_token": "<e>"}),
                                               "config.json": {"model_type": "gpt2"}},
+        **class_cases(),
+        "a token stated three times": folder(config={"bos_token": typed("<n>", lstrip=True), "eos_token": typed("<n>", rstrip=True), "unk_token": typed("<n>", lstrip=True)}),
+        "settings of special_tokens_map.json": folder(tokenizer(["<e>"]), special_tokens_map={"eos_token": "<e>", "split_special_tokens": True}),
         "a template": templates("one"),
         "templates in a list": templates(named),
         "templates in a list, the last of a name": templates(named + [{"name": "default", "template": "e"}]),
@@ -97,7 +148,7 @@ def cases():
     }
 
 
-TEXTS = ["a<e>", " a <e> b <s>x", "<S><s><X> <x>  <E>ab", "xab ab abs <n> <m>", "[P][P]<p><b> <o>", "<z><y>|<e><e> ab<c><m>", "", " "]
+TEXTS = ["a<|endoftext|>b", "a<s>b</s>", "a<e>", " a <e> b <s>x", "<S><s><X> <x>  <E>ab", "xab ab abs <n> <m>", "[P][P]<p><b> <o>", "<z><y>|<e><e> ab<c><m>", "", " "]
 
 
 class Random:

@@ -2,6 +2,7 @@
 
     PYTHON folder_tokens.py --write                      writes ../fixtures/folders.json, which text/folder_tokens_test.cpp reads
     PYTHON folder_tokens.py PROGRAM [--random N] [--seed S]   compares with PROGRAM (folder_tokens of the build) on the cases and on N random folders
+    PYTHON folder_tokens.py PROGRAM --classes                 compares on every model type that transformers knows, with and without a class in a file
 
 PYTHON has `transformers`. Equal are ids of texts, the texts of ids without special tokens, the variables of templates, and the
 templates for conversations without and with tools. Ends with the counts; exit code 1 if any differ."""
@@ -19,6 +20,9 @@ import transformers  # noqa: E402  (the variables are read at import)
 
 import folder_cases  # noqa: E402
 
+OWN_TYPES = ["llama", "qwen2", "qwen3", "smollm3", "of-nobody"]
+CLASSES = ["GPT2Tokenizer", "CodeGenTokenizer", "GPTNeoXTokenizer", "Qwen2Tokenizer", "Qwen3_5Tokenizer", "LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CLIPTokenizer", "CohereTokenizer",
+           "RobertaTokenizer", "BlenderbotTokenizer", "DebertaTokenizer", "WhisperTokenizer", "PreTrainedTokenizerFast", "OfNobodyTokenizer"]
 FIXTURE = pathlib.Path(__file__).parent.parent / "fixtures/folders.json"
 
 
@@ -56,7 +60,25 @@ def write():
     FIXTURE.write_text(head[:-1] + ',\n"folders": [\n' + lines + "\n]}\n", encoding="utf-8")
 
 
+def types_and_classes():
+    """Folders for the table of src/text/tokenizer_class.cpp: every type whose class it has or that has none."""
+    from transformers.models.auto import tokenization_auto as auto
+
+    for model_type in OWN_TYPES + sorted(set(auto.TOKENIZER_MAPPING_NAMES) & set(auto.CONFIG_MAPPING_NAMES) | auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS):
+        registered = auto.TOKENIZER_MAPPING_NAMES.get(model_type, "TokenizersBackend")
+        if registered is None:  # sentencepiece is not installed
+            continue
+        known = registered.removesuffix("Fast") in CLASSES + ["TokenizersBackend", "MistralCommonBackend"]
+        for named in [None] + (CLASSES if model_type in OWN_TYPES else ["GPT2TokenizerFast", "PreTrainedTokenizerFast"]):
+            if known or named == "GPT2TokenizerFast":
+                yield f"{model_type}, {named}", folder_cases.of_class(model_type, {"tokenizer_class": named} if named else None)
+
+
 def folders(arguments):
+    if arguments.classes:
+        for name, files in types_and_classes():
+            yield name, files, [text for text in folder_cases.OF_CLASSES if text != "<FILL_ME>"]  # which CodeLlama fills
+        return
     for name, files in folder_cases.cases().items():
         yield name, files, folder_cases.TEXTS
     for i in range(arguments.random):
@@ -77,6 +99,8 @@ def compare(arguments):
         if "error" in ours or "error" in wanted:
             found = "refused by both" if "error" in ours and "error" in wanted else "refused by Rollcall" if "error" in ours else "refused by transformers"
         else:
+            if arguments.classes:  # a class may cut what lies between special tokens in its own way
+                ours, wanted = ({"variables": one["variables"], "whole": [len(ids) == 1 for ids in one["ids"]]} for one in (ours, wanted))
             found = "same" if ours == wanted else "different"
         counts[found] += 1
         if (found == "different" and counts[found] <= arguments.show) or (found == "refused by Rollcall" and arguments.show_refused):
@@ -90,6 +114,7 @@ def main():
     parser.add_argument("program", nargs="?")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--classes", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=3)
     parser.add_argument("--show-refused", action="store_true")
