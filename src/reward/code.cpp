@@ -2,9 +2,11 @@
 #include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
 #include "reward/judges.hpp"
+#include "reward/undecided_cause.hpp"
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
 #include "text/answer_text.hpp"
+#include "text/thoughts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -78,11 +80,21 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
   return result;
 }
 
+/// The response without its thoughts, unless their tags are part of its code.
+std::string_view spoken(std::string_view response, std::string& storage) {
+  const auto blocks = code_blocks(response);
+  const auto holds_tag = [](const CodeBlock& block) { return block.closed && block.code.find("</think") != std::string::npos; };
+  return std::any_of(blocks.begin(), blocks.end(), holds_tag) ? response : text::without_thoughts(response, storage);
+}
+
 }  // namespace
 
 Score judge_code(const Prompt& prompt, const Response& response) {
   const CodeTests tests = parse_code_tests(prompt.answer);
-  const FoundCode found = find_code(response.answer ? std::string_view(response.answer->text) : response.text, response.finished, tests);
+  std::string said;
+  const bool is_part = response.answer && !response.whole;
+  const FoundCode found =
+      is_part ? find_code(response.answer->text, response.finished, tests) : find_code(spoken(response.text, said), response.finished, tests);
   Score score{.components = {0.0, double(found.complete), 0.0}};
   if (!found.complete) {
     score.reason = "no complete code";
@@ -105,6 +117,11 @@ Score judge_code(const Prompt& prompt, const Response& response) {
     score.reason = fmt::format("{} of {} checks compared two objects of the program", result.by_program, result.tests);
   if (result.second_tier) score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
   return score;
+}
+
+std::string_view undecided_cause(std::string_view reason) {
+  if (reason.find(sandbox::kWasShort) != std::string_view::npos) return "starved";
+  return reason.find(sandbox::kMemoryRanOut) != std::string_view::npos ? "out_of_memory" : "sandbox_error";
 }
 
 bool runs_code(const Verifier& verifier) { return verifier.judge == judge_code; }

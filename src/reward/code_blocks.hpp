@@ -18,7 +18,8 @@ struct CodeBlock {
 };
 std::vector<CodeBlock> code_blocks(std::string_view text);
 
-/// `complete`: the block was closed, or there is none and the response finished.
+/// `complete`: the block was closed, or the response finished, whose end closes a block as the end
+/// of a document does.
 struct FoundCode {
   std::string code;
   bool complete = false;

@@ -174,7 +174,7 @@ std::string_view ending_of(const CodeTests& tests) {
 
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests) {
   const std::vector<CodeBlock> blocks = code_blocks(response);
-  if (blocks.empty()) return {std::string(response), finished};
+  if (blocks.empty()) return {std::string(text::trim(response)), finished};
   const Needs needs(tests);
   const CodeBlock* found = nullptr;
   int most = -2;
@@ -184,7 +184,7 @@ FoundCode find_code(std::string_view response, bool finished, const CodeTests& t
     if (met >= most) most = met, found = &block;
   }
   if (found == nullptr) found = &blocks.back();
-  return {ending_of(tests) == "py" ? without_common_indent(found->code) : found->code, found->closed};
+  return {ending_of(tests) == "py" ? without_common_indent(found->code) : found->code, found->closed || finished};
 }
 
 }  // namespace rollcall::reward

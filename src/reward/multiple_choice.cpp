@@ -2,9 +2,12 @@
 #include "reward/reference.hpp"
 #include "text/announcement_words.hpp"
 #include "text/answer_text.hpp"
+#include "text/complement.hpp"
 #include "text/final_answer.hpp"
 #include "text/plain_latex.hpp"
 #include "text/prose.hpp"
+#include "text/thoughts.hpp"
+#include "text/token_values.hpp"
 
 #include <fmt/format.h>
 
@@ -72,10 +75,15 @@ bool says_option(std::string_view text, std::size_t option, const std::vector<st
   return best == option;
 }
 
-/// "B) ...", "(B) ...": the letter is all that counts, or nothing does.
-bool begins_with_letter(std::string_view text) {
+/// "B) ...", "(B) ...", "B. 11": the letter is all that counts, or nothing does. "B. It is even." is
+/// a sentence and the one after it.
+bool begins_with_letter(std::string_view text, const std::vector<std::string>& options) {
   text = without_words_around(text);
   if (text.starts_with('(')) text.remove_prefix(1);
+  if (text.size() > 1 && text.substr(1).starts_with(". ")) {
+    const std::string low = text::lower(text::trim(text.substr(2)));
+    return std::any_of(options.begin(), options.end(), [&](const auto& o) { return !o.empty() && low.starts_with(text::lower(text::trim(o))); });
+  }
   return text.size() > 1 && text::has_upper(text.substr(0, 1)) && std::string_view(").:").find(text[1]) != std::string_view::npos;
 }
 
@@ -102,16 +110,84 @@ std::optional<std::size_t> named_option(std::string_view text, const std::vector
   return closed && says_option(text, option, options) ? std::optional(option) : std::nullopt;
 }
 
+/// Whether a text comes to an answer of its own, or takes back or hedges what was said before it.
+bool answers_anew(std::string_view said) {
+  const auto found = text::final_answer(said, true);
+  if (found && found->place <= text::AnswerPlace::announcement) return true;
+  const auto& words = text::announcement_words();
+  const text::Tokens t(said);
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const bool begins = i == 0 || t.is(i - 1, text::Kind::stop) || t.is(i - 1, text::Kind::line) || t.is(i - 1, text::Kind::comma);
+    if (words.rivalry.begins(t, i) || (begins && (words.corrections.begins(t, i) || words.second_thoughts.begins(t, i)))) return true;
+  }
+  return false;
+}
+
+/// The option that stands alone in the first line, above an explanation.
+std::optional<std::size_t> first_line_option(std::string_view said, const std::vector<std::string>& options) {
+  const std::size_t line_break = said.find('\n');
+  if (line_break == std::string_view::npos) return std::nullopt;
+  const std::string_view line = text::trim(said.substr(0, line_break)), rest = text::trim(said.substr(line_break));
+  const auto named = [&](std::string_view text) {
+    const auto found = named_option(text, options);
+    return found ? found : named_option(text::plain_latex(text), options);
+  };
+  if (named(rest) || answers_anew(rest) || begins_with_letter(rest, options)) return std::nullopt;  // the last: a list of the options
+  if (const auto option = named(line)) return option;
+  const std::size_t space = line.find(' ');  // (C) 20 m/s
+  const auto letter = space == std::string_view::npos ? std::nullopt : named_option(line.substr(0, space), options);
+  return letter && same(line.substr(space), options[*letter]) ? letter : std::nullopt;
+}
+
+/// "No, because 91 = 7 * 13.", where the options are Yes and No.
+std::optional<std::size_t> leading_word(std::string_view said, const std::vector<std::string>& options) {
+  const text::Tokens t(said);
+  const std::size_t first = text::skip_marks(t, 0), next = text::skip_marks(t, first + 1);
+  const std::string_view word = t.word(first);
+  const bool is_alone = t.is(next, text::Kind::comma) || t.is(next, text::Kind::stop) || t.is(next, text::Kind::colon) || t.is(next, text::Kind::dash) ||
+                        t.is(next, text::Kind::semicolon) || t.is(next, text::Kind::line);
+  if (!is_alone || (word != "yes" && word != "no" && word != "true" && word != "false")) return std::nullopt;
+  std::optional<std::size_t> option;
+  for (std::size_t n = 0; n < options.size(); ++n) {
+    if (same(options[n], word)) option = n;
+    else
+      for (std::size_t i = next; i < t.size(); ++i)
+        if (same(t.word(i), options[n]) && !t.is(i + 1, text::Kind::word)) return std::nullopt;  // "no number" says nothing
+  }
+  return answers_anew(text::trim(said.substr(t[first].end + 1))) ? std::nullopt : option;
+}
+
+/// The option whose words the last sentence ends with: "The capital of Australia is Canberra."
+std::optional<std::size_t> closing_option(std::string_view said, const std::vector<std::string>& options) {
+  std::optional<std::size_t> option;
+  std::size_t nearest = said.size() + 1;
+  for (std::size_t n = 0; n < options.size(); ++n) {
+    const auto sentence = options[n].size() > 1 ? text::closing_sentence(said, text::trim(options[n])) : std::nullopt;
+    if (!sentence || *sentence > nearest) continue;
+    option = *sentence == nearest ? std::nullopt : std::optional(n);
+    nearest = *sentence;
+  }
+  return option;
+}
+
 /// An option named by itself, in LaTeX, or announced in words.
 std::optional<std::size_t> chosen_option(std::string_view text, const std::vector<std::string>& options) {
   if (const auto named = named_option(text, options)) return named;
   const std::string plain = text::plain_latex(text);
   if (const auto named = named_option(plain, options)) return named;
-  if (begins_with_letter(plain)) return std::nullopt;  // "B) 11", where 11 is another option
+  std::string storage;
+  const std::string_view said = text::trim(text::spoken(text, storage));
+  if (const auto first = first_line_option(said, options)) return first;
+  if (const auto word = leading_word(said, options)) return word;
+  const auto found = text::final_answer(text, true);
+  const bool is_announced = found && found->place <= text::AnswerPlace::announcement;
+  if (!is_announced && begins_with_letter(plain, options)) return std::nullopt;  // "B) 11", where 11 is another option
   const auto stated = text::stated_answer(text);
-  if (!stated) return std::nullopt;
-  if (const auto named = named_option(*stated, options)) return named;
-  return named_option(text::plain_latex(*stated), options);
+  if (stated)
+    if (const auto named = named_option(*stated, options)) return named;
+  if (stated)
+    if (const auto named = named_option(text::plain_latex(*stated), options)) return named;
+  return is_announced ? std::nullopt : closing_option(said, options);
 }
 
 }  // namespace

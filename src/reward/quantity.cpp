@@ -98,6 +98,19 @@ Parts parts_of(std::string_view given) {
   return {(negative ? "-" : "") + std::string(text::trim(text.substr(0, end))), std::string(text::trim(text.substr(end)))};
 }
 
+/// Whether what stands behind a number can be its unit, and no further value or words.
+bool may_be_unit(std::string_view unit) {
+  for (std::size_t i = 1; i < unit.size(); ++i)
+    if (unit[i] >= '0' && unit[i] <= '9' && unit[i - 1] == ' ') return false;
+  return unit.find_first_of("=,;:") == std::string_view::npos && unit.find(" is ") == std::string_view::npos && unit.find("\xC3\x97") == std::string_view::npos;
+}
+
+/// The last value of a chain: "2.5 km = 2500 m" is 2500 m. A text without an equals sign as it is.
+std::string_view behind_equals(std::string_view text) {
+  const std::size_t sign = text.rfind('=');
+  return sign == std::string_view::npos ? text : text.substr(sign + 1);
+}
+
 double as_double(const Rational& r) { return double(r.numerator) / double(r.denominator); }
 
 /// 1 where the values are equal, falling with the relative error to 0 at 100 %.
@@ -114,12 +127,14 @@ Score judge_quantity(const Prompt& prompt, const Response& response) {
   const auto text = complete_answer(response);
   if (!text) return no_answer(3);
   auto [number, unit] = parts_of(*text);
-  auto value = parse_number(number);
+  const bool is_alone = may_be_unit(unit);
+  auto value = is_alone ? parse_number(number) : std::nullopt;
   if (!value) {  // in LaTeX, or announced in words
     const auto stated = text::stated_answer(*text);
     for (const std::string& other : {text::plain_latex(*text), stated ? text::plain_latex(*stated) : std::string()}) {
       if (value) break;
-      const Parts parts = parts_of(other);
+      const Parts parts = parts_of(behind_equals(other));
+      if (!may_be_unit(parts.unit)) continue;
       value = parse_number(parts.number), number = parts.number, unit = parts.unit;
     }
   }

@@ -50,7 +50,7 @@ void settle_forced(Outcome& outcome, const Limits& limits, End forced, const Wai
   const Shortage shortage = shortage_of(waiting, double(outcome.counts.cpu_us) * 1e-6, double(limits.cpu_s), limits.wall_s);
   outcome.starved = shortage.starved;
   outcome.reason =
-      fmt::format("wall clock: {} s; the machine {} short of processors ({})", limits.wall_s, shortage.starved ? "was" : "was not", shortage.source);
+      fmt::format("wall clock: {} s; {} ({})", limits.wall_s, shortage.starved ? kWasShort : "the machine was not short of processors", shortage.source);
 }
 
 }  // namespace

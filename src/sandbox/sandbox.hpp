@@ -72,6 +72,8 @@ struct Outcome {
   bool starved = false;  ///< the wall clock ended it, and it had waited for processors that others used (usage.hpp): no property of the program
 };
 
+/// In Outcome::reason of a run that was starved, and of one among whose processes the kernel's killer of memory may have chosen.
+inline constexpr std::string_view kWasShort = "the machine was short of processors", kMemoryRanOut = "memory of the job or the machine ran out";
 const char* name_of(End end);
 const char* name_of(Tier tier);
 

@@ -45,7 +45,7 @@ void blame_memory(Outcome& outcome, int memory_events, std::uint64_t before) {
   const std::uint64_t ended = ended_for_memory(memory_events) - before;
   if (ended == 0) return;
   outcome.end = End::sandbox_error;
-  outcome.reason = fmt::format("memory of the job or the machine ran out: meanwhile the kernel ended {} processes", ended);
+  outcome.reason = fmt::format("{}: meanwhile the kernel ended {} processes", kMemoryRanOut, ended);
 }
 
 }  // namespace

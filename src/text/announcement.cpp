@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
 constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
+constexpr std::size_t kMostSubject = 6;     // words in which whoever says so is looked for
 constexpr int kMostLeads = 12;              // phrases that lead into a value, one behind the other
 constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
@@ -33,7 +34,7 @@ class Announcements {
   }
 
   std::optional<Candidate> last() const {
-    std::optional<Candidate> said, result;
+    std::optional<Candidate> said, result, remote;
     std::size_t seen = 0;
     for (std::size_t at = t_.size(); at-- > 0 && seen < kMostNouns;) {
       const bool answers = words().answers.begins(t_, at), results = words().results.begins(t_, at) || words().options.begins(t_, at);
@@ -41,11 +42,12 @@ class Announcements {
       Candidate found = at_noun(at);
       ++seen;
       if (found.weight == Weight::none) continue;
-      if (found.weight == Weight::value && !results) return with_alternatives(std::move(found), at);
-      auto& kept = found.weight == Weight::value ? result : said;
+      const bool is_value = found.weight == Weight::value, is_certain = !results && !is_remote(at);
+      if (is_value && is_certain) return with_alternatives(std::move(found), at);
+      auto& kept = !is_value ? said : results ? result : remote;
       if (!kept) kept = std::move(found);
     }
-    return result ? result : said;
+    return remote ? remote : result ? result : said;
   }
 
  private:
@@ -91,6 +93,8 @@ class Announcements {
     const std::string_view word = first > 0 ? t_.word(first - 1) : std::string_view();
     for (const std::string_view other : {"or", "alternatively", "maybe", "perhaps", "possibly", "otherwise"})
       if (word == other) return " or ";
+    const std::size_t begin = sentence_begin(t_, at);  // "If she eats 3, the answer is 18. If she eats 2, ..."
+    if (begin > 1 && t_.word(begin) == "if" && t_.word(sentence_begin(t_, begin - 1)) == "if") return " or ";
     return {};
   }
   /// With the announcements before it that it is only an alternative to.
@@ -130,10 +134,31 @@ class Announcements {
     return true;
   }
 
+  /// "the answer would be 48", "the answer was 17": of another case or question, where a plain
+  /// announcement comes before it.
+  bool is_remote(std::size_t at) const {
+    const std::size_t behind = skip_marks(t_, words().answers.behind(t_, at));
+    const std::size_t end = std::min(sentence_end(t_, behind), behind + kMostBefore);
+    for (std::size_t i = behind; i < end && !t_.is(i, Kind::number) && !t_.is(i, Kind::formula) && t_.word(i) != "is"; ++i)
+      if (words().remote.begins(t_, i)) return true;
+    return false;
+  }
+
+  /// "might answer 32", "would say the answer is 32", but not "I would say the answer is 42".
+  bool is_others(std::size_t at, bool is_verb) const {
+    const Phrases& sayings = is_verb ? words().modals : words().sayings;
+    if (at == 0 || !sayings.begins(t_, at - 1)) return false;
+    for (std::size_t i = at - 1, least = at > kMostSubject ? at - kMostSubject : 0; i-- > least && !t_.is(i, Kind::stop) && !t_.is(i, Kind::line);)
+      if (words().own.begins(t_, i)) return false;
+    return true;
+  }
+
   /// Whether the words before "answer" say that it is only supposed, asked for, wrong or another's.
   bool supposed(std::size_t at) const {
     const std::size_t least = at > kMostBefore ? at - kMostBefore : 0;
+    if (is_others(at, true)) return true;
     while (at > least && (t_.is(at - 1, Kind::mark) || (t_.is(at - 1, Kind::word) && words().modifiers.begins(t_, at - 1)) || t_.word(at - 1) == "that")) --at;
+    if (is_others(at, false)) return true;
     if (at > 0)
       for (const std::string_view other : {"in", "of", "about", "behind"})  // confidence in the answer is 90%
         if (t_.word(at - 1) == other && at > 1 && t_.is(at - 2, Kind::word)) return true;
@@ -248,10 +273,24 @@ bool holds_value(const Tokens& t, const Sentence& s) {
   return false;
 }
 
+/// The rest of an announcement's own sentence from where it takes back what was announced: "42 -
+/// sorry, 43", "42... no, 43".
+std::optional<Sentence> corrected_at_once(const Tokens& t, const Candidate& first) {
+  const std::size_t end = std::min(sentence_end(t, first.end), t.size());
+  for (std::size_t i = first.end; i < std::min(end, first.end + kMostFiller); ++i) {
+    const bool is_break = t.is(i, Kind::dash) || t.is(i, Kind::comma) || t.is(i, Kind::semicolon) || t.is(i, Kind::open) || t.is(i, Kind::stop);
+    const std::size_t next = skip_marks(t, i + 1), behind = words().corrections.behind(t, next);
+    const bool is_parted = t.is(behind, Kind::comma) || t.is(behind, Kind::colon) || words().corrections.begins(t, behind);
+    if (is_break && behind != next && (is_parted || (t.word(next) != "no" && is_value(t, behind)))) return Sentence{next, end};
+  }
+  return std::nullopt;
+}
+
 /// What is said after an announcement that begins by taking something back: another answer, that
 /// there is none, or nothing.
 Candidate corrected(const Tokens& t, const Candidate& first) {
-  const auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
+  auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
+  if (const auto same = corrected_at_once(t, first)) later.push_back(*same);
   const auto begins = [&](const Sentence& s) { return words().corrections.begins(t, skip_marks(t, s.begin)); };
   const auto from = std::find_if(later.rbegin(), later.rend(), begins);
   if (from == later.rend()) return first;
@@ -273,6 +312,16 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
   return retracted ? Candidate{} : first;
 }
 
+/// "You might think that the answer is 54, but it is actually 56."
+Candidate turned(const Tokens& t, const Sentence& s) {
+  for (std::size_t i = s.end; i-- > s.begin;)
+    if (i > s.begin && (t.is(i - 1, Kind::comma) || t.is(i - 1, Kind::semicolon)) && (t.word(i) == "but" || t.word(i) == "however" || t.word(i) == "yet")) {
+      Candidate found = concluded(t, i + 1, s.end);
+      return found.weight == Weight::value ? found : Candidate{};
+    }
+  return {};
+}
+
 std::optional<Announced> said(Candidate found) {
   if (found.weight == Weight::none || found.text.empty()) return std::nullopt;
   return Announced{std::move(found.text), found.ended};
@@ -288,7 +337,7 @@ std::optional<Announced> last_announcement(const Tokens& tokens) {
 std::optional<Announced> last_conclusion(const Tokens& tokens) {
   for (const Sentence& s : last_sentences(tokens, 0, kMostSentences)) {
     const bool doubted = holds(tokens, s, words().supposed) || holds(tokens, s, words().denials);
-    if (doubted && holds(tokens, s, words().answers)) return std::nullopt;  // "I doubt that the answer is 42."
+    if (doubted && holds(tokens, s, words().answers)) return said(turned(tokens, s));  // "I doubt that the answer is 42."
     Candidate found = concluded(tokens, s.begin, s.end);
     if (found.weight == Weight::value) return said(std::move(found));
     if (holds(tokens, s, words().doubts) || (holds_value(tokens, s) && !words().premises.begins(tokens, s.begin))) return std::nullopt;

@@ -1,14 +1,17 @@
 // One pass over the bytes; characters beyond ASCII are told apart by their code points.
 #include "text/answer_tokens.hpp"
 
+#include "text/answer_text.hpp"
 #include "text/prose.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kMostQuoted = 200;  // bytes of a quotation between apostrophes
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -77,7 +80,7 @@ class Scanner {
   void run() {
     while (at_ < s_.size()) {
       const char c = s_[at_];
-      if (c == '\n') quoted_ = false, take(Kind::line, at_ + 1);
+      if (c == '\n') quoted_ = doubled_ = false, take(Kind::line, at_ + 1);
       else if (is_space(c)) skip(1);
       else if (is_digit(c)) number();
       else if (c == '\\') command();
@@ -129,11 +132,26 @@ class Scanner {
     return end;
   }
 
+  static bool is_ornament(std::string_view name) {
+    for (const std::string_view sign : {"checkmark", "square", "blacksquare", "qed", "Box", "blacklozenge", "QED", "qedsymbol"})
+      if (name == sign) return true;
+    return false;
+  }
+  /// A formula, or where it holds but the sign that ends a proof, an ornament.
+  void formula(std::size_t end, std::size_t inner, std::size_t last) {
+    std::string_view held = trim(s_.substr(inner, last - inner));
+    for (const std::string_view space : {"\\hfill", "\\quad", "\\qquad", "\\;", "\\,"})
+      if (held.starts_with(space)) held = trim(held.substr(space.size()));
+    if (held.ends_with('.')) held.remove_suffix(1);
+    const bool ends_proof = held.starts_with('\\') && is_ornament(held.substr(1));
+    take(ends_proof ? Kind::ornament : Kind::formula, end, inner, last);
+  }
+
   void command() {
     const char next = at(at_ + 1);
     if (next == '(' || next == '[') {
       const std::size_t end = find(next == '(' ? "\\)" : "\\]", at_ + 2, next == '(' ? no_round_ : no_square_);
-      if (end != kNone) return take(Kind::formula, end + 2, at_ + 2, end);
+      if (end != kNone) return formula(end + 2, at_ + 2, end);
     }
     if (next == '$') return take(Kind::currency, at_ + 2);
     if (is_space(next) || next == ',' || next == ';' || next == '!' || next == '\\') return skip(std::min<std::size_t>(2, s_.size() - at_));
@@ -150,8 +168,7 @@ class Scanner {
       if (name == sign) return take(Kind::equals, end);
     for (const std::string_view sign : {"to", "rightarrow", "Rightarrow", "implies", "longrightarrow"})
       if (name == sign) return take(Kind::arrow, end);
-    for (const std::string_view sign : {"checkmark", "square", "blacksquare", "qed", "Box"})
-      if (name == sign) return take(Kind::ornament, end);
+    if (is_ornament(name)) return take(Kind::ornament, end);
     while (at(end) == '{' && closing_[end] > 0) end = closing_[end];
     take(Kind::command, end);
   }
@@ -161,14 +178,14 @@ class Scanner {
   void dollar() {
     if (at(at_ + 1) == '$') {
       const std::size_t end = find("$$", at_ + 2, no_dollars_);
-      if (end != kNone) return take(Kind::formula, end + 2, at_ + 2, end);
+      if (end != kNone) return formula(end + 2, at_ + 2, end);
       return take(Kind::mark, at_ + 2);
     }
     std::size_t end = s_.find_first_of("$\n", at_ + 1);
     while (end != kNone && s_[end] == '$' && s_[end - 1] == '\\') end = s_.find_first_of("$\n", end + 1);
     if (end == kNone || s_[end] == '\n' || end == at_ + 1) return take(Kind::currency, at_ + 1);
     const bool tight = !is_space(s_[at_ + 1]) && !is_space(s_[end - 1]) && !is_digit(at(end + 1)), loose = is_space(s_[at_ + 1]) && is_space(s_[end - 1]);
-    if (tight || loose) return take(Kind::formula, end + 1, at_ + 1, end);
+    if (tight || loose) return formula(end + 1, at_ + 1, end);
     take(Kind::currency, at_ + 1);
   }
 
@@ -211,11 +228,29 @@ class Scanner {
     if (is_wide_space(code)) return skip(bytes);
     const Kind kind = kind_of(code);
     if (kind == Kind::word) return word();
+    if (code == '\'' && at(at_ + 1) == '\'' && is_double_quotation()) return take(Kind::quote, at_ + 2);
     if (code == '\'' && is_quotation()) return take(Kind::quote, at_ + 1);
+    if (code == '`') doubled_ = doubled_ || opens_in_tex();
     if (kind == Kind::dash && at(at_ + bytes) == '>') return take(Kind::arrow, at_ + bytes + 1);
     if (kind == Kind::equals && at(at_ + bytes) == '>') return take(Kind::arrow, at_ + bytes + 1);
     if (kind == Kind::mark) return take(Kind::mark, std::min(s_.find_first_not_of('`', at_), s_.size()));
     take(kind, at_ + bytes);
+  }
+
+  std::string_view line_from(std::size_t from) const {
+    const std::string_view near = s_.substr(std::min(from, s_.size()), kMostQuoted);
+    return near.substr(0, near.find('\n'));
+  }
+  /// Two apostrophes before what they or two backticks quote, and the two that close it.
+  bool is_double_quotation() {
+    const bool before = at_ == 0 || is_space(s_[at_ - 1]) || s_[at_ - 1] == '(';
+    if (before) return doubled_ = line_from(at_ + 2).find("''") != kNone;
+    return std::exchange(doubled_, false);
+  }
+  /// ``quoted'' as TeX has it: two backticks that no others close on their line.
+  bool opens_in_tex() const {
+    const std::string_view line = line_from(at_);
+    return line.find_first_not_of('`') == 2 && line.find('`', 2) == kNone && line.find("''") != kNone;
   }
 
   /// An apostrophe that opens a quotation, or closes the one that is open on this line.
@@ -247,7 +282,7 @@ class Scanner {
   std::vector<Token>* out_;
   std::vector<std::size_t> closing_;  ///< of each opening brace, one behind the closing one; 0: there is none
   std::size_t at_ = 0;
-  bool spaced_ = true, begins_marked_line_ = false, listed_ = false, quoted_ = false;
+  bool spaced_ = true, begins_marked_line_ = false, listed_ = false, quoted_ = false, doubled_ = false;
   mutable bool no_round_ = false, no_square_ = false, no_end_ = false, no_dollars_ = false;
 };
 

@@ -103,12 +103,22 @@ std::string_view joint(std::string_view between) {
   return and_word ? " and " : is_list && !concluding ? ", " : std::string_view();
 }
 
+/// "I put it in \boxed{}": the task is repeated, and nothing announced.
+bool is_only_named(std::string_view s, const Box& box) {
+  std::string_view before = s.substr(0, box.begin);
+  while (!before.empty() && std::string_view(" \t\n$*`(").find(before.back()) != kNone) before.remove_suffix(1);
+  const std::size_t word = before.find_last_of(" \t\n*`(");
+  return is_one_of(word == kNone ? before : before.substr(word + 1), {"in", "In", "inside", "within", "into", "using"});
+}
+
 }  // namespace
 
 std::optional<std::string> boxed_answer(std::string_view s) {
   auto box = box_before(s, s.size());
   if (!box || box->end == kNone) return std::nullopt;
   const auto content = [&](const Box& b) { return trim(s.substr(b.inner, b.last - b.inner)); };
+  while (box && box->end != kNone && content(*box).empty() && is_only_named(s, *box)) box = box_before(s, box->begin);
+  if (!box || box->end == kNone) return std::string();
   std::string answer(content(*box));
   if (answer.empty()) return answer;
   bool all_equal = true;

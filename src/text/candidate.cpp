@@ -2,6 +2,7 @@
 #include "text/candidate.hpp"
 
 #include "text/answer_text.hpp"
+#include "text/further_answers.hpp"
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t kMostTokens = 300;  // of an answer
 constexpr std::size_t kMostSkipped = 8;   // words before the value of an announcement: "the ordered pair (3, 5)"
 constexpr int kMostLeads = 12;            // phrases that lead in, one behind the other
-constexpr std::size_t kMostSecond = 40;   // tokens in which a further answer is looked for
+constexpr std::size_t kMostBracket = 40;  // tokens within brackets
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -20,7 +21,11 @@ const AnnouncementWords& words() {
 
 class Taker {
  public:
-  Taker(const Tokens& tokens, std::size_t at, std::size_t limit) : t_(tokens), limit_(std::min(limit, at + kMostTokens)) { found_.begin = at_ = at; }
+  Taker(const Tokens& tokens, std::size_t at, std::size_t limit) : t_(tokens), limit_(std::min(limit, at + kMostTokens)) {
+    found_.begin = at_ = at;
+    while (at > 0 && t_.is(at - 1, Kind::mark)) --at;
+    quoted_ = at > 0 && opens_quotation(at - 1);
+  }
 
   Candidate run() {
     found_.weight = is_value(t_, at_) ? Weight::value : Weight::text;
@@ -100,8 +105,12 @@ class Taker {
     }
   }
 
+  /// The single quotation mark that the sign of a prime closes.
+  bool opens_quotation(std::size_t at) const { return t_.spelt(at) == "\xE2\x80\x98" || t_.spelt(at) == "\xE2\x80\x9A"; }
   void quote() {
-    if (t_.spelt(at_) == "\xE2\x80\x99" && !t_.is_spaced(at_) && begun()) return put("'", false);  // a prime
+    const bool closing = t_.spelt(at_) == "\xE2\x80\x99";
+    if (closing && !t_.is_spaced(at_) && begun() && !quoted_) return put("'", false);  // a prime
+    quoted_ = opens_quotation(at_);
     ++at_;
   }
 
@@ -124,8 +133,8 @@ class Taker {
     if (spelt == "." && begun() && at_ > 0 && t_.is(at_ - 1, Kind::stop) && found_.text.ends_with("..")) return put(spelt, false);
     if (spelt == "." && !spaced && t_.is(at_ + 1, Kind::word) && at_ > 0 && t_.is(at_ - 1, Kind::word)) return put(spelt, false);  // p.m.
     if (spelt == "." && is_short_form()) return put(spelt, false);
-    if (spelt == "!" && begun() && (t_.is(at_ + 1, Kind::equals) || t_.is(at_ + 1, Kind::sign) || t_.is(at_ + 1, Kind::close) || t_.is(at_ + 1, Kind::stop)))
-      return put(spelt, false);  // a factorial
+    if (spelt == "!" && begun() && (t_.is(at_ + 1, Kind::equals) || t_.is(at_ + 1, Kind::sign) || t_.is(at_ + 1, Kind::close) || t_.spelt(at_ + 1) == "."))
+      return put(spelt, false);  // a factorial; more of these marks are emphasis
     begun() ? end() : void(++at_);
   }
   bool is_short_form() const {
@@ -179,7 +188,7 @@ class Taker {
     if (!begun() || !t_[at_].spaced || depth_ > 0 || joined_) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
     std::size_t i = at_ + 1;
-    for (int depth = 1; i < std::min(t_.size(), at_ + kMostSecond) && depth > 0; ++i) {
+    for (int depth = 1; i < std::min(t_.size(), at_ + kMostBracket) && depth > 0; ++i) {
       depth += t_.is(i, Kind::open) ? 1 : t_.is(i, Kind::close) ? -1 : 0;
       if (t_.is(i, Kind::equals) || t_.is(i, Kind::formula) || t_.is(i, Kind::line) || t_.spelt(i) == "×") return true;
       if (t_.is(i, Kind::word) && t_.word(i).size() > 1 && !words().functions.begins(t_, i) && i + 1 < t_.size() && found_.weight == Weight::value) return true;
@@ -189,7 +198,7 @@ class Taker {
   void open() {
     if (!opens_remark()) return ++depth_, put(t_.spelt(at_), t_[at_].spaced);
     std::size_t close = at_ + 1;
-    for (int depth = 1; close < std::min(t_.size(), at_ + kMostSecond); ++close) {
+    for (int depth = 1; close < std::min(t_.size(), at_ + kMostBracket); ++close) {
       depth += t_.is(close, Kind::open) ? 1 : t_.is(close, Kind::close) ? -1 : 0;
       if (depth == 0) break;
     }
@@ -224,10 +233,8 @@ class Taker {
       if (is_value(t_, piece)) return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
       return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);  // "Paris or London" is no answer of one place
     }
-    for (const std::string_view equal : {"equals", "equal", "is"}) {
-      if (word != equal || !is_name()) continue;
-      const std::size_t value = words().leads.behind(t_, at_ + 1);
-      if (!is_value(t_, value)) continue;
+    const std::size_t equal = words().equals.behind(t_, at_);
+    if (const std::size_t value = words().leads.behind(t_, equal); equal != at_ && is_name() && is_value(t_, value)) {
       found_.text += " = ", at_ = value;
       return;
     }
@@ -235,8 +242,40 @@ class Taker {
     const bool denial = found_.weight == Weight::text && word == "not";                    // "does not exist"
     if (!denial && (words().second_thoughts.begins(t_, at_) || ends.begins(t_, at_))) return end();
     if (word == "equals" || word == "equal") return end();
+    if (ends_count()) return end();
+    if (is_rate()) return put("per", true);
+    if (const std::size_t hyphen = word.find('-'); hyphen != std::string_view::npos && at_ == found_.begin + 1 && t_.is(at_ - 1, Kind::number)) {
+      std::string noun(t_.spelt(at_));  // 22 push-ups
+      std::replace(noun.begin(), noun.end(), '-', ' ');
+      return put(noun, true);
+    }
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();  // a script without spaces: です
     put(t_.spelt(at_), t_[at_].spaced);
+  }
+
+  /// Whether what is counted or paid ends here: "328 pages | in 240 minutes", "4 more scoops than Oli".
+  bool ends_count() const {
+    if (found_.weight != Weight::value || depth_ > 0) return false;
+    const bool is_paid = found_.text.find_first_of("$%") != std::string::npos;
+    const bool is_noun = t_.is(at_ - 1, Kind::word) && t_.word(at_ - 1).size() > 1 && at_ - 1 > found_.begin && !words().numbers.begins(t_, at_ - 1);
+    const std::string_view word = t_.word(at_);
+    if (words().comparatives.begins(t_, at_) && !words().operations.begins(t_, at_ - 1) &&
+        (is_noun || t_.is(at_ - 1, Kind::number) || t_.is(at_ - 1, Kind::mark) || t_.is(at_ - 1, Kind::formula)))
+      return !compares_with_number();
+    if (word == "of" && is_noun && t_.word(at_ - 1) != "out" && t_.is(at_ + 1, Kind::number)) return !words().operations.begins(t_, at_ - 1);  // 6 teams of 5
+    if ((!is_noun && !is_paid) || is_rate() || !words().asides.begins(t_, at_)) return false;
+    return word != "to" || !is_value(t_, at_ + 1);
+  }
+  bool compares_with_number() const {
+    for (std::size_t i = at_; i < std::min(sentence_end(t_, at_), at_ + kMostSkipped); ++i)
+      if (t_.word(i) == "than") return is_value(t_, i + 1);
+    return false;
+  }
+  /// "a year", "each month": the word before the period.
+  bool is_rate() const {
+    const std::string_view word = t_.word(at_), before = at_ > 0 ? t_.word(at_ - 1) : std::string_view();
+    if (before == "of" || before == "once" || (at_ > 0 && (words().numbers.begins(t_, at_ - 1) || words().operations.begins(t_, at_ - 1)))) return false;
+    return (word == "a" || word == "an" || word == "each" || word == "every") && words().periods.begins(t_, at_ + 1) && begun();
   }
 
   void tidy() {
@@ -253,27 +292,8 @@ class Taker {
   std::size_t at_ = 0, limit_;
   Candidate found_;
   int depth_ = 0;
-  bool ended_ = false, listed_ = false, joined_ = false;
+  bool ended_ = false, listed_ = false, joined_ = false, quoted_ = false;
 };
-
-/// A further answer in what remains of the sentence, or at the beginning of the next one; the token
-/// before its value.
-std::size_t second_thought(const Tokens& t, const Candidate& first, std::size_t limit) {
-  const std::size_t end = std::min({sentence_end(t, first.end), limit, t.size(), first.end + kMostSecond});
-  const auto piece = [&](std::size_t at) {
-    int hedges = 0;
-    for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges)
-      before = at, at = words().hedges.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
-    return is_value(t, at) ? at : t.size();
-  };
-  const bool reason = words().reasons.begins(t, t.is(first.end, Kind::comma) ? skip_marks(t, first.end + 1) : first.end);
-  for (std::size_t at = first.end; at < end && !reason; ++at)
-    if (const std::size_t behind = words().second_thoughts.behind(t, at); behind != at && piece(behind) < t.size()) return piece(behind);
-  std::size_t next = end;
-  while (t.is(next, Kind::stop) || t.is(next, Kind::line)) ++next;
-  const std::size_t behind = words().second_thoughts.behind(t, skip_marks(t, next));
-  return next < limit && behind != skip_marks(t, next) ? piece(behind) : t.size();
-}
 
 }  // namespace
 
@@ -282,11 +302,15 @@ Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
   if (at > 0 && tokens.is(at - 1, Kind::bullet)) taker.set_listed();
   Candidate found = taker.run();
   for (int more = 0; found.weight == Weight::value && more < 4; ++more) {
-    const std::size_t next = second_thought(tokens, found, limit);
+    const std::size_t next = second_thought(tokens, found.end, limit);
     if (next >= tokens.size()) break;
     const Candidate other = Taker(tokens, next, limit).run();
     if (other.weight != Weight::value || other.text == found.text) break;
     found.text += " or " + other.text, found.end = other.end, found.ended = other.ended;
+  }
+  if (const std::size_t next = found.weight == Weight::value ? rival(tokens, found.end, limit) : tokens.size(); next < tokens.size()) {
+    const Candidate other = Taker(tokens, next, limit).run();
+    if (other.weight == Weight::value && other.text != found.text) found.text += " or " + other.text;
   }
   return found;
 }
@@ -334,7 +358,7 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   if (!t.is(at, Kind::word)) return {};
   const std::size_t denied = words().denials.behind(t, at);
   if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
-    for (std::size_t i = at; i < std::min(sentence_end(t, at), limit); ++i)
+    for (std::size_t i = denied; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather")
         return is_value(t, words().leads.behind(t, i + 1)) ? taken(t, words().leads.behind(t, i + 1), limit) : Candidate{};
     return {};

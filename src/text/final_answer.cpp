@@ -6,6 +6,7 @@
 #include "text/answer_text.hpp"
 #include "text/boxed_answer.hpp"
 #include "text/candidate.hpp"
+#include "text/conclusion.hpp"
 #include "text/thoughts.hpp"
 
 #include <algorithm>
@@ -19,12 +20,13 @@ std::optional<std::string> last_formulas(const Tokens& t) {
   for (std::size_t at = t.size(); at-- > 0;) {
     if (!t.is(at, Kind::formula)) continue;
     const std::string_view inner = trim(t.text.substr(t[at].inner, t[at].last - t[at].inner));
+    if (denies(t, sentence_begin(t, at), at)) return std::nullopt;
     if (!inner.empty()) return std::string(inner);
   }
   return std::nullopt;
 }
 
-/// A short last line that is not about the answer and admits no doubt.
+/// A short last line that is not about the answer, admits no doubt and denies no value.
 std::optional<std::string> last_line(std::string_view said) {
   const std::string_view text = trim(said);
   const std::size_t line_break = text.rfind('\n');
@@ -33,7 +35,8 @@ std::optional<std::string> last_line(std::string_view said) {
   const Tokens t(line);
   const auto& words = announcement_words();
   bool is_remark = false;
-  for (std::size_t i = 0; i < t.size(); ++i) is_remark = is_remark || words.answers.begins(t, i) || words.doubts.begins(t, i);
+  for (std::size_t i = 0; i < t.size(); ++i)
+    is_remark = is_remark || words.answers.begins(t, i) || words.doubts.begins(t, i) || (is_value(t, i) && denies(t, sentence_begin(t, i), i));
   if (is_remark) return std::nullopt;
   if (auto bare = bare_answer(t)) return std::move(bare->text);
   return std::string(line);
@@ -66,10 +69,13 @@ std::string plain_answer(std::string_view answer) {
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished) {
   std::string storage;
   const std::string_view said = spoken(response, storage);
-  if (auto boxed = boxed_answer(said)) return FinalAnswer{std::move(*boxed), true, AnswerPlace::box};
-  if (const auto tagged = tagged_answer(said)) return FinalAnswer{tag_content(*tagged), true, AnswerPlace::tag};
+  auto boxed = boxed_answer(said);
+  if (boxed && !boxed->empty()) return FinalAnswer{std::move(*boxed), true, AnswerPlace::box};
+  const auto tagged = tagged_answer(said);
+  if (tagged && !tagged->empty()) return FinalAnswer{tag_content(*tagged), true, AnswerPlace::tag};
   const Tokens tokens(said);
   if (auto announced = last_announcement(tokens)) return FinalAnswer{std::move(announced->text), finished || announced->ended, AnswerPlace::announcement};
+  if (boxed || tagged) return FinalAnswer{{}, true, boxed ? AnswerPlace::box : AnswerPlace::tag};  // an empty answer
   if (auto concluded = finished ? last_conclusion(tokens) : std::nullopt) return FinalAnswer{std::move(concluded->text), true, AnswerPlace::conclusion};
   if (auto formula = last_formulas(tokens)) return FinalAnswer{std::move(*formula), true, AnswerPlace::formula};
   if (auto line = last_line(said)) return FinalAnswer{std::move(*line), finished, AnswerPlace::line};

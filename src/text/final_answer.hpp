@@ -18,7 +18,7 @@ struct FinalAnswer {
 
 /// In this order: the boxes of the last sentence with boxes, the last <answer>...</answer>, the
 /// last announcement (announcement.hpp), what the last sentences come to, the last formula, and a
-/// last line that is short. `finished`: the response ended by itself. What a closed thought says
+/// last line that is short. Empty boxes and tags leave nothing but an announcement. `finished`: the response ended by itself. What a closed thought says
 /// counts only where nothing else is said.
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished);
 

@@ -2,6 +2,7 @@
 #include "reward/code_blocks.hpp"
 
 #include "base/error.hpp"
+#include "reward/undecided_cause.hpp"
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
@@ -25,11 +26,13 @@ TEST(FindCode, LastFencedBlock) {
   EXPECT_EQ(found("print(1)", false), "-print(1)");
   EXPECT_EQ(found("Here:\n```python\na\nb\n```\nDone."), "+a\nb\n");
   EXPECT_EQ(found("```\nfirst\n```\nbetter:\n```py\nsecond\n```"), "+second\n");
-  EXPECT_EQ(found("```python\nx = 1\n"), "-x = 1\n");
+  EXPECT_EQ(found("```python\nx = 1\n"), "+x = 1\n");                                   // the end closes it,
+  EXPECT_EQ(found("```python\nx = 1\n", false), "-x = 1\n");                            // but not where the limit cut it
   EXPECT_EQ(found("```python\na\n```", false), "+a\n");                                 // closed before the limit cut
   EXPECT_EQ(found("~~~~\ns = '''\n```\n~~~\n'''\n~~~~"), "+s = '''\n```\n~~~\n'''\n");  // a shorter fence, or another mark, is text
   EXPECT_EQ(found("```\na\n```python\n```"), "+a\n```python\n");                        // words after it: no closing fence
-  EXPECT_EQ(found("    ```\nx\n"), "+    ```\nx\n");                                    // indented by four: no fence
+  EXPECT_EQ(found("    ```\nx\n"), "+```\nx");                                          // indented by four: no fence
+  EXPECT_EQ(found("    ```\n    x\n    ```\n\n```\ny\n```\n"), "+y\n");                 // nor where another follows
   EXPECT_EQ(found("```\n```"), "+");
 }
 
@@ -44,7 +47,7 @@ TEST(FindCode, FencesByCommonMark) {
   EXPECT_EQ(found("* So\n\n    ```\n    a\n  b\n```"), "+a\nb\n");  // less indented than its item, but meant
   EXPECT_EQ(found("> ```\n> a\n>  b\n>\n> ```\n"), "+a\n b\n\n");
   EXPECT_EQ(found("> - ```\n>   a\n>   ```"), "+a\n");
-  EXPECT_EQ(found("> ```\n> a\nb"), "-a\n");                  // the quote ends, and the block with it
+  EXPECT_EQ(found("> ```\n> a\nb"), "+a\n");                  // the quote ends, and the block with it
   EXPECT_EQ(found("```\n\ta\n\t\tb\n```"), "+\ta\n\t\tb\n");  // tabs of the code stay
   EXPECT_EQ(found("-\t```\n\ta\n\t```"), "+a\n");
   EXPECT_EQ(found("1234567890. ```\na"), "+1234567890. ```\na");  // ten digits: no list
@@ -64,7 +67,9 @@ TEST(FindCode, TheLastThatHasWhatTheTestsNeed) {
     EXPECT_EQ(found(good + after, true, stdio), "+" + program) << after;
   EXPECT_EQ(found("```python\nprint(1)\n```\n" + good, true, stdio), "+" + program);
   EXPECT_EQ(found("```\n" + program + "```\nor\n```Python3\nprint(input())\n```", true, stdio), "+print(input())\n");
-  EXPECT_EQ(found(good + "Better:\n```python\nn = int(input())\nprint(n", true, stdio), "-n = int(input())\nprint(n");  // its last word is cut
+  for (const bool finished : {true, false})  // its last word is cut
+    EXPECT_EQ(found(good + "Better:\n```python\nn = int(input())\nprint(n", finished, stdio),
+              (finished ? "+" : "-") + std::string("n = int(input())\nprint(n"));
   EXPECT_EQ(found("```rust\nfn main() {}\n```", true, stdio), "+fn main() {}\n");
   const std::string defined = "def f(x): return x\n\ng = abs\n", block = "```python\n" + defined + "```\n";
   for (const char* after :
@@ -178,12 +183,12 @@ TEST(CodeTests, RefusesWhatIsNoTest) {
 }
 
 /// correct, format, share of tests passed, and the reason.
-std::string verdict(const std::string& reference, std::string_view response, double wall_s = 60) {
+std::string verdict(const std::string& reference, std::string_view response, double wall_s = 60, bool finished = true) {
   if (sandbox::started() == nullptr)
     sandbox::start({.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20}, .workers = 1});
   Prompt prompt;
   prompt.answer = reference;
-  const Score score = Judge(find_verifier("code"), TaskSection{}).score(prompt, response, true);
+  const Score score = Judge(find_verifier("code"), TaskSection{}).score(prompt, response, finished);
   EXPECT_EQ(score.correct, score.components[0] == 1.0);
   return std::to_string(int(score.components[0])) + std::to_string(int(score.components[1])) + " " + std::to_string(int(100 * score.components[2])) +
          (score.undecided ? " undecided" : "") + (score.clock_ended ? " clock " : " ") + score.reason;
@@ -203,7 +208,8 @@ TEST(Code, StandardInputAndOutput) {
   const std::string shown = verdict(R"({"cases": [{"input": "", "output": ""}]})", "print('\u00e9' * 1000)");  // 200 bytes of it
   EXPECT_LT(shown.size(), 300U);
   EXPECT_TRUE(shown.ends_with("é...\"")) << shown;
-  EXPECT_EQ(verdict(kSum, "```python\nprint(3"), "00 0 no complete code");
+  EXPECT_EQ(verdict(kSum, "```python\nprint(3").substr(0, 38), "01 0 test 1 of 2: failed: \"SyntaxError");  // closed by the end
+  EXPECT_EQ(verdict(kSum, "```python\nprint(3", 60, false), "00 0 no complete code");
 }
 
 TEST(Code, AProgramThatWaitsIsWrong) {
@@ -243,6 +249,16 @@ TEST(Code, Asserts) {
   EXPECT_EQ(verdict(kDouble, "raise SystemExit(0)"), "01 0 failed: it ended before its checks");
 }
 
+TEST(Code, IsWhatTheResponseSaysBehindItsThoughts) {
+  const std::string good = "```python\ndef f(x): return 2 * x\n```";
+  EXPECT_EQ(verdict(kDouble, "<think>```python\ndef f(x): return 0\n```</think>\n" + good), "11 100 ");
+  EXPECT_EQ(verdict(kDouble, "So\n```python\ndef f(x): return 0\n```\n</think>\n" + good), "11 100 ");
+  EXPECT_EQ(verdict(kDouble, "<think>\n" + good + "\n</think>\nI do not know.")[0], '0');
+  EXPECT_EQ(verdict(kDouble, "<think>a</think>def f(x): return 2 * x"), "11 100 ");
+  EXPECT_EQ(verdict(kDouble, "```python\ntags = '<think></think>'\ndef f(x): return 2 * x if tags else 0\n```"), "11 100 ");
+  EXPECT_EQ(verdict(kDouble, "    ```python\n    def f(x): return 0\n    ```\n\n" + good), "11 100 ");
+}
+
 TEST(Code, AnyStatementOfTheTestsMayFail) {
   const auto after_assert = [](const char* rest) { return fmt::format(R"({{"type": "assert", "code": "assert f(1) == 2\n{}"}})", rest); };
   for (const char* rest :
@@ -272,6 +288,12 @@ TEST(Code, WorkedSolutionsOfTheTaskPass) {
     section.wording = {wording};
     for (const Prompt& prompt : task::find_task("code").make(section, 3).train) EXPECT_EQ(verdict(prompt.answer, prompt.solution), "11 100 ") << prompt.text;
   }
+}
+
+TEST(Code, AnUndecidedVerdictSaysItsCause) {
+  EXPECT_EQ(undecided_cause("test 1 of 2: timed_out: wall clock: 20 s; the machine was short of processors (/proc/PID/schedstat)"), "starved");
+  EXPECT_EQ(undecided_cause("test 2 of 2: sandbox_error: memory of the job or the machine ran out: meanwhile the kernel ended 2 processes"), "out_of_memory");
+  EXPECT_EQ(undecided_cause("the sandbox was not started"), "sandbox_error");
 }
 
 }  // namespace

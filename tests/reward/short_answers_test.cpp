@@ -3,6 +3,8 @@
 #include "base/error.hpp"
 #include "reward/judged.hpp"
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 namespace rollcall::reward {
@@ -33,10 +35,13 @@ TEST(MultipleChoice, HandWorked) {
                            "\\boxed{B}",
                            "The answer is \\boxed{\\mathrm{B}}.",
                            "B) twelve, as computed",
-                           "Let us see. 11 is odd. The answer is twelve."})
+                           "Let us see. 11 is odd. The answer is twelve.",
+                           "The answer is B. The answer can't be A.",
+                           "The answer is B!!",
+                           "The answer is ‘B’."})
     EXPECT_EQ(say(good), "1 1 | B") << good;
   for (const char* hedge : {"\\boxed{B} or \\boxed{C}", "The answer is B or C.", "The answer is B. Or maybe C.", "B, C", "B and C", "Option B is not correct.",
-                            "The answer is not B.", "\\boxed{B, C}", "B. 11"})
+                            "The answer is not B.", "The answer can't be B.", "\\boxed{B, C}", "B. 11"})
     EXPECT_EQ(say(hedge).substr(0, 2), "0 ") << hedge;
   EXPECT_EQ(say("D"), "0 1 | D");
   EXPECT_EQ(say("11"), "0 1 | A");
@@ -49,6 +54,56 @@ TEST(MultipleChoice, HandWorked) {
   for (const char* reference :
        {"B", "{}", R"({"answer": "C", "options": ["1", "2"]})", R"({"answer": "AB", "options": ["1", "2"]})", R"({"answer": "A", "options": []})"})
     EXPECT_THROW(judged("multiple_choice", reference, "A"), InputError) << reference;
+}
+
+TEST(MultipleChoice, FirstLinesSentencesAndYes) {
+  const auto say = [](const char* options, std::string_view response) {
+    return verdict(judged("multiple_choice", fmt::format(R"({{"answer": "A", "options": [{}]}})", options), response));
+  };
+  constexpr const char* kSpeeds = R"("12 m/s", "15 m/s", "20 m/s", "25 m/s")";
+  for (const char* third : {"C\n\nThe car covers 100 m in 5 s, so A is too slow.", "C. 20 m/s\n\nThe car covers 100 m in 5 s, so A is too slow.",
+                            "C\nA is too slow.", "(C) 20 m/s\n\nThe rest is too slow.", "C is the correct answer.",
+                            "C is the correct answer because the car covers 100 m in 5 s.", "A\n\nWait, the answer is C.", "A\n\nThe answer is C."})
+    EXPECT_EQ(say(kSpeeds, third), "0 1 | C") << third;
+  for (const char* none : {"C\nD\n", "C is not the correct answer.", "C or D is the correct answer.", "C\n\nOr D."})
+    EXPECT_EQ(say(kSpeeds, none).substr(0, 2), "0 ") << none;
+  // What begins with a list of the options is answered below it, or not at all.
+  constexpr const char* kCycle = R"("evaporation", "condensation", "precipitation", "transpiration")";
+  const std::string list = "A. evaporation\nB. condensation\nC. precipitation\nD. transpiration";
+  for (const std::string end : {"Answer: B", "The answer is B.", "#### B", "\\boxed{B}", "**Answer: B**"})
+    EXPECT_EQ(say(kCycle, list + "\n\n" + end), "0 1 | B") << end;
+  EXPECT_EQ(say(kCycle, "A: incorrect\nB: correct\nC: incorrect\nD: incorrect\n\n\\boxed{B}"), "0 1 | B");
+  EXPECT_EQ(say(kCycle, "B. condensation\n\nWait, that is wrong. The answer is C."), "0 1 | C");
+  EXPECT_EQ(say(kCycle, list), "0 0 | ");
+  constexpr const char* kCities = R"("Sydney", "Melbourne", "Canberra", "Perth")";
+  for (const char* third : {"The capital of Australia is Canberra.", "It is Canberra, not Sydney.", "The capital is not Sydney but Canberra.",
+                            "Many people think it is Sydney, but the capital of Australia is Canberra.", "Not Sydney: the capital is Canberra."})
+    EXPECT_EQ(say(kCities, third), "0 1 | C") << third;
+  for (const char* none : {"The capital is not Canberra.", "The capital is Sydney or Canberra.", "It could be Canberra.", "Many people think it is Canberra."})
+    EXPECT_EQ(say(kCities, none), "0 0 | ") << none;
+  for (const char* no : {"No.", "No, because 91 = 7 * 13.", "No, it is not prime."}) EXPECT_EQ(say(R"("Yes", "No")", no), "0 1 | B") << no;
+  for (const char* yes : {"Yes, 97 is prime.", "Yes, because no number divides it."}) EXPECT_EQ(say(R"("Yes", "No")", yes), "1 1 | A") << yes;
+  for (const char* none : {"No, wait, yes.", "No number divides it, so perhaps."}) EXPECT_EQ(say(R"("Yes", "No")", none), "0 0 | ") << none;
+}
+
+/// Where the reference is words, the last sentence may end in them.
+TEST(MathAnswer, WordsThatASentenceEndsIn) {
+  const auto is_right = [](const char* reference, std::string_view response) { return judged("math", reference, response).correct; };
+  struct Row {
+    const char *reference, *right, *wrong;
+  };
+  for (const auto& [reference, right, wrong] :
+       std::initializer_list<Row>{{"\\text{undefined}", "The slope of a vertical line is undefined.", "The slope of a vertical line is not undefined."},
+                                  {"\\text{Thursday}", "December 25 of that year falls on a Thursday.", "December 25 of that year falls on a Friday."},
+                                  {"\\text{does not exist}", "Since both one-sided limits differ, the limit does not exist.", "The limit does exist."},
+                                  {"\\text{ellipse}", "The graph is an ellipse.", "The graph is a circle or an ellipse."},
+                                  {"\\text{isosceles}", "So the triangle is isosceles.", "So the triangle may be isosceles."},
+                                  {"\\text{no solution}", "The equation has no solution.", "The equation has a solution."},
+                                  {"\\text{right triangle}", "It is a right triangle.", "It is a triangle."},
+                                  {"\\text{parabola}", "The conic is a parabola because the discriminant is zero.", "The conic is no parabola."}}) {
+    EXPECT_TRUE(is_right(reference, right)) << right;
+    EXPECT_FALSE(is_right(reference, wrong)) << wrong;
+  }
 }
 
 TEST(WordOrder, HandWorked) {
@@ -101,10 +156,11 @@ TEST(Quantity, HandWorked) {
                            "2\xE2\x80\xAF"
                            "500 m",
                            "$2500\\text{ m}$", "\\boxed{2\\,500~\\mathrm{m}}", "The answer is 2500 m.", "It is 2,500 metres.", "**2500 m**",
+                           "2.5 km × 1000 = 2500 m, so the answer is 2500 m.", "2.5 km = 2500 m", "2.5 km is 2500 m. The answer is 2500 m.",
                            "<answer>2500 m</answer>", "The distance is 2500 m, as shown."})
     EXPECT_EQ(say(good), "1 1 1 | 2500") << good;
-  for (const char* hedge :
-       {"2500 m or 3000 m", "The answer is 2500 m or 3000 m.", "25,00 m", "2 50 m", "25 00 m", "2500 m, or maybe 2400 m", "The answer is not 2500 m."})
+  for (const char* hedge : {"2500 m or 3000 m", "The answer is 2500 m or 3000 m.", "25,00 m", "2 50 m", "25 00 m", "2500 m, or maybe 2400 m", "2500 m = 2.5 km",
+                            "2500 m, so the answer is 2400 m.", "2.5 km × 1000 = 2400 m", "The answer is not 2500 m."})
     EXPECT_EQ(judged("quantity", kReference, hedge).components[0], 0.0) << hedge;
   EXPECT_EQ(say("2499 m"), "0 1 1 | 2499");  // 0.9996
   EXPECT_EQ(say("2000 m"), "0 1 0.8 | 2000");

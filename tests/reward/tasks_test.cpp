@@ -42,6 +42,7 @@ class Row : public ::testing::TestWithParam<std::string> {
   /// Prompts of the section: few where each mark is a process, for which the sandbox is started.
   void ask_for(TaskSection& section, std::int64_t prompts) const {
     section.train_prompts = prompts;
+    if (GetParam() == "jsonl") section.validation_prompts = -1;  // a share of its few rows
     if (!runs_code(find_verifier(task::find_task(GetParam()).verifier))) return;
     section.train_prompts = 20, section.validation_prompts = 5, section.heldout_prompts = 5;
     if (sandbox::started() == nullptr) sandbox::start({.limits = {}, .workers = 2});
@@ -83,7 +84,7 @@ TEST_P(MadeUp, AnotherPromptsAnswerIsSeldomRight) {
 
 TEST_P(Row, EveryTokenizerKeepsPromptsAndSolutions) {
   TaskSection section;
-  section.train_prompts = 50;
+  ask_for(section, 50);
   section.file = file_of(GetParam());
   for (const auto& name : text::tokenizer_names()) {
     const auto tokenizer = text::make_tokenizer(name);

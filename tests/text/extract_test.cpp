@@ -133,6 +133,7 @@ TEST(Extract, Boxed) {
                   {"\\boxed { 7 }", "7"},
                   {"\\fbox{7}", "7"},
                   {"\\boxed{}", ""},
+                  {"\\boxed{42}, in \\boxed{} as asked", "42"},
                   {"\\boxed{42", "(none)"},
                   {"\\boxed 42 {", "(none)"},
                   {"{42}", "(none)"},

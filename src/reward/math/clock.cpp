@@ -22,7 +22,11 @@ std::optional<int> whole_number(const Node& node, int most) {
 }
 
 /// An hour and minutes with what is said behind them; none for what is no time.
-std::optional<Clock> clock_at(int hour, int minutes, const std::string& said) {
+std::optional<Clock> clock_at(int hour, int minutes, std::string said) {
+  constexpr std::string_view kOClock = "o'clock";
+  const bool is_clock = said.starts_with(kOClock);
+  if (is_clock) said.erase(0, std::min(said.find_first_not_of(' ', kOClock.size()), said.size()));
+  if (is_clock && said.empty()) return hour < 1 || hour > 12 ? std::nullopt : std::optional(Clock{(hour % 12) * 60 + minutes, Half::open, true});
   if (said.empty())
     return hour > 24 ? std::nullopt : std::optional(Clock{(hour % 24) * 60 + minutes, hour > 12 || hour == 0 ? Half::by_hour : Half::open, false});
   if (hour < 1 || hour > 12) return std::nullopt;

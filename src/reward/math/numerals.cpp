@@ -18,7 +18,7 @@ enum class Role {
   ten,  ///< twenty to ninety
   hundred,
   scale,    ///< thousand and above
-  times,    ///< dozen, pair: multiplies all before it
+  times,    ///< dozen, pair, gross: multiplies all before it
   part,     ///< half, thirds: divides
   ordinal,  ///< third, fifth: a part behind "one" or "a" alone, since it counts otherwise
   article,  ///< a, an
@@ -30,6 +30,7 @@ enum class Role {
 struct Word {
   Role role;
   mpq_class value;
+  bool is_alone = true;  ///< a number without a count before it: "dozen", but not "score"
 };
 
 using Words = std::unordered_map<std::string, Word>;
@@ -58,6 +59,8 @@ const Words& words() {
     for (const char* name : kScales) size *= 1000, made[name] = {Role::scale, size}, made[std::string(name) + "s"] = {Role::scale, size};
     made["dozen"] = made["dozens"] = {Role::times, 12};
     made["pair"] = made["pairs"] = {Role::times, 2};
+    for (const auto& [name, count] : {std::pair("couple", 2UL), {"trio", 3UL}, {"triple", 3UL}, {"score", 20UL}, {"gross", 144UL}})
+      made[name] = made[std::string(name) + "s"] = {Role::times, mpq_class(count), false};
     made["a"] = made["an"] = {Role::article, 1};
     made["minus"] = made["negative"] = {Role::minus, -1};
     made["and"] = {Role::link, 0};
@@ -175,7 +178,7 @@ class Reader {
       const std::size_t before = at_;
       if (is_any) take(Role::link);
       auto part = group(has_article && !is_any);
-      if (!part && !is_any && (is(Role::scale) || is(Role::times))) part = 1;  // "thousand"
+      if (!part && !is_any && (is(Role::scale) || (is(Role::times) && peek()->is_alone))) part = 1;  // "thousand"
       const Word* scale = part && is(Role::scale) ? peek() : nullptr;
       if (!part || (is_any && last_scale == 0) || (scale != nullptr && last_scale != 0 && scale->value >= last_scale)) {
         at_ = before;

@@ -1,4 +1,5 @@
 // The parser's values: literals, names, words, and what stands in brackets.
+#include "reward/math/comparison.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
@@ -111,8 +112,13 @@ std::optional<Node> Parser::named_by_words(std::string_view words) {
 
 /// All numbers but those that follow.
 Node Parser::all_except() {
-  Node points = items();
-  Node without = points.kind == Kind::list ? with(Kind::set, std::move(points.children)) : node(Kind::set, std::move(points));
+  const Node points = items();
+  std::vector<Node> values;
+  for (const Node& point : points.kind == Kind::list ? points.children : std::vector<Node>{points}) {
+    const Node& value = is_assignment(point) ? point.children[1] : point;
+    for (Node& one : has_two_signs(value) ? both_signs(value) : std::vector<Node>{value}) values.push_back(std::move(one));
+  }
+  Node without = with(Kind::set, std::move(values));
   return with(Kind::join, {symbol("R"), std::move(without)}, "-");
 }
 

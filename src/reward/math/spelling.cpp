@@ -133,17 +133,37 @@ bool ends_in_unit(std::string_view text) {
   return word.size() > 1 && begin > 0 && text[begin - 1] != '\\' && (word == "sq" || word == "cu" || is_unit(word));
 }
 
+/// The length of \text{ k}\Omega, whose prefix is in a group of its own; zero for anything else.
+std::size_t prefixed_ohm(std::string_view rest, std::string_view wrapper, std::string& unit) {
+  const std::size_t at = std::min(rest.find_first_not_of(" ~", wrapper.size()), rest.size());
+  const std::string_view symbol = rest.substr(at, 1), behind = rest.substr(std::min(at + 1, rest.size()));
+  if (symbol.empty() || std::string_view("kMGm").find(symbol) == std::string_view::npos || !behind.starts_with('}')) return 0;
+  for (const std::string_view space : {"", " ", "\\,", "~", "\\ "})
+    for (const std::string_view name : {"\\Omega", "Ω"})
+      if (behind.substr(1).starts_with(std::string(space).append(name))) {
+        unit = std::string(symbol) + "Ω";
+        return at + 2 + space.size() + name.size();
+      }
+  return 0;
+}
+
 /// The symbol of a unit with a Greek letter behind a number: 5 \mu m, 5 kΩ, 5\,\mathrm{k}\Omega.
 /// Its length and its text; zero for anything else.
 std::size_t greek_unit(std::string_view rest, std::string_view before, std::string& unit) {
-  while (!before.empty() && std::string_view(" ~\\,").find(before.back()) != std::string_view::npos) before.remove_suffix(1);
+  for (std::size_t size = 0; size != before.size();) {
+    size = before.size();
+    while (!before.empty() && std::string_view(" ~\\,").find(before.back()) != std::string_view::npos) before.remove_suffix(1);
+    for (const std::string_view blank : {"\\text{ }", "\\text{}", "\\mathrm{~}", "\\mathrm{ }"})
+      if (before.ends_with(blank)) before.remove_suffix(blank.size());
+  }
   if (before.empty() || std::isdigit(static_cast<unsigned char>(before.back())) == 0) return 0;
   for (const std::string_view ohm : {"Ω", "\xE2\x84\xA6", "\\Omega", "kΩ", "MΩ", "k\\Omega", "M\\Omega"}) {
     if (!rest.starts_with(ohm)) continue;
     unit = (ohm[0] == 'k' || ohm[0] == 'M' ? std::string(1, ohm[0]) : std::string()) + "Ω";
     return ohm.size();
   }
-  for (const std::string_view micro : {"µ", "μ", "\\mu"}) {
+  if (const std::string_view wrapper = text_wrapper(rest); !wrapper.empty()) return prefixed_ohm(rest, wrapper, unit);
+  for (const std::string_view micro : {"µ", "μ", "\\mu", "\\upmu", "\\textmu", "\\micro"}) {
     if (!rest.starts_with(micro)) continue;
     std::size_t at = micro.size();
     while (at < rest.size() && rest[at] == ' ') ++at;
@@ -169,7 +189,7 @@ constexpr auto kBeginsNothing = [] {
 }  // namespace
 
 std::string respelt(std::string_view whole) {
-  const std::string essence = essential(whole);
+  const std::string essence = essential(divided(unaligned(whole)));
   const std::string_view text = essence;
   std::string plain, found;
   for (std::size_t at = 0; at < text.size();) {
@@ -183,6 +203,8 @@ std::string respelt(std::string_view whole) {
       plain += "^{";
       for (; row != nullptr; row = at_start(kSuperscripts, text.substr(at))) plain += row->to, at += row->from.size();
       plain += '}';
+    } else if (const std::size_t colon = rest.starts_with("{:}") ? 3 : rest.starts_with("\\colon") ? 6 : 0; colon > 0) {
+      plain += ':', at += colon;
     } else if (const std::size_t mod = rest[0] == '(' || rest[0] == '\\' ? modulus(rest, found) : 0; mod > 0) {
       plain += "\\text{ mod " + found + "}", at += mod;
     } else if (const std::size_t size = is_ascii && rest[0] != '\\' && rest[0] != 'k' && rest[0] != 'M' ? 0 : greek_unit(rest, plain, found); size > 0) {
@@ -198,7 +220,8 @@ std::string respelt(std::string_view whole) {
       plain += character->to, at += character->from.size();
     } else if (Piece piece = outside_text(rest, plain.empty() ? ' ' : plain.back()); piece.size > 0) {
       plain += piece.to, at += piece.size;
-    } else if ((rest.substr(1).starts_with(".m.") || rest.substr(1).starts_with(".M.")) && std::string_view("apAP").find(rest[0]) != std::string_view::npos) {
+    } else if ((rest.substr(1).starts_with(".m.") || rest.substr(1).starts_with(".M.") || rest.substr(1) == ".m") &&
+               std::string_view("apAP").find(rest[0]) != std::string_view::npos) {
       plain += rest[0], plain += rest[2], at += 4;
     } else if (rest[0] == '.' && ends_in_unit(plain) && (rest.size() == 1 || std::isdigit(static_cast<unsigned char>(rest[1])) == 0)) {
       ++at;

@@ -10,6 +10,13 @@ namespace rollcall::reward::math {
 /// is struck out are dropped.
 std::string respelt(std::string_view text);
 
+/// The rows of an environment that only aligns them, as one text: a chain of equals signs, a list
+/// of values with names, or else the last row. Other texts stay as they are.
+std::string unaligned(std::string_view text);
+
+/// 12 R 3, 12 remainder 3: a quotient and a remainder as the tuple (12, R, 3). Other texts stay.
+std::string divided(std::string_view text);
+
 /// Without "for all x" behind a single formula, which says what is meant anyway, without the
 /// article before a single word, and without what announces, hedges or quotes it.
 std::string essential(std::string_view whole);

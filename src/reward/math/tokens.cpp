@@ -36,7 +36,8 @@ constexpr std::string_view kLayout[] = {"left",        "right",     "big",    "B
                                         "bf",          "it",        "hfill",  "thinspace",  "enspace",      "mathord",      "mathstrut",
                                         "blacksquare", "checkmark", "square", "tiny",       "small",        "large",        "Large",
                                         "LARGE",       "huge",      "Huge",   "normalsize", "scriptsize",   "footnotesize", "scriptscriptstyle",
-                                        "sf",          "tt",        "sl",     "sc",         "mathsurround", "allowbreak",   "nobreak"};
+                                        "sf",          "tt",        "sl",     "sc",         "mathsurround", "allowbreak",   "nobreak",
+                                        "newline",     "linebreak", "par",    "noindent"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {

@@ -16,12 +16,12 @@ namespace rollcall::reward::math {
 namespace {
 
 /// Words that change what is said of a value, so that no unit or thing has them.
-constexpr std::string_view kChanging[] = {"plus",       "minus",   "less",  "than",    "over",  "under",   "above",    "below",     "divided",
-                                          "multiplied", "by",      "not",   "no",      "non",   "except",  "but",      "if",        "unless",
-                                          "or",         "either",  "nor",   "is",      "are",   "was",     "were",     "isn't",     "wrong",
-                                          "false",      "unknown", "least", "most",    "maybe", "perhaps", "possibly", "probably",  "incorrect",
-                                          "remainder",  "root",    "power", "percent", "mod",   "modulo",  "infinity", "without",   "factorial",
-                                          "never",      "cannot",  "can't", "don't",   "won't", "aren't",  "wasn't",   "impossible"};
+constexpr std::string_view kChanging[] = {
+    "plus",      "minus", "less",   "than",    "over",       "under",  "above",    "below",   "divided",   "multiplied", "by",       "not",
+    "no",        "non",   "except", "but",     "if",         "unless", "or",       "either",  "nor",       "is",         "are",      "was",
+    "were",      "isn't", "wrong",  "false",   "unknown",    "least",  "most",     "maybe",   "perhaps",   "possibly",   "probably", "incorrect",
+    "remainder", "root",  "power",  "percent", "mod",        "modulo", "infinity", "without", "factorial", "never",      "cannot",   "can't",
+    "don't",     "won't", "aren't", "wasn't",  "impossible", "fewer",  "short",    "shy",     "debt"};
 constexpr std::string_view kFillers[] = {"a",  "an",   "the",  "of",    "and",        "to",  "from",    "for",  "at",
                                          "on", "with", "such", "total", "altogether", "all", "exactly", "only", "about"};
 
@@ -66,10 +66,10 @@ std::string stem_of(std::string word) {
 /// In plain text: "kg \cdot m/s^{2}" without TeX.
 std::string plain(std::string_view words) {
   constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
-      {"\\cdot", " "},  {"\\times", " "}, {"\\text", ""},        {"\\mathrm", ""}, {"\\rm", ""}, {"\\mu", "µ"}, {"\\Omega", "Ω"},   {"\\degree", "°"},
-      {"^\\circ", "°"}, {"\\,", " "},     {"\\ ", " "},          {"\\;", " "},     {"\\:", " "}, {"\\!", ""},   {"\\%", "percent"}, {"⋅", " "},
-      {"·", " "},       {"×", " "},       {"\xE2\x88\x92", "-"}, {"~", " "},       {"*", " "},   {"$", ""},     {"{", ""},          {"}", ""},
-      {".", ""},        {",", " "}};
+      {"\\cdot", " "}, {"\\times", " "}, {"\\textmu", "µ"},  {"\\upmu", "µ"},   {"\\micro", "µ"}, {"^{\\circ}", "°"}, {"\\text", ""},        {"\\mathrm", ""},
+      {"\\rm", ""},    {"\\mu", "µ"},    {"\\Omega", "Ω"},   {"\\degree", "°"}, {"^\\circ", "°"}, {"\\,", " "},       {"\\ ", " "},          {"\\;", " "},
+      {"\\:", " "},    {"\\!", ""},      {"\\%", "percent"}, {"⋅", " "},        {"·", " "},       {"×", " "},         {"\xE2\x88\x92", "-"}, {"~", " "},
+      {"*", " "},      {"$", ""},        {"{", ""},          {"}", ""},         {".", ""},        {",", " "}};
   std::string text;
   while (!words.empty()) {
     if (std::isalnum(static_cast<unsigned char>(words[0])) != 0 || words[0] == ' ') {
@@ -82,9 +82,13 @@ std::string plain(std::string_view words) {
     if (is_known) text += row->second;
     else text += words[0];
     words.remove_prefix(is_known ? row->first.size() : 1);
+    const bool joins = is_known && (row->second == "µ" || row->second == "°");  // a part of the symbol that follows
+    while (joins && words.starts_with(' ')) words.remove_prefix(1);
   }
   return text;
 }
+
+std::vector<std::string_view> parts_of(std::string_view text) { return text.empty() ? std::vector<std::string_view>{} : text::split(text, " "); }
 
 /// Reads the units of one text.
 class UnitReader {
@@ -141,10 +145,25 @@ class UnitReader {
     return {};
   }
 
+  /// A prefix as a word of its own before its unit: kilo metres, mega-watts, k Ω.
+  bool is_prefix_of(const std::string& word, std::string_view unit) const {
+    if (unit.empty() || !single(table_, word + std::string(unit))) return false;
+    return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const PrefixRow& prefix) {
+      const auto symbols = parts_of(prefix.symbols);
+      const bool is_symbol = std::find(symbols.begin(), symbols.end(), word) != symbols.end() && !single(table_, word);
+      return is_symbol || text::lower(word) == prefix.name;
+    });
+  }
+
   bool take_word() {
-    const std::string word(word_at(at_));
+    std::string word(word_at(at_));
     if (word.empty()) return false;
     at_ += word.size();
+    if (const std::string_view unit = word_at(at_); is_prefix_of(word, unit)) {
+      at_ = std::size_t(unit.data() - text_.data()) + unit.size();
+      word += unit;
+    }
+    if (word == "µ" || word == "μ") return false;  // of an unknown unit, and no thing
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
     if (lower == "per") return is_below_ = true;
@@ -195,8 +214,6 @@ Unit scaled(Unit unit, int exponent) {
   else unit.factor /= power;
   return unit;
 }
-
-std::vector<std::string_view> parts_of(std::string_view text) { return text.empty() ? std::vector<std::string_view>{} : text::split(text, " "); }
 
 /// A unit under its own names, which win over those that are made of a prefix and another unit:
 /// min, pm.

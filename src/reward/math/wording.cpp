@@ -78,6 +78,72 @@ std::string without_ending(std::string text) {
   return text;
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Where a word stands by itself in a text, from `from` on; npos: nowhere.
+std::size_t whole_word(std::string_view text, std::string_view word, std::size_t from = 0) {
+  for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || (!is_letter(text[at - 1]) && text[at - 1] != '\\')) && (end == text.size() || !is_letter(text[end]))) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// Without spaces, brackets and wrappers that lead into a reason at the end.
+std::string_view without_lead(std::string_view text) {
+  for (std::size_t size = 0; size != text.size();) {
+    size = text.size();
+    for (const std::string_view lead : {" ", "~", ",", "(", "{(", "\\,", "\\;", "\\ ", "\\quad", "\\qquad", "\\text{", "\\mathrm{", "\\textrm{", "\\mbox{"})
+      if (text.ends_with(lead)) text.remove_suffix(lead.size());
+  }
+  return text;
+}
+
+/// Without a reason or a condition on the name: 7 \text{ (since } n > 0), n = 7 \quad (n > 0). What
+/// follows must offer no other value.
+std::string without_reason(const std::string& text) {
+  std::size_t at = std::min(whole_word(text, "since", 1), whole_word(text, "because", 1));
+  if (const std::size_t quad = std::min(text.find("\\quad ("), text.find("\\qquad ("));
+      at == std::string::npos && quad != std::string::npos && text.ends_with(')'))
+    if (text.find_first_of("<>", quad) != std::string::npos || text.find("\\ge", quad) != std::string::npos || text.find("\\le", quad) != std::string::npos ||
+        text.find("\\ne", quad) != std::string::npos)
+      at = quad;
+  if (at == std::string::npos || whole_word(text, "or", at) != std::string::npos || text.find("\\lor", at) != std::string::npos) return text;
+  const std::string_view head = without_lead(std::string_view(text).substr(0, at));
+  return head.find_first_of("0123456789") == std::string_view::npos ? text : std::string(head);
+}
+
+/// "1 in 4", "1 out of 4" as a fraction.
+std::string with_fraction(std::string text) {
+  const auto digits = [](std::string_view s) { return std::min(s.find_first_not_of("0123456789"), s.size()); };
+  const auto skip = [](std::string_view s) { return s.substr(std::min(s.find_first_not_of(" ~}"), s.size())); };
+  const std::string_view top = std::string_view(text).substr(0, digits(text));
+  std::string_view rest = skip(std::string_view(text).substr(top.size()));
+  rest = skip(rest.substr(text_wrapper(rest).size()));
+  for (const std::string_view word : {"in ", "in}", "out of ", "out of}"}) {
+    if (top.empty() || !rest.starts_with(word)) continue;
+    const std::string_view bottom = skip(rest.substr(word.size()));
+    if (!bottom.empty() && digits(bottom) == bottom.size()) return std::string("\\frac{").append(top).append("}{").append(bottom).append("}");
+  }
+  return text;
+}
+
+/// 624 pages a year: per year.
+std::string with_rate(std::string text) {
+  for (const std::string_view period : {"day", "week", "month", "year", "hour", "minute", "second"})
+    for (const std::string_view article : {" a ", " an ", " each ", " every "}) {
+      const std::string ending = std::string(article).append(period);
+      const bool has_brace = text.ends_with('}');
+      const std::string_view before = std::string_view(text).substr(0, text.size() - std::min(text.size(), ending.size() + (has_brace ? 1 : 0)));
+      bool is_part = false;  // half an hour
+      for (const std::string_view part : {"of", "half", "quarter", "third", "once", "twice", "times"}) is_part = is_part || before.ends_with(part);
+      if (is_part) continue;
+      if (std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)).ends_with(ending))
+        return text.substr(0, text.size() - ending.size() - (has_brace ? 1 : 0)) + " per " + std::string(period) + (has_brace ? "}" : "");
+    }
+  return text;
+}
+
 }  // namespace
 
 std::string_view text_wrapper(std::string_view text) {
@@ -85,9 +151,30 @@ std::string_view text_wrapper(std::string_view text) {
   return row == std::end(kTexts) ? std::string_view() : *row;
 }
 
+std::string divided(std::string_view whole) {
+  constexpr std::string_view kMarks[] = {"remainder", "rem", "R", "r"};
+  const auto digits = [](std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); };
+  const auto skip = [](std::string_view text) { return text.substr(std::min(text.find_first_not_of(" ~.,"), text.size())); };
+  const std::string_view quotient = whole.substr(0, digits(whole));
+  std::string_view rest = skip(whole.substr(quotient.size()));
+  if (quotient.empty() || rest.empty()) return std::string(whole);
+  const std::string_view wrapper = text_wrapper(rest);
+  rest = skip(rest.substr(wrapper.size()));
+  const auto mark = std::find_if(std::begin(kMarks), std::end(kMarks), [&](std::string_view one) { return rest.starts_with(one); });
+  if (mark == std::end(kMarks)) return std::string(whole);
+  rest = skip(rest.substr(mark->size()));
+  if (!wrapper.empty() && rest.starts_with('}')) rest = skip(rest.substr(1));
+  const std::string_view remainder = rest.substr(0, digits(rest));
+  rest = rest.substr(remainder.size());
+  if (!wrapper.empty() && rest.ends_with('}')) rest.remove_suffix(1);  // \text{remainder 3}
+  if (remainder.empty() || !(rest.empty() || rest == ".")) return std::string(whole);
+  return std::string(1, '(').append(quotient).append(", R, ").append(remainder).append(1, ')');
+}
+
 std::string essential(std::string_view whole) {
   std::string plain(unquoted(whole));
   for (std::size_t size = 0; size != plain.size();) size = plain.size(), plain = without_ending(without_opening(plain));
+  plain = with_rate(with_fraction(without_reason(plain)));
   for (const auto& [words, sign] : {std::pair<std::string_view, const char*>(" is equal to ", " = "), {" equals ", " = "}, {" per cent", " percent"}}) {
     const std::size_t at = plain.find(words);
     if (at != std::string::npos && !std::string_view(plain).substr(at + words.size()).starts_with('s')) plain.replace(at, words.size(), sign);

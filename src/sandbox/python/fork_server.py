@@ -86,6 +86,25 @@ def run(code, channel):
         Answers(module.__dict__, channel).serve()
 
 
+def flush_all():
+    """As Python does at its end: also what still waits in the original streams where a program has
+    replaced them, and in files that it left open.
+    """
+    streams, failed = [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__], None
+    for name in ("__main__", "solution"):
+        module = sys.modules.get(name)
+        if isinstance(module, types.ModuleType):
+            streams += [value for value in module.__dict__.values() if isinstance(value, io.IOBase)]
+    for stream in streams:
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except Exception as error:
+            failed = failed or error
+    if failed:
+        raise failed
+
+
 def be_program(words, descriptors, channel):
     """`descriptors`: input, output, error, code, report. The report is closed before a line of the
     code is read, so that no program has ever held it.
@@ -110,8 +129,7 @@ def be_program(words, descriptors, channel):
     try:
         threading._shutdown()
         atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_all()
     except MemoryError:
         status = OUT_OF_MEMORY
     except BaseException:
