@@ -90,6 +90,21 @@ void Knobs::numbers(std::string name, std::map<std::string, double>& target, Ran
   add(std::move(name), std::move(meaning), kNumbers, assign, shown);
 }
 
+void Knobs::words(std::string name, std::vector<std::string>& target, std::string meaning) {
+  const auto assign = [&target](const std::string& text) {
+    target.clear();
+    for (std::size_t begin = 0; begin < text.size();) {
+      const auto end = std::min(text.find(',', begin), text.size());
+      std::string word = text.substr(begin, end - begin);
+      std::erase(word, ' ');
+      if (!word.empty() && word != "none") target.push_back(std::move(word));
+      begin = end + 1;
+    }
+  };
+  const auto shown = [&target] { return target.empty() ? std::string("none") : fmt::format("{}", fmt::join(target, ", ")); };
+  add(std::move(name), std::move(meaning), "NAME, ... or none", assign, shown);
+}
+
 void Knobs::refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion) {
   rules_.push_back({std::move(wrong), std::move(problem), std::move(why), std::move(suggestion)});
 }

@@ -39,6 +39,8 @@ class Knobs {
   }
   /// Numbers by name, "correct=1, format=0.5", each in `range`. What the target held goes when it is assigned.
   void numbers(std::string name, std::map<std::string, double>& target, Range range, std::string meaning);
+  /// Names, "correct, format", or "none". What the target held goes when it is assigned.
+  void words(std::string name, std::vector<std::string>& target, std::string meaning);
   /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);
   /// The knob bound last has no default that could be meant: a run must set it.

@@ -46,7 +46,7 @@ class Objective::Prepared {
     const char* name;
     at::Tensor rollouts;  ///< [B] bool; undefined: all
     at::Tensor tokens;    ///< [N] float64, 1 for its trained tokens; undefined: all
-    double count = 1;     ///< of those tokens, at least 1
+    double count = 0;     ///< of those tokens
   };
   std::vector<Origin> origins;
   void find_origins();
@@ -85,13 +85,13 @@ void Objective::Prepared::find_origins() {
   const at::Tensor expert = named == columns.named.end() ? at::zeros_like(replayed) : named->second > 0.5;
   const at::Tensor other = replayed.logical_or(expert);
   if (!other.any().item<bool>()) {
-    origins = {{"actor", {}, step.keep, step.normalizer.tokens}};
+    origins = {{"actor", {}, step.keep, step.trained_length.sum().item<double>()}};
     return;
   }
   const auto add = [&](const char* name, const at::Tensor& rollouts) {
     at::Tensor tokens = step.over_tokens(rollouts.to(at::kDouble));
     if (step.keep.defined()) tokens = tokens * step.keep;
-    origins.push_back({name, rollouts, tokens, std::max(1.0, tokens.sum().item<double>())});
+    origins.push_back({name, rollouts, tokens, tokens.sum().item<double>()});
   };
   add("actor", other.logical_not());
   if (replayed.any().item<bool>()) add("replay", replayed);
@@ -108,17 +108,19 @@ void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, co
   out.maxima[name + "_max"] = high.item<double>();
 }
 
-/// Metrics as shares of the step's means, so that leaves add up.
+/// Metrics as shares of the update's means, so that leaves add up. A mean over no tokens is not noted: it has no value, and 0 would enter the step's mean.
 void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
                   const SurrogateLoss& surrogate) {
   const at::NoGradGuard no_grad;
   for (const auto& origin : origins) {
+    if (origin.count == 0) continue;
     const at::Tensor taken = origin.tokens.defined() ? leaf.take(origin.tokens) : at::Tensor();
     const std::string name = origin.name;
     note_extremes(out, name + "/ratio", ratio, taken);
     out.sums[name + "/ratio_mean"] = times(ratio, taken).sum(at::kDouble).item<double>() / origin.count;
     out.sums[name + "/ppo_kl"] = times(leaf.old_logprob - leaf.logprob, taken).sum(at::kDouble).item<double>() / origin.count;
   }
+  if (std::all_of(origins.begin(), origins.end(), [](const auto& origin) { return origin.count == 0; })) return;
   const at::Tensor keep = leaf.step.keep.defined() ? leaf.take(leaf.step.keep) : at::Tensor();
   const auto mean = [&](const at::Tensor& x) { return times(x, keep).sum(at::kDouble).item<double>() / leaf.step.normalizer.tokens; };
   out.sums["actor/pg_clipfrac"] = surrogate.clipped.defined() ? mean(surrogate.clipped) : 0.0;

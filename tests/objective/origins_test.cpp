@@ -57,6 +57,20 @@ TEST(Origins, ReplayedTokensHaveNamesOfTheirOwn) {
   EXPECT_EQ(metrics.at("critic/score/max"), 1.0);
 }
 
+// A 0 here would enter the step's mean over its updates, and a mean ratio of 0.5 reads as far off policy.
+TEST(Origins, AnUpdateThatKeepsNothingHasNoMeans) {
+  StepColumns columns = four_rollouts();
+  columns.reward = columns.named[column::correct] = reals({0, 0, 0, 0});
+  const auto metrics = metrics_of("raft", columns);  // keeps the best right answers, of which there are none
+  for (const char* name : {"actor/ratio_mean", "actor/ppo_kl", "actor/pg_clipfrac", "actor/entropy"}) EXPECT_FALSE(metrics.contains(name)) << name;
+  EXPECT_EQ(metrics.at("actor/pg_loss"), 0.0);
+  columns.replayed = at::tensor({0, 0, 1, 1}, at::kLong).to(at::kBool);
+  columns.reward = columns.named[column::correct] = reals({0, 0, 1, 0});
+  const auto replayed = metrics_of("raft", columns);
+  EXPECT_FALSE(replayed.contains("actor/ratio_mean"));
+  EXPECT_DOUBLE_EQ(replayed.at("replay/ratio_mean"), std::exp(1.0));
+}
+
 TEST(Origins, AnExpertsTokensAreNobodysRatio) {
   StepColumns columns = four_rollouts();
   columns.named[column::expert] = reals({0, 0, 0, 1});

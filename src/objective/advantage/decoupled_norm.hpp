@@ -1,7 +1,7 @@
 // Advantage decoupled_norm: every reward component is standardised within its group by itself, their weighted sum over the step.
 //   a_i = sum_k w_k (r_ki - mean_kg) / (std_kg + eps), std with n - 1;  A_i = (a_i - mean(a)) / (std(a) + eps) over the step's rollouts with tokens, n - 1 too
 // Source: GDPO, arXiv:2601.05242, section 3 (equal weights by default); eps 1e-4 and n - 1 as in its TRL trainer.
-// Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, component_weights.
+// Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, component_weights, omit_components.
 // What differs from group_norm: summing first maps different mixes of components to one advantage; here they stay apart. Without component
 //   columns the reward is the only component. A group of one keeps its plain values. Every verifier of this project fills the components correct and
 //   format, so format counts here as much as correctness whatever weight the reward gives it, unless component_weights says otherwise.
@@ -23,7 +23,7 @@ struct DecoupledNorm {
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor sum;
-    for (const auto& [component, values] : components(step)) {
+    for (const auto& [component, values] : weights.counted(step).first) {
       const double weight = weights.of(component);
       const at::Tensor one = weight == 1.0 ? standardised(step, values) : weight * standardised(step, values);
       sum = sum.defined() ? sum + one : one;

@@ -15,6 +15,7 @@ struct ModeReward {
 
   void bind(Knobs& knobs) {
     knobs.number("short_token", token, {-1.0, 1e9}, "id of the token that opens the short mode; -1: there is none");
+    knobs.must_be_set();
     knobs.number("reward_short", brief, {-1e6, 1e6}, "reward of a correct short answer");
     knobs.number("reward_think", think, {-1e6, 1e6}, "reward of a correct answer in the thinking mode");
     knobs.number("reward_wrong", wrong, {-1e6, 1e6}, "reward of a wrong answer");

@@ -20,7 +20,7 @@ HandWorked by_rollouts(double a, std::function<PlainStep()> step) {
 
 PlainStep as_json() {
   return changed([](PlainStep& step) {
-    step.rollouts[0].components = {{"content", 0.5}, {"validity", 1.0}}, step.rollouts[1].components = {{"content", 0.0}, {"validity", 0.75}};
+    step.rollouts[0].components = {{"content", 0.5}, {"correct", 1.0}, {"validity", 1.0}}, step.rollouts[1].components = {{"content", 0.0}, {"correct", 0.0}, {"validity", 0.75}};
   });
 }
 
@@ -30,8 +30,8 @@ PlainStep from_the_middle() {
 
 PlainStep with_checklist() {
   return changed([](PlainStep& step) {
-    step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"d", 0.0}};
-    step.rollouts[1].components = {{"a", 1.0}, {"b", 0.0}, {"c", 0.0}, {"d", 0.0}};
+    step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 1.0}};
+    step.rollouts[1].components = {{"a", 1.0}, {"b", 0.0}, {"c", 0.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
   });
 }
 

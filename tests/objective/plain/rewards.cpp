@@ -23,10 +23,11 @@ void for_group(const PlainStep& s, const PlainRollout& r, Function f) {
 }
 
 std::vector<double> components(const PlainStep& s) {
-  const std::string combine = s.choice("combine", "sum");
+  const std::string combine = s.choice("combine", "sum"), omitted = ", " + s.choice("omit_components", "none") + ",";
   return each(s, [&](const PlainRollout& r) {
     double sum = 0, product = 1, n = 0;
-    for (const auto& [unused, c] : r.components) sum += c, product *= std::max(c, 0.0), n += 1;
+    for (const auto& [name, c] : r.components)
+      if (omitted.find(", " + name + ",") == std::string::npos) sum += c, product *= std::max(c, 0.0), n += 1;
     if (n == 0) return r.reward;
     return combine == "mean" ? sum / n : combine == "product" ? product : combine == "conditional" && r.correct <= 0 ? 0.0 : sum;
   });

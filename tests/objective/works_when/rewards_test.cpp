@@ -89,15 +89,44 @@ TEST(WorksWhen, component_weights_are_read_or_refused) {
   EXPECT_THAT(refusal("correct"), HasSubstr("is not a name and a number"));
   EXPECT_THAT(refusal("=1"), HasSubstr("is not a name and a number"));
   EXPECT_THAT(refusal("correct=much"), HasSubstr("is not a number"));
-  EXPECT_THAT(refusal("correct=-1"), HasSubstr("lies outside"));
+  EXPECT_EQ(refusal("correct=1, distance=-1"), "accepted");
+  EXPECT_THAT(refusal("correct=-1e7"), HasSubstr("lies outside"));
   EXPECT_THAT(refusal("correct=1, correct=2"), HasSubstr("names correct twice"));
 }
 
+std::string refusal_of(const Settings& knobs, const Settings& pieces = {{"reward", "components"}}) {
+  try {
+    const Objective objective("grpo", pieces, knobs);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(WorksWhen, components_may_be_charged_for) {
+  PlainStep step = answers({{0, 1.0}, {0, 0.0}});
+  step.rollouts[0].components = {{"correct", 1.0}, {"distance", 0.25}}, step.rollouts[1].components = {{"correct", 0.0}, {"distance", 1.0}};
+  Components piece;
+  piece.weights.given = {{"correct", 2.0}, {"distance", -1.0}};
+  EXPECT_THAT(shaped(piece, step), ElementsAre(about(1.75), about(-1.0)));
+  piece.combine = Components::Combine::mean;
+  EXPECT_THAT(shaped(piece, step), ElementsAre(about(1.75 / 3), about(-1.0 / 3)));
+  EXPECT_EQ(refusal_of({{"component_weights", "distance=-1"}}), "accepted");
+  EXPECT_THAT(refusal_of({{"component_weights", "distance=-1"}, {"combine", "product"}}), HasSubstr("negative weight"));
+  EXPECT_THAT(refusal_of({{"component_weights", "a=2"}, {"omit_components", "b, a"}}), HasSubstr("omit_components leaves out"));
+  piece.weights.given = {{"correct", 0.0}, {"distance", 0.0}};
+  EXPECT_THAT([&] { shaped(piece, step); }, testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
+  piece.weights = {{}, {"correct", "distance"}};
+  EXPECT_THAT([&] { shaped(piece, step); }, testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
+}
+
+// The columns of a run: every verifier fills correct, and the built-in ones format.
 TEST(WorksWhen, ace_rl_pays_the_satisfied_share) {
   PlainStep step = answers({{0, 0.0}});
-  step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"d", 0.0}};
+  step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
   Components piece;
   piece.combine = Components::Combine::mean;
+  piece.weights.omitted = {"correct", "format"};
   EXPECT_THAT(shaped(piece, step), ElementsAre(about(0.75)));
 }
 
