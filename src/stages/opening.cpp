@@ -18,6 +18,7 @@
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/recipe_needs.hpp"
 #include "stages/unread_settings.hpp"
 #include "task/sources.hpp"
 
@@ -181,7 +182,10 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   tell_text(*opening.job);
   for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
   const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
-  if (request.kind != JobKind::eval && !request.resume) check_unread_settings(config, *objective);
+  if (request.kind != JobKind::eval && !request.resume) {
+    check_unread_settings(config, *objective);
+    check_recipe_needs(config);
+  }
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());

@@ -6,6 +6,7 @@
 #include "method/columns.hpp"
 #include "scheduling/replay_choice.hpp"
 #include "stages/group_training.hpp"
+#include "stages/message_bytes.hpp"
 #include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
@@ -151,7 +152,7 @@ void check_replay(const RunConfig& config, const method::Method& objective) {
 }
 
 std::map<std::string, double> composition(const StepBatch& batch) {
-  double generated = 0.0, trained = 0.0, experts = 0.0, guided = 0.0, beginnings = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
+  double generated = double(batch.undecided), trained = 0.0, experts = 0.0, guided = 0.0, beginnings = 0.0, replayed = 0.0, lag_sum = 0.0, lag_max = 0.0;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     const auto rollouts = double(batch.groups[g].rollouts.size());
     const auto expert = double(std::count_if(batch.groups[g].rollouts.begin(), batch.groups[g].rollouts.end(), is_expert));

@@ -27,7 +27,8 @@ struct StepBatch {
   std::map<PromptId, double> greedy{};                ///< reward of the prompt's greedy answer, where there was one; without a verdict see undecided.hpp
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty: all train, with weight 1
   // What the update knows beside the files:
-  std::size_t replayed = 0;  ///< the last so many groups come from earlier steps
+  std::size_t replayed = 0;   ///< the last so many groups come from earlier steps
+  std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step (settle_undecided)
   PolicyVersion policy{};    ///< from which the step starts
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other, or their pairs (gradient_cosine). Not shared: every
   /// rank computes or receives them.

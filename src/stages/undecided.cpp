@@ -39,6 +39,12 @@ void let_go(Group& group, std::vector<Score>& scores, std::vector<std::uint8_t>&
   if (!keep.empty()) keep.resize(kept);
 }
 
+std::size_t count_rollouts(const StepBatch& batch) {
+  std::size_t count = 0;
+  for (const Group& group : batch.groups) count += group.rollouts.size();
+  return count;
+}
+
 }  // namespace
 
 double greedy_reward(const Score& score) {
@@ -63,6 +69,7 @@ std::size_t settle_undecided(StepBatch& batch, bool drop) {
   };
   std::vector<std::uint8_t> none;
   std::size_t kept = 0;
+  batch.undecided += count_rollouts(batch);
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     let_go(batch.groups[g], batch.scores[g], batch.training.empty() ? none : batch.training[g].keep);
     if (batch.groups[g].rollouts.empty() || without_greedy(batch.groups[g])) continue;
@@ -74,6 +81,7 @@ std::size_t settle_undecided(StepBatch& batch, bool drop) {
   }
   batch.groups.resize(kept), batch.scores.resize(kept);
   if (!batch.training.empty()) batch.training.resize(kept);
+  batch.undecided -= count_rollouts(batch);
   std::erase_if(batch.greedy, [](const auto& entry) { return std::isnan(entry.second); });
   return lowest.decided;
 }

@@ -3,6 +3,8 @@
 
 #include "base/error.hpp"
 #include "method/columns.hpp"
+#include "reward/verifier.hpp"
+#include "task/task.hpp"
 
 #include <fmt/format.h>
 
@@ -32,6 +34,14 @@ struct Row {
 };
 
 bool is_jsonl(const RunConfig& c, const method::Method&) { return c.task.name == "jsonl"; }
+const reward::Verifier& verifier_of(const RunConfig& c) { return reward::chosen_verifier(c.reward, task::find_task(c.task.name).verifier); }
+bool runs_programs(const RunConfig& c, const method::Method&) { return c.reward.command.empty() && reward::runs_code(verifier_of(c)); }
+bool has_command(const RunConfig& c, const method::Method&) { return !c.reward.command.empty(); }
+bool has_examples(const RunConfig& c, const method::Method&) { return !c.sft.file.empty(); }
+bool looks_for_marker(const RunConfig& c, const method::Method& o) {
+  if (is_jsonl(c, o) || !c.task.forms.empty() || c.task.extract == "marker") return true;
+  return c.reward.command.empty() && c.task.extract.empty() && verifier_of(c).extract == std::string_view("marker");
+}
 bool is_arithmetic(const RunConfig& c, const method::Method&) { return c.task.name == "arithmetic"; }
 
 constexpr Row kRows[] = {
@@ -53,6 +63,14 @@ constexpr Row kRows[] = {
      },
      "the objective probes no reasoning steps", "leave it out, or choose a recipe that does, for example spae-step-potential"},
     {"judge.", [](const RunConfig& c, const method::Method&) { return !c.judge.model.empty(); }, "no model judges", "leave it out, or set judge.model"},
+    {"sandbox.", runs_programs, "the verifier runs no programs", "leave it out, or choose a task whose answers are programs"},
+    {"reward.processes", has_command, "no command judges", "leave it out, or set reward.command"},
+    {"reward.timeout_s", has_command, "no command judges", "leave it out, or set reward.command"},
+    {"reward.components", has_command, "no command judges", "leave it out, or set reward.command"},
+    {"sft.messages_key", has_examples, "no file of examples is read", "leave it out, or set sft.file"},
+    {"sft.prompt_key", has_examples, "no file of examples is read", "leave it out, or set sft.file"},
+    {"sft.answer_key", has_examples, "no file of examples is read", "leave it out, or set sft.file"},
+    {"task.answer_marker", looks_for_marker, "neither the task nor the rule of extraction looks for a marker", "leave it out, or set task.extract=marker"},
     {"task.operators", is_arithmetic, "the task has none", "leave it out, or set task.name=arithmetic"},
     {"task.digits", is_arithmetic, "the task draws no operands", "leave it out, or set task.name=arithmetic"},
     {"task.file", [](const RunConfig& c, const method::Method&) { return c.task.name == "jsonl" || c.task.name == "corpus"; }, "the task reads no file",

@@ -10,7 +10,8 @@ import time
 
 from harness import check, main, metrics, result, sets
 
-SETTINGS = sets(task__format_weight=0, train__steps=5, reward__timeout_s=20)
+SETTINGS = sets(task__format_weight=0, train__steps=5)
+LIMIT = sets(reward__timeout_s=20)
 HARD = sets(reward__timeout_s=8, eval__before="false", eval__after="false")
 STRICT = sets(reward__timeout_s=90, eval__before="false", eval__after="false")  # nothing hangs: no load may make a clock decide
 
@@ -55,7 +56,8 @@ def grader(harness, mode="plain"):
 
 
 def run_with(harness, name, *words, ranks=1):
-    harness.ranks(ranks).train(harness.work / name, *SETTINGS, *words)
+    limit = LIMIT if any("reward.command" in word for word in words) else []
+    harness.ranks(ranks).train(harness.work / name, *SETTINGS, *limit, *words)
     return harness.work / name
 
 
@@ -217,7 +219,7 @@ def examples(harness):
     command = [str(harness.source / "jobs/verifiers/http_judge.py"), f"http://127.0.0.1:{server.server_port}/judge"]
     words = sets(train__steps=1, eval__before="false", eval__after="false", reward__processes=8)
     folder = harness.work / "http"
-    harness.train(folder, *SETTINGS, *words, *sets(reward__command=json.dumps(command)), env={"no_proxy": "*"})
+    harness.train(folder, *SETTINGS, *LIMIT, *words, *sets(reward__command=json.dumps(command)), env={"no_proxy": "*"})
     built_in = harness.work / "built_in"
     lines = [json.loads(line) for line in harness.succeed("archive", "export", folder).splitlines()]
     known = {(line["prompt_id"], line["sample"]): line["correct"] for line in map(json.loads, harness.succeed("archive", "export", built_in, "--step", "1", "--purpose", "train").splitlines())}

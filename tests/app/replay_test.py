@@ -49,7 +49,8 @@ def same_on_three_ranks(harness):
 def differs_from_none(harness):
     """What is added changes the training, so equal bits above say something."""
     plain = harness.work / "plain"
-    harness.train(plain, *SMALL, *sets(objective__recipe="dots-rr"))
+    harness.train(plain, *SMALL, *sets(objective__recipe="grpo", objective__pieces__weight="importance", objective__pieces__aggregate="token-mean",
+                                       objective__knobs__importance_high=1e9))  # the row dots-rr, which is refused without replay
     check(result(plain)["policy_sha256"] != result(whole(harness, "uniform"))["policy_sha256"], "replay changes nothing")
     check(result(whole(harness, "chord"))["policy_sha256"] != result(whole(harness, "both"))["policy_sha256"], "replay beside experts changes nothing")
 

@@ -5,7 +5,7 @@ unless the row sets it. Options: ranks, env, before (names of preparations), qui
 
 TRAIN = "train {tiny} --set run.dir={w}/new "
 RESUME = "train {tiny} --resume --set run.dir={w}/"
-JSONL = TRAIN + "--set task.name=jsonl --set task.file={w}/"
+JSONL = TRAIN + "--set task.name=jsonl --set task.validation_prompts=0 --set task.file={w}/"
 
 FILES = {
     "open_table.toml": '[run\ndir = "x"\n',
@@ -80,10 +80,26 @@ ROWS = [
     ("a critic's rate without a critic", TRAIN + "--set critic.lr=1e-2", 2, "critic.lr is set, but the objective trains no value head (task.name sorting, objective.recipe grpo)"),
     ("a teacher that nobody follows", TRAIN + "--set teacher.model=x", 2, "teacher.model is set, but the objective follows no teacher"),
     ("probes that nobody asks", TRAIN + "--set probes.draws=2", 2, "probes.draws is set, but the objective probes no reasoning steps"),
+    ("a guide's length without a guide", TRAIN + "--set guide.max_tokens=2", 2, "guide.max_tokens is set, but guide.share is not"),
+    ("what is replayed where nothing is", TRAIN + "--set replay.choose=newest", 2, "replay.choose is set, but replay.share is not"),
+    ("forms of no judge tasks", TRAIN + "--set self_judging.shuffle_labels=true", 2, "self_judging.shuffle_labels is set, but self_judging.share is not"),
+    ("limits of no programs", TRAIN + "--set sandbox.wall_s=99", 2, "sandbox.wall_s is set, but the verifier runs no programs"),
+    ("a time for no command", TRAIN + "--set reward.timeout_s=3", 2, "reward.timeout_s is set, but no command judges"),
+    ("keys of no examples", TRAIN + "--set sft.prompt_key=q", 2, "sft.prompt_key is set, but no file of examples is read"),
+    ("a marker that nobody looks for", TRAIN + "--set task.answer_marker=Answer:", 2, "task.answer_marker is set, but neither the task nor the rule"),
     ("votes of no judge", TRAIN + "--set judge.votes=3", 2, "judge.votes is set, but no model judges"),
     ("operands of another task", TRAIN + "--set task.digits=[1]", 2, "task.digits is set, but the task draws no operands"),
     ("probes that the model has no room for", TRAIN + "--set objective.recipe=spae-step-potential", 2, "a probe behind the longest answer may take"),
     ("experts that nobody tells apart", TRAIN + "--set experts.share=0.5", 2, "does not tell an expert's rollouts from its own"),
+    # recipes that would be another one
+    ("a replaying recipe without replay", TRAIN + "--set objective.recipe=dots-rr", 2, "objective.recipe is dots-rr, but replay.share is 0"),
+    ("a buffer that nobody opens", TRAIN + "--set objective.recipe=skywork-r1v2-ssb", 2, "objective.recipe is skywork-r1v2-ssb, but replay.share is 0"),
+    ("a mix of one policy", TRAIN + "--set objective.recipe=remix-squeeze", 2, "objective.recipe is remix-squeeze, but replay.share is 0"),
+    ("a choice of rollouts that nobody makes", TRAIN + "--set objective.recipe=pods", 2, "set scheduler.policy=pods"),
+    ("clean rollouts that nobody chooses", TRAIN + "--set objective.recipe=rstar2-agent", 2, "set scheduler.policy=rstar2_agent"),
+    ("an anchor that stays", TRAIN + "--set objective.recipe=t1-inference-scaling", 2, "objective.recipe is t1-inference-scaling, but reference.decay is 1"),
+    ("a loss of likelihood that cannot be", TRAIN + "--set objective.recipe=llds --set train.mini_batches=1", 2, "objective.recipe is llds, but a step has one optimizer step"),
+    ("a short mode without a token", TRAIN + "--set objective.recipe=thinkless-degrpo", 2, "short_token"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
     ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are auto, model, character, byte"),

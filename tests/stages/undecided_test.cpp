@@ -1,4 +1,5 @@
 // Answers without a verdict: what they are paid is never better than what a wrong answer is, and only what no answer can bring about is dropped.
+#include "stages/replay_buffer.hpp"
 #include "stages/undecided.hpp"
 
 #include "stages/random_batch.hpp"
@@ -49,6 +50,8 @@ TEST(Undecided, WhatAnAnswerCanBringAboutIsNeverDropped) {
   StepBatch batch = batch_of({{kRight, kHung, kUnclear}, {kUnclear, kUnclear}, {kWrong, kHung}});
   const auto stays = batch.groups[2].id;
   EXPECT_EQ(settle_undecided(batch, true), 2U);
+  EXPECT_EQ(batch.undecided, 3U);
+  EXPECT_EQ(composition(batch), (std::map<std::string, double>{{"train/rollouts_generated", 7}, {"train/rollouts_trained", 4}}));
   ASSERT_EQ(batch.groups.size(), 2U);
   EXPECT_EQ(rewards(batch, 0), (std::vector<double>{1.0, -1.0}));
   EXPECT_EQ(batch.groups[0].rollouts.back().sample, 1U);
