@@ -1,13 +1,20 @@
 // Signals, the stop file and the clock.
 #include "stages/stop_request.hpp"
 
+#include "base/log.hpp"
+#include "base/visible.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <string_view>
+#include <system_error>
 
 namespace rollcall::stages {
 namespace {
@@ -25,6 +32,20 @@ void on_signal(int number) {
 
 double unix_time() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
+/// SLURM_JOB_END_TIME as Unix time, if it can be the end of a job that runs: a shell that is left from an old allocation has one that is past.
+std::optional<double> end_of_allocation() {
+  const char* const text = std::getenv("SLURM_JOB_END_TIME");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string_view all(text);
+  std::int64_t end = 0;
+  const auto [rest, error] = std::from_chars(all.data(), all.data() + all.size(), end);
+  const bool number = error == std::errc() && rest == all.data() + all.size();
+  if (number && double(end) > unix_time()) return double(end);
+  spdlog::warn("SLURM_JOB_END_TIME is \"{}\", which is {}: it is ignored. Unset it, or set run.wall_time_s if this run must end by itself", visible(brief(all)),
+               number ? "past" : "no Unix time");
+  return std::nullopt;
+}
+
 }  // namespace
 
 void catch_stop_signals() {
@@ -32,7 +53,16 @@ void catch_stop_signals() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  for (const int number : {SIGUSR1, SIGTERM, SIGINT}) sigaction(number, &action, nullptr);
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction inherited = {};
+    sigaction(number, nullptr, &inherited);
+    if (number == SIGHUP && inherited.sa_handler == SIG_IGN) continue;  // nohup: the run is to outlive its terminal
+    sigaction(number, &action, nullptr);
+    sigaddset(&ours, number);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);  // a parent's mask would keep them from ever arriving
 }
 
 std::optional<std::string> stop_signal() {
@@ -40,13 +70,14 @@ std::optional<std::string> stop_signal() {
     case 0: return std::nullopt;
     case SIGUSR1: return "SIGUSR1";
     case SIGTERM: return "SIGTERM";
+    case SIGHUP: return "SIGHUP";
     default: return "SIGINT";
   }
 }
 
 StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : run_dir_(std::move(run_dir)) {
   if (wall_time_s > 0) end_s_ = unix_time() + wall_time_s;
-  else if (const char* end = std::getenv("SLURM_JOB_END_TIME")) end_s_ = std::strtod(end, nullptr);
+  else end_s_ = end_of_allocation();
 }
 
 void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }

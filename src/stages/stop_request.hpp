@@ -7,7 +7,8 @@
 
 namespace rollcall::stages {
 
-/// Makes SIGUSR1, SIGTERM and SIGINT set a flag instead of ending the process; a second SIGINT ends it.
+/// Makes SIGUSR1, SIGTERM, SIGINT and SIGHUP set a flag instead of ending the process; a second SIGINT ends it. Under nohup SIGHUP stays ignored. A mask that
+/// was inherited is undone.
 void catch_stop_signals();
 /// The signal that came, if any.
 std::optional<std::string> stop_signal();

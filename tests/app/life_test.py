@@ -52,7 +52,7 @@ def stop_and_resume(harness, name, ranks, *stops):
 
 def stop_file_and_signals_to_one_process(harness):
     stop_and_resume(harness, "alone", 1, (lambda _, folder: (folder / "stop").touch(), "the stop file"), (lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1"),
-                    (lambda job, _: job.send_signal(signal.SIGTERM), "SIGTERM"))
+                    (lambda job, _: job.send_signal(signal.SIGTERM), "SIGTERM"), (lambda job, _: job.send_signal(signal.SIGHUP), "SIGHUP"))
 
 
 def signal_to_the_launcher(harness):

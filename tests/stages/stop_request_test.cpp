@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
+#include <string>
 
 namespace rollcall::stages {
 namespace {
@@ -29,11 +31,22 @@ TEST_F(Stop, SeesTheStopFile) {
 }
 
 TEST_F(Stop, TakesTheEndFromSlurmUnlessTheRunFileNamesOne) {
-  ::setenv("SLURM_JOB_END_TIME", "1000000000", 1);  // 2001
-  EXPECT_TRUE(at_limit(StopRequest(folder.path(), 0)));
-  EXPECT_EQ(StopRequest(folder.path(), 3600).reason(), std::nullopt);
+  ::setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 100).c_str(), 1);
+  StopRequest stop(folder.path(), 0);
+  EXPECT_NEAR(stop.left_s().value(), 100, 5);
+  stop.step_took(70);
+  EXPECT_TRUE(at_limit(stop));
+  EXPECT_NEAR(StopRequest(folder.path(), 3600).left_s().value(), 3600, 5);
   ::setenv("SLURM_JOB_END_TIME", "99999999999", 1);
   EXPECT_EQ(StopRequest(folder.path(), 0).reason(), std::nullopt);
+}
+
+// A shell that is left from an old allocation would end every run in it before the first step.
+TEST_F(Stop, IgnoresAnEndThatCannotBeOne) {
+  for (const char* text : {"1000000000", "0", "-5", "", "soon", "2030-01-01T00:00:00", "99999999999x", "1e300", "999999999999999999999"}) {
+    ::setenv("SLURM_JOB_END_TIME", text, 1);
+    EXPECT_EQ(StopRequest(folder.path(), 0).left_s(), std::nullopt) << text;
+  }
 }
 
 TEST_F(Stop, LeavesRoomForAStepAndTwoCheckpoints) {
