@@ -11,9 +11,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 namespace rollcall::app {
 namespace fs = std::filesystem;
@@ -111,6 +115,39 @@ std::map<std::string, std::string> placeholders(const BatchJob& job) {
           {"RUNS", launch_lines(job.runs)}};
 }
 
+/// Seconds of a wall time in the forms of sbatch(1), --time: M, M:S, H:M:S, D-H, D-H:M and D-H:M:S. Nothing: another text, which sbatch judges.
+std::optional<std::int64_t> seconds_of(std::string_view time) {
+  std::int64_t days = 0, parts[3] = {};
+  const auto number = [&](std::int64_t& out) {
+    const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), out);
+    time.remove_prefix(std::size_t(end - time.data()));
+    return error == std::errc() && out >= 0 && out < 1'000'000;
+  };
+  std::size_t count = 0;
+  const bool has_days = time.find('-') != std::string_view::npos;
+  if (has_days) {
+    if (!number(days) || !time.starts_with('-')) return std::nullopt;
+    time.remove_prefix(1);
+  }
+  while (count < 3 && number(parts[count])) {
+    ++count;
+    if (!time.starts_with(':')) break;
+    time.remove_prefix(1);
+  }
+  if (count == 0 || !time.empty()) return std::nullopt;
+  if (!has_days && count < 3) return 60 * parts[0] + parts[1];
+  return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2];
+}
+
+/// Slurm would signal such a job as soon as it starts, and every one that continues it.
+void check_signal(const Site& site) {
+  const auto time = seconds_of(site.time);
+  require<ConfigError>(!time || *time > site.signal_s,
+                       fmt::format("the wall time {} is not longer than the {} s before its end at which Slurm signals the job", site.time, site.signal_s),
+                       "the run would be told to stop before its first step, in this job and in every one that continues it",
+                       "raise --time, or lower --signal");
+}
+
 /// A line of a template. From left to right, so that an @NAME@ inside a value stays what it is.
 /// Nothing: a directive without a value.
 std::optional<std::string> fill(std::string_view line, const std::map<std::string, std::string>& values) {
@@ -174,6 +211,7 @@ Site read_site(const std::string& name) {
 
 std::string job_script(const BatchJob& job) {
   check_names(job);
+  check_signal(job.site);
   const auto values = placeholders(job);
   std::string script;
   const std::string text = read_file(jobs_folder() / (job.site.site_template + ".sbatch.in"));

@@ -74,6 +74,14 @@ def no_value_becomes_a_line_of_the_script(harness):
         check(code == 2 and not out and "control character" in err and err.count("\n") == 1, f"{words}: exit code {code}\n{out}\n{err}")
 
 
+def a_job_lives_longer_than_its_warning(harness):
+    """A wall time within the signal's would stop every job of the chain before its first step. 120 s is the sites' usual warning."""
+    for time, signal, short in (("00:02:00", 120, True), ("2", 120, True), ("1:59", 120, True), ("0-0:1", 120, True), ("00:02:01", 120, False), ("3", 120, False), ("0-1", 120, False),
+                                ("1-00:00:00", 65535, False), ("18:12:15", 65535, True), ("UNLIMITED", 120, False)):
+        code, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--time", time, "--signal", signal)
+        check((code == 2) == short and (f"the wall time {time} is not longer than the {signal} s" in err) == short, f"--time {time} --signal {signal}: exit code {code}: {err}")
+
+
 def an_array_needs_a_folder_of_its_own(harness):
     files = []
     for number, folder in enumerate(("/nowhere1/a", "/elsewhere2/b")):
@@ -89,4 +97,4 @@ def a_folder_of_one_machine_is_told(harness):
         check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
 
 
-main(names_stay_names, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)
+main(names_stay_names, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)

@@ -96,9 +96,10 @@ def run_on_two_nodes(bench):
 
 
 def wall_time(bench):
-    """The first start has seconds only (shorter than --time can say): it stops by itself, long before Slurm's signal."""
+    """The first start has seconds only (shorter than --time can say): it stops by itself, long before Slurm's signal, whatever form of time the
+    user likes."""
     site = bench.harness.work / "hasty.toml"
-    site.write_text("""setup = ['[[ ${SLURM_RESTART_COUNT:-0} != 0 ]] || scontrol update JobId=$SLURM_JOB_ID EndTime=now+6']\n""")
+    site.write_text("""setup = ['export SLURM_TIME_FORMAT=relative', '[[ ${SLURM_RESTART_COUNT:-0} != 0 ]] || scontrol update JobId=$SLURM_JOB_ID EndTime=now+6']\n""")
     run = Submitted(bench, "wall_time", "--nodes", 2, "--site", site, "--signal", 1, *LONGER)
     run.until_requeued()
     check(re.search(r"stopping on the wall-time limit: .* s are left", run.log()), f"no word of the limit\n{run.log()}")

@@ -26,7 +26,8 @@ cat >"$work/bin/scontrol" <<'SH'
 #!/usr/bin/env bash
 # A stand-in for scontrol.
 if [[ $1 == show ]]; then
-  printf 'JobId=42 JobName=x\n   StartTime=2030-01-01T00:00:00 EndTime=2030-01-01T01:00:00 Deadline=N/A\n'
+  end=${SLURM_END-$(date -u -d 2030-01-01T01:00:00 "+${SLURM_TIME_FORMAT:-%FT%T}")}
+  printf 'JobId=42 JobName=x\n   StartTime=%s EndTime=%s Deadline=N/A\n' "$end" "$end"
 else
   echo "scontrol $*" >>"$CALLS"
 fi
@@ -38,6 +39,7 @@ job() {
   local text=$1
   shift
   : >"$work/calls"
+  if [[ -z ${keep:-} ]]; then rm -f "$work/run/deaths"; fi
   env TZ=UTC PATH="$work/bin:$PATH" CALLS="$work/calls" SLURM_JOB_ID=42 launcher=srun "$@" \
     bash -c 'source "$1/jobs/launch.bash"; launch "$2/run" "$2/bin/program" "$3"' job "$root" "$work" "$text" >"$work/log" 2>&1 &
   local pid=$!
@@ -76,11 +78,27 @@ rm "$work/run/stop"
 for death in 1 2 3 4 5 6; do
   if ((death == 3)); then mkdir "$work/run/checkpoints/train_000010"; fi
   if ((death == 4)); then mkdir "$work/run/checkpoints/.partial-train_000020"; fi
-  job "kill -KILL \$\$"
+  keep=yes job "kill -KILL \$\$"
   expect "death $death: code" "$rc" 137
   ((death == 5)) && wanted="srun " || wanted=$'srun \nscontrol requeue 42'
   if ((death == 6)); then wanted="srun "; fi
   expect "death $death" "$calls" "$wanted"
+done
+
+# A stop is an end like any other where no step was made before it: the allocation is too short for one.
+rm -f "$work/run/deaths"
+for stop in 1 2 3 4; do
+  if ((stop == 4)); then mkdir "$work/run/checkpoints/train_000030"; fi
+  keep=yes job "exit 75"
+  expect "stop $stop: code" "$rc" 75
+  ((stop == 3)) && wanted="srun " || wanted=$'srun \nscontrol requeue 42'
+  expect "stop $stop" "$calls" "$wanted"
+done
+rm -f "$work/ready"
+for stop in 1 2 3 4; do
+  keep=yes signal=yes job "trap 'exit 75' USR1; touch $work/ready; for ((i = 0; i < 200; i++)); do sleep 0.05; done; exit 1"
+  expect "signal $stop while MPI starts" "$calls" $'srun \nscontrol requeue 42'
+  rm -f "$work/ready"
 done
 
 job "echo 'rank 1: no' >$work/run/failure; kill -KILL \$\$"
@@ -94,6 +112,13 @@ expect "signal: requeue" "$calls" $'srun \nscontrol requeue 42'
 
 job 'echo "threads $OMP_NUM_THREADS, end $SLURM_JOB_END_TIME" >>"$CALLS"'
 expect "threads and the job's end" "$calls" $'srun \nthreads 1, end 1893459600'
+job 'echo "end $SLURM_JOB_END_TIME" >>"$CALLS"' SLURM_TIME_FORMAT=relative SLURM_JOB_END_TIME=5
+expect "the job's end whatever form of time the user likes" "$calls" $'srun \nend 1893459600'
+job 'echo "end ${SLURM_JOB_END_TIME-none}" >>"$CALLS"' SLURM_END=Unknown SLURM_JOB_END_TIME=1000000000
+expect "a job without an end, an old one left over" "$calls" $'srun \nend none'
+expect "it is named" "$(grep -c 'SLURM_JOB_END_TIME is "1000000000", which is no time to come' "$work/log")" 1
+job 'echo "end ${SLURM_JOB_END_TIME-none}" >>"$CALLS"' SLURM_END=Unknown SLURM_JOB_END_TIME=soon
+expect "no time at all" "$calls" $'srun \nend none'
 job "exit 0" launcher= bind=core
 expect "the doctor's launcher" "$calls" "srun --chosen=core"
 job "exit 0" SLURM_NTASKS_PER_NODE=2 SLURM_JOB_NUM_NODES=3
