@@ -5,14 +5,17 @@
 #include "base/nearest.hpp"
 #include "base/visible.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <vector>
 
@@ -77,7 +80,14 @@ bool is_told() {
   return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
+/// A standard stream that was closed would be the number of the next file that is opened, and progress would be written into metrics.jsonl.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != stream) std::_Exit(int(ExitCode::failed));
+}
+
 int run(int argc, char** argv) {
+  hold_standard_streams();
   prepare_log();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
   CLI::App app{"Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job."};

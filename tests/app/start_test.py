@@ -1,4 +1,5 @@
 """How rollcall starts: what evaluates no objective never loads LibTorch, and a program whose shared library is gone or another build's says so."""
+import json
 import pathlib
 import shutil
 import subprocess
@@ -66,4 +67,15 @@ def a_program_without_its_library_says_so(harness):
     check(not folder.exists(), "a run that cannot train left its folder")
 
 
-main(most_commands_start_without_libtorch, a_program_without_its_library_says_so)
+def closed_streams_never_become_files(harness):
+    """A shell's >&- leaves the numbers 0 to 2 free, and a file that is opened next would get what is printed."""
+    for closed in ("<&- >&- 2>&-", ">&-", "2>&-"):
+        folder = harness.work / f"closed{len(closed)}"
+        done = subprocess.run(["bash", "-c", f'exec "$@" {closed}', "bash", *harness.command(["train", harness.tiny, "--set", f"run.dir={folder}"])], capture_output=True, text=True,
+                              cwd=harness.work, timeout=120)
+        check(done.returncode == 0, f"{closed}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            json.loads(line)
+
+
+main(closed_streams_never_become_files, most_commands_start_without_libtorch, a_program_without_its_library_says_so)
