@@ -151,6 +151,10 @@ struct ConfigSchema::Reader {
   }
 
   void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
+    if (open.entries == Entries::text && value.is_table() && !value.as_table()->empty()) {  // surrogate.clip_high = 0.28: to TOML a table in the table
+      for (const auto& [name, inner] : *value.as_table()) open_entry(open, fmt::format("{}.{}", knob, name.str()), inner);
+      return;
+    }
     const std::string key = open.key + "." + knob, text = open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
     // Sorted by name, so that the written run file does not tell in which order settings were given.
     const auto at = std::lower_bound(open.target->begin(), open.target->end(), knob,
@@ -187,10 +191,10 @@ struct ConfigSchema::Reader {
 
   bool assign_all(const std::string& key, const toml::node& node) const {
     bool found = false;
-    for (const Field& field : schema.fields_) {
+    for (Field& field : schema.fields_) {
       if (field.key != key) continue;
       assign(field, node);
-      found = true;
+      found = field.set = true;
     }
     return found;
   }
@@ -261,6 +265,10 @@ bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
   return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key.starts_with(dotted); }) ||
          std::any_of(tables_.begin(), tables_.end(), [&](const Table& t) { return t.key.starts_with(dotted); });
+}
+
+bool ConfigSchema::was_set(std::string_view key) const {
+  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key && f.set; });
 }
 
 void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file(path), path.string()); }

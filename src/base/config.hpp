@@ -38,6 +38,7 @@ class ConfigSchema {
   /// Applies "key=value"; the value is TOML, and bare words are taken as strings.
   void set(std::string_view assignment);
 
+  bool was_set(std::string_view key) const;  ///< by a file or an assignment, to whatever value
   std::string to_toml() const;   ///< every key with its value, meaning as comment; load(to_toml()) is the identity
   std::string describe() const;  ///< one line a key for --help: key, default, meaning
   std::vector<std::string> keys() const;
@@ -49,6 +50,7 @@ class ConfigSchema {
     std::string meaning;
     Range range;
     std::vector<std::string> choices;
+    bool set = false;
   };
   struct Table {
     std::string key;

@@ -1,4 +1,4 @@
-// The table of run-file keys.
+// The table of run-file keys. (long: one row a key)
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
@@ -152,9 +152,10 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("task.name", &c.task.name,
          "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
-  s.bind("task.train_prompts", &c.task.train_prompts, "training prompts to generate", kPositive);
-  s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts", kCount);
-  s.bind("task.heldout_prompts", &c.task.heldout_prompts, "held-out prompts for eval", kPositive);
+  s.bind("task.train_prompts", &c.task.train_prompts, "most training prompts; 0: all of task.file, whose default it is", kCount);
+  s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows",
+         {-1, kCount.high});
+  s.bind("task.heldout_prompts", &c.task.heldout_prompts, "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
   s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (jobs/README.md says what it counts)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
   s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
@@ -175,6 +176,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.answer_marker", &c.task.answer_marker, "jsonl: text before the final answer");
   s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
   s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
+  s.bind("task.drop_overlong", &c.task.drop_overlong, "leave out prompts that leave no room for an answer, instead of refusing the run");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards,
          "control: permute rewards over the step's rollouts; rows that make theirs of components do not see it");
@@ -347,6 +349,29 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::filesyste
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
+/// Sections with a share that turns them on. Where it is not set at all, its other keys were meant to do something; where it is set to 0, somebody compares.
+void check_shares(const ConfigSchema& schema) {
+  for (const char* section : {"guide", "replay", "self_judging"}) {
+    const std::string share = fmt::format("{}.share", section);
+    if (schema.was_set(share)) continue;
+    for (const auto& key : schema.keys())
+      require<ConfigError>(!key.starts_with(fmt::format("{}.", section)) || !schema.was_set(key), fmt::format("{} is set, but {} is not", key, share),
+                           "it is 0, so that nothing would read the rest of the section", fmt::format("set {}, or leave {} out", share, key));
+  }
+}
+
+/// Defaults that hang on other settings. A run's own config.toml states every key, so none of them
+/// moves when the run goes on.
+void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
+  if (c.task.name == "jsonl") {
+    if (!schema.was_set("task.train_prompts")) c.task.train_prompts = 0;
+    if (!schema.was_set("task.validation_prompts")) c.task.validation_prompts = -1;
+    if (!schema.was_set("task.heldout_prompts")) c.task.heldout_prompts = 0;
+  }
+  const bool has_weights = !c.model.path.empty() || !c.run.init_from.empty();
+  if (has_weights && !schema.was_set("sft.steps")) c.sft.steps = 0;
+}
+
 }  // namespace
 
 RunConfig read_run_config(const std::filesystem::path& file) {
@@ -361,6 +386,8 @@ RunConfig load_run_config(const std::filesystem::path& file, const std::vector<s
   ConfigSchema schema = bind(config);
   if (!file.empty()) load_settings(config, schema, file);
   for (const auto& assignment : assignments) schema.set(assignment);
+  check_shares(schema);
+  choose_defaults(config, schema);
   check(config);
   return config;
 }
@@ -390,6 +417,12 @@ void check(const RunConfig& c) {
   require<ConfigError>((c.task.name != "jsonl" && c.task.name != "corpus") || !c.task.file.empty(),
                        fmt::format("task.name is {} but task.file is empty", c.task.name), "there is nothing to read prompts from",
                        c.task.name == "jsonl" ? "set task.file to a file with one JSON object a line" : "set task.file to a text file");
+  require<ConfigError>(c.task.name == "jsonl" || (c.task.train_prompts > 0 && c.task.heldout_prompts > 0),
+                       fmt::format("task.{}_prompts is 0", c.task.train_prompts > 0 ? "heldout" : "train"),
+                       fmt::format("0 means all rows of a file, and task {} makes as many prompts as it is asked for", c.task.name),
+                       "name a number of prompts");
+  require<ConfigError>(c.task.name == "jsonl" || c.task.validation_prompts >= 0, "task.validation_prompts is -1",
+                       "a made task has no rows to take a tenth of", "name a number of prompts; 0 validates nothing");
   check_reward(c);
   check_judge(c);
   check_self_judging(c);

@@ -28,9 +28,9 @@ struct RunSection {
 
 struct TaskSection {
   std::string name = "sorting";  ///< a row of task/tasks.cpp
-  std::int64_t train_prompts = 16384;
-  std::int64_t validation_prompts = 128;
-  std::int64_t heldout_prompts = 512;
+  std::int64_t train_prompts = 16384;   ///< most of them; 0: all that task.file has, and the default where it is given
+  std::int64_t validation_prompts = 128;  ///< -1: 128 of a file, or a tenth of its rows
+  std::int64_t heldout_prompts = 512;   ///< likewise
   std::int64_t min_level = 2;  ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;                              ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
@@ -46,6 +46,7 @@ struct TaskSection {
   std::string answer_marker = "####";
   std::string domain_key;        ///< jsonl: category of a question, for policies that choose among domains; empty: none
   std::string prior_key;         ///< jsonl: success that a value model expects, 0 to 1, for policies that start from it; empty: none
+  bool drop_overlong = false;    ///< leave out prompts that leave no room for an answer, instead of refusing the run
   double format_weight = 0.0;    ///< weight of the format component in the reward
   bool shuffle_rewards = false;  ///< control experiment: rewards permuted over the step's rollouts
 };

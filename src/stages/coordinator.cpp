@@ -42,6 +42,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
   auto& seconds = verdicts.seconds;
   row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier), double(seconds.size() + verdicts.repeated));
   row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier), double(verdicts.undecided));
+  for (const auto& [cause, count] : verdicts.causes) row.values.emplace_back(fmt::format("scoring/{}/undecided_{}", verifier, cause), double(count));
   row.values.emplace_back(fmt::format("scoring/{}/clock_ended", verifier), double(verdicts.ended));
   if (verdicts.judged > 0) {
     row.values.emplace_back("scoring/judge/asked", double(verdicts.judged));

@@ -70,7 +70,7 @@ Receivers receivers_of(const comm::StageLayout& layout) {
 
 }  // namespace
 
-Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine, const Longest& longest) {
+Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine, const GivenTexts& longest) {
   Forecast f;
   f.longest = longest;
   const int ranks = machine.ranks, on_node = machine.ranks_per_node > 0 ? machine.ranks_per_node : ranks;
@@ -113,8 +113,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   const int lead = f.layout.of(comm::Stage::update).front(), beside = f.layout.on_node_of(lead, comm::Stage::update);
   const bool across = std::uint64_t(beside) < count(comm::Stage::update);  // sums are twice as wide as weights
   f.gradient_bytes_per_step = across ? 3 * weights / std::uint64_t(beside) * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
-  const std::uint64_t evaluated = std::uint64_t(c.task.heldout_prompts * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
-  const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * c.task.validation_prompts * c.eval.validation_samples) : 0;
+  const std::uint64_t evaluated = std::uint64_t(longest.heldout * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
+  const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * longest.validation * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes;
   forecast_files(f, c, {step_files, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;

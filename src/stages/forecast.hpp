@@ -27,7 +27,7 @@ struct Forecast {
   std::int64_t prompts = 0, rollouts_per_prompt = 0, updates = 0;  ///< of a step
   std::int64_t new_tokens = 0;                                     ///< of a response, at most
   std::string memory_limit;                                        ///< as the run file gives it; empty: none
-  Longest longest;                                                 ///< of the run's texts
+  GivenTexts longest;                                                 ///< of the run's texts
   std::vector<RankRange> ranks;
   std::uint64_t messages_per_step = 0;                       ///< control messages
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated
@@ -56,7 +56,7 @@ struct Machine {
   int ranks_per_node = 0;      ///< 0: one node
 };
 /// `longest`: of the run's texts (longest_given). Throws EnvironmentError when the layout does not take that many ranks.
-Forecast forecast(const RunConfig& config, const RunModels& models, const Machine& machine, const Longest& longest);
+Forecast forecast(const RunConfig& config, const RunModels& models, const Machine& machine, const GivenTexts& longest);
 std::string to_text(const Forecast& forecast);
 /// The whole in one line: "64 prompts x 8 = 512 rollouts a step, 1 update; ...; peak 254 MB a rank: fits". `free_bytes`: memory that this machine has left.
 std::string one_sentence(const Forecast& forecast, std::uint64_t free_bytes);

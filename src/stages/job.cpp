@@ -15,6 +15,7 @@
 #include "stages/thought_dropout.hpp"
 #include "stages/unread_keys.hpp"
 #include "task/examples.hpp"
+#include "task/sources.hpp"
 
 #include <fmt/format.h>
 
@@ -212,6 +213,37 @@ std::string data_hash(const Job& job) {
   return Sha256().add(fmt::format("{} {} {}", job.prompts.hash, text, job.examples_hash)).hex();
 }
 
+/// FILE:LINE of a prompt that was read, or its beginning.
+std::string named(const Job& job, const Prompt& prompt) {
+  return job.config.task.name == "jsonl" ? task::place_of(job.config.task, prompt.text) : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
+}
+
+/// Takes prompts out that leave no room for an answer, in whichever form they are asked.
+void drop_overlong(Job& job) {
+  const std::int64_t room = job.models.policy.max_position_embeddings - job.config.sampling.max_new_tokens;
+  std::size_t dropped = 0;
+  std::string example;
+  for (auto* prompts : {&job.prompts.train, &job.prompts.validation, &job.prompts.heldout}) {
+    const auto& tokens = job.prompt_tokens[std::size_t(prompts == &job.prompts.train        ? Split::train
+                                                       : prompts == &job.prompts.validation ? Split::validation
+                                                                                            : Split::heldout)];
+    std::vector<bool> fits(prompts->size(), true);
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (std::int64_t(tokens[i].size()) > room) fits[i % prompts->size()] = false;
+    for (std::size_t i = 0; i < fits.size() && example.empty(); ++i)
+      if (!fits[i]) example = named(job, (*prompts)[i]);
+    dropped += std::size_t(std::count(fits.begin(), fits.end(), false));
+    std::size_t i = 0, next = 0;
+    std::erase_if(*prompts, [&](const Prompt&) { return !fits[i++]; });
+    for (Prompt& prompt : *prompts) prompt.id = {next++};
+  }
+  if (dropped == 0) return;
+  spdlog::info("task.drop_overlong: {} prompts of more than {} tokens are left out, {} for example", dropped, room, example);
+  require<ConfigError>(!job.prompts.train.empty(), "task.drop_overlong leaves no training prompt", "there is nothing to learn from",
+                       "lower sampling.max_new_tokens, or use a model with more positions");
+  fill_prompt_tokens(job);
+}
+
 /// Found at the start: a prompt of the last step that does not fit would end the run after hours.
 void check_lengths(const Job& job) {
   const std::int64_t positions = job.models.policy.max_position_embeddings, room = positions - job.config.sampling.max_new_tokens;
@@ -227,12 +259,12 @@ void check_lengths(const Job& job) {
     }
   }
   if (too_long == 0) return;
-  throw ConfigError(
-      error_message(fmt::format("{} of {} prompts are too long: the prompt \"{}\" has {} tokens, and with {} new ones exceeds the model's {} positions",
-                                too_long, all, excerpt(example->text), longest, job.config.sampling.max_new_tokens, positions),
-                    "the model cannot read past its last position",
-                    fmt::format("raise model.max_position_embeddings to {}, lower sampling.max_new_tokens, or take long prompts out of the task",
-                                longest + job.config.sampling.max_new_tokens)));
+  throw ConfigError(error_message(
+      fmt::format("{} of {} prompts are too long: {} has {} tokens, and with {} new ones exceeds the model's {} positions", too_long, all, named(job, *example),
+                  longest, job.config.sampling.max_new_tokens, positions),
+      "the model cannot read past its last position",
+      fmt::format("raise model.max_position_embeddings to {}, lower sampling.max_new_tokens, or leave long prompts out: task.drop_overlong = true",
+                  longest + job.config.sampling.max_new_tokens)));
 }
 
 /// What neither weights nor a processor of a kind is needed for. The data hash is that of the texts before fill_texts().
@@ -256,12 +288,14 @@ task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& s
 
 void fill_texts(Job& job, const task::ExampleSet& examples) {
   fill_prompt_tokens(job);
+  if (job.config.task.drop_overlong) drop_overlong(job);
   check_lengths(job);
   fill_examples(job, examples);
 }
 
-Longest longest_of(const Job& job) {
-  Longest longest;
+GivenTexts longest_of(const Job& job) {
+  GivenTexts longest;
+  longest.validation = std::int64_t(job.prompts.validation.size()), longest.heldout = std::int64_t(job.prompts.heldout.size());
   for (const auto& split : job.prompt_tokens)
     for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
   if (job.config.self_judging.share > 0.0) longest.prompt = std::max(longest.prompt, longest_judge_task(job));
@@ -297,7 +331,7 @@ Job make_job(const RunConfig& config, const RankShape& shape) {
   return job;
 }
 
-Longest longest_given(const RunConfig& config, const RankShape& shape) {
+GivenTexts longest_given(const RunConfig& config, const RankShape& shape) {
   Job job;
   fill_texts(job, begin_job(job, config, shape));
   return longest_of(job);
@@ -316,7 +350,7 @@ void reserve_steps(const Job& job) {
 }
 
 void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
-  const Longest longest = longest_of(job);
+  const GivenTexts longest = longest_of(job);
   const std::string& given = job.config.run.memory_limit;
   const auto fit = [&](int r) {
     // Of what is measured a part is left for what no table has: buffers of messages and files, and others on the node.

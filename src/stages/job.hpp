@@ -120,7 +120,7 @@ struct RankShape {
 /// what text.tokenizer, text.template and train.leaf_tokens came to; its identity names no binary yet. Throws ConfigError, InputError, EnvironmentError.
 Job make_job(const RunConfig& config, const RankShape& shape);
 /// The longest of what the run's task and examples come to, read and cut into tokens as make_job() does it, with its errors.
-Longest longest_given(const RunConfig& config, const RankShape& shape);
+GivenTexts longest_given(const RunConfig& config, const RankShape& shape);
 /// The policy, once a node: what make_job() leaves open. Collective.
 void open_policy(Job& job, comm::Communicator& node);
 

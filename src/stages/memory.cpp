@@ -64,13 +64,13 @@ bool samples(const RunConfig& c) { return evaluates(c) || c.eval.every > 0 || (c
 constexpr std::int64_t kTurning = model::DecodeSession::kTurns * model::DecodeSession::kLiveRows;
 
 /// Rollouts that a generation rank holds at a time: its share of a step or an evaluation, in whole groups.
-std::int64_t rollouts_at_once(const RunConfig& c, std::int64_t ranks) {
+std::int64_t rollouts_at_once(const RunConfig& c, const GivenTexts& given, std::int64_t ranks) {
   const auto share = [&](std::int64_t prompts, std::int64_t each, std::int64_t largest) {
     return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;
   };
   std::int64_t most = share(c.train.prompts_per_step, c.train.rollouts_per_prompt, c.scheduler.max_rollouts);
-  if (evaluates(c)) most = std::max(most, share(c.task.heldout_prompts, c.eval.samples, c.eval.samples));
-  if (c.eval.every > 0) most = std::max(most, share(c.task.validation_prompts, c.eval.validation_samples, c.eval.validation_samples));
+  if (evaluates(c)) most = std::max(most, share(given.heldout, c.eval.samples, c.eval.samples));
+  if (c.eval.every > 0) most = std::max(most, share(given.validation, c.eval.validation_samples, c.eval.validation_samples));
   return std::min(most, kTurning);
 }
 
@@ -113,7 +113,7 @@ std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& poli
   return tokens;
 }
 
-MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& given) {
+MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::StageLayout& layout, int rank, const GivenTexts& given) {
   const model::ModelConfig& policy = models.policy;
   const auto weight_layout = model::weight_layout(policy);
   const std::uint64_t weights = std::uint64_t(weight_layout.size) * kFloat;
@@ -140,7 +140,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
     const std::uint64_t begun = prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));  // an answer's beginning stands with the prompt
-    const std::int64_t at_once = rollouts_at_once(c, std::int64_t(layout.of(comm::Stage::generation).size()));
+    const std::int64_t at_once = rollouts_at_once(c, given, std::int64_t(layout.of(comm::Stage::generation).size()));
     if (samples(c)) {
       sampled_by(policy, longest, begun, at_once);
       for (const auto& guide : models.guides) sampled_by(guide, longest, begun, at_once);

@@ -54,13 +54,15 @@ struct MemoryNeed {
   bool apart = false;                   ///< each thread has a session of its own (model/decode.hpp)
   std::uint64_t kept_logit_bytes = 0;   ///< of kept_bytes, what leaves side by side do without
 };
-/// The longest of what is given, in tokens.
-struct Longest {
-  std::int64_t prompt = 0;
-  std::int64_t example = 0;  ///< of the supervised steps
+/// What a run's prompts and examples come to.
+struct GivenTexts {
+  std::int64_t prompt = 0;      ///< tokens of the longest
+  std::int64_t example = 0;     ///< tokens of the longest of the supervised steps
+  std::int64_t validation = 0;  ///< prompts
+  std::int64_t heldout = 0;     ///< prompts
 };
 /// `config.train.leaf_tokens` as leaf_tokens() gave it. `layout`: with its nodes.
-MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, const Longest& longest);
+MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, const GivenTexts& longest);
 
 /// What the rank does with the memory it may use. Bits do not depend on it.
 struct MemoryUse {

@@ -6,6 +6,7 @@
 #include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
+#include "reward/undecided_cause.hpp"
 #include "stages/undecided.hpp"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ void add(VerdictFacts& all, const VerdictFacts& more) {
   all.judging_s = std::max(all.judging_s, more.judging_s);
   all.repeated += more.repeated, all.undecided += more.undecided, all.ended += more.ended;
   add(all.slowest, more.slowest);
+  for (const auto& [cause, count] : more.causes) all.causes[cause] += count;
   if (all.reason.empty()) all.reason = more.reason;
 }
 
@@ -127,6 +129,7 @@ void Scoring::publish(JudgedShard judged) {
       if (score.clock_ended) ++judged.facts.ended;
       if (!score.undecided) continue;
       if (++judged.facts.undecided == 1) judged.facts.reason = score.reason;
+      if (code_) ++judged.facts.causes[std::string(reward::undecided_cause(score.reason))];
     }
   const auto& notice = judged.notice;
   if (notice.aggregated == 1) return store(std::move(judged));

@@ -84,8 +84,10 @@ const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& d
   return wanted.size() == 1 ? wanted.front() : wanted[std::size_t(draws.below(std::int64_t(wanted.size())))];
 }
 
+std::uint64_t content_hash(std::string_view text) { return checksum64(text, kSplitSalt); }
+
 Split split_of(std::string_view text) {
-  const std::uint64_t tenth = checksum64(text, kSplitSalt) % 10;
+  const std::uint64_t tenth = content_hash(text) % 10;
   return tenth < 8 ? Split::train : tenth == 8 ? Split::validation : Split::heldout;
 }
 

@@ -19,7 +19,11 @@ namespace rollcall::task {
 /// splits of two runs never overlap either.
 Split split_of(std::string_view text);
 
-// For tasks whose prompts come from files, in file order: whether the section wants more of a split; one more of it if so; and a warning for splits that stay smaller.
+/// What split_of() goes by: of the text alone, and the same for ever.
+std::uint64_t content_hash(std::string_view text);
+
+// For tasks whose prompts are cut from files, in file order: whether the section wants more of a
+// split; one more of it if so; and a warning for splits that stay smaller.
 bool wants(PromptSet& set, Split split, const TaskSection& section);
 void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section);
 void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section);

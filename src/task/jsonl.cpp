@@ -9,10 +9,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace rollcall::task {
 namespace {
+
+constexpr std::size_t kValidationPrompts = 128;  // or a tenth of a file that has fewer than ten times as many rows
 
 double rate_at(const nlohmann::json& object, const std::string& key, const Line& line) {
   const auto at = object.find(key);
@@ -32,7 +37,10 @@ std::int32_t reasoning_lines(std::string_view reasoning) {
 }
 
 std::string prompt_text(const nlohmann::json& object, const TaskSection& section, const Line& line) {
-  return text_at(object, section.question_key, "task.question_key", line) + "\n";
+  const std::string question = text_at(object, section.question_key, "task.question_key", line);
+  line.require_that(!text::trim(question).empty(), fmt::format("\"{}\" is empty", section.question_key), "an empty question teaches nothing",
+                    "remove the line, or set task.question_key");
+  return question + "\n";
 }
 
 Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
@@ -49,18 +57,81 @@ Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, con
   return prompt;
 }
 
+/// Questions that a file asks again. Where the answer is the same, nothing is lost.
+class Repetitions {
+ public:
+  /// Whether `prompt`, on this line, is asked for the first time.
+  bool is_new(const Prompt& prompt, std::size_t line) {
+    const auto [at, first] = asked_.try_emplace(prompt.text, First{line, prompt.answer});
+    if (first) return true;
+    if (at->second.answer == prompt.answer) ++repeated_;
+    else if (contradictions_++ == 0) example_ = fmt::format("lines {} and {}", at->second.line, line);
+    return false;
+  }
+  void tell(const std::string& file) const {
+    if (repeated_ > 0) spdlog::info("{}: {} repeated questions are left out", file, repeated_);
+    if (contradictions_ > 0)
+      spdlog::warn("{}: {} questions are asked again with another answer ({} for example); the first answer counts", file, contradictions_, example_);
+  }
+
+ private:
+  struct First {
+    std::size_t line;
+    std::string answer;
+  };
+  std::unordered_map<std::string, First> asked_;
+  std::size_t repeated_ = 0, contradictions_ = 0;
+  std::string example_;
+};
+
 std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section) {
   std::vector<Prompt> prompts;
-  std::unordered_set<std::string> seen;
-  std::size_t repeated = 0;
+  Repetitions repetitions;
   each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
     Prompt prompt = read_prompt(object, section, line);
-    if (seen.insert(prompt.text).second) prompts.push_back(std::move(prompt));
-    else ++repeated;
+    if (repetitions.is_new(prompt, line.number)) prompts.push_back(std::move(prompt));
   });
   require(!prompts.empty(), fmt::format("{} holds no question", file), "there is nothing to learn or evaluate", "name a file with one JSON object a line");
-  if (repeated > 0) spdlog::warn("{}: {} repeated questions dropped", file, repeated);
+  repetitions.tell(file);
   return prompts;
+}
+
+/// Moves those for which `belongs` is true to the end of `to`, in their order.
+template <class Belongs>
+void move_if(std::vector<Prompt>& from, std::vector<Prompt>& to, const Belongs& belongs) {
+  const auto first = std::stable_partition(from.begin(), from.end(), [&](const Prompt& p) { return !belongs(p); });
+  std::move(first, from.end(), std::back_inserter(to));
+  from.erase(first, from.end());
+}
+
+/// Takes `wanted` of the rows, those whose contents have the smallest hashes, so that a row that
+/// comes or goes moves one other row at most.
+std::vector<Prompt> take_validation(std::vector<Prompt>& rows, std::size_t wanted) {
+  std::vector<std::uint64_t> hashes(rows.size());
+  std::transform(rows.begin(), rows.end(), hashes.begin(), [](const Prompt& p) { return content_hash(p.text); });
+  std::vector<Prompt> taken;
+  if (wanted == 0) return taken;
+  std::vector<std::uint64_t> sorted = hashes;
+  const auto last = sorted.begin() + std::ptrdiff_t(wanted - 1);
+  std::nth_element(sorted.begin(), last, sorted.end());
+  move_if(rows, taken, [&](const Prompt& p) { return content_hash(p.text) <= *last; });
+  return taken;
+}
+
+std::size_t wanted_validation(const TaskSection& section, const std::string& file, std::size_t rows) {
+  if (section.validation_prompts < 0) return std::min<std::size_t>(kValidationPrompts, rows / 10);
+  require<ConfigError>(std::size_t(section.validation_prompts) < rows,
+                       fmt::format("task.validation_prompts is {}, and {} has {} rows to choose from", section.validation_prompts, file, rows),
+                       "no row would be left to train on", "lower it; 0 validates nothing");
+  return std::size_t(section.validation_prompts);
+}
+
+/// Cuts a split to what the run file asks for and numbers it. Returns a sentence's end about it.
+std::string settle(std::vector<Prompt>& prompts, Split split, std::int64_t limit, const char* name, const char* key) {
+  const std::size_t all = prompts.size();
+  if (limit > 0 && prompts.size() > std::size_t(limit)) prompts.resize(std::size_t(limit));
+  for (std::size_t i = 0; i < prompts.size(); ++i) prompts[i].id = {i}, prompts[i].split = split;
+  return fmt::format("{} {}", prompts.size(), name) + (prompts.size() < all ? fmt::format(" ({} of {})", key, all) : "");
 }
 
 }  // namespace
@@ -79,22 +150,26 @@ std::string place_of(const TaskSection& section, const std::string& prompt) {
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   check_wordings("jsonl", section.wording, {"plain"});
   PromptSet set;
-  std::unordered_set<std::string> heldout;
-  if (!section.heldout_file.empty()) {
-    for (Prompt& prompt : read_prompts(section.heldout_file, section)) {
-      heldout.insert(prompt.text);
-      keep(set, std::move(prompt), Split::heldout, section);
-    }
+  set.train = read_prompts(section.file, section);
+  const std::size_t rows = set.train.size();
+  std::string text = fmt::format("{}: {} rows: ", section.file, rows);
+  if (section.heldout_file.empty()) {
+    move_if(set.train, set.heldout, [](const Prompt& p) { return split_of(p.text) == Split::heldout; });
+  } else {
+    set.heldout = read_prompts(section.heldout_file, section);
+    std::unordered_set<std::string_view> heldout;
+    for (const Prompt& prompt : set.heldout) heldout.insert(prompt.text);
+    std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(p.text); });
   }
-  for (Prompt& prompt : read_prompts(section.file, section)) {
-    const Split split = split_of(prompt.text);
-    if (split == Split::validation && !heldout.contains(prompt.text)) keep(set, std::move(prompt), split, section);
-    else if (split == Split::heldout && heldout.empty()) keep(set, std::move(prompt), split, section);
-    else if (!heldout.contains(prompt.text)) keep(set, std::move(prompt), Split::train, section);
-  }
-  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "validation and held-out questions are kept apart",
-          "use a larger file");
-  tell_shortages("jsonl", set, section);
+  const std::size_t left = set.train.size() + (section.heldout_file.empty() ? set.heldout.size() : 0);
+  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "held-out questions are kept apart", "use a larger file");
+  set.validation = take_validation(set.train, wanted_validation(section, section.file, set.train.size()));
+  text += settle(set.train, Split::train, section.train_prompts, "train", "task.train_prompts");
+  text += ", " + settle(set.validation, Split::validation, 0, "validation", "");
+  if (left < rows) text += fmt::format(", {} left out because {} asks them too", rows - left, section.heldout_file);
+  text += section.heldout_file.empty() ? ", " : fmt::format("; {}: {} rows: ", section.heldout_file, set.heldout.size());
+  text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out", "task.heldout_prompts");
+  spdlog::info("{}", text);
   set.hash = hash_of(set);
   return set;
 }

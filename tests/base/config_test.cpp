@@ -111,6 +111,15 @@ TEST(Config, FilesAreReadOverTheDefaults) {
   EXPECT_EQ(v.knobs, (ConfigSchema::KeyValues{{"beta", "0.3"}, {"k", "3"}, {"name", "x"}, {"on", "true"}}));
 }
 
+// To TOML surrogate.clip = 0.28 is a table in the table, and to a reader it is a name with a dot.
+TEST(Config, OpenEntriesMayHaveDots) {
+  const ConfigSchema::KeyValues wanted{{"a.b", "0.3"}, {"a.c.d", "word"}, {"e", "1"}};
+  EXPECT_EQ(after_set("paths.knobs={a.b = 0.3, a.c.d = \"word\", e = 1}").knobs, wanted);
+  EXPECT_EQ(after_set("paths.knobs.a.b=0.3").knobs, (ConfigSchema::KeyValues{{"a.b", "0.3"}}));
+  EXPECT_EQ(after_set("paths.knobs={\"a.b\" = 0.3}").knobs, (ConfigSchema::KeyValues{{"a.b", "0.3"}}));
+  expect_in("is not a number", refusal("paths.knobs.a = {}"));
+}
+
 TEST(Config, UnknownKeysNameLineAndNearest) {
   const std::string message = refusal("[train]\nflag = true\ncuont = 3\n");
   expect_in("run.toml:3: train.cuont is not a key", message);

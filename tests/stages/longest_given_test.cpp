@@ -13,7 +13,7 @@ namespace {
 /// Of a task in three files, tokens are characters; a prompt has a newline behind it.
 class LongestGiven : public testing::Test {
  protected:
-  Longest given(const std::string& train, const std::string& heldout, const std::string& examples, std::vector<std::string> more = {}) {
+  GivenTexts given(const std::string& train, const std::string& heldout, const std::string& examples, std::vector<std::string> more = {}) {
     const auto file = [&](const char* name, const std::string& text) {
       write_file_atomic(folder_.path() / name, text);
       return fmt::format("\"{}\"", (folder_.path() / name).string());
@@ -44,7 +44,7 @@ constexpr const char *kPlain = R"(", "answer": "#### 3"})", *kLonger = R"(+1+1",
 
 TEST_F(LongestGiven, CountsEverySplitAndTheExamples) {
   const std::string train = lines(kPlain, 10), heldout = lines(kPlain, 50);
-  const Longest base = given(train, heldout, "");
+  const GivenTexts base = given(train, heldout, "");
   EXPECT_GT(base.prompt, 2);
   EXPECT_EQ(base.example, 0);
   EXPECT_EQ(given(lines(kLonger, 10), heldout, "").prompt, base.prompt + 4);

@@ -133,7 +133,7 @@ TEST(Memory, CountsWhatEachStageHolds) {
     return std::uint64_t(0);
   };
   for (int rank = 0; rank < 8; ++rank) {
-    const auto need = memory_need(config, models, layout, rank, {30, 0});
+    const auto need = memory_need(config, models, layout, rank, {.prompt = 30, .heldout = 64});
     const bool generates = layout.hosts_stage(rank, comm::Stage::generation), updates = layout.hosts_stage(rank, comm::Stage::update);
     EXPECT_EQ(bytes_of(need, "weights and their packed copy"), held(policy));
     EXPECT_EQ(bytes_of(need, "records of the run") > 0, rank == 0);

@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <utility>
 
 namespace rollcall::task {
 namespace {
@@ -19,7 +22,7 @@ const std::string kQuestions = ROLLCALL_SOURCE_DIR "/tests/task/questions.jsonl"
 TaskSection section_of(const std::string& file) {
   TaskSection s;
   s.name = "jsonl";
-  s.train_prompts = s.validation_prompts = s.heldout_prompts = 10000;
+  s.train_prompts = s.heldout_prompts = 0, s.validation_prompts = -1;  // as a run file without them has it
   s.file = file;
   return s;
 }
@@ -40,7 +43,7 @@ TEST(Jsonl, ReadsQuestionAnswerSolutionAndLevel) {
   for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
     EXPECT_FALSE(split->empty());
     for (const Prompt& p : *split) {
-      EXPECT_EQ(split_of(p.text), p.split);
+      EXPECT_EQ(split_of(p.text) == Split::heldout, p.split == Split::heldout);
       if (!p.text.starts_with("A theatre")) continue;
       EXPECT_EQ(p.text.back(), '\n');
       EXPECT_EQ(p.level, 3);
@@ -72,8 +75,9 @@ TEST(Jsonl, ReadsDomainsAndPriorsWhereTheirKeysAreNamed) {
 
 TEST(Jsonl, LimitsApplyAndKeepTheFileOrder) {
   TaskSection s = section_of(kQuestions);
+  s.validation_prompts = 0;
   const PromptSet all = make(s);
-  s.train_prompts = 5, s.validation_prompts = 0, s.heldout_prompts = 1;
+  s.train_prompts = 5, s.heldout_prompts = 1;
   const PromptSet few = make(s);
   ASSERT_EQ(few.train.size(), 5U);
   EXPECT_EQ(few.validation.size(), 0U);
@@ -94,12 +98,79 @@ TEST(Jsonl, QuestionsOfTheHeldOutFileLeaveTheTrainingFile) {
   const PromptSet set = make(s);
   EXPECT_EQ(set.heldout.size(), 10U);
   std::set<std::string> test;
-  s.heldout_prompts = 1000;
+  s.heldout_prompts = 0;
   for (const Prompt& p : make(s).heldout) test.insert(p.text);
   EXPECT_EQ(set.train.size() + set.validation.size() + test.size(), 100U);
   for (const auto* split : {&set.train, &set.validation}) {
     for (const Prompt& p : *split) EXPECT_FALSE(test.contains(p.text)) << p.text;
   }
+}
+
+/// A file of so many rows, of which the first `extra` are others.
+std::string rows(int count, int extra = 0) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += "{\"question\": \"q" + std::to_string(i < extra ? i + 100000 : i) + "\", \"answer\": \"#### 1\"}\n";
+  return lines;
+}
+
+TEST(Jsonl, AllRowsTrainButTheFewThatValidate) {
+  const TemporaryFolder folder;
+  TaskSection s = section_of(folder.write("train.jsonl", rows(30000)));
+  s.heldout_file = folder.write("test.jsonl", R"({"question": "else", "answer": "#### 2"})");
+  const PromptSet set = make(s);
+  EXPECT_EQ(set.train.size(), 29872U);
+  EXPECT_EQ(set.validation.size(), 128U);
+  std::uint64_t largest = 0;
+  for (const Prompt& p : set.validation) largest = std::max(largest, content_hash(p.text));
+  for (const Prompt& p : set.train) ASSERT_GT(content_hash(p.text), largest);
+  for (std::size_t i = 0; i < set.train.size(); ++i) ASSERT_EQ(set.train[i].id.value, i);
+  s.validation_prompts = 0;
+  EXPECT_EQ(make(s).train.size(), 30000U);
+  s.train_prompts = 7;
+  EXPECT_EQ(make(s).train.size(), 7U);
+}
+
+TEST(Jsonl, AFewRowsMoreMoveFewRows) {
+  const TemporaryFolder folder;
+  TaskSection s = section_of(folder.write("before.jsonl", rows(2000)));
+  const PromptSet before = make(s);
+  s.file = folder.write("after.jsonl", rows(2000, 10));
+  const PromptSet after = make(s);
+  std::set<std::string> validated;
+  for (const Prompt& p : before.validation) validated.insert(p.text);
+  std::size_t same = 0;
+  for (const Prompt& p : after.validation) same += validated.count(p.text);
+  EXPECT_GE(same, validated.size() - 10);
+}
+
+TEST(Jsonl, OfAFewRowsATenthValidates) {
+  const TemporaryFolder folder;
+  TaskSection s = section_of(folder.write("few.jsonl", rows(50)));
+  s.heldout_file = folder.write("test.jsonl", R"({"question": "else", "answer": "#### 2"})");
+  EXPECT_EQ(make(s).validation.size(), 5U);
+  s.validation_prompts = 30;
+  EXPECT_EQ(make(s).validation.size(), 30U) << "what is asked for is given";
+  s.validation_prompts = 50;
+  EXPECT_THROW(make(s), ConfigError);
+}
+
+TEST(Jsonl, FilesOfOtherKindsAreNamed) {
+  const TemporaryFolder folder;
+  using namespace std::string_literals;
+  const std::pair<std::string, const char*> kinds[] = {
+      {"PAR1\x15\x04"s, "parquet"}, {"\x1F\x8B\x08"s, "gzip"},     {"\x28\xB5\x2F\xFD"s, "zstd"},        {"\xFF\xFE{\0\"\0"s, "UTF-16"},
+      {"{\0\"\0q\0"s, "UTF-16"},    {" \n[{\"a\": 1}]"s, "array"}, {"{\"question\": \"caf\xE9\"}"s, "Latin-1"}};
+  for (const auto& [content, name] : kinds) {
+    const std::string message = message_of(section_of(folder.write("other", content)));
+    EXPECT_NE(message.find(name), std::string::npos) << message;
+    EXPECT_NE(message.find("other"), std::string::npos) << message;
+  }
+}
+
+TEST(Jsonl, EmptyQuestionsAreNamed) {
+  const TemporaryFolder folder;
+  const std::string message = message_of(section_of(folder.write("bad.jsonl", rows(3) + R"({"question": " \n", "answer": "#### 1"})")));
+  EXPECT_NE(message.find("bad.jsonl:4: \"question\" is empty"), std::string::npos) << message;
 }
 
 TEST(Jsonl, RepeatedQuestionsCountOnce) {
@@ -143,7 +214,7 @@ TEST(Jsonl, Gsm8kReadsWhole) {
   const PromptSet set = make(s);
   EXPECT_EQ(set.heldout.size(), 1319U);
   EXPECT_EQ(set.train.size() + set.validation.size(), 7473U);
-  EXPECT_NEAR(double(set.validation.size()), 747, 130);  // five standard deviations of a tenth
+  EXPECT_EQ(set.validation.size(), 128U);
   for (const Prompt& p : set.heldout) EXPECT_EQ(p.answer.find_first_not_of("-0123456789."), std::string::npos) << p.answer;
   EXPECT_EQ(set.heldout[0].answer, "18");
   EXPECT_EQ(set.heldout[0].level, 2);
