@@ -44,7 +44,7 @@ std::vector<std::string> short_form(const RunConfig& c) {
           fmt::format("train.prompts_per_step={}", prompts),
           fmt::format("train.rollouts_per_prompt={}", rollouts),
           fmt::format("train.mini_batches={}", std::min(c.train.mini_batches, prompts)),
-          fmt::format("task.heldout_prompts={}", std::min<std::int64_t>(c.task.heldout_prompts, 16)),
+          fmt::format("task.heldout_prompts={}", c.task.heldout_prompts > 0 ? std::min<std::int64_t>(c.task.heldout_prompts, 16) : 16),
           fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 32)),
           "eval.before=false",
           "eval.samples=2",
