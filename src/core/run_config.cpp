@@ -360,8 +360,8 @@ void check_shares(const ConfigSchema& schema) {
   }
 }
 
-/// Defaults that hang on other settings. A run's own config.toml states every key, so none of them
-/// moves when the run goes on.
+/// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
+/// changes none of them.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   if (c.task.name == "jsonl") {
     if (!schema.was_set("task.train_prompts")) c.task.train_prompts = 0;
