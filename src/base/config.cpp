@@ -2,6 +2,7 @@
 #include "base/config.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "base/visible.hpp"
@@ -11,6 +12,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cmath>
 #include <map>
@@ -109,6 +111,20 @@ std::string_view trim(std::string_view text) {
   return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+std::atomic<KeyHint> key_hint = nullptr;  // ranks may be threads
+
+/// By what another program calls it, by its name in another section, or by its letters.
+std::string suggest_key(const std::string& key, const std::vector<std::string>& keys) {
+  if (const KeyHint hint = key_hint; hint != nullptr)
+    if (std::string said = hint(key); !said.empty()) return said;
+  const std::string leaf = key.substr(key.rfind('.') + 1);
+  std::vector<std::string> alike;
+  for (const auto& name : keys)
+    if (name.substr(name.rfind('.') + 1) == leaf) alike.push_back(name);
+  if (!alike.empty()) return fmt::format("did you mean {}?", fmt::join(alike, " or "));
+  return suggest_name(key, keys);
+}
+
 struct Print {
   std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
   std::string operator()(const std::int64_t* v) const { return fmt::format("{}", *v); }
@@ -134,19 +150,37 @@ struct ConfigSchema::Reader {
   ConfigSchema& schema;
   std::string_view origin;
 
-  void table(const toml::table& node, const std::string& prefix) const {
+  std::vector<std::pair<std::uint32_t, std::string>> faults{};  ///< line, message
+
+  /// Throws ConfigError for all that is wrong.
+  void read(const toml::table& node) {
+    table(node, "");
+    std::stable_sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> messages;
+    for (auto& [line, message] : faults) messages.push_back(std::move(message));
+    require_no_faults(messages);
+  }
+
+  void table(const toml::table& node, const std::string& prefix) {
     for (const auto& [name, value] : node) {
-      const std::string key = prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str());
-      if (const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(), [&](const Table& t) { return t.key == key; });
-          open != schema.tables_.end() && value.is_table()) {
-        for (const auto& [knob, text] : *value.as_table()) open_entry(*open, std::string(knob.str()), text);
-      } else if (assign_all(key, value)) {
-        continue;
-      } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
-        table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
-      } else {
-        reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing", suggest_name(key, schema.keys()));
+      try {
+        entry(prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str()), value);
+      } catch (const ConfigError& fault) {
+        faults.emplace_back(value.source().begin.line, fault.what());
       }
+    }
+  }
+
+  void entry(const std::string& key, const toml::node& value) {
+    const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(), [&](const Table& t) { return t.key == key; });
+    if (open != schema.tables_.end() && value.is_table()) {
+      for (const auto& [knob, text] : *value.as_table()) open_entry(*open, std::string(knob.str()), text);
+    } else if (assign_all(key, value)) {
+      return;
+    } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
+      table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
+    } else {
+      reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing", suggest_key(key, schema.keys()));
     }
   }
 
@@ -157,8 +191,7 @@ struct ConfigSchema::Reader {
     }
     const std::string key = open.key + "." + knob, text = open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
     // Sorted by name, so that the written run file does not tell in which order settings were given.
-    const auto at = std::lower_bound(open.target->begin(), open.target->end(), knob,
-                                     [](const auto& kv, const std::string& name) { return kv.first < name; });
+    const auto at = std::lower_bound(open.target->begin(), open.target->end(), knob, [](const auto& kv, const std::string& name) { return kv.first < name; });
     if (at != open.target->end() && at->first == knob) at->second = text;
     else open.target->emplace(at, knob, text);
   }
@@ -261,6 +294,17 @@ void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string me
   tables_.push_back({std::move(key), target, std::move(meaning), entries});
 }
 
+void hint_at_keys(KeyHint hint) { key_hint = hint; }
+
+void require_no_faults(const std::vector<std::string>& faults) {
+  constexpr std::size_t kTold = 20;
+  if (faults.empty()) return;
+  if (faults.size() == 1) throw ConfigError(faults.front());
+  std::string text = fmt::format("{} settings are wrong:", faults.size());
+  for (std::size_t i = 0; i < std::min(faults.size(), kTold); ++i) text += "\n" + faults[i];
+  throw ConfigError(faults.size() > kTold ? fmt::format("{}\nand {} more", text, faults.size() - kTold) : text);
+}
+
 bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
   return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key.starts_with(dotted); }) ||
@@ -276,7 +320,7 @@ void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file
 void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
   try {
     const toml::table table = parse_within_limits(text, origin);
-    Reader{*this, origin}.table(table, "");
+    Reader{*this, origin}.read(table);
   } catch (const toml::parse_error& e) {
     throw ConfigError(error_message(fmt::format("{}:{}: {}", brief(origin), e.source().begin.line, brief(e.description())), "the run file must be TOML",
                                     "correct that line; toml.io shows the syntax"));
@@ -305,7 +349,7 @@ void ConfigSchema::set(std::string_view assignment) {
   const toml::node_view node = parsed.at_path(key);
   if (node.is_date() || node.is_time() || node.is_date_time())
     return load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // no key is of that type
-  Reader{*this, origin}.table(parsed, "");
+  Reader{*this, origin}.read(parsed);
 }
 
 std::string ConfigSchema::to_toml() const {

@@ -3,9 +3,12 @@
 
 #include "base/hash.hpp"
 #include "base/late_names.hpp"
+#include "base/plain_file.hpp"
+#include "base/storage_trouble.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -23,8 +26,8 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void storage_failure(const char* action, const fs::path& path, int error) {
-  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error)), "the run would lose what it reports as saved",
-                                   "check free space, quota and permissions"));
+  const auto [reason, advice] = storage_trouble(error, path);
+  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), reason), "the run would lose what it reports as saved", advice));
 }
 
 void write_all(int fd, std::string_view content, const fs::path& path) {
@@ -109,8 +112,14 @@ void require_fits(off_t bytes, const fs::path& path) {
           "name another file, or split it");
 }
 
+/// Whether something has come within the time, or an end; -1: whenever that is.
+bool has_come(int fd, int longest_ms) {
+  pollfd wait{fd, POLLIN, 0};
+  return uninterrupted([&] { return ::poll(&wait, 1, longest_ms); }) > 0;
+}
+
 Failure read_into(std::string& content, const fs::path& path) {
-  Descriptor file(path, O_RDONLY);
+  Descriptor file(path, kOpenToRead);
   if (file < 0) return {"open", errno};
   struct stat facts {};
   if (::fstat(file, &facts) != 0) return {"look at", errno};
@@ -118,10 +127,19 @@ Failure read_into(std::string& content, const fs::path& path) {
   constexpr std::size_t kLeast = 4096;  // of a file that does not know its size, as in /proc
   require_fits(facts.st_size, path);
   content.resize(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast));
+  constexpr int kPatience_ms = 500;
+  bool is_new = S_ISFIFO(facts.st_mode);  // the pipe may not have its writer yet
   for (std::size_t end = 0;;) {
     const ssize_t n = uninterrupted([&] { return ::read(file, content.data() + end, content.size() - end); });
+    if (n < 0 && errno == EAGAIN && has_come(file, -1)) continue;
     if (n < 0) return {"read", errno};
     end += std::size_t(n);
+    if (n == 0 && std::exchange(is_new, false)) {
+      require(has_come(file, kPatience_ms), fmt::format("{} is a pipe that nobody writes to", path.string()), "it would be waited for without end",
+              "put the file itself there");
+      continue;
+    }
+    is_new = false;
     if (n == 0) {
       content.resize(end);
       return {};
@@ -156,7 +174,7 @@ void publish_file(const fs::path& temporary, const fs::path& final_path) {
 }
 
 void write_file_synced(const fs::path& path, const FilePieces& next) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
   if (file < 0) storage_failure("create", path, errno);
   try {
     for (std::string_view piece = next(); !piece.empty(); piece = next()) write_all(file, piece, path);
@@ -294,9 +312,21 @@ int FolderLock::take() const {
   return error;
 }
 
+namespace {
+
+/// Who takes the lock is going to write, and a folder of others may hold links to anywhere.
+void require_no_links(const fs::path& folder) {
+  for (const auto& entry : list_folder(folder))
+    require<EnvironmentError>(!entry.is_symlink(), fmt::format("{} is a symbolic link", entry.path().string()),
+                              "what is written there would end in another's folder", "put the file or folder itself in its place, or remove the link");
+}
+
+}  // namespace
+
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
+  require_no_links(folder);
   const fs::path path = folder / ".lock";
-  fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644); });
+  fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); });
   if (fd_ < 0) storage_failure("open", path, errno);
   if (const int error = take(); error != 0) {
     const std::string other = error == EWOULDBLOCK ? read_file(path) : "";
@@ -315,7 +345,7 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
 }
 
 bool FolderLock::is_held(const fs::path& folder) {
-  const Descriptor file(folder / ".lock", O_RDONLY);
+  const Descriptor file(folder / ".lock", kOpenToRead);
   if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;  // no job has started there
   if (file < 0) reading_failure("open", folder / ".lock", errno);
   const int error = lock_error(file, LOCK_SH);

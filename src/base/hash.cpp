@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/plain_file.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +25,9 @@ std::uint64_t file_checksum64(const std::filesystem::path& path) {
     if (result < 0) reading_failure(action, path, errno);
     return result;
   };
-  const Descriptor file(path, O_RDONLY);
+  const Descriptor file(path, kOpenToRead);
   checked(int(file), "open");
+  require(what_else(int(file)).empty(), fmt::format("{} is {}", path.string(), what_else(int(file))), "a plain file is needed", "put the file itself there");
   Checksum64 checksum;
   constexpr std::size_t kBuffer = 1 << 20;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kBuffer);  // most files are smaller: zeroing it took longer than they do

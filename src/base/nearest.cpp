@@ -1,6 +1,8 @@
 // Levenshtein distance in one row.
 #include "base/nearest.hpp"
 
+#include "base/faults.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,9 +40,20 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+bool is_near(std::string_view name, std::string_view other) {
+  constexpr std::size_t kTelling = 3;  // letters: fewer are in many names
+  const auto holds = [](std::string_view whole, std::string_view part) { return part.size() >= kTelling && whole.find(part) != std::string_view::npos; };
+  if (holds(other, name) || holds(name, other)) return true;
+  const std::size_t shorter = std::min(name.size(), other.size());
+  return edit_distance(name.substr(0, 128), other) <= std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);  // 2: two letters that changed places
+}
+
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid) {
-  if (valid.size() > 20) return fmt::format("did you mean {}?", nearest_name(name, valid));
-  return fmt::format("did you mean {}? valid are {}", nearest_name(name, valid), fmt::join(valid, ", "));
+  constexpr std::size_t kListed = 20;
+  const std::string nearest = nearest_name(name, valid);
+  const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
+  if (valid.size() > kListed) return guess.empty() ? "none of the names is like it; the command's --help or its document lists them" : guess;
+  return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", fmt::join(valid, ", "));
 }
 
 }  // namespace rollcall

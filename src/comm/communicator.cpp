@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "comm/backoff.hpp"
+#include "comm/deadline.hpp"
 #include "core/serialize.hpp"
 
 #include <fmt/format.h>
@@ -18,15 +19,16 @@ constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver,
 void Communicator::wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle,
                         std::optional<int> giver) {
   Backoff backoff;
-  double heard_s = 0.0;  // when the giver last said that it is there
-  bool asked = false;
+  Deadline deadline(deadline_s);
+  bool asked = false;                   // the giver, whether it is there
   std::optional<std::uint64_t> pulses;  // once the wait is long
   while (!done()) {
-    const double waited = backoff.waited_s();
-    if (!pulses && waited - heard_s >= kAskAfter * deadline_s) pulses = activity_->look().pulses;
-    if (waited - heard_s >= deadline_s && activity_->look().pulses != pulses) heard_s = waited, pulses.reset();  // this rank's own threads get on
-    if (giver && waited - heard_s >= kAskAfter * deadline_s && hears(*giver, asked)) heard_s = waited, asked = false;
-    if (waited - heard_s >= deadline_s) {
+    const double spent = deadline.spent();
+    if (!pulses && spent >= kAskAfter) pulses = activity_->look().pulses;
+    if (spent >= 1.0 && activity_->look().pulses != pulses) deadline.renew(), pulses.reset();  // this rank's own threads get on
+    if (giver && spent >= kAskAfter && hears(*giver, asked)) deadline.renew(), asked = false;
+    if (spent >= 1.0 && deadline.is_over()) {
+      const double waited = deadline.waited_s();
       waited_s_ += waited;
       throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
                                         "look at that rank's node and its last log line, or raise run.deadline_s"));

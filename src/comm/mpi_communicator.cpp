@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/deadline.hpp"
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>
@@ -68,7 +69,7 @@ void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requ
 }
 
 void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early) {
-  const Stopwatch wait;
+  Deadline deadline(collective_deadline_s_);
   Backoff looking;
   std::string where;  // once the wait is long
   for (bool was_early = false;;) {
@@ -76,8 +77,8 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
     const bool is_early = early();
     if (std::exchange(was_early, is_early) && !is_early) looking = {};
     const bool ended = done();
-    const double waited = wait.seconds();
-    if (ended || waited >= collective_deadline_s_) {
+    if (ended || deadline.is_over()) {
+      const double waited = deadline.waited_s();
       waited_s_ += waited;
       if (ended) return activity_->wait_ended();
       throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(), roll_->size(), waited, call),
@@ -216,7 +217,8 @@ void MpiCommunicator::abort(int exit_code) {
 
 void MpiCommunicator::drain() noexcept {
   Backoff wait;
-  while (!(sending_.empty() && arriving_.empty()) && wait.waited_s() < collective_deadline_s_) {
+  Deadline deadline(collective_deadline_s_);
+  while (!(sending_.empty() && arriving_.empty()) && !deadline.is_over()) {
     if (!arriving_.empty() && arrived()) arriving_.clear(), --roll_->moving;
     if (!drive_send()) pause(wait.pause_s());
   }

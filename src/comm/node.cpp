@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -82,10 +84,23 @@ std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   return limit - std::min(limit, used - std::min(used, file));
 }
 
+/// Bytes that Slurm lets the job have on this node: --mem, or --mem-per-cpu. A site need not enforce it by a control group.
+std::uint64_t slurms_limit() {
+  const auto number = [](const char* name) {
+    const char* const text = std::getenv(name);
+    std::uint64_t value = 0;
+    if (text != nullptr) std::from_chars(text, text + std::strlen(text), value);
+    return value;
+  };
+  const std::uint64_t per_node = number("SLURM_MEM_PER_NODE"), per_cpu = number("SLURM_MEM_PER_CPU"),
+                      mib = per_node > 0 ? per_node : per_cpu * number("SLURM_CPUS_ON_NODE");
+  return mib == 0 || mib >= std::numeric_limits<std::uint64_t>::max() >> 20 ? std::numeric_limits<std::uint64_t>::max() : mib << 20;
+}
+
 }  // namespace
 
 std::uint64_t memory_available() {
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t least = slurms_limit();
   std::ifstream system("/proc/meminfo");
   std::uint64_t kib = 0;
   for (std::string name, rest; system >> name >> kib; std::getline(system, rest)) {

@@ -1,6 +1,7 @@
 // The interval timer and its signal handler, which may call only what signal handlers may; end_process, which may call more, says its word the same way.
 #include "comm/timed_call.hpp"
 
+#include "base/attended_clock.hpp"
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -30,7 +32,11 @@ constexpr std::size_t kNamed = 6;
 std::string stuck, advice, failure_file, roll_file;
 std::vector<std::string> named;  // by rank; empty: takes no part
 int own_rank = -1;
-bool running = false;
+std::atomic<bool> running = false;
+/// How long the call may last, and how often and by which clock the handler looks.
+double longest_s = 0.0, tick_s = 0.0;
+AttendedClock call_clock(0.0);
+std::atomic_flag looking = ATOMIC_FLAG_INIT;  // one alarm at a time, whichever threads they reach
 
 /// The message, put together in the handler and written at once. What does not fit is cut.
 struct Message {
@@ -105,7 +111,28 @@ void speak(const Message& message, int failure) {
   spoken.write_to(STDERR_FILENO);
 }
 
+void set_timer(double seconds) {
+  const double whole = std::floor(seconds);
+  const itimerval value{{0, 0}, {time_t(whole), suseconds_t((seconds - whole) * 1e6)}};
+  ::setitimer(ITIMER_REAL, &value, nullptr);
+}
+
+/// An alarm may come from outside, or late because the process was suspended: the clock decides.
+bool is_in_time() {
+  if (!running) return true;
+  const double left_s = longest_s - call_clock.seconds();
+  if (left_s > 0) set_timer(std::clamp(left_s, 1e-3, tick_s));
+  return left_s > 0;
+}
+
 void on_alarm(int) {
+  const int error = errno;
+  if (looking.test_and_set()) return;
+  if (is_in_time()) {
+    looking.clear();
+    errno = error;
+    return;
+  }
   limit_this_end();
   sign_the_roll();
   const int failure = first_to_speak();
@@ -118,17 +145,13 @@ void on_alarm(int) {
   ::_exit(int(ExitCode::failed));
 }
 
-void set_timer(double seconds) {
-  const double whole = std::floor(seconds);
-  const itimerval value{{0, 0}, {time_t(whole), suseconds_t((seconds - whole) * 1e6)}};
-  ::setitimer(ITIMER_REAL, &value, nullptr);
-}
-
 }  // namespace
 
 TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties) : owner_(!running) {
   if (!owner_) return;
-  running = true;
+  constexpr double kLongestTick_s = 30.0, kLongestLate_s = 10.0;
+  longest_s = std::max(deadline_s, 1e-3), tick_s = std::clamp(deadline_s / 4, 1e-3, kLongestTick_s);
+  call_clock = AttendedClock(tick_s + std::clamp(deadline_s / 2, 1.0, kLongestLate_s));
   named = parties;
   const std::string who = own_rank >= 0 ? fmt::format("rank {}", own_rank) : fmt::format("process {}", ::getpid());
   stuck = fmt::format("{} has been in {} for {:.3g} s (", who, what, deadline_s);
@@ -138,13 +161,14 @@ TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vect
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   sigaction(SIGALRM, &action, nullptr);
-  set_timer(std::max(deadline_s, 1e-3));
+  running = true;
+  (void)is_in_time();  // sets the timer
 }
 
 TimedCall::~TimedCall() {
   if (!owner_) return;
-  set_timer(0);
   running = false;
+  set_timer(0);
 }
 
 void end_process(const std::string& message) {

@@ -7,7 +7,8 @@
 
 namespace rollcall::comm {
 
-/// While it lives, a timer runs; when that ends, the process writes one message and ends with exit code 3, and its launcher ends the job.
+/// While it lives, a timer runs; time in which the process is suspended does not count. When it ends,
+/// the process writes one message and ends with exit code 3, and its launcher ends the job.
 /// Who blocks inside such a call cannot answer a question, so whoever's timer ends signs a roll beside the failure file, and the first names those that did not.
 /// One at a time in a process: an inner one changes nothing.
 class TimedCall {

@@ -57,6 +57,8 @@ TEST(Nearest, LongListsAreNotPrinted) {
   std::vector<std::string> many;
   for (int i = 0; i < 21; ++i) many.push_back("name" + std::to_string(i));
   EXPECT_EQ(suggest_name("nam7", many), "did you mean name7?");
+  EXPECT_EQ(suggest_name("zebra", {"grpo", "rloo", "dapo"}), "valid are grpo, rloo, dapo") << "nothing is near";
+  EXPECT_EQ(suggest_name("zebra", many).find("did you mean"), std::string::npos);
 }
 
 RC_GTEST_PROP(Nearest, AValidNameIsItsOwnNearest, (std::vector<std::string> valid)) {
