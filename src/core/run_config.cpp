@@ -2,14 +2,18 @@
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/file.hpp"
 #include "core/judge_task.hpp"
+#include "core/other_trainers.hpp"
+#include "core/settings_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace rollcall {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 constexpr const char* kVariables = "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
 /// The comment above the variables in a config.toml that has all of them in quotes.
 constexpr const char* kOlderVariables = "variables of the chat template, for example enable_thinking = false";
+constexpr const char* kOwnLine = "# Every setting of this run, defaults included.";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
 
@@ -130,6 +135,7 @@ void check_self_judging(const RunConfig& c) {
 
 ConfigSchema bind(RunConfig& c) {
   ConfigSchema s;
+  hint_at_keys(&hint_for_key);
   s.bind("run.dir", &c.run.dir, "run folder: archive, checkpoints, metrics, report");
   s.bind("run.seed", &c.run.seed, "seed of every random stream", {0, kBig});
   s.bind("run.layout", &c.run.layout, "who hosts which stage", {}, {"auto", "single", "colocated", "disaggregated"});
@@ -153,8 +159,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.name", &c.task.name,
          "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts, "most training prompts; 0: all of task.file, whose default it is", kCount);
-  s.bind("task.validation_prompts", &c.task.validation_prompts, "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows",
-         {-1, kCount.high});
+  s.bind("task.validation_prompts", &c.task.validation_prompts,
+         "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows", {-1, kCount.high});
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
   s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (jobs/README.md says what it counts)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
@@ -173,13 +179,14 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
-  s.bind("task.answer_marker", &c.task.answer_marker, "jsonl: text before the final answer");
+  s.bind("task.answer_marker", &c.task.answer_marker,
+         "jsonl: text before the final answer; empty: the whole answer counts; auto, the default with task.file: #### where all answers hold it, else empty");
   s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
   s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
   s.bind("task.drop_overlong", &c.task.drop_overlong, "leave out prompts that leave no room for an answer, instead of refusing the run");
   s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
   s.bind("task.shuffle_rewards", &c.task.shuffle_rewards,
-         "control: permute rewards over the step's rollouts; rows that make theirs of components do not see it");
+         "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, for scheduler and objective alike");
 
   s.bind("reward.verifier", &c.reward.verifier,
          "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
@@ -255,6 +262,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("scheduler.selection", &c.scheduler.selection, "replaces the policy's selection; empty: keep it");
   s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt", kPositive);
   s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
+  s.bind("scheduler.hears", &c.scheduler.hears,
+         "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone", {}, {"reward", "verifier"});
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
   s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
   s.bind("success.memory_min", &c.success.memory_min, "tracked success of a prompt: least share of its evidence that is kept when a new result arrives",
@@ -304,6 +313,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
   s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
+  s.bind("checkpoint.keep_every", &c.checkpoint.keep_every, "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
   s.bind(
       "checkpoint.keep_best", &c.checkpoint.keep_best,
       "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
@@ -341,12 +351,28 @@ std::string as_older_versions(const std::string& quoted) {
   return typed.front().second.starts_with('"') ? quoted : typed.front().second;
 }
 
-void load_settings(RunConfig& config, ConfigSchema& schema, const std::filesystem::path& file) {
-  const std::string text = read_file(file);
-  schema.load_text(text, file.string());
+void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& text, const std::string& origin) {
+  schema.load_text(text, origin);
   if (text.find(fmt::format("\n# {}\n", kOlderVariables)) == std::string::npos) return;
   for (auto& [name, value] : config.text.variables)
     if (value.starts_with('"')) value = as_older_versions(value);
+}
+
+/// Keeps the message of what `check` throws, so that the checks after it are made, too.
+void collect(std::vector<std::string>& faults, const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const ConfigError& fault) {
+    faults.emplace_back(fault.what());
+  }
+}
+
+/// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
+/// written, since it is part of the run's identity.
+std::string folder_of(const std::filesystem::path& file, const std::string& stated) {
+  const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  std::error_code unknown;
+  return std::filesystem::equivalent(folder, stated, unknown) && !unknown ? stated : folder.string();
 }
 
 /// Sections with a share that turns them on. Where it is not set at all, its other keys were meant to do something; where it is set to 0, somebody compares.
@@ -363,7 +389,9 @@ void check_shares(const ConfigSchema& schema) {
 /// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
 /// changes none of them.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
+  if (!c.task.file.empty() && !schema.was_set("task.name")) c.task.name = "jsonl";
   if (c.task.name == "jsonl") {
+    if (!schema.was_set("task.answer_marker")) c.task.answer_marker = "auto";
     if (!schema.was_set("task.train_prompts")) c.task.train_prompts = 0;
     if (!schema.was_set("task.validation_prompts")) c.task.validation_prompts = -1;
     if (!schema.was_set("task.heldout_prompts")) c.task.heldout_prompts = 0;
@@ -374,60 +402,74 @@ void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
 
 }  // namespace
 
-RunConfig read_run_config(const std::filesystem::path& file) {
+std::string settings_text(RunConfig config) { return fmt::format("{}\n{}", kOwnLine, bind(config).to_toml()); }
+
+RunConfig read_settings(const std::string& text, const std::string& origin) {
   RunConfig config;
   ConfigSchema schema = bind(config);
-  load_settings(config, schema, file);
+  load_settings(config, schema, text, origin);
   return config;
 }
+
+bool belongs_to_folder(const std::filesystem::path& file, const std::string& text) {
+  return (file.filename() == "config.toml" || file.filename() == "submitted.toml") && text.starts_with(fmt::format("{}\n", kOwnLine));
+}
+
+RunConfig read_run_config(const std::filesystem::path& file) { return read_settings(read_file(file), file.string()); }
 
 RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
   RunConfig config;
   ConfigSchema schema = bind(config);
-  if (!file.empty()) load_settings(config, schema, file);
-  for (const auto& assignment : assignments) schema.set(assignment);
-  check_shares(schema);
+  std::vector<std::string> faults;
+  if (!file.empty())
+    collect(faults, [&] {
+      const std::string text = read_file(file);
+      load_settings(config, schema, text, file.string());
+      if (belongs_to_folder(file, text)) config.run.dir = folder_of(file, config.run.dir);
+    });
+  for (const auto& assignment : assignments) collect(faults, [&] { schema.set(assignment); });
+  collect(faults, [&] { check_shares(schema); });
   choose_defaults(config, schema);
-  check(config);
+  if (faults.empty()) check(config);  // what could not be read has its default, of which nothing need be said
+  require_no_faults(faults);
   return config;
 }
 
 void check(const RunConfig& c) {
-  require<ConfigError>(c.task.min_level <= c.task.max_level, fmt::format("task.min_level {} is above task.max_level {}", c.task.min_level, c.task.max_level),
-                       "no difficulty level would be left", "swap them");
+  std::vector<std::string> faults;
+  const auto need = [&](bool ok, const std::string& problem, std::string_view why, std::string_view suggestion) {
+    if (!ok) faults.push_back(error_message(problem, why, suggestion));
+  };
+  need(c.task.min_level <= c.task.max_level, fmt::format("task.min_level {} is above task.max_level {}", c.task.min_level, c.task.max_level),
+       "no difficulty level would be left", "swap them");
   const auto& m = c.model;
   const auto& t = c.train;
-  require<ConfigError>(
-      m.num_attention_heads % m.num_key_value_heads == 0,
-      fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
-      "grouped-query attention shares each key head among equally many query heads", "change one of them");
-  require<ConfigError>(m.head_dim % 2 == 0, fmt::format("model.head_dim {} is odd", m.head_dim), "rotary embedding rotates pairs of dimensions",
-                       "use an even head_dim");
-  require<ConfigError>(c.scheduler.min_rollouts <= t.rollouts_per_prompt && t.rollouts_per_prompt <= c.scheduler.max_rollouts,
-                       fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}",
-                                   t.rollouts_per_prompt, c.scheduler.min_rollouts, c.scheduler.max_rollouts),
-                       "the total could not be spent exactly", "widen the bounds or change train.rollouts_per_prompt");
-  require<ConfigError>(c.eval.pass_k <= c.eval.samples && (c.eval.every == 0 || c.eval.pass_k <= c.eval.validation_samples),
-                       fmt::format("eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples {})", c.eval.pass_k, c.eval.samples,
-                                   c.eval.validation_samples),
-                       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
-  require<ConfigError>(t.mini_batches <= t.prompts_per_step,
-                       fmt::format("train.mini_batches {} exceeds train.prompts_per_step {}", t.mini_batches, t.prompts_per_step),
-                       "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
-  require<ConfigError>((c.task.name != "jsonl" && c.task.name != "corpus") || !c.task.file.empty(),
-                       fmt::format("task.name is {} but task.file is empty", c.task.name), "there is nothing to read prompts from",
-                       c.task.name == "jsonl" ? "set task.file to a file with one JSON object a line" : "set task.file to a text file");
-  require<ConfigError>(c.task.name == "jsonl" || (c.task.train_prompts > 0 && c.task.heldout_prompts > 0),
-                       fmt::format("task.{}_prompts is 0", c.task.train_prompts > 0 ? "heldout" : "train"),
-                       fmt::format("0 means all rows of a file, and task {} makes as many prompts as it is asked for", c.task.name),
-                       "name a number of prompts");
-  require<ConfigError>(c.task.name == "jsonl" || c.task.validation_prompts >= 0, "task.validation_prompts is -1",
-                       "a made task has no rows to take a tenth of", "name a number of prompts; 0 validates nothing");
-  check_reward(c);
-  check_judge(c);
-  check_self_judging(c);
-  require<ConfigError>(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user),
-                       "without {prompt} every question would be the same", "put {prompt} where the task's prompt belongs");
+  need(m.num_attention_heads % m.num_key_value_heads == 0,
+       fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
+       "grouped-query attention shares each key head among equally many query heads", "change one of them");
+  need(m.head_dim % 2 == 0, fmt::format("model.head_dim {} is odd", m.head_dim), "rotary embedding rotates pairs of dimensions", "use an even head_dim");
+  need(c.scheduler.min_rollouts <= t.rollouts_per_prompt && t.rollouts_per_prompt <= c.scheduler.max_rollouts,
+       fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}", t.rollouts_per_prompt,
+                   c.scheduler.min_rollouts, c.scheduler.max_rollouts),
+       "the total could not be spent exactly", "widen the bounds or change train.rollouts_per_prompt");
+  need(c.eval.pass_k <= c.eval.samples && (c.eval.every == 0 || c.eval.pass_k <= c.eval.validation_samples),
+       fmt::format("eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples {})", c.eval.pass_k, c.eval.samples,
+                   c.eval.validation_samples),
+       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
+  need(t.mini_batches <= t.prompts_per_step, fmt::format("train.mini_batches {} exceeds train.prompts_per_step {}", t.mini_batches, t.prompts_per_step),
+       "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
+  need((c.task.name != "jsonl" && c.task.name != "corpus") || !c.task.file.empty(), fmt::format("task.name is {} but task.file is empty", c.task.name),
+       "there is nothing to read prompts from",
+       c.task.name == "jsonl" ? "set task.file to a file with one JSON object a line" : "set task.file to a text file");
+  need(c.task.name == "jsonl" || (c.task.train_prompts > 0 && c.task.heldout_prompts > 0),
+       fmt::format("task.{}_prompts is 0", c.task.train_prompts > 0 ? "heldout" : "train"),
+       fmt::format("0 means all rows of a file, and task {} makes as many prompts as it is asked for", c.task.name), "name a number of prompts");
+  need(c.task.name == "jsonl" || c.task.validation_prompts >= 0, "task.validation_prompts is -1", "a made task has no rows to take a tenth of",
+       "name a number of prompts; 0 validates nothing");
+  for (const auto& part : {check_reward, check_judge, check_self_judging}) collect(faults, [&] { part(c); });
+  need(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user), "without {prompt} every question would be the same",
+       "put {prompt} where the task's prompt belongs");
+  require_no_faults(faults);
 }
 
 }  // namespace rollcall

@@ -145,6 +145,7 @@ struct SchedulerSection {
   std::string sampler, allocator, rounds, selection;  ///< pieces that replace the row's; empty: the row's own
   std::int64_t min_rollouts = 2;                      ///< per prompt
   std::int64_t max_rollouts = 32;
+  std::string hears = "reward";  ///< reward | verifier: which of a rollout's figures its policy learns from
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
@@ -231,6 +232,7 @@ struct EvalSection {
 struct CheckpointSection {
   std::int64_t every = 20;  ///< steps
   std::int64_t keep_last = 2;
+  std::int64_t keep_every = 0;  ///< steps whose checkpoints are kept for good; 0: none
   std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 

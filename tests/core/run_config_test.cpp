@@ -1,5 +1,6 @@
 // The run file: defaults are valid, everything is written out and read back, and contradictions are refused.
 #include "core/run_config.hpp"
+#include "core/settings_text.hpp"
 
 #include "base/error.hpp"
 #include "support/temporary_folder.hpp"
@@ -82,12 +83,27 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
   for (const auto& key : bind(config).keys()) {
     if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;  // tables
     int most = 0;
-    for (const char* value : {"bf16_sliced8", "true", "false", "0.5", "2", "16", "[2]", "[\"x\"]", "x", "byte", "single", "debug", "stop", "newest", "current",
-                              "wrong", "reward_model", "correct", "nccl"}) {
+    for (const char* value : {"bf16_sliced8", "true",  "false", "0.5",    "2",       "16",    "[2]",          "[\"x\"]", "x",    "byte",
+                              "single",       "debug", "stop",  "newest", "current", "wrong", "reward_model", "correct", "nccl", "verifier"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
   }
+}
+
+TEST(RunConfig, ARunsOwnFileBelongsToItsFolder) {
+  const testing::TemporaryFolder folder;
+  RunConfig config;
+  config.run.dir = "runs/original";
+  const std::string own = settings_text(config), plain = "[run]\ndir = \"runs/original\"\n";
+  for (const char* name : {"config.toml", "submitted.toml"}) {
+    EXPECT_EQ(load_run_config(folder.write(name, own), {}).run.dir, folder.path().string());
+    EXPECT_EQ(load_run_config(folder.write(name, own), {"run.dir=named"}).run.dir, "named");
+    EXPECT_EQ(load_run_config(folder.write(name, plain), {}).run.dir, "runs/original") << "a person's file means what it says";
+  }
+  EXPECT_EQ(load_run_config(folder.write("other.toml", own), {}).run.dir, "runs/original");
+  config.run.dir = (folder.path() / "." / "").string();
+  EXPECT_EQ(load_run_config(folder.write("config.toml", settings_text(config)), {}).run.dir, config.run.dir) << "the same folder keeps its name";
 }
 
 TEST(RunConfig, VariablesOfOlderRunsAreOfTheTypeThatTheyHad) {
@@ -155,6 +171,36 @@ TEST(RunConfig, MisspeltKeysAndNamesAreRefused) {
   EXPECT_NE(refusal({"train.step=3"}).find("did you mean train.steps?"), std::string::npos);
   EXPECT_NE(refusal({"text.tokenizer=bytes"}).find("did you mean byte?"), std::string::npos);
   EXPECT_NE(refusal({"run.layout=singel"}).find("did you mean single?"), std::string::npos);
+}
+
+TEST(RunConfig, KeysOfOtherTrainersLeadToOurs) {
+  for (const auto& [theirs, ours] : {std::pair("learning_rate=1e-5", "here it is train.lr"),
+                                     {"actor_rollout_ref.actor.optim.lr=1e-5", "here it is train.lr"},
+                                     {"critic.optim.lr=1e-5", "here it is critic.lr"},
+                                     {"data.train_files=x", "here it is task.file"},
+                                     {"train.num_generations=8", "here it is train.rollouts_per_prompt"},
+                                     {"actor_rollout_ref.rollout.n=8", "here it is train.rollouts_per_prompt"},
+                                     {"max-completion-length=8", "here it is sampling.max_new_tokens"}})
+    EXPECT_NE(refusal({theirs}).find(ours), std::string::npos) << refusal({theirs});
+  EXPECT_NE(refusal({"train.temperature=1"}).find("sampling.temperature or "), std::string::npos) << refusal({"train.temperature=1"});
+  const std::string far = refusal({"zebra=1"});
+  EXPECT_EQ(far.find("did you mean"), std::string::npos) << far;
+}
+
+TEST(RunConfig, AllThatIsWrongIsToldAtOnce) {
+  const std::string read = refusal({"train.stepz=3", "train.lr=fast", "task.min_level=99"});
+  for (const char* said : {"3 settings are wrong:", "train.stepz", "train.lr must be a number", "task.min_level is 99"})
+    EXPECT_NE(read.find(said), std::string::npos) << read;
+  const std::string checked = refusal({"task.min_level=5", "task.max_level=4", "model.head_dim=33", "judge.ranks=1"});
+  for (const char* said : {"3 settings are wrong:", "task.min_level 5", "model.head_dim 33", "judge.ranks is 1"})
+    EXPECT_NE(checked.find(said), std::string::npos) << checked;
+}
+
+TEST(RunConfig, AFileOfQuestionsIsATaskOfItsOwn) {
+  const RunConfig c = load_run_config("", {"task.file=q.jsonl"});
+  EXPECT_EQ(c.task.name, "jsonl");
+  EXPECT_EQ(c.task.answer_marker, "auto");
+  EXPECT_EQ(load_run_config("", {"task.file=q.txt", "task.name=corpus"}).task.answer_marker, "####");
 }
 
 TEST(RunConfig, AMissingRunFileIsAnInputError) { EXPECT_THROW(load_run_config("/no/such/run.toml", {}), InputError); }
