@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "io/checkpoint_settings.hpp"
 #include "io/checksum_text.hpp"
 
 #include <fcntl.h>
@@ -39,6 +40,7 @@ bool plain(const std::string& name) {
 struct CheckpointManifest {
   std::uint64_t sequence = 0;
   CheckpointFacts files;
+  std::string settings;  ///< of the run; empty where an earlier build wrote the checkpoint
 };
 
 CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
@@ -53,7 +55,7 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
     require<EnvironmentError>(format == kCheckpointFormat,
                               fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(), format, kCheckpointFormat),
                               "another version wrote the checkpoint", "use that version");
-    CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}};
+    CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}, .settings = j.value("settings", std::string())};
     for (const auto& [name, facts] : j.at("files").items()) {
       if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
       manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(), checksum_from_text(facts.at("xxh3_64").get<std::string>())};
@@ -68,10 +70,11 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   }
 }
 
-std::string manifest_text(const std::string& name, std::uint64_t sequence, const CheckpointFacts& facts) {
+std::string manifest_text(const std::string& name, std::uint64_t sequence, const CheckpointFacts& facts, const std::string& settings) {
   json files = json::object();
   for (const auto& [file, f] : facts) files[file] = {{"bytes", f.bytes}, {"xxh3_64", hex64(f.checksum)}};
   json manifest{{"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}};
+  if (!settings.empty()) manifest["settings"] = settings;
   manifest["xxh3_64"] = hex64(checksum64(manifest.dump()));
   return manifest.dump(1) + "\n";
 }
@@ -143,8 +146,8 @@ void remove_folder(const fs::path& path) {
 }
 
 void rename_folder(const fs::path& from, const fs::path& to) {
-  require<StorageError>(::rename(from.c_str(), to.c_str()) == 0,
-                        fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(errno)),
+  const int refused = ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  require<StorageError>(refused == 0, fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(refused)),
                         "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
 }
 
@@ -208,12 +211,14 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
   return facts;
 }
 
-void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) {
+void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) { end_checkpoint(run_dir, name, files, {}); }
+
+void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files, const std::string& settings) {
   const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
   if (fs::exists(shards)) fsync_path(shards);  // once for all the files that this checkpoint is the first to count on
   const Listing before = list(run_dir);
   const std::uint64_t sequence = (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;  // behind those too
-  write_file_synced(hidden / kManifest, manifest_text(name, sequence, files));
+  write_file_synced(hidden / kManifest, manifest_text(name, sequence, files, settings));
   fsync_path(hidden);
   show(run_dir, hidden, name);
   remove_folder(hidden);  // what was there before
@@ -344,6 +349,27 @@ void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const st
   for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < complete.size(); ++i)
     if (const std::string& name = complete[i].second; std::find(keep.begin(), keep.end(), name) == keep.end()) discard(run_dir, name);
 }
+
+void branch_checkpoint(const StoredCheckpoint& from, const fs::path& run_dir, const std::map<std::string, std::string>& replaced,
+                       const std::set<std::string>& left_out, const std::string& settings) {
+  const fs::path hidden = hidden_folder(run_dir, from.name());
+  remove_folder(hidden);
+  make_folder(hidden);
+  CheckpointFacts facts;
+  for (const auto& [file, known] : from.files()) {
+    if (left_out.contains(file)) continue;
+    if (const auto other = replaced.find(file); other != replaced.end()) {
+      const FileContent content(other->second);
+      facts[file] = {content.size(), write_content_synced(hidden / file, content)};
+    } else {
+      link_or_copy(from.verified(file), hidden / file);
+      facts[file] = known;
+    }
+  }
+  end_checkpoint(run_dir, from.name(), facts, settings);
+}
+
+std::string settings_of_checkpoint(const fs::path& checkpoint) { return read_manifest_of(checkpoint).settings; }
 
 void verify_files(const fs::path& checkpoint, const std::vector<std::string>& names) {
   const CheckpointFacts known = read_manifest_of(checkpoint).files;

@@ -1,6 +1,7 @@
 // mmap and sync_file_range.
 #include "io/mapped_file.hpp"
 
+#include "base/plain_file.hpp"
 #include "io/handle.hpp"
 
 #include <fcntl.h>
@@ -14,7 +15,10 @@
 namespace rollcall::io {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), kOpenToRead);
+  const std::string kind = fd < 0 ? "" : what_else(fd);
+  if (!kind.empty()) ::close(fd);
+  if (!kind.empty()) throw FileFault(fmt::format("it is {}, where a plain file is needed", kind));
   const off_t size = fd < 0 ? -1 : ::lseek(fd, 0, SEEK_END);
   void* const begin = size > 0 ? ::mmap(nullptr, std::size_t(size), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
   const int error = errno;

@@ -3,6 +3,7 @@
 
 #include "io/compact_tables.hpp"
 #include "io/fault.hpp"
+#include "io/open_tables.hpp"
 
 #include <algorithm>
 
@@ -24,11 +25,13 @@ Attributes identity_attributes(const RunIdentity& identity, const char* kind, Pu
                  {"weights_hash", identity.weights_hash}};
   if (!identity.judge.empty()) all.emplace_back("judge", identity.judge);
   if (!identity.numerics.empty()) all.emplace_back("numerics", identity.numerics);
+  if (!identity.parent.empty()) all.emplace_back("parent", identity.parent);
+  if (!identity.grader.empty()) all.emplace_back("grader", identity.grader);
   return all;
 }
 
 PublishedFile inspect(const fs::path& run_dir, const std::string& path) {
-  return reading(run_dir / path, [&] { return PublishedFile{path, fs::file_size(run_dir / path), file_checksum64(run_dir / path)}; });
+  return reading(run_dir / path, [&] { return PublishedFile{path, plain_size(run_dir / path), file_checksum64(run_dir / path)}; });
 }
 
 namespace {
@@ -44,7 +47,7 @@ void check_checksum(const PublishedFile& file, std::uint64_t checksum) {
 }  // namespace
 
 void check_published(const fs::path& run_dir, const PublishedFile& file) {
-  check_size(file, fs::file_size(run_dir / file.path));
+  check_size(file, plain_size(run_dir / file.path));
   check_checksum(file, file_checksum64(run_dir / file.path));
 }
 

@@ -19,6 +19,8 @@ struct RunIdentity {
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files of schema 1.1 and before
   std::string judge{};         ///< JSON: the model that judged beside the verifier; empty where none did
   std::string numerics{};      ///< JSON: what the run was computed in, step by step; empty where no resume changed it
+  std::string parent{};        ///< JSON: the run that this one branched off; empty where it began by itself
+  std::string grader{};        ///< JSON: the files of reward.command with their hashes; empty without a command
 };
 
 /// A published file: what a message says of it. A reader that finds other bytes refuses them.

@@ -224,7 +224,9 @@ RunIdentity identity_of(const fs::path& run_dir, const PublishedFile& file) {
                        .seed = reader.number<std::uint64_t>("seed"),
                        .weights_hash = reader.number<std::int32_t>("schema_minor") < 2 ? std::string() : reader.text("weights_hash"),
                        .judge = reader.text_if_any("judge"),
-                       .numerics = reader.text_if_any("numerics")};
+                       .numerics = reader.text_if_any("numerics"),
+                       .parent = reader.text_if_any("parent"),
+                       .grader = reader.text_if_any("grader")};
   });
 }
 

@@ -1,6 +1,7 @@
 // Creation of table files. One file costs about thirty datasets, so types, spaces and property lists are made once a file.
 #include "io/table_file.hpp"
 
+#include "base/plain_file.hpp"
 #include "io/segment.hpp"
 
 #include <algorithm>
@@ -228,6 +229,7 @@ Extents extents_of(std::span<const ColumnView> columns, std::size_t components) 
 }
 
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout, Values values) {
+  if (std::error_code ignored; is_link(path)) std::filesystem::remove(path, ignored);  // it would lead to another's file
   const Handle access = file_properties();
   // Built in memory and written at the close, so that a full disk is met when nothing is left for HDF5 to do: it does not survive failing writes of its
   // metadata. As fast as plain writes on a local disk, and one call to a network file system instead of one a column.

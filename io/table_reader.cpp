@@ -1,5 +1,6 @@
 // Reading of table files: shape, type, checksum and counts of every column are checked before a value is believed.
 #include "io/compact_tables.hpp"
+#include "io/open_tables.hpp"
 #include "io/segment.hpp"
 #include "io/table_file.hpp"
 
@@ -53,8 +54,8 @@ void TableReader::check_values(const Found& found, const std::string& name, std:
 TableReader::TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped, ColumnChecksums checksums)
     : mapped_(mapped),
       checksums_(checksums),
-      file_bytes_(std::filesystem::file_size(path)),
-      file_(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open"),
+      file_bytes_(plain_size(path)),
+      file_(open_tables(path)),
       compact_(CompactTables::is_compact(file_) ? std::make_unique<CompactTables>(file_, mapped) : nullptr) {}
 
 TableReader::~TableReader() = default;

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "io/checkpoint_settings.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
@@ -31,6 +32,18 @@ TEST(Checkpoint, ReadsWhatWasWritten) {
     RC_ASSERT(read_checkpoint(run, c.name).files == c.files);
     RC_ASSERT(list_checkpoints(run) == std::vector<std::string>{c.name});
   }));
+}
+
+TEST(Checkpoint, ItsManifestHoldsTheSettings) {
+  const RunFolder run;
+  const std::string settings = "[run]\nseed = 1  # \"\xC3\xA9\"\n";
+  write_checkpoint(run, checkpoint("earlier"));
+  end_checkpoint(run, "a", write_share(run, "a", {}), settings);
+  EXPECT_EQ(settings_of_checkpoint(run.path() / "checkpoints/a"), settings);
+  EXPECT_EQ(settings_of_checkpoint(run.path() / "checkpoints/earlier"), "") << "an earlier build's has none, and is read";
+  std::string manifest = content(file(run, "a", "manifest.json"));
+  put(file(run, "a", "manifest.json"), manifest.replace(manifest.find("seed = 1"), 8, "seed = 2"));
+  EXPECT_THROW(settings_of_checkpoint(run.path() / "checkpoints/a"), StorageError) << "an edited text is noticed";
 }
 
 TEST(Checkpoint, OrderIsThatOfWritingNotOfNames) {

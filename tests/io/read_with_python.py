@@ -75,7 +75,7 @@ for path in archives:
 
 metrics = run / "metrics.jsonl"
 metrics.write_text("".join(json.dumps({"phase": "train", "step": step, "timing_s/generation": step / 8}) + "\n" for step in (1, 2, 3)))
-results = [{"archive": run / expected["archive"], "metrics": metrics} for _ in of_archives]
+results = [{"archive": run / expected["archive"], "run": run} for _ in of_archives]
 for example, scope in zip(of_archives, results):
     exec(compile(example, "io/README.md", "exec"), scope)
 by_h5py, by_xarray, by_pandas = results
@@ -86,6 +86,8 @@ assert int(by_xarray["rollouts"].correct.sum()) == expected["correct"] and by_xa
 assert list(by_xarray["reward_by_step"].step) == [1, 2, 3] and by_xarray["correct"].dims == ("rollout",)
 assert int((by_xarray["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
 assert int(by_pandas["by_level"].rollouts.sum()) == expected["rollouts"] and abs(by_pandas["rollouts"].length.sum() - expected["policy_tokens"]) < 1e-9
+assert set(by_pandas["rollouts"].purpose) == {"train"}
+assert 0 < by_pandas["pass_rate"].pass_rate.mean() < 1 and list(by_pandas["pass_rate"].index) == [1, 2, 3]
 assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
 with h5py.File(run / expected["archive"]) as f:
     step = f["groups/step"][:][f["rollouts/group"][:]]
