@@ -1,14 +1,18 @@
 // Questions and answers from files, for example GSM8K.
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/visible.hpp"
 #include "task/generate.hpp"
 #include "task/json_lines.hpp"
+#include "task/solutions.hpp"
 #include "task/sources.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 #include <unordered_map>
@@ -43,15 +47,46 @@ std::string prompt_text(const nlohmann::json& object, const TaskSection& section
   return question + "\n";
 }
 
-Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
-  Prompt prompt;
-  prompt.text = prompt_text(object, section, line);
+/// Of a list each text is an accepted answer, with or without the marker, and all are worked solutions for experts to draw from.
+void read_accepted(const nlohmann::json& list, const TaskSection& section, const Line& line, Prompt& prompt) {
+  std::vector<std::string> answers;
+  for (const auto& one : list) {
+    const bool exact = one.is_number_integer() || (one.is_number() && std::abs(one.get<double>()) < 9007199254740992.0);  // 2^53
+    line.require_that(one.is_string() || exact, fmt::format("\"{}\" lists {}", section.answer_key, brief(one.dump())),
+                      "each entry of a list is an answer that is accepted", "write each as text in quotes");
+    const std::string text = one.is_string() ? one.get<std::string>() : one.dump();
+    const auto marked = section.answer_marker.empty() ? std::nullopt : text::find_marked_answer(text, section.answer_marker);
+    answers.push_back(text::normal_answer(marked ? marked->answer : std::string_view(text)));
+    line.require_that(!answers.back().empty(), fmt::format("\"{}\" lists an empty answer", section.answer_key), "no response could equal it",
+                      "correct the line");
+    line.require_that(text.find(kNextSolution) == std::string::npos, fmt::format("a text of \"{}\" holds the character U+001E", section.answer_key),
+                      "it would be read as two solutions", "remove it");
+    if (answers.size() == 1) prompt.level = reasoning_lines(marked ? marked->reasoning : std::string_view());
+    prompt.solution += (answers.size() == 1 ? "" : std::string(1, kNextSolution)) + text;
+  }
+  line.require_that(!answers.empty(), fmt::format("\"{}\" is an empty list", section.answer_key), "no response could be right", "name an answer");
+  std::vector<std::string> distinct;
+  for (auto& one : answers)
+    if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(std::move(one));
+  prompt.answer = text::accepting(distinct);
+}
+
+void read_answer(const nlohmann::json& object, const TaskSection& section, const Line& line, Prompt& prompt) {
+  if (const auto list = object.find(section.answer_key); list != object.end() && list->is_array()) return read_accepted(*list, section, line, prompt);
   prompt.solution = text_at(object, section.answer_key, "task.answer_key", line);
   const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
-  line.require_that(marked && !marked->answer.empty(), fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
+  line.require_that(marked && !marked->answer.empty(),
+                    section.answer_marker.empty() ? fmt::format("\"{}\" is empty", section.answer_key)
+                                                  : fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
                     "the verifier compares what follows it", "set task.answer_marker (empty: the whole answer counts) or correct the line");
   prompt.answer = text::normal_answer(marked->answer);
   prompt.level = reasoning_lines(marked->reasoning);
+}
+
+Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
+  Prompt prompt;
+  prompt.text = prompt_text(object, section, line);
+  read_answer(object, section, line, prompt);
   if (!section.domain_key.empty()) prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
   if (!section.prior_key.empty()) prompt.prior = float(rate_at(object, section.prior_key, line));
   return prompt;

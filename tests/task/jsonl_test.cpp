@@ -2,8 +2,10 @@
 #include "base/error.hpp"
 #include "support/temporary_folder.hpp"
 #include "task/generate.hpp"
+#include "task/solutions.hpp"
 #include "task/task.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -154,12 +156,32 @@ TEST(Jsonl, OfAFewRowsATenthValidates) {
   EXPECT_THROW(make(s), ConfigError);
 }
 
+TEST(Jsonl, AListAcceptsEachOfItsAnswers) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += "{\"question\": \"" + std::to_string(i) + "\", \"answer\": [\"1,000.0\", 7, \"#### four\"]}\n";
+  const PromptSet set = make(section_of(folder.write("lists.jsonl", lines)));
+  EXPECT_EQ(set.train.front().answer, R"(["1000","7","four"])");
+  EXPECT_EQ(solutions(set.train.front()), (std::vector<std::string>{"1,000.0", "7", "#### four"}));
+  const auto refused = [&](const char* list) {
+    return message_of(section_of(folder.write("bad.jsonl", fmt::format("{{\"question\": \"q\", \"answer\": {}}}", list))));
+  };
+  EXPECT_NE(refused("[]").find("bad.jsonl:1: \"answer\" is an empty list"), std::string::npos);
+  EXPECT_NE(refused("[\"a\", \" \"]").find("lists an empty answer"), std::string::npos);
+  EXPECT_NE(refused("[\"a\", [1]]").find("lists [1]"), std::string::npos);
+  EXPECT_NE(refused("[123456789012345678901234]").find("lists 1.2345"), std::string::npos) << "a double would round it";
+}
+
 TEST(Jsonl, FilesOfOtherKindsAreNamed) {
   const TemporaryFolder folder;
   using namespace std::string_literals;
-  const std::pair<std::string, const char*> kinds[] = {
-      {"PAR1\x15\x04"s, "parquet"}, {"\x1F\x8B\x08"s, "gzip"},     {"\x28\xB5\x2F\xFD"s, "zstd"},        {"\xFF\xFE{\0\"\0"s, "UTF-16"},
-      {"{\0\"\0q\0"s, "UTF-16"},    {" \n[{\"a\": 1}]"s, "array"}, {"{\"question\": \"caf\xE9\"}"s, "Latin-1"}};
+  const std::pair<std::string, const char*> kinds[] = {{"PAR1\x15\x04"s, "parquet"},
+                                                       {"\x1F\x8B\x08"s, "gzip"},
+                                                       {"\x28\xB5\x2F\xFD"s, "zstd"},
+                                                       {"\xFF\xFE{\0\"\0"s, "UTF-16"},
+                                                       {"{\0\"\0q\0"s, "UTF-16"},
+                                                       {" \n[{\"a\": 1}]"s, "array"},
+                                                       {"{\"question\": \"caf\xE9\"}"s, "Latin-1"}};
   for (const auto& [content, name] : kinds) {
     const std::string message = message_of(section_of(folder.write("other", content)));
     EXPECT_NE(message.find(name), std::string::npos) << message;
@@ -187,13 +209,32 @@ TEST(Jsonl, RepeatedQuestionsCountOnce) {
   EXPECT_EQ(make(s).heldout.at(0).answer, "7");
 }
 
+TEST(Jsonl, AListOfAnswersIsASolutionOfEachTeacher) {
+  const TemporaryFolder folder;
+  std::string lines = R"({"question": "two", "answer": ["so\n#### 3", "or\nso\n#### 3.0", "#### 3"]})"
+                      "\n";
+  for (int i = 0; i < 20; ++i) lines += "{\"question\": \"" + std::to_string(i) + "\", \"answer\": \"#### 1\"}\n";
+  TaskSection section = section_of(folder.write("teachers.jsonl", lines));
+  section.validation_prompts = 0;
+  section.heldout_file = kQuestions;
+  const PromptSet set = make(section);
+  const auto two = std::find_if(set.train.begin(), set.train.end(), [](const Prompt& p) { return p.text == "two\n"; });
+  ASSERT_NE(two, set.train.end());
+  EXPECT_EQ(solutions(*two), (std::vector<std::string>{"so\n#### 3", "or\nso\n#### 3.0", "#### 3"}));
+  EXPECT_EQ(two->answer, "3");
+  EXPECT_EQ(two->level, 1);  // of the first
+  for (const Prompt& p : set.train) EXPECT_EQ(solutions(p).size(), p.text == "two\n" ? 3U : 1U);
+}
+
 TEST(Jsonl, MalformedLinesAreNamed) {
   const TemporaryFolder folder;
   const std::string good = R"({"question": "q", "answer": "#### 1"})"
                            "\n";
-  for (const std::string bad : {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
-                                R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})",
-                                "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}", R"({"question": null, "answer": "#### 1"})", "{} {}"}) {
+  for (const std::string bad :
+       {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
+        R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})", "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}",
+        R"({"question": null, "answer": "#### 1"})", "{} {}", R"({"question": "q2", "answer": []})",
+        R"({"question": "q2", "answer": ["#### 1", "a\u001e#### 1"]})"}) {
     const std::string message = message_of(section_of(folder.write("bad.jsonl", good + "\n" + bad + "\n" + good)));
     EXPECT_NE(message.find("bad.jsonl:3: "), std::string::npos) << bad << " -> " << message;
   }

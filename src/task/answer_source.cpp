@@ -1,0 +1,63 @@
+// One table, and a pass over the answers of the files.
+#include "task/answer_source.hpp"
+
+#include "base/error.hpp"
+#include "task/json_lines.hpp"
+
+#include <fmt/format.h>
+
+namespace rollcall::task {
+namespace {
+
+constexpr const char* kUsualMarker = "####";  // of GSM8K's answers
+
+/// What the answers of all rows have in common decides. A list of accepted answers needs no marker
+/// and decides nothing.
+struct Rule {
+  const char* rows;
+  const char* marker;     ///< task.answer_marker
+  const char* verifier;   ///< reward.verifier; empty: the task's, marked_answer
+  const char* reference;  ///< for the log
+};
+constexpr Rule kMarked{"every answer holds \"####\"", kUsualMarker, "", "what follows it is the reference"};
+constexpr Rule kPlain{"no answer holds \"####\"", "", "math", "the whole answer is the reference"};
+
+/// The first line of either kind.
+struct Seen {
+  std::string marked{}, plain{};
+};
+
+void look(const std::string& file, const std::string& key, Seen& seen) {
+  if (file.empty()) return;
+  each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
+    const auto answer = object.find(key);
+    if (answer == object.end() || answer->is_array()) return;  // what it lacks is told where it is read
+    const bool marked = answer->is_string() && answer->get_ref<const std::string&>().find(kUsualMarker) != std::string::npos;
+    std::string& first = marked ? seen.marked : seen.plain;
+    if (first.empty()) first = fmt::format("{}:{}", file, line.number);
+  });
+}
+
+}  // namespace
+
+std::string settle_answers(TaskSection& task, RewardSection& reward) {
+  if (task.name != "jsonl" || task.answer_marker != kAutoMarker) return {};
+  Seen seen;
+  look(task.file, task.answer_key, seen), look(task.heldout_file, task.answer_key, seen);
+  require<InputError>(seen.marked.empty() || seen.plain.empty(),
+                      fmt::format("the answer in {} has no \"{}\" before its final answer, and the one in {} has", seen.plain, kUsualMarker, seen.marked),
+                      "all rows are read in one way", "correct the rows, or set task.answer_marker (empty: the whole answer is the reference)");
+  const Rule& rule = seen.marked.empty() ? kPlain : kMarked;
+  task.answer_marker = rule.marker;
+  const bool chooses = *rule.verifier != '\0' && reward.verifier.empty() && reward.command.empty();
+  if (chooses) reward.verifier = rule.verifier;
+  return fmt::format("{}: {}: {}{}", task.file, rule.rows, rule.reference, chooses ? fmt::format(", and the verifier {} judges by it", rule.verifier) : "");
+}
+
+std::size_t row_count(const std::string& file) {
+  std::size_t rows = 0;
+  each_json_line(file, [&](const nlohmann::json&, const Line&) { ++rows; });
+  return rows;
+}
+
+}  // namespace rollcall::task

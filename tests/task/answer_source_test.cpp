@@ -1,0 +1,74 @@
+// Where references stand and who judges by them, for files with the marker, without it, and with both.
+#include "task/answer_source.hpp"
+
+#include "base/error.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rollcall::task {
+namespace {
+
+const std::string kMarked = "{\"question\": \"q\", \"answer\": \"1 + 1\\n#### 2\"}\n", kPlain = "{\"question\": \"r\", \"answer\": \"2\"}\n",
+                  kList = "{\"question\": \"s\", \"answer\": [\"2\", \"two\"]}\n";
+
+struct Settled {
+  TaskSection task;
+  RewardSection reward;
+  std::string said;
+};
+
+Settled settled(const std::string& lines, const std::string& heldout = "", RewardSection reward = {}, const std::string& marker = kAutoMarker) {
+  const rollcall::testing::TemporaryFolder folder;
+  Settled s{.task = {}, .reward = std::move(reward), .said = {}};
+  s.task.name = "jsonl", s.task.file = folder.write("train.jsonl", lines), s.task.answer_marker = marker;
+  if (!heldout.empty()) s.task.heldout_file = folder.write("test.jsonl", heldout);
+  s.said = settle_answers(s.task, s.reward);
+  return s;
+}
+
+TEST(AnswerSource, TheMarkerCountsWhereAllAnswersHoldIt) {
+  const Settled s = settled(kMarked + kMarked + kList, kMarked);
+  EXPECT_EQ(s.task.answer_marker, "####");
+  EXPECT_EQ(s.reward.verifier, "");
+}
+
+TEST(AnswerSource, WithoutItTheWholeAnswerIsTheReferenceAndMathJudges) {
+  const Settled s = settled(kPlain + kList + kPlain);
+  EXPECT_EQ(s.task.answer_marker, "");
+  EXPECT_EQ(s.reward.verifier, "math");
+  EXPECT_NE(s.said.find("no answer holds \"####\": the whole answer is the reference, and the verifier math judges by it"), std::string::npos) << s.said;
+}
+
+TEST(AnswerSource, AChosenJudgeStays) {
+  RewardSection verifier, command;
+  verifier.verifier = "multiple_choice", command.command = {"./grade"};
+  EXPECT_EQ(settled(kPlain, "", verifier).reward.verifier, "multiple_choice");
+  EXPECT_EQ(settled(kPlain, "", command).reward.verifier, "");
+  EXPECT_EQ(settled(kPlain, "", command).task.answer_marker, "");
+}
+
+TEST(AnswerSource, AChosenMarkerStays) {
+  const Settled s = settled(kPlain, "", {}, "Answer:");
+  EXPECT_EQ(s.task.answer_marker, "Answer:");
+  EXPECT_EQ(s.reward.verifier, "");
+  EXPECT_EQ(s.said, "");
+}
+
+TEST(AnswerSource, RowsOfBothKindsAreNamed) {
+  for (const auto& [lines, heldout, places] : {std::tuple(kMarked + kPlain, std::string(), std::pair("train.jsonl:2 has no", "train.jsonl:1 has")),
+                                               std::tuple(kMarked, kPlain, std::pair("test.jsonl:1 has no", "train.jsonl:1 has"))}) {
+    try {
+      settled(lines, heldout);
+      FAIL() << "accepted";
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find(places.first), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(places.second), std::string::npos) << e.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rollcall::task
