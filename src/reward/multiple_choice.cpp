@@ -33,12 +33,21 @@ Question read_question(const Json& reference) {
   return question;
 }
 
-bool same(std::string_view a, std::string_view b) { return text::lower(text::trim(a)) == text::lower(text::trim(b)); }
+/// In lower case, without an article: "The liver" and "the liver" and "liver" are one option.
+std::string plain_words(std::string_view text) {
+  std::string low = text::lower(text::trim(text));
+  for (const std::string_view article : {"the ", "a ", "an "})
+    if (low.size() > article.size() && low.starts_with(article)) return std::string(text::trim(std::string_view(low).substr(article.size())));
+  return low;
+}
+
+bool same(std::string_view a, std::string_view b) { return plain_words(a) == plain_words(b); }
 
 /// Without what sets it off: "**B**", "$B$", "\\boxed{B}".
 std::string_view without_marks(std::string_view text) {
   text = text::trim(text);
-  for (const auto& [begin, end] : {std::pair<std::string_view, std::string_view>{"\\boxed{", "}"}, {"**", "**"}, {"*", "*"}, {"$", "$"}, {"`", "`"}})
+  for (const auto& [begin, end] :
+       {std::pair<std::string_view, std::string_view>{"\\boxed{", "}"}, {"[[", "]]"}, {"[", "]"}, {"**", "**"}, {"*", "*"}, {"$", "$"}, {"`", "`"}})
     if (text.size() > begin.size() + end.size() && text.starts_with(begin) && text.ends_with(end))
       return without_marks(text.substr(begin.size(), text.size() - begin.size() - end.size()));
   return text;
@@ -48,7 +57,7 @@ std::string_view without_marks(std::string_view text) {
 std::string_view without_words_around(std::string_view text) {
   text = without_marks(text);
   const std::string low = text::lower(text);
-  for (const std::string_view lead : {"the correct answer is", "the answer is", "answer is", "answer:", "option"}) {
+  for (const std::string_view lead : {"the correct answer is", "the answer is", "answer is", "answer:", "option", "only"}) {
     if (!low.starts_with(lead)) continue;
     text = text::trim(text.substr(lead.size()));
     if (text.starts_with(':')) text.remove_prefix(1);
@@ -87,6 +96,27 @@ bool begins_with_letter(std::string_view text, const std::vector<std::string>& o
   return text.size() > 1 && text::has_upper(text.substr(0, 1)) && std::string_view(").:").find(text[1]) != std::string_view::npos;
 }
 
+/// Whether a text comes to an answer of its own, or takes back or hedges what was said before it.
+bool answers_anew(std::string_view said) {
+  const auto found = text::final_answer(said, true);
+  if (found && found->place <= text::AnswerPlace::announcement) return true;
+  const auto& words = text::announcement_words();
+  const text::Tokens t(said);
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    const bool begins = i == 0 || t.is(i - 1, text::Kind::stop) || t.is(i - 1, text::Kind::line) || t.is(i - 1, text::Kind::comma);
+    if (words.rivalry.begins(t, i) || (begins && (words.corrections.begins(t, i) || words.second_thoughts.begins(t, i)))) return true;
+  }
+  return false;
+}
+
+/// What may follow a letter: "is correct", or "because ..." without another answer in it.
+bool is_only_approved_or_explained(std::string_view text) {
+  const text::Tokens t(text);
+  const std::size_t approved = text::announcement_words().approvals.behind(t, 0);
+  if (approved > 0 && approved >= t.size()) return true;
+  return (t.word(0) == "because" || t.word(0) == "since") && !answers_anew(text);
+}
+
 /// The one option named: "B", "(b)", "B)", "B. text" or the text; none where it is none, or two.
 std::optional<std::size_t> named_option(std::string_view text, const std::vector<std::string>& options) {
   for (const std::string_view whole : {text, without_marks(text), without_words_around(text)}) {  // an option may look like words around one
@@ -107,20 +137,8 @@ std::optional<std::size_t> named_option(std::string_view text, const std::vector
   const std::size_t option = std::size_t(letter - 'A');
   text = text::trim(text);
   if (text.empty()) return option;
+  if (!closed && is_only_approved_or_explained(text)) return option;
   return closed && says_option(text, option, options) ? std::optional(option) : std::nullopt;
-}
-
-/// Whether a text comes to an answer of its own, or takes back or hedges what was said before it.
-bool answers_anew(std::string_view said) {
-  const auto found = text::final_answer(said, true);
-  if (found && found->place <= text::AnswerPlace::announcement) return true;
-  const auto& words = text::announcement_words();
-  const text::Tokens t(said);
-  for (std::size_t i = 0; i < t.size(); ++i) {
-    const bool begins = i == 0 || t.is(i - 1, text::Kind::stop) || t.is(i - 1, text::Kind::line) || t.is(i - 1, text::Kind::comma);
-    if (words.rivalry.begins(t, i) || (begins && (words.corrections.begins(t, i) || words.second_thoughts.begins(t, i)))) return true;
-  }
-  return false;
 }
 
 /// The option that stands alone in the first line, above an explanation.

@@ -4,10 +4,14 @@
 #include "reward/judges.hpp"
 #include "reward/math/decide.hpp"
 #include "reward/verifier.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <tuple>
 
 namespace rollcall::reward {
 namespace {
@@ -100,6 +104,24 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardS
          "a division's answer is a quotient and a remainder (28r9)", "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
 }
 
+namespace {
+
+/// Of the verdicts by each of several accepted answers. What equals one of them is right. Where none
+/// does, one that could not be decided may have been it.
+Score best_of(Prompt alone, const std::vector<std::string>& accepted, const std::function<Score(const Prompt&)>& score) {
+  const auto rank = [](const Score& verdict) { return std::tuple(verdict.correct, verdict.undecided, verdict.reward); };
+  std::optional<Score> best;
+  for (const auto& answer : accepted) {
+    alone.answer = answer;
+    Score verdict = score(alone);
+    if (!best || rank(verdict) > rank(*best)) best = std::move(verdict);
+    if (best->correct) break;
+  }
+  return *best;
+}
+
+}  // namespace
+
 std::string Judge::extraction() const { return evaluates_plainly_ ? extractor_.shown() : parsers_.front().second.shown(); }
 
 const Judge::FormParser* Judge::parser_of(const std::string& asked) const {
@@ -108,6 +130,8 @@ const Judge::FormParser* Judge::parser_of(const std::string& asked) const {
 }
 
 Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
+  if (const auto accepted = text::accepted_answers(prompt.answer); !accepted.empty())
+    return best_of(prompt, accepted, [&](const Prompt& alone) { return score(alone, response, finished); });
   const FormParser* parser = parser_of(prompt.text);
   const text::Extractor& extractor = parser != nullptr ? parser->second : extractor_;
   Score score;
@@ -135,6 +159,14 @@ Score Judge::score(const Reply& reply, std::string_view response, bool finished)
 
 std::string Judge::reference_problem(const Prompt& prompt) const {
   if (is_command_) return {};
+  if (const auto accepted = text::accepted_answers(prompt.answer); !accepted.empty()) {
+    Prompt alone = prompt;
+    for (const auto& answer : accepted) {
+      alone.answer = answer;
+      if (auto problem = reference_problem(alone); !problem.empty()) return problem;
+    }
+    return {};
+  }
   if (verifier_->judge == judge_math_answer) return math::reference_problem(prompt.answer);
   verifier_->judge(prompt, {{}, false, std::nullopt, false});  // reads the reference first, and of this response nothing
   return {};

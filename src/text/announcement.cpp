@@ -353,7 +353,7 @@ std::optional<Announced> bare_answer(const Tokens& tokens) {
   if (at >= tokens.size() || (!is_value(tokens, at) && !tokens.is(at, Kind::word))) return std::nullopt;
   Candidate found = taken(tokens, at, tokens.size());
   if (found.weight == Weight::text && sentence_end(tokens, found.end) > found.end + 1) return std::nullopt;  // prose
-  return said(std::move(found));
+  return said(found.weight == Weight::value ? corrected(tokens, found) : std::move(found));
 }
 
 }  // namespace rollcall::text

@@ -56,6 +56,17 @@ TEST(MultipleChoice, HandWorked) {
     EXPECT_THROW(judged("multiple_choice", reference, "A"), InputError) << reference;
 }
 
+TEST(MultipleChoice, ArticlesBracketsAndReasons) {
+  const char* const reference = R"({"answer": "C", "options": ["The heart", "A lung", "The liver", "An artery"]})";
+  const auto say = [&](std::string_view response) { return verdict(judged("multiple_choice", reference, response)); };
+  for (const char* right : {"the liver", "liver", "The answer is the liver.", "[[C]]", "[C]", "Only C is correct", "Option C because it makes bile",
+                            "C since it makes bile", "C is correct."})
+    EXPECT_EQ(say(right), "1 1 | C") << right;
+  for (const char* wrong : {"[[B]]", "a lung", "B is correct", "Option B because the liver is too large", "C because it makes bile. No, actually B."})
+    EXPECT_EQ(say(wrong).substr(0, 1), "0") << wrong;
+  EXPECT_EQ(say("C is correct. No, wait: B is correct.").substr(0, 1), "0");
+}
+
 TEST(MultipleChoice, FirstLinesSentencesAndYes) {
   const auto say = [](const char* options, std::string_view response) {
     return verdict(judged("multiple_choice", fmt::format(R"({{"answer": "A", "options": [{}]}})", options), response));

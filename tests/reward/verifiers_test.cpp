@@ -36,6 +36,20 @@ std::string verdict(const Score& s) {
   return std::to_string(int(s.components[0])) + std::to_string(int(s.components[1])) + " " + s.answer;
 }
 
+TEST(SeveralAnswers, EachIsAccepted) {
+  const std::string accepted = R"(["4","four"])";
+  EXPECT_TRUE(judge("exact_match", accepted, "four").correct);
+  EXPECT_FALSE(judge("exact_match", accepted, "five").correct);
+  EXPECT_FALSE(judge("exact_match", accepted, accepted).correct) << "the list itself is no answer";
+  EXPECT_TRUE(judge("math", R"(["\\frac{1}{2}","one half"])", "The answer is 0.5.").correct);
+  EXPECT_TRUE(judge("math", "[1, 2]", "The answer is [1, 2].").correct) << "an interval is one answer";
+  // Where none is met, one that could not be decided leaves it open.
+  const std::string open = R"(["7","x^2 = \\sin x + 1"])";
+  EXPECT_EQ(judge("math", open, "The answer is x^2 - \\sin x = 1.").undecided,
+            judge("math", "x^2 = \\sin x + 1", "The answer is x^2 - \\sin x = 1.").undecided);
+  EXPECT_TRUE(judge("math", open, "The answer is 7.").correct);
+}
+
 /// What a prompt asked in one of task.forms is judged by.
 TEST(Forms, EachIsJudgedByItsOwnParser) {
   TaskSection section;

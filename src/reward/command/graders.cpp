@@ -1,7 +1,7 @@
 // One thread polls the pipes of all processes; whoever adds and takes meets it at a lock.
 #include "reward/command/graders.hpp"
 
-#include "base/clock.hpp"
+#include "base/attended_clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
@@ -22,9 +22,10 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr int kTold = 5;            // log lines of one kind; the rest are only counted
-constexpr int kPatience_ms = 500;   // between the end of a process's output and its own: the kernel closes files first
-constexpr int kMostRepeats = 1000;  // replies nobody asked for until a process is taken for one that floods
+constexpr double kLook_s = 0.25, kSuspended_s = 1.0;  // a look that comes later says that the job was suspended
+constexpr int kTold = 5;                              // log lines of one kind; the rest are only counted
+constexpr int kPatience_ms = 500;                     // between the end of a process's output and its own: the kernel closes files first
+constexpr int kMostRepeats = 1000;                    // replies nobody asked for until a process is taken for one that floods
 
 std::string command_text(const std::vector<std::string>& command) {
   std::string text;
@@ -113,7 +114,7 @@ class Graders::Work {
   Spawner& spawner_;
   RewardSection section_;
   GraderListener listener_;
-  Stopwatch clock_;
+  AttendedClock clock_{kSuspended_s};
   Dispatch dispatch_;
   std::vector<std::optional<Conversation>> talks_;  ///< [processes]
   std::map<Ticket, Open> open_;                     ///< by its first ticket
@@ -178,7 +179,7 @@ void Graders::Work::wait() {
     if (talk->has_to_write()) waits.push_back({talk->child().in.fd(), POLLOUT, 0});
   }
   const double left_s = next_deadline_s(dispatch_) - clock_.seconds();
-  const int left_ms = std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, 3600.0) * 1000));
+  const int left_ms = std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLook_s) * 1000));
   uninterrupted([&] { return ::poll(waits.data(), waits.size(), left_ms); });
   std::uint64_t times = 0;
   (void)!::read(wake_.fd(), &times, sizeof times);

@@ -2,6 +2,7 @@
 #include "reward/command/message.hpp"
 
 #include "base/nearest.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
@@ -61,10 +62,16 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
   return read_numbers(given == object.end() ? json::object() : *given, components, reply.components);
 }
 
+/// Several accepted answers are a list, as the file of questions has them.
+json answer_value(const std::string& answer) {
+  const auto accepted = text::accepted_answers(answer);
+  return accepted.empty() ? json(answer) : json(accepted);
+}
+
 }  // namespace
 
 std::string to_line(const Sample& sample) {
-  const json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", sample.answer}};
+  const json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", answer_value(sample.answer)}};
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

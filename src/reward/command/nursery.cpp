@@ -65,6 +65,8 @@ class Nursery {
   ::setpgid(0, 0);
   for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // without close-on-exec
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
+  // srun sends the signals by which a job stops to every process of its step: the verdict at hand is to be finished.
+  for (const int stop : {SIGUSR1, SIGHUP}) std::signal(stop, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
