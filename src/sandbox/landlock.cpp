@@ -59,6 +59,8 @@ void restrict_by_landlock(const std::string& folder, unsigned number) {
   allow(rules, "/dev/null", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE);
   allow(rules, folder, kHandled & ~kDevicesMade);
   if (::geteuid() == 0) {
+    for (unsigned long right = 0; ::prctl(PR_CAPBSET_READ, right, 0, 0, 0) >= 0; ++right)
+      (void)::prctl(PR_CAPBSET_DROP, right, 0, 0, 0);  // a container may lack CAP_SETPCAP
     const unsigned id = kFreeId + number;
     demand(::chown(folder.c_str(), id, id) == 0 && ::setgroups(0, nullptr) == 0 && ::setresgid(id, id, id) == 0 && ::setresuid(id, id, id) == 0,
            "cannot become another user");

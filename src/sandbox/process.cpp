@@ -92,8 +92,9 @@ bool write_files(const Program& program) {
   const int ending = run.ending();
   for (int place = kIn; place <= kErr; ++place) ::dup2(run.pipes[std::size_t(place)].theirs, place);
   close_others_on_exec();
-  ::signal(SIGPIPE, SIG_DFL);
-  ::setsid();  // kill(0) would reach the worker's process group
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGUSR2})
+    ::signal(number, SIG_DFL);  // SIGUSR1 and SIGHUP stop the job, which lets programs finish
+  ::setsid();                   // kill(0) would reach the worker's process group
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
   if ((errno = limit_resources(run.restraints)) != 0) give_up(ending, 2);
   if ((errno = install(run.setup.filter)) != 0) give_up(ending, 3);

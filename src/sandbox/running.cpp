@@ -1,7 +1,7 @@
 // One loop over poll(): feeds, catches, the end, the owner and the clock.
 #include "sandbox/running.hpp"
 
-#include "base/clock.hpp"
+#include "base/attended_clock.hpp"
 #include "sandbox/pipes.hpp"
 
 #include <poll.h>
@@ -44,7 +44,8 @@ Got read_once(Catch& pipe) {
 
 namespace {
 
-constexpr double kLook_s = 0.05;  // between looks at a run's processes: memory is filled at some GB/s
+constexpr double kSuspended_s = 1.0;  // a look that comes later says that the job was suspended
+constexpr double kLook_s = 0.05;      // between looks at a run's processes: memory is filled at some GB/s
 
 /// What the end of a wall clock needs to know; `late_s`: how long this process itself had to wait.
 Waiting waiting_of(const Running& running, double late_s) {
@@ -62,7 +63,7 @@ bool is_too_large(const Running& running) {
 }  // namespace
 
 End attend(Running& running, double wall_s, std::optional<Ending>& told) {
-  const Stopwatch since;
+  AttendedClock since(kSuspended_s);
   End forced = End::passed;
   double looked_at = 0.0, late_s = 0.0;
   const auto force = [&](End why) {

@@ -112,8 +112,8 @@ Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
                        "a limit of the sandbox is not above zero", "no program could run", "give every limit a positive number");
   state_->setup = setup;
   int ends[2];
-  require<EnvironmentError>(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
-                            fmt::format("cannot create a socket pair: {}", std::strerror(errno)), "the sandbox could not be started",
+  const int refused = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : errno;
+  require<EnvironmentError>(refused == 0, fmt::format("cannot create a socket pair: {}", std::strerror(refused)), "the sandbox could not be started",
                             "check the limit of open files");
   state_->pid = ::fork();
   if (state_->pid == 0) {

@@ -35,7 +35,7 @@ void close_all_but(int socket) {
 
 /// Nothing of the process that forked us goes along but standard error; the terminal's signals are not for us.
 void detach(int socket) {
-  ::signal(SIGPIPE, SIG_IGN);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(number, SIG_IGN);  // Slurm sends stops to all processes of a step
   ::signal(SIGCHLD, SIG_DFL);
   ::setsid();
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -110,6 +110,9 @@ def be_program(words, descriptors, channel):
     code is read, so that no program has ever held it.
     """
     signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_TIME))  # the first process of a pid namespace is spared what it does not handle
+    for number in signal.SIGTERM, signal.SIGUSR2:  # which this process ignores: Slurm sends stops to all processes of a step
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     *streams, code, report = descriptors
     held = [*streams, code, *([] if channel is None else [channel]), report]
     confined(words, held, report, True)
@@ -153,6 +156,19 @@ def report_of(tests, program):
     return told(b"g" if program.gone else b"e", (checks.count, checks.passed, checks.first, checks.by_program), checks.said)
 
 
+def end_after(seconds):
+    """Ends this process, unless it ends before. Ticks are counted, since none comes while a job is
+    suspended, and an alarm at the whole time would be overdue by then.
+    """
+    ticks = iter(range(max(1, round(seconds))))
+
+    def tick(*_):
+        if next(ticks, None) is None:
+            os._exit(1)
+    signal.signal(signal.SIGALRM, tick)
+    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+
+
 def become_checks(words, program, report):
     """In a process of their own, checks have the limits of a program. What goes wrong before its
     first answer is their own fault.
@@ -162,7 +178,7 @@ def become_checks(words, program, report):
         os._exit(0)
     signal.signal(signal.SIGXCPU, out_of_time)
     confined(words, [0, 1, 2, program.channel, report], report, False)
-    signal.setitimer(signal.ITIMER_REAL, float(words[words.index("wall") + 1]) + 1.0)  # where they wait for what is not the program
+    end_after(float(words[words.index("wall") + 1]) + 1.0)  # where they wait for what is not the program
     program.channel, program.before_large, program.values.before_rare = 3, None, None
 
 
