@@ -1,9 +1,10 @@
 // The signals, one line each.
 #include "scheduling/arm_signal.hpp"
 
+#include "scheduling/outcomes.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 namespace rollcall::scheduling {
@@ -14,6 +15,7 @@ double mean(const GroupReport& report, std::size_t n) {
 }
 
 double variance(const GroupReport& report, std::size_t n) {
+  if (n >= 2 && !differ({report.rewards.data(), n})) return 0.0;
   const double center = mean(report, n);
   double square = 0.0;
   for (std::size_t i = 0; i < n; ++i) square += (report.rewards[i] - center) * (report.rewards[i] - center);
@@ -30,8 +32,7 @@ void ArmSignal::bind(ConfigSchema& knobs) {
 
 double ArmSignal::gain(const GroupReport& report, std::size_t n) const {
   if (n == 0 || n > report.rewards.size()) return NAN;
-  const auto first = report.rewards.begin(), last = first + std::ptrdiff_t(n);
-  if (kind_ == "informative") return std::adjacent_find(first, last, std::not_equal_to<>()) != last ? 1.0 : 0.0;
+  if (kind_ == "informative") return differ({report.rewards.data(), n}) ? 1.0 : 0.0;
   if (kind_ == "variance_proxy") return -variance(report, n) / double(n);
   if (kind_ == "failure_rate") return mean(report, n) - 1.0;
   if (kind_ == "surrogate_loss") return -report.loss;

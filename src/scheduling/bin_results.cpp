@@ -1,6 +1,8 @@
 // Means of a step's groups, bin by bin.
 #include "scheduling/bin_results.hpp"
 
+#include "scheduling/outcomes.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,6 +19,7 @@ double mean_reward(const GroupReport& report) {
 }
 
 double reward_variance(const GroupReport& report) {
+  if (report.rewards.size() >= 2 && !informative(report)) return 0.0;
   const double mean = mean_reward(report);
   double square = 0.0;
   for (const double r : report.rewards) square += (r - mean) * (r - mean);
@@ -28,7 +31,7 @@ struct Means {
   std::vector<double> sum, count;
   explicit Means(std::size_t bins) : sum(bins), count(bins) {}
   void add(std::size_t bin, double value) {
-    if (!std::isfinite(value)) return;
+    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN too: nobody has told
     sum[bin] += value;
     ++count[bin];
   }

@@ -4,12 +4,14 @@
 #include "base/error.hpp"
 #include "scheduling/allocation_metrics.hpp"
 #include "scheduling/candidates.hpp"
+#include "scheduling/outcomes.hpp"
 #include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -42,6 +44,29 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
     const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
     if (fresh) groups.push_back(fragment);
     else groups[it->second].count += fragment.count;
+  }
+}
+
+/// Adds to the reports what was drawn and has not come back, as rollouts of which nothing is known: a group that was killed has been drawn all the same.
+std::vector<GroupReport> with_missing(std::vector<GroupReport> reports, const std::vector<GroupPlan>& drawn) {
+  std::map<GroupId, std::int64_t> missing;
+  for (const GroupPlan& plan : drawn) missing[plan.id] = plan.count;
+  for (GroupReport& report : reports) {
+    const auto plan = missing.extract(report.id);
+    if (!plan.empty()) report.dropped += std::uint32_t(std::max<std::int64_t>(0, plan.mapped() - rollcall::drawn(report)));
+  }
+  for (const GroupPlan& plan : drawn) {
+    if (missing.contains(plan.id)) reports.push_back({.id = plan.id, .level = plan.level, .dropped = plan.count});
+  }
+  std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return reports;
+}
+
+void check(const std::vector<GroupReport>& reports) {
+  for (const GroupReport& report : reports) {
+    for (const double reward : report.rewards)
+      require<NumericsError>(std::abs(reward) <= kLargestHeard, fmt::format("a reward of {} for a rollout of prompt {}", reward, report.id.prompt.value),
+                             "chances and budgets are made of squares of rewards, which must be finite numbers", "scale what the verifier or the recipe pays");
   }
 }
 
@@ -108,7 +133,9 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
 }
 
 Decision ComposedPolicy::next_round(const StepRequest& request, const std::vector<GroupReport>& reports) {
+  check(reports);
   merge_reports(pool_, reports);
+  pool_ = with_missing(std::move(pool_), drawn_);
   CandidateSampler sampler(*pieces_.sampler, knowledge_.size());
   Decision decision = pieces_.rounds->next(request, ++round_, pool_, sampler);
   decision.last_round = decision.last_round || decision.groups.empty();
@@ -128,6 +155,7 @@ void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
 }
 
 Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
+  check(reports);
   Training training{.groups = pieces_.selection->select(request, judged(reports))};
   std::sort(training.groups.begin(), training.groups.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   auto chosen = training.groups.begin();  // both ascend by GroupId
@@ -144,6 +172,7 @@ Training ComposedPolicy::settle(const StepRequest& request, const std::vector<Gr
 }
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
+  check(reports);
   const std::vector<GroupReport> known = judged(reports);
   knowledge_.learn(known);
   const std::vector<GroupReport>& heard = knowledge_.heard(known);
@@ -164,6 +193,11 @@ std::vector<Need> ComposedPolicy::needs() const {
     for (Need& need : piece->needs()) all.push_back(std::move(need));
   }
   return all;
+}
+
+bool ComposedPolicy::hears_rewards() const {
+  const auto pieces = named_pieces();
+  return std::any_of(pieces.begin(), pieces.end(), [](const auto& named) { return named.second->hears_rewards(); });
 }
 
 std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {

@@ -31,6 +31,8 @@ class ComposedPolicy final : public Policy {
   void end_step(const std::vector<GroupReport>& reports) override;
   PolicyTraits traits() const override { return {.exact_total = pieces_.rounds->exact_total()}; }
   std::vector<Need> needs() const override;
+  bool hears_rewards() const override;
+  std::int64_t wanted_rollouts() const override { return pieces_.rounds->wanted_rollouts(); }
   std::vector<std::string> warnings() const override { return knowledge_.warnings(); }
   std::int64_t hard_cap(const StepRequest& request) const override { return pieces_.rounds->hard_cap(request); }
   std::string save() const override;

@@ -1,6 +1,8 @@
 // Quantiles by table, and beyond it by their expansion.
 #include "scheduling/mean_interval.hpp"
 
+#include "scheduling/outcomes.hpp"
+
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -17,6 +19,7 @@ constexpr double kQuantile[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365
 }  // namespace
 
 double deviation(const std::vector<double>& values) {
+  if (!differ(values)) return 0.0;
   const auto n = double(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   double squares = 0.0;

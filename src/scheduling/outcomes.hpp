@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace rollcall::scheduling {
@@ -18,20 +19,25 @@ inline double right(const GroupReport& report) {
 /// 0 for a group without rollouts.
 inline double success(const GroupReport& report) { return report.correct.empty() ? 0.0 : right(report) / double(report.correct.size()); }
 
+/// Largest size of a number that a policy learns from: squares of larger ones, and their sums, leave a double's range.
+inline constexpr double kLargestHeard = 1e100;
+
 /// What a bandit is paid for a group: its mean absolute advantage, or, where nobody told, that of standardised 0/1 rewards.
 inline double pay(const GroupReport& report) {
-  if (!std::isnan(report.mean_abs_advantage)) return report.mean_abs_advantage;
+  if (!std::isnan(report.mean_abs_advantage)) return std::min(report.mean_abs_advantage, kLargestHeard);
   const double p = success(report);
   return 2.0 * std::sqrt(p * (1.0 - p));
 }
 
+/// Do these rewards differ? The only place that says so: a spread around a rounded mean is above 0 for equal fractions, such as seven times 0.1.
+inline bool differ(std::span<const double> rewards) { return std::adjacent_find(rewards.begin(), rewards.end(), std::not_equal_to<>()) != rewards.end(); }
+
 /// Do its rewards differ, so that a group-relative advantage is not zero everywhere?
-inline bool informative(const GroupReport& report) {
-  return std::adjacent_find(report.rewards.begin(), report.rewards.end(), std::not_equal_to<>()) != report.rewards.end();
-}
+inline bool informative(const GroupReport& report) { return differ(report.rewards); }
 
 /// (r - mean) / std of the group (population std), all zero where the rewards do not differ.
 inline std::vector<double> standardised(const std::vector<double>& rewards) {
+  if (!differ(rewards)) return std::vector<double>(rewards.size());
   double mean = 0.0, square = 0.0;
   for (const double r : rewards) mean += r / double(rewards.size());
   for (const double r : rewards) square += (r - mean) * (r - mean) / double(rewards.size());

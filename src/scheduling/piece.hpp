@@ -29,6 +29,7 @@ class Piece {
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
   virtual std::vector<Need> needs() const { return {}; }  ///< as its knobs are now
+  virtual bool hears_rewards() const { return false; }    ///< it reads GroupReport::rewards
 };
 
 /// The n-th choice of a prompt within one step has draw n, from 0.
@@ -65,6 +66,7 @@ class Rounds : public Piece {
   virtual Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler);
   virtual bool exact_total() const { return true; }
   virtual std::int64_t hard_cap(const StepRequest& request) const { return request.budget; }
+  virtual std::int64_t wanted_rollouts() const { return 0; }  ///< Policy::wanted_rollouts
 };
 
 /// Which of the drawn rollouts train, and how strongly.

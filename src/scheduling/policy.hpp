@@ -94,6 +94,8 @@ class Policy {
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
   virtual PolicyTraits traits() const = 0;
   virtual std::vector<Need> needs() const { return {}; }                ///< of the stages that feed it
+  virtual bool hears_rewards() const { return true; }                   ///< it reads GroupReport::rewards, and not only who was right
+  virtual std::int64_t wanted_rollouts() const { return 0; }            ///< of one prompt that its knobs allow, whatever the step does; 0: they set no limit
   virtual std::vector<std::string> warnings() const { return {}; }      ///< what a user should know of its knobs, one sentence each
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;  ///< most rollouts a step of this request draws, over all its rounds
   virtual std::string save() const = 0;                                 ///< JSON text with a format number

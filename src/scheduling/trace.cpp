@@ -5,12 +5,14 @@
 #include "base/hash.hpp"
 #include "scheduling/composed.hpp"
 #include "scheduling/trace_json.hpp"
+#include "scheduling/trace_results.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace rollcall::scheduling {
 namespace {
@@ -19,37 +21,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 bool is_id(const json& value) { return value.is_string() || (value.is_number_integer() && value >= 0); }
-
-/// One entry of a list of results; which group it is of is up to the list.
-GroupReport read_entry(const json& entry) {
-  GroupReport r;
-  r.rewards = numbers(member(entry, "rewards"), "rewards");
-  check_line(!r.rewards.empty(), fmt::format("prompt {} reports no rewards", entry.at("prompt").dump()), "leave the entry out");
-  for (const double reward : r.rewards) r.correct.push_back(reward > 0.5);
-  if (entry.contains("correct")) {
-    const json& correct = list(entry.at("correct"), "correct", r.rewards.size());
-    for (std::size_t i = 0; i < correct.size(); ++i) r.correct[i] = correct[i].is_boolean() ? correct[i].get<bool>() : number(correct[i], "correct") > 0.5;
-  }
-  r.lengths.assign(r.rewards.size(), 1);
-  if (entry.contains("lengths")) {
-    const json& lengths = list(entry.at("lengths"), "lengths", r.rewards.size());
-    for (std::size_t i = 0; i < lengths.size(); ++i) r.lengths[i] = std::int32_t(whole(lengths[i], "lengths", 0));
-  }
-  if (entry.contains("loss")) r.loss = number(entry.at("loss"), "loss");
-  if (entry.contains("drift")) r.drift = number(entry.at("drift"), "drift");
-  if (entry.contains("mean_abs_advantage")) r.mean_abs_advantage = number(entry.at("mean_abs_advantage"), "mean_abs_advantage");
-  return r;
-}
-
-/// The list `name` of results, entry by entry.
-template <class Act>
-void each_entry(const json& entries, const char* name, Act act) {
-  for (const json& entry : list(entries, name)) {
-    check_line(entry.is_object(), fmt::format("an entry of \"{}\" is not an object", name), "write {\"prompt\": ID, \"rewards\": [...]}");
-    check_keys(entry, {"prompt", "rewards", "correct", "lengths", "loss", "mean_abs_advantage", "drift"}, fmt::format("an entry of \"{}\"", name).c_str());
-    act(entry, member(entry, "prompt"));
-  }
-}
 
 void sort_by_group(std::vector<GroupReport>& reports) {
   std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -65,6 +36,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
     GroupReport part = *found;
     const auto cut = [&](auto& values) { values = {values.begin() + std::ptrdiff_t(first), values.begin() + std::ptrdiff_t(last)}; };
     cut(part.rewards), cut(part.correct), cut(part.lengths);
+    if (!part.predicted.empty()) cut(part.predicted);
     parts.push_back(std::move(part));
   }
   sort_by_group(parts);
@@ -80,14 +52,18 @@ void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& roun
   }
 }
 
-/// How every group of the step trains; `keep` where not all of its rollouts do.
-json training_of(const Training& training, const std::vector<GroupReport>& reports, const TracePrompts& prompts) {
+/// How every group of the step trains; `keep` where not all of its rollouts do. Groups of one prompt in the order in which they were returned, `places`.
+json training_of(const Training& training, const std::vector<GroupReport>& reports, const TracePrompts& prompts, const std::map<GroupId, std::size_t>& places) {
   std::map<GroupId, const GroupTraining*> chosen;
   for (const GroupTraining& group : training.groups) chosen[group.id] = &group;
+  std::vector<GroupId> returned;
+  for (const GroupReport& report : reports) returned.push_back(report.id);
+  std::sort(returned.begin(), returned.end(),
+            [&](const GroupId& a, const GroupId& b) { return std::tuple(a.prompt, places.at(a), a) < std::tuple(b.prompt, places.at(b), b); });
   json groups = json::array();
-  for (const GroupReport& report : reports) {
-    const auto found = chosen.find(report.id);
-    json group = {{"prompt", prompts.id_of(report.id.prompt)}, {"weight", found == chosen.end() ? 1.0 : found->second->weight}};
+  for (const GroupId& id : returned) {
+    const auto found = chosen.find(id);
+    json group = {{"prompt", prompts.id_of(id.prompt)}, {"weight", found == chosen.end() ? 1.0 : found->second->weight}};
     if (found != chosen.end() && !found->second->keep.empty()) group["keep"] = found->second->keep;
     groups.push_back(std::move(group));
   }
@@ -99,12 +75,17 @@ json training_of(const Training& training, const std::vector<GroupReport>& repor
 struct Trace::Line {
   std::optional<StepRequest> request;                // none: results alone
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round; ascending GroupId
+  std::map<GroupId, std::size_t> places{};           // of what was returned, in its list
   std::optional<std::vector<GroupReport>> report;    // of this step; ascending GroupId
 };
 
-Trace::Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional<std::uint64_t> prompts)
-    : choice_(std::move(choice)), knobs_(std::move(knobs)), seed_(seed), prompts_(prompts) {
-  make_policy(choice_, knobs_, PromptTable{.level = {0}}, seed_);  // wrong names are told before the first line is waited for
+Trace::Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional<std::uint64_t> prompts, bool hears_shaped)
+    : choice_(std::move(choice)), knobs_(std::move(knobs)), seed_(seed), prompts_(prompts), columns_{.shaped = hears_shaped} {
+  const auto policy = make_policy(choice_, knobs_, PromptTable{.level = {0}}, seed_);  // wrong names are told before the first line is waited for
+  for (const Need& need : policy->needs()) {
+    columns_.predicted |= need.field == "predicted";
+    columns_.diversity |= need.field == "diversity";
+  }
 }
 
 Trace::~Trace() = default;
@@ -112,43 +93,44 @@ Trace::~Trace() = default;
 std::vector<std::string> Trace::warnings() const { return make_policy(choice_, knobs_, PromptTable{.level = {0}}, seed_)->warnings(); }
 
 std::vector<GroupReport> Trace::read_report(const json& entries, std::uint64_t step) const {
-  std::map<GroupId, GroupReport> reports;
-  each_entry(entries, "report", [&](const json& entry, const json& prompt) {
-    GroupId id{step, prompts_.at(prompt), 0};
-    while (reports.contains(id)) ++id.draw;  // a prompt that was drawn several times reports several times
-    GroupReport r = read_entry(entry);
-    r.id = id, r.level = prompts_.table().level[id.prompt.value];
-    reports.emplace(id, std::move(r));
-  });
-  std::vector<GroupReport> ascending;
-  for (auto& [id, report] : reports) ascending.push_back(std::move(report));
-  return ascending;
-}
-
-std::vector<GroupReport> Trace::read_returned(const json& entries) const {
-  check_line(open_.has_value(), "\"returned\" is given, but no step waits for results", "give it after an answer, once a step",
-             "it holds the results of a decision");
-  std::vector<GroupPlan> waiting = open_->round.groups;
   std::vector<GroupReport> reports;
-  each_entry(entries, "returned", [&](const json& entry, const json& id) {
-    const PromptId prompt = prompts_.at(id);
-    const auto group = std::find_if(waiting.begin(), waiting.end(), [&](const GroupPlan& g) { return g.id.prompt == prompt; });
-    check_line(group != waiting.end(), fmt::format("\"returned\" names prompt {} more often than it was selected", id.dump()), "return what was selected",
-               "it holds the results of the previous decision");
-    GroupReport r = read_entry(entry);
-    check_line(r.rewards.size() <= group->count,
-               fmt::format("\"returned\" has {} rewards of prompt {}, which got {} rollouts", r.rewards.size(), id.dump(), group->count),
-               "return what was drawn", "it holds the results of the previous decision");
-    r.id = group->id, r.level = group->level;
-    waiting.erase(group);
-    reports.push_back(std::move(r));
-  });
-  sort_by_group(reports);
+  for (TraceResult& result : read_results(entries, "report", prompts_, columns_)) {
+    const bool again = !reports.empty() && reports.back().id.prompt == result.prompt;  // a prompt that was drawn several times reports several times
+    result.report.id = {step, result.prompt, again ? reports.back().id.draw + 1 : 0};
+    result.report.level = prompts_.table().level[result.prompt.value];
+    reports.push_back(std::move(result.report));
+  }
   return reports;
 }
 
+void Trace::read_returned(const json& entries, Line& line) const {
+  check_line(open_.has_value(), "\"returned\" is given, but no step waits for results", "give it after an answer, once a step",
+             "it holds the results of a decision");
+  std::vector<GroupPlan> waiting = open_->round.groups;  // of a prompt's draws those of more rollouts first, as their results come
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [](const GroupPlan& a, const GroupPlan& b) { return std::tuple(a.id.prompt, b.count, a.id) < std::tuple(b.id.prompt, a.count, b.id); });
+  auto& reports = line.returned.emplace();
+  auto group = waiting.begin();
+  for (TraceResult& result : read_results(entries, "returned", prompts_, columns_)) {
+    const std::string id = prompts_.id_of(result.prompt).dump();
+    while (group != waiting.end() && group->id.prompt < result.prompt) ++group;
+    check_line(group != waiting.end() && group->id.prompt == result.prompt, fmt::format("\"returned\" names prompt {} more often than it was selected", id),
+               "return what was selected", "it holds the results of the previous decision");
+    GroupReport& r = result.report;
+    check_line(r.rewards.size() <= group->count,
+               fmt::format("\"returned\" has {} rewards of prompt {}, which got {} rollouts", r.rewards.size(), id, group->count), "return what was drawn",
+               "it holds the results of the previous decision");
+    r.id = group->id, r.level = group->level;
+    line.places[r.id] = result.place;
+    reports.push_back(std::move(r));
+    ++group;
+  }
+  sort_by_group(reports);
+}
+
 StepRequest Trace::parse_request(const json& object, std::size_t number_of_line) {
-  check_keys(object, {"prompts", "budget", "select", "min_rollouts", "max_rollouts", "levels", "priors", "returned", "report", "step", "progress"}, "a step");
+  check_keys(object, {"prompts", "budget", "select", "min_rollouts", "max_rollouts", "levels", "priors", "domains", "returned", "report", "step", "progress"},
+             "a step");
   const json& prompts = list(member(object, "prompts"), "prompts");
   check_line(!prompts.empty() && std::all_of(prompts.begin(), prompts.end(), is_id), "\"prompts\" is not a list of ids",
              "write integers of at least 0, or text");
@@ -178,17 +160,19 @@ Trace::Line Trace::parse(std::string_view text, std::size_t number_of_line) {
   check_line(object.is_object(), "not a JSON object", "write one JSON object a line");
   Line line;
   if (object.size() != 1 || !object.contains("returned")) line.request = parse_request(object, number_of_line);
-  if (object.contains("returned")) line.returned = read_returned(object.at("returned"));
+  if (object.contains("returned")) read_returned(object.at("returned"), line);
   if (object.contains("report")) line.report = read_report(object.at("report"), line.request->step);
   return line;
 }
 
-void Trace::hear(const std::vector<GroupReport>& returned) {
-  merge_reports(open_->reports, returned);
-  for (const GroupReport& part : returned) {  // of a group's rounds the latest that tells
+void Trace::hear(const Line& line) {
+  merge_reports(open_->reports, *line.returned);
+  open_->places.insert(line.places.begin(), line.places.end());
+  for (const GroupReport& part : *line.returned) {  // of a group's rounds the latest that tells
     const auto whole = std::lower_bound(open_->reports.begin(), open_->reports.end(), part, [](const auto& a, const auto& b) { return a.id < b.id; });
     if (!std::isnan(part.loss)) whole->loss = part.loss;
     if (!std::isnan(part.drift)) whole->drift = part.drift;
+    if (!std::isnan(part.diversity)) whole->diversity = part.diversity;
     if (!std::isnan(part.mean_abs_advantage)) whole->mean_abs_advantage = part.mean_abs_advantage;
   }
 }
@@ -206,7 +190,7 @@ bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
 /// Settles and learns the open step; tells how it trains where `out` is given.
 void Trace::end(ordered_json* out) {
   const Training training = policy_->settle(open_->request, open_->reports);
-  if (out != nullptr) (*out)["train"] = training_of(training, open_->reports, prompts_);
+  if (out != nullptr) (*out)["train"] = training_of(training, open_->reports, prompts_, open_->places);
   policy_->end_step(open_->reports);
   open_.reset();
 }
@@ -241,7 +225,7 @@ void Trace::tell(const std::vector<GroupPlan>& groups, const std::vector<double>
 
 std::string Trace::play(const Line& line) {
   ordered_json out;
-  if (line.returned) hear(*line.returned);
+  if (line.returned) hear(line);
   if (!line.request && go_on(*line.returned, out)) return out.dump();  // within a step there is no state to name
   ordered_json trained;
   if (open_) end(line.returned || !open_->reports.empty() ? &trained : nullptr);
@@ -262,7 +246,11 @@ std::string Trace::play(const Line& line) {
 std::string Trace::step(std::string_view text, std::size_t number_of_line) {
   try {
     const Line line = parse(text, number_of_line);
-    if (!policy_) policy_ = make_policy(choice_, knobs_, prompts_.table(), seed_);
+    if (!policy_) {
+      auto policy = make_policy(choice_, knobs_, prompts_.table(), seed_);
+      prompts_.check_needs(*policy, json::parse(text));
+      policy_ = std::move(policy);
+    }
     std::string answer = play(line);
     if (line.request) last_step_ = line.request->step;
     else ++answers_;

@@ -3,8 +3,10 @@
 
 #include "scheduling/policy.hpp"
 #include "scheduling/trace_prompts.hpp"
+#include "scheduling/trace_results.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +16,8 @@
 namespace rollcall::scheduling {
 
 /// A line is a step: `prompts` (candidate ids), `budget` (rollouts), `select` (how many prompts); it may hold `min_rollouts`, `max_rollouts`, `step`, `progress`,
-/// `levels` and `priors` (one each of `prompts`) and results, as lists of `prompt`, `rewards`, optional `correct`, `lengths`, `loss`, `mean_abs_advantage`, `drift`:
+/// `levels`, `priors` and `domains` (one each of `prompts`) and results, as lists of `prompt`, `rewards` (the verifier's), optional `shaped` (what the recipe
+/// makes of them before it normalises: what the policy hears), `correct`, `lengths`, `loss`, `mean_abs_advantage`, `drift`, `diversity`, `predicted`:
 ///
 ///   returned   what the decision before came to. It is learned before this line's step is decided: how a trainer drives a policy.
 ///   report     what this step came to. It is learned after the decision, whatever was decided: how a log is replayed. Policies of several rounds are asked for
@@ -26,7 +29,8 @@ namespace rollcall::scheduling {
 /// The policy works on a fixed table of prompts, that of TracePrompts; a line's candidates restrict its choice.
 class Trace {
  public:
-  Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional<std::uint64_t> prompts);
+  /// `hears_shaped`: of rewards that were shaped; otherwise the policy hears the verifier's.
+  Trace(PolicyChoice choice, Knobs knobs, std::uint64_t seed, std::optional<std::uint64_t> prompts, bool hears_shaped = true);
   ~Trace();
   /// Decided: `selected`, `counts`, `bins`, `weights`, `probabilities` where the policy states them, `more` where it wants to see results before it closes
   /// the step. Where results end a step: `train`. Between steps: `state_sha256`, of the state after the latest step that has ended. Throws InputError naming
@@ -39,14 +43,15 @@ class Trace {
   /// A step that was decided and has not ended.
   struct Open {
     StepRequest request;
-    Decision round;                      // the latest
-    std::vector<GroupReport> reports{};  // of all rounds so far, ascending
+    Decision round;                           // the latest
+    std::vector<GroupReport> reports{};       // of all rounds so far, ascending
+    std::map<GroupId, std::size_t> places{};  // of each in the first list that named it
   };
   Line parse(std::string_view text, std::size_t number);
   StepRequest parse_request(const nlohmann::json& object, std::size_t number);
   std::vector<GroupReport> read_report(const nlohmann::json& entries, std::uint64_t step) const;
-  std::vector<GroupReport> read_returned(const nlohmann::json& entries) const;
-  void hear(const std::vector<GroupReport>& returned);
+  void read_returned(const nlohmann::json& entries, Line& line) const;
+  void hear(const Line& line);
   bool go_on(const std::vector<GroupReport>& returned, nlohmann::ordered_json& out);
   void end(nlohmann::ordered_json* out);
   void replay(const StepRequest& request, const std::vector<GroupReport>& report, nlohmann::ordered_json& out);
@@ -57,6 +62,7 @@ class Trace {
   Knobs knobs_;
   std::uint64_t seed_;
   TracePrompts prompts_;
+  TraceColumns columns_;
   std::unique_ptr<Policy> policy_;  // once the first line has come
   std::optional<Open> open_;
   std::uint64_t last_step_ = 0;

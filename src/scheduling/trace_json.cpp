@@ -26,9 +26,9 @@ const json& member(const json& object, const char* key) {
   return *found;
 }
 
-std::int64_t whole(const json& value, const std::string& name, std::int64_t least) {
-  check_line(value.is_number_integer() && value >= least && value <= std::int64_t{1} << 53, fmt::format("\"{}\" is {}", name, value.dump()),
-             fmt::format("write an integer of at least {}", least));
+std::int64_t whole(const json& value, const std::string& name, std::int64_t least, std::int64_t most) {
+  check_line(value.is_number_integer() && value >= least && value <= most, fmt::format("\"{}\" is {}", name, value.dump()),
+             fmt::format("write an integer from {} to {}", least, most));
   return value.get<std::int64_t>();
 }
 

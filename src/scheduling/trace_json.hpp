@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ void check_line(bool ok, const std::string& problem, const std::string& suggesti
 void check_keys(const nlohmann::json& object, const std::vector<std::string>& valid, const char* what);
 
 const nlohmann::json& member(const nlohmann::json& object, const char* key);
-std::int64_t whole(const nlohmann::json& value, const std::string& name, std::int64_t least);
+inline constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();  ///< of what a policy keeps in 32 bits: levels and lengths
+std::int64_t whole(const nlohmann::json& value, const std::string& name, std::int64_t least, std::int64_t most = std::int64_t{1} << 53);
 double number(const nlohmann::json& value, const std::string& name);
 const nlohmann::json& list(const nlohmann::json& value, const std::string& name, std::optional<std::size_t> size = std::nullopt);
 std::vector<double> numbers(const nlohmann::json& value, const std::string& name, std::optional<std::size_t> size = std::nullopt);

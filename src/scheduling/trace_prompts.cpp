@@ -12,6 +12,14 @@ namespace rollcall::scheduling {
 
 using nlohmann::json;
 
+namespace {
+
+std::int32_t place(const std::vector<json>& ascending, const json& value) {
+  return std::int32_t(std::lower_bound(ascending.begin(), ascending.end(), value) - ascending.begin());
+}
+
+}  // namespace
+
 PromptId TracePrompts::at(const json& id) const {
   if (dense_) {
     check_line(id.is_number_integer() && id >= 0 && id < *dense_, fmt::format("prompt {} is not in 0 .. {}", id.dump(), *dense_ - 1), "raise --prompts",
@@ -35,7 +43,15 @@ void TracePrompts::make(const json& line) {
   table_.level.assign(size, 0);
   if (line.contains("levels")) {
     const json& levels = list(line.at("levels"), "levels", prompts.size());
-    for (std::size_t i = 0; i < prompts.size(); ++i) table_.level[at(prompts[i]).value] = std::int32_t(whole(levels[i], "levels", 0));
+    for (std::size_t i = 0; i < prompts.size(); ++i) table_.level[at(prompts[i]).value] = std::int32_t(whole(levels[i], "levels", 0, kMost32));
+  }
+  if (line.contains("domains")) {
+    const json& domains = list(line.at("domains"), "domains", prompts.size());
+    domains_.assign(domains.begin(), domains.end());
+    std::sort(domains_.begin(), domains_.end());
+    domains_.erase(std::unique(domains_.begin(), domains_.end()), domains_.end());
+    table_.domain.assign(size, 0);
+    for (std::size_t i = 0; i < prompts.size(); ++i) table_.domain[at(prompts[i]).value] = place(domains_, domains[i]);
   }
   if (!line.contains("priors")) return;
   table_.prior.assign(size, 0.5F);
@@ -43,6 +59,16 @@ void TracePrompts::make(const json& line) {
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     check_line(priors[i] >= 0 && priors[i] <= 1, fmt::format("a prior of {}", priors[i]), "write success rates from 0 to 1");
     table_.prior[at(prompts[i]).value] = float(priors[i]);
+  }
+}
+
+void TracePrompts::check_needs(const Policy& policy, const json& line) const {
+  for (const Need& need : policy.needs()) {
+    if (need.field != "prior" && need.field != "domain") continue;  // of results, which come later
+    const std::string key = need.field + "s";
+    check_line(line.contains(key) && line.at("prompts").size() == table_.size(),
+               fmt::format("the policy requires a {} of every prompt, and the first line does not state them", need.field),
+               fmt::format("give \"{}\" there, one for each of its prompts, which are to be all", key), need.reason.c_str());
   }
 }
 
@@ -57,7 +83,16 @@ void TracePrompts::compare(const json& line) const {
     }
     return true;
   };
-  check_line(same("levels", table_.level) && same("priors", table_.prior), "\"levels\" or \"priors\" differ from the first line",
+  const auto same_domains = [&] {
+    if (!line.contains("domains")) return true;
+    const json& values = list(line.at("domains"), "domains", prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const auto number = std::size_t(place(domains_, values[i]));
+      if (number >= domains_.size() || domains_[number] != values[i] || table_.domain[at(prompts[i]).value] != std::int32_t(number)) return false;
+    }
+    return true;
+  };
+  check_line(same("levels", table_.level) && same("priors", table_.prior) && same_domains(), "\"levels\", \"priors\" or \"domains\" differ from the first line",
              "give them there, for every prompt that has one", "the policy's table of prompts is made from the first line");
 }
 

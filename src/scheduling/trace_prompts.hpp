@@ -15,9 +15,11 @@ namespace rollcall::scheduling {
 class TracePrompts {
  public:
   explicit TracePrompts(std::optional<std::uint64_t> dense) : dense_(dense) {}
-  /// The table of the first line: its `prompts`, `levels` and `priors`.
+  /// The table of the first line: its `prompts`, `levels`, `priors` and `domains`, which are numbered in ascending order.
   void make(const nlohmann::json& line);
-  /// A later line may repeat levels and priors, but not change them.
+  /// Throws InputError where the first line does not state, of every prompt, a `priors` or `domains` that the policy needs.
+  void check_needs(const Policy& policy, const nlohmann::json& line) const;
+  /// A later line may repeat levels, priors and domains, but not change them.
   void compare(const nlohmann::json& line) const;
   PromptId at(const nlohmann::json& id) const;
   nlohmann::json id_of(PromptId prompt) const { return dense_ ? nlohmann::json(prompt.value) : ids_.at(prompt.value); }
@@ -25,7 +27,8 @@ class TracePrompts {
 
  private:
   std::optional<std::uint64_t> dense_;
-  std::vector<nlohmann::json> ids_;  // ascending; empty for dense prompts
+  std::vector<nlohmann::json> ids_;      // ascending; empty for dense prompts
+  std::vector<nlohmann::json> domains_;  // ascending; empty where the first line states none
   PromptTable table_;
 };
 

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace rollcall::scheduling {
 namespace {
@@ -120,6 +122,8 @@ TEST(Trace, WhatReturnsIsWhatWasDecided) {
 constexpr int kSteps = 12;
 const json kStep = {{"prompts", {2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
                     {"levels", {1, 1, 1, 2, 2, 2, 3, 3, 3, 3}},
+                    {"priors", {0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.6, 0.7, 0.8, 0.9}},
+                    {"domains", {"a", "b", "a", "b", "a", "b", "a", "b", "a", "b"}},
                     {"select", 4},
                     {"budget", 24},
                     {"min_rollouts", 2},
@@ -129,7 +133,8 @@ const json kStep = {{"prompts", {2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
 json entry(const json& prompt, int step, int first, int count) {
   json rewards = json::array();
   for (int j = first; j < first + count; ++j) rewards.push_back((prompt.get<int>() * 31 + step * 17 + j * j * 7) % 29 < prompt.get<int>() ? 1 : 0);
-  return {{"prompt", prompt}, {"rewards", rewards}, {"mean_abs_advantage", 0.25}};
+  return {{"prompt", prompt},     {"rewards", rewards}, {"mean_abs_advantage", 0.25}, {"predicted", std::vector<double>(std::size_t(count), 0.5)},
+          {"diversity", 0.5}};
 }
 
 /// A run: what each step drew in all its rounds, and the state after it.
@@ -266,6 +271,79 @@ TEST(Trace, BothInOneLineAreOfTwoSteps) {
   EXPECT_EQ(together.at("counts"), separate.at("counts"));
   EXPECT_EQ(together.at("state_sha256"), separate.at("state_sha256"));
   EXPECT_EQ(together.at("train").size(), 4U);
+}
+
+/// Steps of a prompt that is drawn several times, its results in this order or the other.
+std::string states_of(bool turned) {
+  auto t = trace("one_shot", std::nullopt, {{"prompts_kept", "1"}, {"rank_after", "0.1"}});
+  std::string states;
+  for (std::size_t step = 1, line = 1; step <= 6; ++step) {
+    const std::string progress = std::to_string(step > 2 ? 0.5 : 0.0);
+    const json out = json::parse(t.step(R"({"prompts": [0, 1, 2], "select": 2, "budget": 5, "max_rollouts": 4, "progress": )" + progress + "}", line++));
+    json returned = json::array();
+    for (std::size_t i = 0; i < out.at("selected").size(); ++i) {
+      const int n = out.at("counts")[i], right = (int(i) + int(step)) % (n + 1);
+      json rewards = json::array();
+      for (int k = 0; k < n; ++k) rewards.push_back(k < right ? 1 : 0);
+      returned.push_back({{"prompt", out.at("selected")[i]}, {"rewards", rewards}});
+    }
+    if (turned) std::reverse(returned.begin(), returned.end());
+    states += json::parse(t.step(json{{"returned", returned}}.dump(), line++)).at("state_sha256");
+  }
+  return states;
+}
+
+TEST(Trace, TheOrderOfWhatIsReturnedNeverMatters) { EXPECT_EQ(states_of(false), states_of(true)); }
+
+TEST(Trace, KeepIsInTheOrderInWhichAPromptsResultsWereReturned) {
+  auto t = trace("one_shot", std::nullopt, {{"prompts_kept", "1"}, {"rank_after", "0"}});
+  t.step(R"({"prompts": [0], "select": 1, "budget": 2, "report": [{"prompt": 0, "rewards": [1, 0]}]})", 1);
+  auto pods = Trace({.row = "one_shot", .selection = "max_variance"}, {{"prompts_kept", "1"}, {"rank_after", "0"}, {"keep_share", "0.5"}}, 1, 3);
+  pods.step(R"({"prompts": [0, 1, 2], "select": 1, "budget": 4, "report": [{"prompt": 0, "rewards": [1, 0, 1, 0]}]})", 1);
+  const json out = json::parse(pods.step(R"({"prompts": [0, 1, 2], "select": 2, "budget": 8, "progress": 0.5})", 2));
+  if (out.at("selected") != json({0, 0})) GTEST_SKIP() << "not drawn twice: " << out;
+  const json told = json::parse(pods.step(R"({"returned": [{"prompt": 0, "rewards": [1, 1, 1, 0]}, {"prompt": 0, "rewards": [0, 0, 0, 1]}]})", 3));
+  EXPECT_EQ(told.at("train")[0].at("keep")[3], 1);  // of the first list the only 0, of the second the only 1
+  EXPECT_EQ(told.at("train")[1].at("keep")[3], 1);
+}
+
+TEST(Trace, HearsWhatTheRecipeMakesOfRewards) {
+  const std::string step = R"({"prompts": [0, 1], "select": 2, "budget": 4})";
+  const std::string equal = R"({"returned": [{"prompt": 0, "rewards": [0, 0], "shaped": [0, -0.5]}, {"prompt": 1, "rewards": [1, 0], "shaped": [1, 1]}]})";
+  const auto trained = [&](bool hears_shaped) {
+    Trace t({.row = "scalerl"}, {}, 1, std::nullopt, hears_shaped);
+    t.step(step, 1);
+    std::string kept;
+    const json answer = json::parse(t.step(equal, 2));
+    for (const json& group : answer.at("train")) kept += group.contains("keep") ? "-" : "+";
+    return kept;
+  };
+  EXPECT_EQ(trained(true), "+-");
+  EXPECT_EQ(trained(false), "-+");
+}
+
+TEST(Trace, RefusesWhatAPolicyCannotDoWithout) {
+  const std::vector<std::tuple<const char*, const char*, const char*>> needs = {
+      {"v0", "priors", "[0.5, 0.5, 0.5]"}, {"v0_5", "priors", "[0.5, 0.5, 0.5]"}, {"apriel_reasoner", "domains", R"(["a", "b", "a"])"}};
+  for (const auto& [row, key, values] : needs) {
+    const std::string step = R"({"prompts": [1, 2, 3], "select": 2, "budget": 8)";
+    auto lacks = trace(row), has = trace(row), partly = trace(row, 10);
+    EXPECT_NE(refusal(lacks, step + "}", 1).find(key), std::string::npos) << row;
+    EXPECT_EQ(refusal(has, step + ", \"" + key + "\": " + values + "}", 1), "accepted") << row;
+    EXPECT_NE(refusal(partly, step + ", \"" + key + "\": " + values + "}", 1).find("of every prompt"), std::string::npos) << row;
+  }
+  const std::string step = R"({"prompts": [1, 2, 3], "select": 1, "budget": 2, "report": [{"prompt": 1, "rewards": [0, 1])";
+  auto lacks = trace("arrol"), has = trace("arrol"), diverse = trace("mmr1", std::nullopt, {{"diversity_weight", "0.5"}});
+  EXPECT_NE(refusal(lacks, step + "}]}", 1).find("predicted"), std::string::npos);
+  EXPECT_EQ(refusal(has, step + R"(, "predicted": [0.2, 0.9]}]})", 1), "accepted");
+  EXPECT_NE(refusal(diverse, step + "}]}", 1).find("diversity"), std::string::npos);
+}
+
+TEST(Trace, RefusesNumbersThatWouldWrap) {
+  auto levels = trace("uniform"), lengths = trace("uniform");
+  EXPECT_NE(refusal(levels, R"({"prompts": [1, 2], "levels": [1, 2147483648], "select": 1, "budget": 2})", 1).find("2147483647"), std::string::npos);
+  lengths.step(R"({"prompts": [1], "select": 1, "budget": 2})", 1);
+  EXPECT_NE(refusal(lengths, R"({"returned": [{"prompt": 1, "rewards": [1, 0], "lengths": [4294967297, 1]}]})", 2).find("2147483647"), std::string::npos);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ class BinSquareRootAllocator final : public Allocator {
  public:
   explicit BinSquareRootAllocator(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_bins(); }
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

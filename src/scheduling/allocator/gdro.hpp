@@ -21,6 +21,7 @@ class GdroAllocator final : public Allocator {
  public:
   explicit GdroAllocator(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

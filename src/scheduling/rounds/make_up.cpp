@@ -30,6 +30,7 @@ std::int64_t MakeUpRounds::hard_cap(const StepRequest& request) const {
 Decision MakeUpRounds::next(const StepRequest& request, std::uint32_t, const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision;
   for (const GroupReport& group : pool) {
+    if (group.correct.empty()) continue;  // undecided is not wrong
     const std::int64_t have = drawn(group);
     const std::int64_t more = std::min(extra(have, success(group)), request.max_rollouts - have);
     if (more > 0) decision.groups.push_back({group.id, group.level, std::uint32_t(have), std::uint32_t(more)});

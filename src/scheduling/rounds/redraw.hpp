@@ -13,6 +13,7 @@ namespace rollcall::scheduling {
 class RedrawRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override { knobs.bind("redraw_most", &most_, "further draws of a prompt at most", {0, 1e6}); }
+  bool hears_rewards() const override { return true; }
   bool looks() const override { return true; }
   Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return false; }

@@ -12,6 +12,7 @@ class RefillRounds final : public Rounds {
  public:
   explicit RefillRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   bool looks() const override { return rounds_ > 1; }
   Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return rounds_ == 1; }

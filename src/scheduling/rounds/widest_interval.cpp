@@ -42,7 +42,7 @@ Decision WidestIntervalRounds::next(const StepRequest& request, std::uint32_t ro
     spread.push_back(deviation(pool[i].rewards));
     queue.emplace(priority(i), i);
   }
-  for (; now > 0 && queue.top().first >= 0; --now) {
+  for (; now > 0 && !queue.empty() && queue.top().first >= 0; --now) {
     const std::size_t i = queue.top().second;
     queue.pop();
     ++have[i];

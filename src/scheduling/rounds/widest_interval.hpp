@@ -10,6 +10,7 @@ namespace rollcall::scheduling {
 class WidestIntervalRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   StepRequest first(const StepRequest& request) const override;
   bool looks() const override { return true; }
   Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;

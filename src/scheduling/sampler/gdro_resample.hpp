@@ -17,6 +17,7 @@ class GdroResample final : public Sampler {
  public:
   explicit GdroResample(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

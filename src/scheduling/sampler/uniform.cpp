@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace rollcall::scheduling {
 namespace {
@@ -36,16 +37,24 @@ std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts, const std
   return chosen;
 }
 
-std::vector<Draw> UniformSampler::among(const StepRequest& request, const std::vector<PromptId>& held) const {
-  const RandomStream stream(seed_, RandomPurpose::schedule, request.step, 0, kAmongCandidates);
-  std::vector<std::pair<std::uint64_t, PromptId>> order;
+std::vector<Draw> UniformSampler::among(const StepRequest& request, const std::vector<PromptId>& held) {
+  std::set<std::uint64_t> open;
   for (const PromptId prompt : request.candidates) {
-    if (!std::binary_search(held.begin(), held.end(), prompt)) order.emplace_back(stream.bits(prompt.value), prompt);
+    if (!std::binary_search(held.begin(), held.end(), prompt)) open.insert(prompt.value);
   }
-  std::sort(order.begin(), order.end());
-  order.resize(std::min(order.size(), std::size_t(request.prompts)));
   std::vector<Draw> draws;
-  for (const auto& [key, prompt] : order) draws.push_back({prompt});
+  const auto wanted = std::min(open.size(), std::size_t(request.prompts));
+  while (draws.size() < wanted) {
+    const RandomStream stream(seed_, RandomPurpose::schedule, candidate_epoch_, 0, kAmongCandidates);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> order;
+    for (const std::uint64_t prompt : open) {
+      if (!passed_.contains(prompt)) order.emplace_back(stream.bits(prompt), prompt);
+    }
+    std::sort(order.begin(), order.end());
+    order.resize(std::min(order.size(), wanted - draws.size()));
+    for (const auto& [key, prompt] : order) draws.push_back({{prompt}}), passed_.insert(prompt), open.erase(prompt);
+    if (draws.size() < wanted) ++candidate_epoch_, passed_.clear();  // all that may be chosen have had their turn
+  }
   return draws;
 }
 
@@ -62,7 +71,11 @@ std::vector<Draw> UniformSampler::choose(const StepRequest& request, const std::
   return draws;
 }
 
-nlohmann::json UniformSampler::save() const { return {{"epoch", epoch_}, {"cursor", cursor_}, {"deferred", deferred_}}; }
+nlohmann::json UniformSampler::save() const {
+  nlohmann::json state = {{"epoch", epoch_}, {"cursor", cursor_}, {"deferred", deferred_}};
+  if (candidate_epoch_ > 0 || !passed_.empty()) state["candidates"] = {{"epoch", candidate_epoch_}, {"passed", passed_}};
+  return state;
+}
 
 void UniformSampler::load(const nlohmann::json& state) {
   const auto cursor = state.at("cursor").get<std::uint64_t>();
@@ -73,10 +86,15 @@ void UniformSampler::load(const nlohmann::json& state) {
   epoch_ = state.at("epoch").get<std::uint64_t>();
   cursor_ = cursor;
   deferred_ = deferred;
+  candidate_epoch_ = 0, passed_.clear();
+  if (!state.contains("candidates")) return;
+  candidate_epoch_ = state.at("candidates").at("epoch").get<std::uint64_t>();
+  passed_ = state.at("candidates").at("passed").get<std::set<std::uint64_t>>();
 }
 
 bool UniformSampler::load_changed(const nlohmann::json& state, const PromptMap&) {
   epoch_ = state.at("epoch").get<std::uint64_t>() + 1;
+  if (state.contains("candidates")) candidate_epoch_ = state.at("candidates").at("epoch").get<std::uint64_t>() + 1;
   return true;
 }
 

@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace rollcall::scheduling {
 
 /// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred to the next step of their epoch. So a prompt repeats
 /// within a step only when the step asks for more prompts than there are: each whole pass over the population is one draw number.
-/// A step with candidates draws among them without an epoch: it moves no position, and nothing is deferred.
+/// Steps with candidates have epochs of their own: a candidate that was drawn waits until all that may be chosen have had their turn. They move no position.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::uint64_t population, std::uint64_t seed) : population_(population), seed_(seed) {}
@@ -22,11 +23,13 @@ class UniformSampler final : public Sampler {
   bool load_changed(const nlohmann::json& state, const PromptMap& map) override;  ///< begins its next epoch
 
  private:
-  std::vector<Draw> among(const StepRequest& request, const std::vector<PromptId>& held) const;
+  std::vector<Draw> among(const StepRequest& request, const std::vector<PromptId>& held);
   std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);  // distinct prompts
   std::uint64_t population_, seed_;
   std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
   std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over
+  std::uint64_t candidate_epoch_ = 0;     // state: of steps with candidates
+  std::set<std::uint64_t> passed_;        // state: prompts that were drawn in it
 };
 
 }  // namespace rollcall::scheduling

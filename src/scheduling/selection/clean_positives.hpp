@@ -12,6 +12,7 @@ namespace rollcall::scheduling {
 class CleanPositivesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
   std::vector<std::uint8_t> choose(const GroupReport& report) const;  ///< [n]
 

@@ -32,8 +32,8 @@ std::vector<GroupTraining> ExtremeAdvantagesSelection::select(const StepRequest&
     }
     groups.push_back({.id = report.id, .weight = 1.0, .keep = std::vector<std::uint8_t>(own.size(), 0)});
   }
-  const double share = (1.0 - request.progress) * start_ + request.progress * final_;
-  const auto count = std::size_t(std::ceil(share * double(where.size() + zero.size()) - 1e-9));  // what only rounding lifts above an integer stays at it
+  share_ = (1.0 - request.progress) * start_ + request.progress * final_;
+  const auto count = std::size_t(std::ceil(share_ * double(where.size() + zero.size()) - 1e-9));  // what only rounding lifts above an integer stays at it
   const auto kept = widest_subset(advantage, count);
   for (std::size_t i = 0; i < kept.size(); ++i) groups[where[i].first].keep[where[i].second] = kept[i];
   for (std::size_t i = 0; i < zero.size() && where.size() + i < count; ++i) groups[zero[i].first].keep[zero[i].second] = 1;

@@ -11,10 +11,13 @@ namespace rollcall::scheduling {
 class ExtremeAdvantagesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  std::vector<std::pair<std::string, double>> metrics() const override { return {{"moving/trained_share", share_}}; }
 
  private:
   double start_ = 0.25, final_ = 0.5;
+  double share_ = 0.0;  ///< of the latest step
 };
 
 }  // namespace rollcall::scheduling

@@ -20,6 +20,7 @@ class GdroReweight final : public Selection {
  public:
   explicit GdroReweight(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
+  bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
   void learn(const std::vector<GroupReport>& reports) override;
   double weight(PromptId prompt) const override;  ///< in a step that drew all prompts equally

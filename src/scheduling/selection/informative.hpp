@@ -9,6 +9,7 @@ namespace rollcall::scheduling {
 class InformativeSelection final : public Selection {
  public:
   explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}
+  bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
 
  private:

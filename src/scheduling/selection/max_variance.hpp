@@ -10,6 +10,7 @@ namespace rollcall::scheduling {
 class MaxVarianceSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override { knobs.bind("keep_share", &share_, "share of a group's rollouts that train", {0, 1}); }
+  bool hears_rewards() const override { return true; }
   std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
 
  private:

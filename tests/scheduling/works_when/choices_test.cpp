@@ -27,6 +27,55 @@ TEST(Wgrpo, PairsAHardSolvedPromptWithAnEasyFailedOne) {
   }
 }
 
+/// Success rates of the prompts of each place over 20 steps, after one in which all prompts were seen.
+std::vector<std::vector<int>> places(const Knobs& knobs, const std::vector<int>& right, std::int64_t prompts) {
+  const auto policy = make_policy({"wgrpo"}, knobs, prompt_table(right.size(), 1), 1);
+  policy->begin_step({.step = 0, .prompts = std::int64_t(right.size()), .budget = 8 * std::int64_t(right.size()), .min_rollouts = 8, .max_rollouts = 8});
+  std::vector<GroupReport> reports;
+  for (std::uint64_t p = 0; p < right.size(); ++p) reports.push_back(group(p, right[p], 8));
+  policy->end_step(reports);
+  std::vector<std::vector<int>> all(static_cast<std::size_t>(prompts));
+  for (std::uint64_t step = 1; step <= 20; ++step) {
+    const auto d = policy->begin_step({.step = step, .prompts = prompts, .budget = 8 * prompts, .min_rollouts = 8, .max_rollouts = 8});
+    EXPECT_EQ(d.groups.size(), std::size_t(prompts));
+    std::set<GroupId> distinct;
+    for (std::size_t i = 0; i < d.groups.size(); ++i) {
+      distinct.insert(d.groups[i].id);
+      all[i].push_back(right[d.groups[i].id.prompt.value]);
+    }
+    EXPECT_EQ(distinct.size(), d.groups.size());
+  }
+  return all;
+}
+
+TEST(Wgrpo, ASideThatHasRunOutRepeatsItsPromptsIfAskedTo) {
+  const std::vector<int> one_hard = {0, 0, 2, 7, 6, 8, 8, 8}, no_easy = {0, 0, 2, 3, 8, 8, 8, 8}, nobody = {0, 0, 8, 8};
+  const auto dead = [](const std::vector<std::vector<int>>& places) {
+    int count = 0;
+    for (const auto& place : places) count += int(std::count_if(place.begin(), place.end(), [](int r) { return r == 0 || r == 8; }));
+    return count;
+  };
+  EXPECT_GT(dead(places({}, one_hard, 6)), 0);
+  const auto paired = places({{"pairs_only", "true"}}, one_hard, 6);
+  for (std::size_t i = 0; i < 6; ++i)
+    for (const int r : paired[i]) EXPECT_TRUE(i % 2 == 0 ? r == 2 : r == 6 || r == 7) << i << ' ' << r;
+  EXPECT_EQ(dead(places({{"pairs_only", "true"}}, no_easy, 6)), 0);
+  EXPECT_EQ(dead(places({{"pairs_only", "true"}}, nobody, 4)), 4 * 20);  // a step is full whatever is left
+}
+
+TEST(Wgrpo, PairsMeasuredBeforeStayTheSame) {
+  PromptTable table = prompt_table(6, 1);
+  table.prior = {0.0F, 0.4F, 0.1F, 0.9F, 1.0F, 0.6F};
+  const auto policy = make_policy({"wgrpo"}, {{"measured_before", "true"}, {"pairs_only", "true"}}, table, 1);
+  EXPECT_EQ(policy->needs().at(0).field, "prior");
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    const auto d = policy->begin_step({.step = step, .prompts = 2, .budget = 16, .min_rollouts = 8, .max_rollouts = 8});
+    EXPECT_EQ(d.groups[0].id.prompt.value, 2U);  // the rarest success and the rarest failure
+    EXPECT_EQ(d.groups[1].id.prompt.value, 3U);
+    policy->end_step({group(2, 8, 8, step), group(3, 0, 8, step)});  // what is seen changes nothing
+  }
+}
+
 TEST(OneShot, RanksByTheDeviationOfTheAccuracy) {
   Knowledge known(prompt_table(4, 1), 1);
   HistoricalDeviationSampler sampler(known);
