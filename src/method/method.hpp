@@ -42,6 +42,12 @@ class Prepared {
   virtual double lr_factor() const = 0;                          ///< on this optimizer step's learning rate; 1 unless a piece scales it
 };
 
+/// What a recipe's reward is before it is normalised.
+struct RewardSource {
+  bool is_verifiers = true;         ///< the verifier's, whatever the rollout
+  std::vector<std::string> late{};  ///< pieces that read what only the update knows
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Method {
  public:
@@ -51,6 +57,9 @@ class Method {
   virtual std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const = 0;
   /// One of these updates. `step`: made by prepare_step; `rollouts`: [B] which of the step's this update trains, ascending.
   virtual std::shared_ptr<const Prepared> prepare_update(const StepColumns& update, const Prepared& step, std::vector<std::int64_t> rollouts) const = 0;
+  /// [B] what each rollout is paid, before a normalisation and before what a divergence costs: what a scheduler hears.
+  virtual std::vector<double> rewards(const StepColumns& step) const = 0;
+  virtual RewardSource reward_source() const = 0;
   virtual std::string describe() const = 0;              ///< pieces with formulas and knobs with values, one line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must hold
   virtual std::vector<std::string> unset() const = 0;    ///< knobs that no default can fill and neither row nor run file has set, as family.knob

@@ -12,6 +12,14 @@
 
 namespace rollcall::objective {
 
+class Step;  // columns.hpp
+
+/// What a piece lets move from step to step, for the metric moving/NAME; NaN where it stays.
+struct Moving {
+  std::string name;
+  std::function<double(const Step&)> value;  ///< in this step
+};
+
 /// One setting of one piece, bound to a member of that piece.
 struct Knob {
   std::string family, piece, name;
@@ -43,6 +51,9 @@ class Knobs {
   void words(std::string name, std::vector<std::string>& target, std::string meaning);
   /// A mix of settings that cannot be meant: checked by check(), after all settings are made.
   void refuse_if(std::function<bool()> wrong, std::string problem, std::string why, std::string suggestion);
+  /// A number of the piece that moves: a schedule's, a controller's, a moving statistic's.
+  void moves(std::string name, std::function<double(const Step&)> value) { moving_.push_back({std::move(name), std::move(value)}); }
+  const std::vector<Moving>& moving() const { return moving_; }
   /// The knob bound last has no default that could be meant: a run must set it.
   void must_be_set();
   /// Of those, the ones that are not.
@@ -77,6 +88,7 @@ class Knobs {
   std::string family_, piece_;
   std::vector<Knob> knobs_;
   std::vector<Rule> rules_;
+  std::vector<Moving> moving_;
   struct Need {
     std::string family, piece;
     std::function<std::vector<std::string>()> columns;

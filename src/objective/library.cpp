@@ -109,6 +109,12 @@ class ObjectiveMethod final : public method::Method {
     const auto& whole = dynamic_cast<const PreparedStep&>(step).prepared();
     return std::make_shared<const PreparedStep>(objective_, objective_->prepare(tensors_of(update), {whole, std::move(rollouts)}));
   }
+  std::vector<double> rewards(const method::StepColumns& step) const override {
+    use_one_thread();
+    const at::Tensor paid = objective_->rewards(tensors_of(step)).contiguous();
+    return {paid.const_data_ptr<double>(), paid.const_data_ptr<double>() + paid.numel()};
+  }
+  method::RewardSource reward_source() const override { return {objective_->pays_verifiers(), objective_->late_rewards()}; }
   std::string describe() const override { return objective_->describe(); }
   std::vector<std::string> columns() const override { return objective_->columns(); }
   std::vector<std::string> unset() const override { return objective_->unset(); }

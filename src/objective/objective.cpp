@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "objective/resolve.hpp"
+#include "objective/reward_sight.hpp"
 #include "objective/token_advantages.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -10,6 +11,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace rollcall::objective {
@@ -31,6 +33,7 @@ class Objective::Prepared {
   std::vector<std::pair<std::string, at::Tensor>> shaping;  ///< by reward piece: [B] by how much it changed the reward
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
+  std::map<std::string, double> moving;       ///< metrics moving/NAME: what the pieces' schedules and controllers had come to
   std::vector<TokenWeight> weights;           ///< by weight piece: what it made
   bool knows_trained = true;                  ///< no update has a say in what trains with which advantage
   std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
@@ -151,6 +154,7 @@ Objective::~Objective() = default;
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
+  note_moving(*prepared);
   for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
   shape_rewards(*prepared, Part::all);
   estimate_advantage(*prepared, Part::all);
@@ -162,6 +166,7 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
 std::shared_ptr<const Objective::Prepared> Objective::prepare_step(const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
+  note_moving(*prepared);
   shape_rewards(*prepared, Part::step);
   estimate_advantage(*prepared, Part::step);
   weigh(*prepared, Part::step);
@@ -174,6 +179,7 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare_step(const StepCol
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns, OfStep of) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
+  note_moving(*prepared);
   for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
   prepared->take(std::move(of));
   shape_rewards(*prepared, Part::update);
@@ -181,6 +187,11 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   weigh(*prepared, Part::update);
   prepared->close(resolved_->aggregate(prepared->step));
   return prepared;
+}
+
+void Objective::note_moving(Prepared& prepared) const {
+  for (const Moving& moving : resolved_->knobs.moving())
+    if (const double value = moving.value(prepared.step); !std::isnan(value)) prepared.moving["moving/" + moving.name] = value;
 }
 
 void Objective::shape_rewards(Prepared& prepared, Part part) const {
@@ -280,6 +291,30 @@ std::vector<double> token_advantages(const Objective::Prepared& prepared) {
   return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
 }
 
+at::Tensor Objective::rewards(const StepColumns& columns) const {
+  const at::NoGradGuard no_grad;
+  Step step(columns);
+  const auto pay = [&](const RewardFunction& reward) {
+    if (const ShapedReward shaped = reward(step); shaped.reward.defined()) step.reward = shaped.reward;
+  };
+  for (const auto& reward : resolved_->rewards)
+    if (sight_of(reward.name) != Sight::unheard) pay(reward.function);
+  if (resolved_->decomposed) pay(resolved_->decomposed);
+  return step.reward;
+}
+
+bool Objective::pays_verifiers() const {
+  const auto& rewards = resolved_->rewards;
+  return !resolved_->decomposed && std::all_of(rewards.begin(), rewards.end(), [](const auto& r) { return sight_of(r.name) == Sight::unheard; });
+}
+
+std::vector<std::string> Objective::late_rewards() const {
+  std::vector<std::string> late;
+  for (const auto& reward : resolved_->rewards)
+    if (sight_of(reward.name) == Sight::update) late.push_back(reward.name);
+  return late;
+}
+
 std::string Objective::describe() const {
   std::string text = fmt::format("{}: {}, {} ({})\n", resolved_->recipe->name, resolved_->recipe->title, resolved_->recipe->paper, resolved_->recipe->year);
   for (const auto& [piece, formula] : resolved_->cards) text += fmt::format("  {:<36} {}\n", piece, formula);
@@ -333,6 +368,7 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared, const s
       prepared.knows_trained ? prepared.step.rollout_sum(times(advantage, keep)) / prepared.step.trained_length.clamp_min(1) : at::zeros({0}, at::kDouble);
   if (const double all = push.abs().sum().item<double>(); all > 0) metrics["critic/positive_share"] = push.clamp_min(0).sum().item<double>() / all;
   if (prepared.lr_factor != 1.0) metrics["actor/lr_factor"] = prepared.lr_factor;
+  metrics.insert(prepared.moving.begin(), prepared.moving.end());
   return metrics;
 }
 

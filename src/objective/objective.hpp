@@ -79,11 +79,14 @@ class Objective {
   /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
   LeafLoss evaluate(const Prepared& prepared, const LeafColumns& leaf) const;
 
-  std::string describe() const;              ///< pieces with formulas and knobs with values, one line each
-  std::vector<std::string> columns() const;  ///< names that StepColumns::named must hold, see columns.hpp
-  std::vector<std::string> unset() const;    ///< knobs that no default can fill and neither row nor run file has set, as family.knob
-  bool needs_value() const;                  ///< a piece trains the value head: leaves must bring its output
-  bool whole_groups() const;                 ///< the loss couples the rollouts of a group: a leaf must hold all of them
+  at::Tensor rewards(const StepColumns& step) const;  ///< [B] before a normalisation and before what a divergence costs
+  bool pays_verifiers() const;                        ///< rewards() are StepColumns::reward, whatever the rollouts
+  std::vector<std::string> late_rewards() const;      ///< pieces of them that read what only the update knows
+  std::string describe() const;                       ///< pieces with formulas and knobs with values, one line each
+  std::vector<std::string> columns() const;           ///< names that StepColumns::named must hold, see columns.hpp
+  std::vector<std::string> unset() const;             ///< knobs that no default can fill and neither row nor run file has set, as family.knob
+  bool needs_value() const;                           ///< a piece trains the value head: leaves must bring its output
+  bool whole_groups() const;                          ///< the loss couples the rollouts of a group: a leaf must hold all of them
   /// Moving statistics after this step: what the next step is to be given. Those that no piece changed stay.
   static std::map<std::string, double> statistics(const Prepared& prepared);
   /// Mean |A| of each rollout's tokens, [B], before the scheduler's weights; NaN for one without tokens.
@@ -95,6 +98,7 @@ class Objective {
  private:
   enum class Part { all, step, update };  ///< which pieces run
   static bool runs(Part part, bool each_update) { return part == Part::all || each_update == (part == Part::update); }
+  void note_moving(Prepared& prepared) const;
   void shape_rewards(Prepared& prepared, Part part) const;
   void estimate_advantage(Prepared& prepared, Part part) const;
   void weigh(Prepared& prepared, Part part) const;

@@ -75,6 +75,7 @@
 #include "objective/reward/cosine_length.hpp"
 #include "objective/reward/decaying_exit.hpp"
 #include "objective/reward/degenerate.hpp"
+#include "objective/reward/difficulty_scale.hpp"
 #include "objective/reward/diversity.hpp"
 #include "objective/reward/entropy_controller.hpp"
 #include "objective/reward/entropy_history.hpp"
@@ -126,6 +127,7 @@
 #include "objective/weight/clip_cov.hpp"
 #include "objective/weight/confidence_penalty.hpp"
 #include "objective/weight/conflict_tokens.hpp"
+#include "objective/weight/curate.hpp"
 #include "objective/weight/down_sample.hpp"
 #include "objective/weight/drop_equal_reward.hpp"
 #include "objective/weight/drop_outliers.hpp"
@@ -193,6 +195,7 @@ constexpr Piece<RewardFunction> reward_table[] = {
   row<RewardFunction, LengthTarget>(),
   row<RewardFunction, CosineLength>(),
   row<RewardFunction, MovingNorm>(),
+  row<RewardFunction, DifficultyScale>(),
 };
 constexpr Piece<AdvantageFunction> advantage_table[] = {
   row<AdvantageFunction, GroupNorm>(),
@@ -291,6 +294,7 @@ constexpr Piece<WeightFunction> weight_table[] = {
   row<WeightFunction, Agreement>(),
   row<WeightFunction, EntropyBalance>(),
   row<WeightFunction, MiddleWeight>(),
+  row<WeightFunction, Curate>(),
 };
 constexpr Piece<AggregateFunction> aggregate_table[] = {
   row<AggregateFunction, TokenMean>(),

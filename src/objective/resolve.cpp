@@ -138,6 +138,23 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   for (const auto& [key, value] : settings) knobs.set(key, value);
   knobs.check();
   tell_updates_apart();
+  find_decomposed();
+}
+
+void Objective::Resolved::find_decomposed() {
+  const auto value_of = [&](const char* name) {
+    const auto& all = knobs.all();
+    const auto knob = std::find_if(all.begin(), all.end(), [&](const Knob& k) { return k.family == name_of(Family::advantage) && k.name == name; });
+    return knob == all.end() || !knob->given ? std::string() : knob->value();
+  };
+  const bool means = value_of("components") == "mean";
+  if (advantage.name != "decoupled_norm" && !(advantage.name == "beta_norm" && means)) return;
+  Knobs own;
+  own.enter(name_of(Family::reward), "components");
+  decomposed = find_piece(Family::reward, objective::rewards(), "components", false).make(own);
+  if (means) own.set("combine", "mean");
+  for (const char* name : {"component_weights", "omit_components"})
+    if (const auto value = value_of(name); !value.empty()) own.set(name, value);
 }
 
 void Objective::Resolved::tell_updates_apart() {

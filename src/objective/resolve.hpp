@@ -31,9 +31,11 @@ struct Objective::Resolved {
   std::vector<Chosen<WeightFunction>> weights;
   AggregateFunction aggregate;
   std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< with the piece's name
+  RewardFunction decomposed;  ///< of an advantage that standardises components one by one: what they pay together; undefined for others
 
  private:
   void tell_updates_apart();  ///< sets each_update
+  void find_decomposed();     ///< sets decomposed
 };
 
 }  // namespace rollcall::objective

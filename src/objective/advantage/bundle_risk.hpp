@@ -32,6 +32,8 @@ struct BundleRisk {
     knobs.number("risk_rate", rate, {0.0, 1e6}, "step size of the moving quantiles");
     knobs.number("bundle_size", size, {1.0, 1e6}, "prompts of a bundle");
     knobs.choice("natural_baseline", natural, {"no", "yes"}, "whether lo - hi is added: no paper is above 0");
+    knobs.moves("risk_low", [this](const Step& step) { return step.statistic("risk_low", low * size); });
+    knobs.moves("risk_high", [this](const Step& step) { return step.statistic("risk_high", high * size); });
     knobs.refuse_if([this] { return high <= low; }, "advantage.risk_high is not above advantage.risk_low", "the middle range would be empty",
                     "use 0.2 and 0.8");
   }

@@ -16,6 +16,7 @@ struct RunningBaseline {
   void bind(Knobs& knobs) {
     knobs.number("baseline_momentum", momentum, {0.0, 1.0}, "share m of the old baseline that stays");
     knobs.number("baseline_start", start, {-1e6, 1e6}, "baseline of the first step");
+    knobs.moves("reward_mean", [this](const Step& step) { return step.statistic("reward_mean", start); });
   }
 
   Advantage operator()(const Step& step) const {

@@ -12,6 +12,8 @@
 
 #include "objective/pieces.hpp"
 
+#include <cmath>
+
 namespace rollcall::objective {
 
 struct Kl {
@@ -31,6 +33,7 @@ struct Kl {
     knobs.refuse_if([this] { return estimator == Estimator::k1; }, "regularizer.kl_estimator = k1 cannot be a loss",
                     "its derivative does not depend on the anchor, so it pulls towards nothing", "use k2, k3 or k1+, which has k1's value and k2's derivative");
     knobs.needs_column([this] { return anchor == Anchor::reference; }, reference);
+    knobs.moves("kl_coef", [this](const Step& step) { return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step); });
   }
 
   at::Tensor operator()(const Leaf& leaf) const {

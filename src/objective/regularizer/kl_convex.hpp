@@ -20,14 +20,17 @@ struct KlConvex {
     knobs.number("kl_convex_base", base, {0.0, 1.0}, "share b of the divergence from the reference policy, first step");
     knobs.number("kl_convex_base_end", base_end, {0.0, 1.0}, "the same at the end of training, reached linearly");
     knobs.needs_column(column::reference_logprob);
+    knobs.moves("kl_convex_base", [this](const Step& step) { return share(step); });
   }
+
+  double share(const Step& step) const { return base + (base_end - base) * step.columns.progress; }
 
   at::Tensor operator()(const Leaf& leaf) const {
     const auto k3 = [&](const at::Tensor& anchor) {
       const at::Tensor d = (anchor - leaf.logprob).clamp(-20.0, 20.0);
       return d.exp() - d - 1.0;
     };
-    const double b = base + (base_end - base) * leaf.step.columns.progress;
+    const double b = share(leaf.step);
     return coef * (b * k3(leaf.take(leaf.step.named(column::reference_logprob))) + (1.0 - b) * k3(leaf.old_logprob));
   }
 };

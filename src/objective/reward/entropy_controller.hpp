@@ -22,6 +22,7 @@ struct EntropyController {
     knobs.number("entropy_start", start, {0.0, 1e6}, "coefficient before the first change");
     knobs.number("entropy_most", most, {0.0, 1e6}, "largest coefficient");
     knobs.needs_column(column::old_entropy);
+    knobs.moves("entropy_coef", [this](const Step& step) { return step.statistic("entropy_coef", start); });
   }
 
   ShapedReward operator()(const Step& step) const {

@@ -12,7 +12,10 @@ namespace rollcall::objective {
 struct EntropyHistory {
   static constexpr std::string_view name = "entropy_history", formula = "m += (h - m) / k, h the step's mean entropy";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::old_entropy); }
+  void bind(Knobs& knobs) {
+    knobs.needs_column(column::old_entropy);
+    knobs.moves("entropy_history", [](const Step& step) { return step.statistic("entropy_history", 0.0); });
+  }
 
   ShapedReward operator()(const Step& step) const {
     if (step.tokens == 0) return {};

@@ -19,12 +19,14 @@ struct TriangularLength {
   void bind(Knobs& knobs) {
     knobs.number("budget_start", start, {1.0, 1e9}, "length budget at the first step, tokens");
     knobs.number("budget_decay", decay, {1e-6, 1.0}, "budget at the end of training relative to the start");
+    knobs.moves("length_budget", [this](const Step& step) { return budget(step); });
     knobs.number("length_share", share, {0.0, 1.0}, "weight w of the length reward");
   }
 
+  double budget(const Step& step) const { return std::max(1.0, std::floor(start * std::pow(decay, step.columns.progress))); }
+
   ShapedReward operator()(const Step& step) const {
-    const double budget = std::max(1.0, std::floor(start * std::pow(decay, step.columns.progress)));
-    const at::Tensor triangle = (1.0 - (step.length / budget - 1.0).abs()).clamp_min(0.0);
+    const at::Tensor triangle = (1.0 - (step.length / budget(step) - 1.0).abs()).clamp_min(0.0);
     return {(1.0 - share) * step.reward + share * triangle, {}, {}};
   }
 };

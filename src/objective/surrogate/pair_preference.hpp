@@ -1,11 +1,12 @@
 // Surrogate pair_preference: the better of two answers to a prompt gains on the worse one.
 //   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2 beta))^2;  mean over the group's pairs
-//   l = sum or mean over t of lp - anchor;  a = anisotropy where the verifier accepted w, else 1
+//   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1 - share) old;  a = anisotropy where the verifier accepted w, else 1
 //   a step without any pair, on request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for a batch
 //   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is none, instead of within each prompt
-// Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq. 17; levels and anisotropy: TRPA, arXiv:2504.04524.
-// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, pair_pool, pair_mean, anisotropy,
-//   lone_levels.
+// Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq. 17; blend: INPO,
+//   arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels and anisotropy: TRPA, arXiv:2504.04524.
+// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, anchor_share, pair_pool, pair_mean,
+//   anisotropy, lone_levels.
 // What differs: only the order of the rewards counts. pair_choice extremes: best against worst, ties all taking part.
 #pragma once
 
@@ -19,10 +20,10 @@ namespace rollcall::objective {
 
 struct PairPreference {
   static constexpr std::string_view name = "pair_preference", formula = "L_g = mean_{r_w > r_l} -log sigmoid(beta (l_w - l_l)), l = sum_t (lp - anchor)";
-  double beta = 0.1, anisotropy = 1.0;
+  double beta = 0.1, anisotropy = 1.0, share = 1.0 / 3.0;
   enum class Form { logistic, square } form = Form::logistic;
   enum class Chosen { all, extremes } chosen = Chosen::all;
-  enum class Anchor { reference, old } anchor = Anchor::reference;
+  enum class Anchor { reference, old, blend } anchor = Anchor::reference;
   enum class Pool { sum, mean } pool = Pool::sum;
   enum class Mean { prompt, step } mean = Mean::prompt;
   enum class Lone { skip, push } lone = Lone::skip;
@@ -32,18 +33,18 @@ struct PairPreference {
     knobs.number("anisotropy", anisotropy, {0.0, 1e6}, "factor on pairs whose winner the verifier accepted");
     knobs.choice("pair_loss", form, {"logistic", "square"}, "loss of a pair");
     knobs.choice("pair_choice", chosen, {"all", "extremes"}, "all pairs of different reward, or best against worst");
-    knobs.choice("pair_anchor", anchor, {"reference", "old"}, "policy the log-ratio is taken against");
+    knobs.choice("pair_anchor", anchor, {"reference", "old", "blend"}, "policy the log-ratio is taken against");
+    knobs.number("anchor_share", share, {0.0, 1.0}, "blend: share of the reference policy's log-prob in the anchor, the old policy's being the rest");
     knobs.choice("pair_pool", pool, {"sum", "mean"}, "log-ratio of a rollout from its tokens");
     knobs.choice("pair_mean", mean, {"prompt", "step"}, "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
     knobs.choice("lone_levels", lone, {"skip", "push"}, "a step without a pair: teaches nothing, or each rollout is pushed by itself");
-    knobs.needs_column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
+    knobs.needs_column([this] { return anchor != Anchor::old; }, column::reference_logprob);
     knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
     knobs.needs_whole_groups();
   }
 
   SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& /*ratio*/) const {
-    const at::Tensor target = anchor == Anchor::old ? leaf.old_logprob : leaf.take(leaf.step.named(column::reference_logprob));
-    const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target);
+    const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target(leaf));
     const auto [winner, loser] = ordered_pairs(leaf, leaf.take_rollouts(leaf.step.reward), chosen == Chosen::extremes);
     const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
     const auto [loss, pairs] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
@@ -54,6 +55,12 @@ struct PairPreference {
   }
 
  private:
+  /// [M] log-prob of the anchor.
+  at::Tensor target(const Leaf& leaf) const {
+    if (anchor == Anchor::old) return leaf.old_logprob;
+    const at::Tensor reference = leaf.take(leaf.step.named(column::reference_logprob));
+    return anchor == Anchor::reference ? reference : share * reference + (1.0 - share) * leaf.old_logprob;
+  }
   /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into leaves can change the loss.
   static double pairs_of(const Step& step, bool extremes) {
     const auto reward = step.reward.accessor<double, 1>(), length = step.trained_length.accessor<double, 1>();

@@ -22,15 +22,20 @@ struct DownSample {
     knobs.number("tokens_start", tokens_start, {0.0, 1.0}, "share k of their tokens that stay, first step");
     knobs.number("tokens_end", tokens_end, {0.0, 1.0}, "the same at the end of training");
     knobs.needs_column(column::current_entropy);
+    knobs.moves("rollouts_share", [this](const Step& step) { return rollouts_share(step); });
+    knobs.moves("tokens_share", [this](const Step& step) { return tokens_share(step); });
   }
 
+  double rollouts_share(const Step& step) const { return between(rollouts_start, rollouts_end, step.columns.progress); }
+  double tokens_share(const Step& step) const { return between(tokens_start, tokens_end, step.columns.progress); }
+  static double between(double start, double end, double p) { return (1 - p) * start + p * end; }
+
   TokenWeight operator()(const Step& step) const {
-    const double p = step.columns.progress;
     const at::Tensor counted = (step.trained_length > 0).to(at::kDouble);
-    const auto count = share_of((1 - p) * rollouts_start + p * rollouts_end, counted.sum().item<double>());
+    const auto count = share_of(rollouts_share(step), counted.sum().item<double>());
     const at::Tensor kept = step.over_tokens(widest(step.rollout_mean(step.advantage), counted, step.uniform_rollouts(14), count));
     const at::Tensor score = step.advantage.abs() * step.named(column::current_entropy);
-    return {{}, largest(score, kept, step.uniform_tokens(15), share_of((1 - p) * tokens_start + p * tokens_end, kept.sum().item<double>()))};
+    return {{}, largest(score, kept, step.uniform_tokens(15), share_of(tokens_share(step), kept.sum().item<double>()))};
   }
 };
 

@@ -102,6 +102,8 @@ HandWorkedTable worked_group_losses() {
       {"online_dpo", {softplus(-0.1 * gap), {-0.1 * dpo, -0.1 * dpo, 0.1 * dpo}}},
       // 1 / (2 * 0.1) = 5.
       {"ipo_online", {(gap - 5) * (gap - 5), {2 * (gap - 5), 2 * (gap - 5), -2 * (gap - 5)}}},
+      // 1 / (2 * 0.0075) = 200 / 3; the reference is the old policy, so any blend of the two is as well.
+      {"inpo", {(gap - 200.0 / 3) * (gap - 200.0 / 3), {2 * (gap - 200.0 / 3), 2 * (gap - 200.0 / 3), -2 * (gap - 200.0 / 3)}}},
       // Win rates over both, the tie with itself being a half: 3/4 and 1/4, A = +-1/4; residuals A - q / 1000; 500 times the square, mean of two; derivative 500 * 2 (-0.001) / 2 = -1/2 of the residual.
       {"sppo", {250 * (won * won + lost * lost), {-0.5 * won, -0.5 * won, -0.5 * lost}}},
       // Weight 1 - p = 1/2. Right: -ln(rho) / 2. Wrong: (1 - 0.55) / 0.5 = 0.9, floored at 1: value 0, derivative p rho / (1 - p) / 2 = 0.55. Over 3 tokens.

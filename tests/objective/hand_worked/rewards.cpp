@@ -20,7 +20,8 @@ HandWorked by_rollouts(double a, std::function<PlainStep()> step) {
 
 PlainStep as_json() {
   return changed([](PlainStep& step) {
-    step.rollouts[0].components = {{"content", 0.5}, {"correct", 1.0}, {"validity", 1.0}}, step.rollouts[1].components = {{"content", 0.0}, {"correct", 0.0}, {"validity", 0.75}};
+    step.rollouts[0].components = {{"content", 0.5}, {"correct", 1.0}, {"validity", 1.0}},
+    step.rollouts[1].components = {{"content", 0.0}, {"correct", 0.0}, {"validity", 0.75}};
   });
 }
 
@@ -98,11 +99,30 @@ PlainStep valued() {
   });
 }
 
+/// Three scorers: .9, .8 and .7 of the first answer, .9, .8 and .1 of the second. Value 1/2 everywhere.
+PlainStep scored() {
+  PlainStep step = valued();
+  step.rollouts[0].components = {{"a", 0.9}, {"b", 0.8}, {"c", 0.7}, {"correct", 0.0}, {"format", 0.0}};
+  step.rollouts[1].components = {{"a", 0.9}, {"b", 0.8}, {"c", 0.1}, {"correct", 1.0}, {"format", 1.0}};
+  return step;
+}
+
+/// worked_step() as a prompt that was never solved before, and again as one that always was.
+PlainStep hard_and_easy() {
+  return changed([](PlainStep& step) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      step.rollouts[i].prior = 0.0;
+      step.rollouts.push_back(step.rollouts[i]);
+      step.rollouts.back().group = 1, step.rollouts.back().prior = 1.0;
+    }
+  });
+}
+
 /// Of advantages of the three tokens at ratios 1.5, 0.9 and 1.1, the last negative, and of a value whose errors they are: half the mean square.
-HandWorked with_value(const std::vector<double>& a, const std::vector<double>& error) {
+HandWorked with_value(const std::vector<double>& a, const std::vector<double>& error, const std::function<PlainStep()>& step = valued) {
   double squares = 0;
   for (const double e : error) squares += e * e;
-  return {-(1.2 * a[0] + 0.9 * a[1] + 1.1 * a[2]) / 3 + squares / 6, {0.0, -0.9 * a[1] / 3, -1.1 * a[2] / 3}, valued};
+  return {-(1.2 * a[0] + 0.9 * a[1] + 1.1 * a[2]) / 3 + squares / 6, {0.0, -0.9 * a[1] / 3, -1.1 * a[2] / 3}, step};
 }
 
 std::vector<double> whitened(std::vector<double> x) {
@@ -118,7 +138,8 @@ std::vector<double> whitened(std::vector<double> x) {
 HandWorkedTable worked_rewards() {
   const double flaw = 1 / (1 + 1e-6), told_a = pair_norm(0.1), sure = pair_norm(1.0);
   const double vote = 1.0 / 3 / (1 / std::sqrt(3.0) + 1e-6);  // rewards 1, 0, 1: mean 2/3, spread 1/sqrt(3)
-  const double norm = 0.5 / (0.5 + 1e-4);                     // rewards 1 and 0 by their own moments, 1/2 and 1/2: +-norm
+  const double scaled = 4 / std::sqrt(10.0);
+  const double norm = 0.5 / (0.5 + 1e-4);  // rewards 1 and 0 by their own moments, 1/2 and 1/2: +-norm
   // Cosine at 2 and at 1 of 10 tokens: right 1 + (1 + cos(pi/5)) / 2, wrong -10 (1 + cos(pi/10)) / 2; less the value 1/2.
   const double right = 1.5 + std::cos(std::acos(-1.0) / 5) / 2 - 0.5, wrong = -5 - 5 * std::cos(std::acos(-1.0) / 10) - 0.5;
   return {
@@ -149,6 +170,11 @@ HandWorkedTable worked_rewards() {
       {"ppo-max", {with_value({0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5}, {0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5})}},
       // lambda 1: the same at both tokens of the first; standardised for the policy, not for the value.
       {"demystify-long-cot", {with_value(whitened({right, right, wrong}), {right, right, wrong})}},
+      // The least scores, .7 and .1, less the value 1/2.
+      {"rm-ensemble-wco-uwo", {with_value({0.19, 0.2, -0.4}, {0.19, 0.2, -0.4}, scored)}},
+      // Factors 2 x 1.5 and 1 x 1.5: rewards 3, 0 and 1.5, 0; advantages +-1.5 and +-.75, of spread sqrt(1.40625): +-4/sqrt(10), +-2/sqrt(10). Within a prompt the
+      // loss is -(1.2 + 0.9) / 2 + 1.1 = 0.05 of the advantage, over four rollouts.
+      {"dr-irl-grpo-s", {0.05 * 1.5 * scaled / 4, {0.0, -0.9 * scaled / 8, 1.1 * scaled / 4, 0.0, -0.45 * scaled / 8, 0.55 * scaled / 4}, hard_and_easy}},
   };
 }
 

@@ -25,10 +25,11 @@ void for_group(const PlainStep& s, const PlainRollout& r, Function f) {
 std::vector<double> components(const PlainStep& s) {
   const std::string combine = s.choice("combine", "sum"), omitted = ", " + s.choice("omit_components", "none") + ",";
   return each(s, [&](const PlainRollout& r) {
-    double sum = 0, product = 1, n = 0;
+    double sum = 0, product = 1, n = 0, least = 1e300;
     for (const auto& [name, c] : r.components)
-      if (omitted.find(", " + name + ",") == std::string::npos) sum += c, product *= std::max(c, 0.0), n += 1;
+      if (omitted.find(", " + name + ",") == std::string::npos) sum += c, product *= std::max(c, 0.0), least = std::min(least, c), n += 1;
     if (n == 0) return r.reward;
+    if (combine == "min") return least;
     return combine == "mean" ? sum / n : combine == "product" ? product : combine == "conditional" && r.correct <= 0 ? 0.0 : sum;
   });
 }
@@ -177,6 +178,36 @@ std::vector<double> moving_norm(const PlainStep& s) {
   return each(s, [&](const PlainRollout& r) { return std::min(5.0, std::max(-5.0, (r.reward - sum / count) / (spread + 1e-4))); });
 }
 
+std::vector<double> difficulty_scale(const PlainStep& s) {
+  return each(s, [&](const PlainRollout& r) {
+    std::vector<double> solved, earned;
+    for_group(s, r, [&](const PlainRollout& other) { solved.push_back(other.prior), earned.push_back(other.reward); });
+    return r.reward * (2 - mean_of(solved)) * (1 + std::max(0.0, 1 - mean_of(earned)));
+  });
+}
+
+/// A success stays while fewer than `most` successes of the step have a smaller draw.
+PlainWeight curate(const PlainStep& s, const Column&) {
+  const Column draw = values(Step(s.columns()).uniform_rollouts(19));
+  double failures = 0;
+  std::vector<bool> counts;
+  std::size_t token = 0;
+  for (const auto& r : s.rollouts) {
+    double kept = 0;
+    for (std::size_t t = 0; t < r.length(); ++t, ++token) kept += s.keep.empty() ? 1.0 : s.keep[token];
+    counts.push_back(kept > 0);
+    failures += counts.back() && r.correct == 0 ? 1 : 0;
+  }
+  const double most = std::max(1.0, std::floor(0.25 * failures + 0.5));
+  std::vector<double> keep(s.rollouts.size(), 1.0);
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    double before = 0;
+    for (std::size_t j = 0; j < keep.size(); ++j) before += counts[j] && s.rollouts[j].correct == 1 && draw[j] < draw[i] ? 1 : 0;
+    if (s.rollouts[i].correct == 1 && counts[i] && before >= most) keep[i] = 0.0;
+  }
+  return {{}, over_tokens(s, keep)};
+}
+
 PlainWeight entropy_balance(const PlainStep& s, const Column&) {
   return {over_tokens(s, each(s, [&](const PlainRollout& r) {
                         double sum = 0, n = 0;
@@ -204,6 +235,8 @@ void add_rewards(PlainPieces& p) {
   p.reward["length_target"] = length_target;
   p.reward["cosine_length"] = cosine_length;
   p.reward["moving_norm"] = moving_norm;
+  p.reward["difficulty_scale"] = difficulty_scale;
+  p.weight["curate"] = curate;
   p.weight["entropy_balance"] = entropy_balance;
 }
 

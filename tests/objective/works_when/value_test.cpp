@@ -129,6 +129,61 @@ TEST(WorksWhen, ma_rlhf_PoolingByPosition) {
   EXPECT_TRUE(near(values(piece(Step(with_values({0.3, 0.6, 0.5}, 1.0).columns())).advantage), Column{0.1 + 0.95 * 0.5, 0.1 + 0.95 * 0.5, 0.5}));
 }
 
+/// Tokens of each segment, by where the targets differ: every token has a value of its own, so neighbouring segments cannot agree.
+std::vector<std::size_t> segments(const MacroGae& piece, PlainStep step, std::size_t rollout = 0) {
+  for (auto& r : step.rollouts)
+    for (std::size_t t = 0; t < r.length(); ++t) r.old_value[t] = std::sqrt(double(t) + 2);
+  const Column a = values(piece(Step(step.columns())).advantage);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < rollout; ++i) first += step.rollouts[i].length();
+  std::vector<std::size_t> sizes{1};
+  for (std::size_t t = 1; t < step.rollouts[rollout].length(); ++t) {
+    if (a[first + t] == a[first + t - 1]) ++sizes.back();
+    else sizes.push_back(1);
+  }
+  return sizes;
+}
+
+TEST(WorksWhen, ma_rlhf_ASegmentEndsWhereThePerplexityRises) {
+  PlainStep step = with_values(Column(7, 0.0), 1.0);
+  step.rollouts[0].reference = {-1.0, -0.5, -0.5, -2.0, -1.0, -3.0, -0.1};  // less likely than the token before it: the fourth and the sixth
+  MacroGae piece;
+  piece.border = MacroGae::Border::perplexity;
+  EXPECT_EQ(segments(piece, step), (std::vector<std::size_t>{3, 2, 1, 1}));
+}
+
+TEST(WorksWhen, ma_rlhf_RandomSegmentsTakeEachLengthAsOftenAsAsked) {
+  MacroGae piece;
+  piece.border = MacroGae::Border::random, piece.repeats = 2;
+  PlainStep step = with_values(Column(50, 0.0), 1.0);
+  step.rollouts.push_back(step.rollouts[0]);
+  step.rollouts[1].key = 5;
+  const auto first = segments(piece, step), second = segments(piece, step, 1);
+  EXPECT_NE(first, second);
+  std::vector<std::size_t> sizes = first;
+  EXPECT_EQ(sizes.back(), 1U);  // the last token
+  EXPECT_EQ(sizes[sizes.size() - 2], 50 - 2 * (1 + 2 + 3 + 5 + 10) - 1U);
+  sizes.resize(sizes.size() - 2);
+  std::sort(sizes.begin(), sizes.end());
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 2, 2, 3, 3, 5, 5, 10, 10}));
+  std::swap(step.rollouts[0], step.rollouts[1]);  // a rollout's segments are its own, wherever it lies
+  EXPECT_EQ(segments(piece, step, 1), first);
+  EXPECT_EQ(segments(piece, step), second);
+}
+
+TEST(WorksWhen, ma_rlhf_EveryTokenIsInASegmentWhateverTheBorders) {
+  for (const auto border : {MacroGae::Border::random, MacroGae::Border::perplexity}) {
+    MacroGae piece;
+    piece.border = border;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+      const PlainStep step = random_step({3, 2, 4}, seed, 0.3);
+      const Advantage a = piece(Step(step.columns()));
+      EXPECT_EQ(values(a.advantage).size(), step.flat(&PlainRollout::old).size());
+      for (const double x : values(a.value_target)) EXPECT_TRUE(std::isfinite(x));
+    }
+  }
+}
+
 TEST(WorksWhen, vopd_TheBaselineIsTheExactValue) {
   const double kl = 0.5 * std::log(0.5 / 0.8) + 0.5 * std::log(0.5 / 0.2);
   EXPECT_NEAR(-kl, -0.2231, 1e-4);

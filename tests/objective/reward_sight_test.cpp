@@ -1,0 +1,49 @@
+// What a scheduler hears of a recipe: its reward before it is normalised and before the price of a divergence.
+#include "objective/reward_sight.hpp"
+#include "objective/objective.hpp"
+#include "objective/pieces.hpp"
+#include "plain_step.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::objective::test {
+namespace {
+
+TEST(RewardSight, KnowsEveryPieceOfReward) {
+  for (const auto& piece : objective::rewards()) EXPECT_NO_THROW(sight_of(piece.name)) << piece.name;
+  EXPECT_THROW(sight_of("none_such"), std::logic_error);
+}
+
+TEST(RewardSight, IsTheVerifiersWhereNoPiecePays) {
+  const PlainStep step = random_step({3, 2}, 1, 0.3);
+  for (const auto* recipe : {"grpo", "dapo", "rloo_kl", "skywork_or1", "ppo_kl_penalty"}) {
+    const Objective objective(recipe);
+    EXPECT_TRUE(objective.pays_verifiers()) << recipe;
+    EXPECT_TRUE(at::equal(objective.rewards(step.columns()), step.columns().reward)) << recipe;
+  }
+}
+
+TEST(RewardSight, SumsWhatIsStandardisedApart) {
+  auto columns = random_step({2, 2}, 1, 0.3).columns();
+  std::erase_if(columns.named, [](const auto& column) { return column.first.starts_with("component/"); });
+  columns.named["component/correct"] = at::tensor({1.0, 0.0, 0.0, 0.0}, at::kDouble);
+  columns.named["component/short"] = at::tensor({0.0, 1.0, 1.0, 0.0}, at::kDouble);
+  const Objective gdpo("gdpo", {}, {{"component_weights", "short=0.5"}});
+  EXPECT_FALSE(gdpo.pays_verifiers());
+  EXPECT_TRUE(at::equal(gdpo.rewards(columns), at::tensor({1.0, 0.5, 0.5, 0.0}, at::kDouble)));
+  EXPECT_TRUE(Objective("bnpo").pays_verifiers());
+  const Objective bnpo("bnpo", {}, {{"components", "mean"}});
+  EXPECT_TRUE(at::equal(bnpo.rewards(columns), at::tensor({0.5, 0.5, 0.5, 0.0}, at::kDouble)));
+}
+
+TEST(RewardSight, LeavesNormalisationOutAndNamesWhatComesLate) {
+  const PlainStep step = random_step({4}, 2, 0.3);
+  const Objective shaped("dapo", {{"reward", "length_target+moving_norm"}}, {}), plain("dapo", {{"reward", "length_target"}}, {});
+  EXPECT_TRUE(at::equal(shaped.rewards(step.columns()), plain.rewards(step.columns())));
+  EXPECT_FALSE(at::equal(shaped.rewards(step.columns()), step.columns().reward));
+  EXPECT_TRUE(shaped.late_rewards().empty());
+  EXPECT_EQ(Objective("grpo", {{"reward", "kl_limit+overlong"}}, {}).late_rewards(), std::vector<std::string>{"kl_limit"});
+}
+
+}  // namespace
+}  // namespace rollcall::objective::test
