@@ -2,6 +2,7 @@
 #include "model/mapped_file.hpp"
 
 #include "base/file.hpp"
+#include "base/plain_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,8 +25,11 @@ std::pair<void*, std::size_t> pages(const std::byte* begin, std::span<const std:
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path), fd_(::open(path.c_str(), kOpenToRead)) {
   if (fd_ < 0) reading_failure("open", path, errno);
+  const std::string kind = what_else(fd_);
+  if (!kind.empty()) ::close(fd_);
+  require(kind.empty(), fmt::format("{} is {}", path.string(), kind), "a plain file is needed", "put the file itself there");
   struct stat facts {};
   const bool known = ::fstat(fd_, &facts) == 0;
   void* const begin = known && facts.st_size > 0 ? ::mmap(nullptr, std::size_t(facts.st_size), PROT_READ, MAP_SHARED, fd_, 0) : nullptr;
