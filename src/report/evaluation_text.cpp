@@ -1,5 +1,5 @@
 // Evaluations for machines (JSON) and for people (an aligned table).
-#include "report/evaluation.hpp"
+#include "report/evaluation_table.hpp"
 #include "report/number_text.hpp"
 
 #include <fmt/format.h>
@@ -78,6 +78,14 @@ std::string to_json(const Evaluation& e) {
     object["levels"].push_back(level);
   }
   return object.dump();
+}
+
+std::string to_table(const Evaluation& e, const std::string& data) {
+  std::vector<Line> lines = {{"level", "prompts", "pass@1", fmt::format("pass@{}", e.k), fmt::format("maj@{}", e.k)}};
+  for (const auto& l : e.levels) lines.push_back({fmt::format("{}", l.level), grouped(l.prompts), share(l.pass_at_1), share(l.pass_at_k), ""});
+  lines.push_back({"all", grouped(e.prompts), share(e.pass_at_1), share(e.pass_at_k), share(e.majority_at_k)});
+  return aligned(lines) + (data.empty() ? "" : fmt::format("questions: {}\n", data)) +
+         (e.extract.empty() ? "" : fmt::format("answers found by: {}\n", e.extract));
 }
 
 std::string to_table(const Evaluation& before, const Evaluation& after, const std::map<std::int32_t, std::int64_t>& rollouts_per_level) {

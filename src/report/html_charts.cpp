@@ -89,9 +89,12 @@ std::string drawn_and_trained(const Rows& rows) {
 }  // namespace
 
 std::string learning_charts(const ReportInput& input) {
-  return grid(one_curve(input.metrics, "train", "critic/rewards/mean", "Mean reward", 0) + pass_chart(input.metrics) +
-              one_curve(input.metrics, "train", "actor/entropy", "Policy entropy (nats per token)", 2) +
-              one_curve(input.metrics, "sft", "sft/loss", "Supervised loss", 1));
+  return grid(
+      one_curve(input.metrics, "train", "critic/rewards/mean", "Mean reward", 0) + pass_chart(input.metrics) +
+      one_curve(input.metrics, "train", "response_length/mean", "Mean response length (tokens)", 3) +
+      line_chart(steps("Responses cut at the token limit", Unit::share), {curve(input.metrics, "train", "response_length/clip_ratio", "cut", palette(5))}) +
+      one_curve(input.metrics, "train", "actor/entropy", "Policy entropy (nats per token)", 2) +
+      one_curve(input.metrics, "sft", "sft/loss", "Supervised loss", 1));
 }
 
 std::string budget_charts(const ReportInput& input) {
@@ -137,6 +140,15 @@ std::string health_charts(const ReportInput& input) {
               mean_and_last(rows, "actor/pg_clipfrac", "Clipped share of tokens", Unit::share) +
               mean_and_last(rows, "actor/ppo_kl", "Divergence from the policy that sampled (nats per token)", Unit::plain) +
               one_curve(rows, "train", "actor/grad_norm", "Gradient norm", 4));
+}
+
+std::string moving_charts(const ReportInput& input) {
+  std::string figures;
+  std::size_t color = 0;
+  for (const std::string prefix : {"moving/", "curriculum/", "greso/", "domain/rate/", "bandit/value/"})
+    for (const auto& name : names_with(input.metrics, "train", prefix))
+      figures += one_curve(input.metrics, "train", name, prefix == "moving/" ? name.substr(prefix.size()) : name, color++);
+  return grid(figures);
 }
 
 std::string time_charts(const ReportInput& input) {

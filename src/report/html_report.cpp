@@ -27,10 +27,11 @@ std::string header(const ReportInput& input) {
 }  // namespace
 
 std::string html_report(const ReportInput& input) {
-  const std::string body = section("What the last steps say", diagnoses(input)) + section("Learning", learning_charts(input)) +
-                           section("Held-out results by level", level_results(input)) + section("Rollout budget", budget_charts(input)) +
-                           section("Difficulty bins", bin_charts(input)) + section("Health of the update", health_charts(input)) +
-                           section("Time", time_charts(input)) + section("Groups in full", exhibits(input)) + section("Settings", facts(input));
+  const std::string body =
+      section("The run", facts(input)) + section("What the last steps say", diagnoses(input)) + section("Learning", learning_charts(input)) +
+      section("Held-out results by level", level_results(input)) + section("Rollout budget", budget_charts(input)) +
+      section("Difficulty bins", bin_charts(input)) + section("Health of the update", health_charts(input)) + section("What moves", moving_charts(input)) +
+      section("Time", time_charts(input)) + section("Groups in full", exhibits(input)) + section("Settings that are no defaults", settings(input));
   // The policy forbids scripts and anything from outside, should an escape ever be forgotten.
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

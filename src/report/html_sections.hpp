@@ -14,8 +14,10 @@ std::string level_results(const ReportInput& input);    ///< pass@1 and pass@k p
 std::string budget_charts(const ReportInput& input);    ///< shares of the rollout budget over time
 std::string bin_charts(const ReportInput& input);       ///< what the scheduler knows and decides of its difficulty bins over time
 std::string health_charts(const ReportInput& input);    ///< ratio extremes, gradient norm
+std::string moving_charts(const ReportInput& input);    ///< coefficients, shares and budgets that a recipe moves by schedule or control
 std::string time_charts(const ReportInput& input);      ///< seconds per stage over time and in all
 std::string exhibits(const ReportInput& input);         ///< groups in full
-std::string facts(const ReportInput& input);            ///< settings and paths
+std::string facts(const ReportInput& input);            ///< folder, data, model, state
+std::string settings(const ReportInput& input);         ///< keys that are no defaults
 
 }  // namespace rollcall::report

@@ -27,13 +27,19 @@ std::string tile(const std::string& value, const std::string& meaning) {
   return fmt::format(R"(<div class="tile"><b>{}</b><span>{}</span></div>)", value, meaning);
 }
 
-std::string result_tile(const std::string& name, const Interval* before, const Interval* after) {
+/// A colour says good or bad, which only an interval without 0 does.
+const char* color_of(const Interval* gain) {
+  if (gain == nullptr || (gain->low <= 0 && gain->high >= 0)) return "unclear";
+  return gain->mean < 0 ? "down" : "up";
+}
+
+std::string result_tile(const std::string& name, const Interval* before, const Interval* after, const Interval* gain) {
   const Interval* shown = after ? after : before;
   if (!shown || !std::isfinite(shown->mean)) return "";
   if (!before || !after) return tile(share(shown->mean), name + (after ? "" : " before training"));
-  const double gain = 100 * (after->mean - before->mean);
-  return tile(share(after->mean),
-              fmt::format(R"({} &middot; from {} <span class="{}">{:+.1f} points</span>)", name, share(before->mean), gain < 0 ? "down" : "up", gain));
+  const std::string within = gain == nullptr ? "" : fmt::format(" [{:+.1f}, {:+.1f}]", 100 * gain->low, 100 * gain->high);
+  return tile(share(after->mean), fmt::format(R"({} &middot; from {} <span class="{}">{:+.1f} points{}</span>)", name, share(before->mean), color_of(gain),
+                                              100 * (after->mean - before->mean), within));
 }
 
 struct Row {
@@ -104,7 +110,8 @@ std::string level_bars(const std::string& title, const std::map<std::int32_t, Ro
 std::string tiles(const ReportInput& input) {
   const Evaluation *before = evaluation(input, "before"), *after = evaluation(input, "after");
   const auto result = [&](const std::string& name, Interval Evaluation::*which) {
-    return result_tile(name, before ? &(before->*which) : nullptr, after ? &(after->*which) : nullptr);
+    const auto gain = input.gains.find(name);
+    return result_tile(name, before ? &(before->*which) : nullptr, after ? &(after->*which) : nullptr, gain == input.gains.end() ? nullptr : &gain->second);
   };
   const std::int64_t k = after ? after->k : before ? before->k : 0;
   std::string out = result("pass@1", &Evaluation::pass_at_1);
@@ -156,10 +163,17 @@ std::string diagnoses(const ReportInput& input) {
   return body.empty() ? "" : fmt::format(R"(<div class="card"><ul>{}</ul></div>)", body);
 }
 
-std::string facts(const ReportInput& input) {
+namespace {
+
+std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::string body;
-  for (const auto& [name, value] : input.facts) body += fmt::format(R"(<tr><td>{}</td><td class="mono">{}</td></tr>)", escape(name), escape(value));
+  for (const auto& [name, value] : rows) body += fmt::format(R"(<tr><td>{}</td><td class="mono">{}</td></tr>)", escape(name), escape(value));
   return body.empty() ? "" : fmt::format(R"(<div class="card"><table class="facts">{}</table></div>)", body);
 }
+
+}  // namespace
+
+std::string facts(const ReportInput& input) { return two_columns(input.facts); }
+std::string settings(const ReportInput& input) { return two_columns(input.settings); }
 
 }  // namespace rollcall::report

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/plain_file.hpp"
 #include "report/append.hpp"
 #include "report/event_file.hpp"
 
@@ -117,6 +118,9 @@ MetricsSink::~MetricsSink() = default;
 
 void MetricsSink::write(const MetricRow& row) {
   expect(!row.phase.empty() && row.phase.find('/') == std::string::npos, "a phase is a plain word: it names a folder");
+  require<StorageError>(is_still(files_->fd, files_->path), fmt::format("{} was removed or replaced while the run wrote it", files_->path.string()),
+                        "the rows so far are gone, and the run could not be resumed",
+                        "find out what cleans up there; restore the file from a copy, then resume, or resume from the start of the run");
   append(files_->fd, to_line(row), files_->path);
   make_durable(files_->fd, files_->path);  // a checkpoint counts on this row
   files_->board_of(row.phase).write(row.step, row.values);

@@ -29,7 +29,7 @@ double steps_per_second(const ProgressState& s) { return s.elapsed_s > 0 ? doubl
 std::string pace(const ProgressState& s) {
   const double rate = steps_per_second(s);
   if (rate <= 0) return "--";
-  const std::string speed = rate >= 1 ? fmt::format("{} steps/s", compact(rate)) : fmt::format("{} s/step", compact(1 / rate));
+  const std::string speed = rate >= 1 ? fmt::format("{} {}s/s", compact(rate), s.unit) : fmt::format("{} s/{}", compact(1 / rate), s.unit);
   return s.done >= s.total ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s))
                            : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
 }
@@ -92,6 +92,7 @@ Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Ou
   state_.label = std::move(label);
   state_.first = state_.done = first;
   state_.total = total;
+  state_.unit = output.unit;
 }
 
 Progress::~Progress() {

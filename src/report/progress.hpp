@@ -18,7 +18,8 @@ struct ProgressState {
   std::int64_t first = 0;  ///< steps done before this process began; they do not count for the rate
   std::int64_t done = 0, total = 0;
   double elapsed_s = 0.0;
-  NamedNumbers numbers;  ///< shown in this order, dropped from the end when the line is too narrow
+  NamedNumbers numbers;      ///< shown in this order, dropped from the end when the line is too narrow
+  std::string unit{"step"};  ///< of what is counted
 };
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
@@ -33,6 +34,7 @@ class Progress {
     int fd = 1;
     double bar_interval_s = 0.1;    ///< a terminal is redrawn at most this often
     double line_interval_s = 10.0;  ///< a log gets a line at most this often
+    const char* unit = "step";      ///< ProgressState::unit
   };
   Progress(std::string label, std::int64_t first, std::int64_t total);
   Progress(std::string label, std::int64_t first, std::int64_t total, Output output);

@@ -92,6 +92,17 @@ void ArchiveIndex::add(const io::ArchivedGroup& g) {
   step.groups.push_back(line);
 }
 
+double pass_rate(const StepLine& step) {
+  std::map<PromptKey, std::pair<double, double>> prompts;
+  for (const GroupLine& group : step.groups) {
+    auto& [drawn, solved] = prompts[group.prompt];
+    drawn += double(group.rollouts), solved += double(group.correct);
+  }
+  double all = 0.0;
+  for (const auto& [prompt, of] : prompts) all += of.second / std::max(of.first, 1.0);
+  return all / std::max(double(prompts.size()), 1.0);
+}
+
 void ArchiveIndex::count_visits() {
   for (auto& [key, prompt] : prompts_) prompt.visits.clear();
   for (const auto& [key, step] : steps_) {

@@ -39,6 +39,7 @@ struct StepLine {
   std::uint64_t rollouts = 0, correct = 0, cut = 0, tokens = 0;
   double reward = 0.0, entropy = 0.0, logprob = 0.0;  ///< sums over rollouts, and over the policy's tokens
 };
+double pass_rate(const StepLine& step);  ///< mean over prompts of the share of their rollouts that are correct
 
 struct Visit {
   std::uint64_t step = 0;

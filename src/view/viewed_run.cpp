@@ -156,8 +156,8 @@ std::string ViewedRun::steps_json() {
   for (const auto& [key, s] : index_.steps()) {
     if (out.back() != '[') out += ",\n";
     out += fmt::format("[\"{}\",{},{},{}", io::text_of(key.purpose), key.step, s.groups.size(), s.rollouts);
-    for (const double share : {s.reward / double(s.rollouts), double(s.correct) / double(s.rollouts), double(s.cut) / double(s.rollouts),
-                               s.entropy / double(s.tokens), s.logprob / double(s.tokens), double(s.tokens) / double(s.rollouts)})
+    for (const double share : {s.reward / double(s.rollouts), pass_rate(s), double(s.cut) / double(s.rollouts), s.entropy / double(s.tokens),
+                               s.logprob / double(s.tokens), double(s.tokens) / double(s.rollouts)})
       out += ',', add_number(out, share, 5);
     out += ']';
   }

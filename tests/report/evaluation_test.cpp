@@ -1,7 +1,7 @@
 // pass@k against its definition, majority votes, bootstrap intervals, JSON and table.
-#include "report/evaluation.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "report/evaluation_table.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -165,6 +165,15 @@ TEST(ToJson, KeysCarryTheK) {
   EXPECT_EQ(j.at("levels").size(), 3U);
   EXPECT_TRUE(j.at("levels")[0].contains("pass_at_4"));
   EXPECT_TRUE(nlohmann::json::parse(to_json(evaluate({outcome(1, {1})}, 1, 20, 1))).at("maj_at_1").is_null());
+}
+
+TEST(ToTable, OneEvaluationNamesItsData) {
+  Evaluation only = evaluate(coins(30, 0.5, 1), 4, 50, 1);
+  only.extract = "boxed";
+  const std::string table = to_table(only, "30 of the 40 rows of q.jsonl");
+  for (const char* part : {"pass@1", "pass@4", "maj@4", "all", "questions: 30 of the 40 rows of q.jsonl\n", "answers found by: boxed\n"})
+    EXPECT_NE(table.find(part), std::string::npos) << table;
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 3 + 1 + 2);
 }
 
 TEST(ToTable, AlignsAndTotals) {

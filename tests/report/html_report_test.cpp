@@ -4,6 +4,7 @@
 #include "report/svg_frame.hpp"
 #include "report/svg_sheet.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -99,6 +100,39 @@ TEST(HtmlReport, EveryPartMayBeMissing) {
   }
 }
 
+TEST(HtmlReport, ADifferenceHasAColourOnlyWhereItsIntervalExcludesZero) {
+  ReportInput in;
+  const std::pair<const char*, double> results[] = {{"before", 0.25}, {"after", 0.5}};
+  for (const auto& [when, mean] : results) {
+    Evaluation& evaluation = in.evaluations[when];
+    evaluation.prompts = 4, evaluation.samples = 8, evaluation.k = 1;
+    evaluation.pass_at_1 = {mean, mean - 0.1, mean + 0.1};
+  }
+  const auto colour = [&](double low, double high) {
+    in.gains = {{"pass@1", {(low + high) / 2, low, high}}};
+    const std::string page = html_report(in);
+    const auto at = page.find("points");
+    EXPECT_NE(page.find(fmt::format("[{:+.1f}, {:+.1f}]", 100 * low, 100 * high)), std::string::npos);
+    const auto span = page.rfind("<span class=\"", at) + 13;
+    return page.substr(span, page.find('"', span) - span);
+  };
+  EXPECT_EQ(colour(0.01, 0.49), "up");
+  EXPECT_EQ(colour(-0.3, -0.1), "down");
+  EXPECT_EQ(colour(-0.01, 0.51), "unclear");
+  EXPECT_EQ(colour(0.0, 0.5), "unclear");
+  in.gains.clear();
+  EXPECT_NE(html_report(in).find("class=\"unclear\""), std::string::npos) << "without an interval nothing is claimed";
+}
+
+TEST(HtmlReport, DrawsLengthsAndTheCutShare) {
+  ReportInput in;
+  for (std::uint64_t step = 0; step < 3; ++step)
+    in.metrics.push_back({"train", step, {{"response_length/mean", 20.0 + double(step)}, {"response_length/clip_ratio", 0.1 * double(step)}}});
+  const std::string page = html_report(in);
+  for (const char* title : {"Mean response length (tokens)", "Responses cut at the token limit"})
+    EXPECT_EQ(count(page, std::string("<figcaption>") + title), 1U) << title;
+}
+
 TEST(HtmlReport, ShowsBinsOverTimeOneChartAQuantity) {
   ReportInput in;
   EXPECT_EQ(html_report(in).find("Difficulty bins"), std::string::npos);
@@ -163,6 +197,16 @@ TEST(Charts, TicksAreRoundAndInside) {
     const auto t = ticks(shown, 5);
     RC_ASSERT(t.size() >= 2U && t.size() <= 12U);
   }));
+}
+
+TEST(HtmlReport, ShowsWhatMoves) {
+  ReportInput in;
+  for (std::uint64_t step = 1; step <= 3; ++step)
+    in.metrics.push_back({"train", step, {{"moving/kl_coef", 0.01 * double(step)}, {"gdro/weight/0", 1.0 + double(step)}, {"greso/p_easy", 0.5}}});
+  const std::string page = html_report(in);
+  for (const char* shown : {"What moves", "kl_coef", "greso/p_easy", "Weight of the advantages by bin"})
+    EXPECT_NE(page.find(shown), std::string::npos) << shown;
+  EXPECT_EQ(html_report({}).find("What moves"), std::string::npos);
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ TEST(Progress, TextHandWorked) {
   EXPECT_EQ(progress_bar({"train", 0, 4, 4, 8.0, {}}, 200), "train [########################]  4/4  2 s/step, 8.0 s in all");
 }
 
+TEST(Progress, CountsWhatItIsOf) {
+  const ProgressState prompts{"eval", 0, 60, 110, 25.0, {}, "prompt"};
+  EXPECT_NE(progress_line(prompts).find("60/110  2.4 prompts/s"), std::string::npos) << progress_line(prompts);
+}
+
 TEST(Progress, NeverWiderThanTheTerminalAndAlwaysPrintable) {
   EXPECT_TRUE(rc::check("at most `columns` printable characters", [](const std::string& label, const std::string& name, double value) {
     const auto columns = *rc::gen::inRange<std::size_t>(0, 200);

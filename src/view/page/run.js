@@ -31,7 +31,7 @@ async function show_run(main) {
 function tiles(run, train, last) {
   const tile = (value, name, title) => el("div", { title }, el("b", {}, value), name);
   return el("div", { class: "tiles" }, tile(count(train.length), "training steps"), tile(count(run.rollouts), "rollouts, evaluations included"), tile(count(run.prompts), "prompts"),
-    last ? tile(percent(last[5]), `pass rate in step ${last[1]}`, "share of the step's rollouts that were correct") : null,
+    last ? tile(percent(last[5]), `pass rate in step ${last[1]}`, "mean over the step's prompts of the share of their rollouts that were correct") : null,
     last ? tile(short(last[4]), `mean reward in step ${last[1]}`) : null);
 }
 
