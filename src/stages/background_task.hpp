@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "comm/deadline.hpp"
 
 #include <fmt/format.h>
 
@@ -48,8 +49,10 @@ class BackgroundTask {
 
   /// Waits at most `deadline_s`; throws StorageError naming the wait.
   Result wait(double deadline_s, const std::string& waiting_for) {
-    require<StorageError>(result_.wait_for(std::chrono::duration<double>(deadline_s)) == std::future_status::ready,
-                          fmt::format("waited {:.3g} s for {}", deadline_s, waiting_for), "the file system does not answer",
+    constexpr std::chrono::milliseconds kLook{100};
+    comm::Deadline deadline(deadline_s);
+    while (result_.wait_for(kLook) != std::future_status::ready && !deadline.is_over()) continue;
+    require<StorageError>(ended(), fmt::format("waited {:.3g} s for {}", deadline_s, waiting_for), "the file system does not answer",
                           "check it, or raise run.deadline_s");
     return result_.get();
   }

@@ -24,7 +24,7 @@ void ErrorFiles::write(std::size_t process, std::string_view bytes) {
   if (known->second >= kMostErrors) return;
   bytes = bytes.substr(0, kMostErrors - known->second);
   known->second += bytes.size();
-  Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
   if (file >= 0 && uninterrupted([&] { return ::write(file, bytes.data(), bytes.size()); }) == ssize_t(bytes.size())) return;
   spdlog::warn("cannot write {}: what the verifier wrote to standard error is lost", path.string());
   known->second = kMostErrors;

@@ -11,6 +11,7 @@
 #include "model/optimizer.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/group_training.hpp"
+#include "stages/kept_folder.hpp"
 #include "stages/numerics.hpp"
 #include "stages/results.hpp"
 #include "stages/self_judging.hpp"
@@ -73,18 +74,27 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       transfer_ranks_(std::move(transfer_ranks)),
       state_(std::move(resumed.state)),
       scheduler_(make_scheduler(job)),
+      objective_(method::make_method(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs)),
+      heard_(job.config, *objective_, job.sends_rollouts),
       passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
-  if (resumed.checkpoint) tell(scheduler_files_.load(*scheduler_, *resumed.checkpoint));
+  const bool has_scheduler = resumed.checkpoint && SchedulerFiles::are_in(*resumed.checkpoint);  // not of a branch with another one
+  if (has_scheduler) tell(scheduler_files_.load(*scheduler_, *resumed.checkpoint));
+  if (resumed.checkpoint) missing_ = rollouts_missing(job.run_dir, state_);
   else state_.archive_digest = archive_digest(job.config);
   if (!state_.groups_drawn) state_.groups_drawn = state_.train_steps * job.config.train.prompts_per_step;
   if (job.config.train.rollouts > 0) archived_rollouts_ = archived_rollouts(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
-  state_.judge_digest = job.judge_digest, state_.numerics = job.numerics;
+  state_.judge_digest = job.judge_digest, state_.numerics = job.numerics, state_.graders = find_grader_files(job.config.reward.command);
   state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
   compare_anew();
+  for (auto* earlier : {&state_.before, &state_.after}) {
+    if (!*earlier || can_measure(**earlier, job.config.eval.pass_k)) continue;
+    spdlog::warn("an evaluation {} training has fewer samples than eval.pass_k asks for: it is left out", earlier == &state_.before ? "before" : "after");
+    earlier->reset();
+  }
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
   if (const auto left = stop_.left_s())
     spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
@@ -92,8 +102,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
     for (const auto& row : report::read_metrics(job.run_dir)) recent_.add(row);
     diagnoses_ = report::diagnose(recent_, job.config);
   }
-  const auto& settings = job.config.objective;
-  const auto columns = method::make_method(settings.recipe, settings.pieces, settings.knobs)->columns();
+  const auto columns = objective_->columns();
   greedy_ = std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
 }
 
@@ -124,7 +133,7 @@ ExitCode Coordinator::train() try {
     if (config.eval.before && state_.train_steps == 0 && !state_.before) state_.before = std::move(state_.after);
     state_.after.reset();
   }
-  if (config.eval.before && config.train.steps > 0 && !state_.before) {
+  if (config.eval.before && config.train.steps > 0 && state_.train_steps == 0 && !state_.before) {
     write_status("eval before training", true);
     state_.before = evaluate(Purpose::eval, config.eval.samples);
     if (!state_.before) return stopped_early();
@@ -140,7 +149,8 @@ ExitCode Coordinator::train() try {
   pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
   model::huge_blocks().release_idle();  // no step follows, and the archive is read into memory of another kind
-  write_results(*job_, state_, policy_sha256_, checkpoint_);
+  require_own_lock(job_->run_dir), require_kept_rollouts(job_->run_dir, state_, missing_);
+  write_results(*job_, state_, tally_, policy_sha256_, checkpoint_, missing_);
   write_status("done", true);
   return ExitCode::done;
 } catch (...) {
@@ -168,17 +178,12 @@ bool Coordinator::stop_wanted() {
   return true;
 }
 
-std::string Coordinator::step_name() const {
-  return state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps ? fmt::format("train_{:06}", state_.train_steps)
-                                                                              : fmt::format("sft_{:06}", state_.sft_steps);
-}
-
 bool Coordinator::warm_start() {
   if (state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps) return !stop_wanted();
   progress_.emplace("sft", state_.sft_steps, job_->config.sft.steps);
   while (state_.sft_steps < job_->config.sft.steps) {
     if (stop_wanted()) return false;
-    const Stopwatch clock;
+    const WorkingTime clock;
     supervised_step();
     stepped_ = true;
     const bool last = state_.sft_steps == job_->config.sft.steps;
@@ -194,7 +199,7 @@ bool Coordinator::warm_start() {
 
 void Coordinator::supervised_step() {
   const auto& config = job_->config.sft;
-  const Stopwatch clock;
+  const WorkingTime clock;
   SupervisePlan plan{
       std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
   const std::uint64_t first = (plan.step - 1) * std::uint64_t(config.batch_size);
@@ -221,12 +226,12 @@ bool Coordinator::train_steps() {
   if (progress() < 1.0) progress_.emplace("train", state_.train_steps, config.train.steps);
   while (progress() < 1.0) {
     if (stop_wanted()) return false;
-    const Stopwatch clock;
+    const WorkingTime clock;
     train_step();
     stepped_ = true;
     notice_saved();
     pack_when_due();
-    const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0;
+    const bool due = progress() >= 1.0 || state_.train_steps % config.checkpoint.every == 0 || is_kept(state_.train_steps);
     if (due && state_.bad_steps == 0) note_best(*latest_row_);  // a bad step measures nothing
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
     if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
@@ -260,7 +265,7 @@ double Coordinator::expected_steps(std::int64_t step) const {
 
 void Coordinator::train_step() {
   const auto& config = job_->config;
-  const Stopwatch clock;
+  const WorkingTime clock;
   const std::uint64_t step = std::uint64_t(state_.train_steps) + 1;
   const std::int64_t of_task = config.train.prompts_per_step - std::int64_t(state_.judge_tasks.size());
   const scheduling::StepRequest request{
@@ -389,7 +394,7 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
 void Coordinator::write_status(const std::string& phase, bool force) {
   if (!force && since_status_.seconds() < kStatusInterval_s) return;
   since_status_.restart();
-  write_status_file(*job_, state_, diagnoses_, slowest_, phase);
+  write_status_file(*job_, state_, diagnoses_, tally_, phase);
 }
 
 }  // namespace rollcall::stages

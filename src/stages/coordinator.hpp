@@ -10,10 +10,13 @@
 #include "stages/background_task.hpp"
 #include "stages/coordinator_state.hpp"
 #include "stages/example_passes.hpp"
+#include "stages/heard_rewards.hpp"
 #include "stages/job.hpp"
 #include "stages/mailbox.hpp"
+#include "stages/results.hpp"
 #include "stages/scheduler_files.hpp"
 #include "stages/stop_request.hpp"
+#include "stages/watcher.hpp"
 
 #include <functional>
 #include <memory>
@@ -55,6 +58,7 @@ class Coordinator {
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
     double generation_mean_s = 0.0;                               ///< over the ranks that generated
     std::uint32_t slowest_rank = 0;                               ///< of the generation, in the last round
+    bool cut_short = false;                                       ///< by a signal, in an evaluation: its answers are no answers
   };
 
   /// A checkpoint between its step's end and the moment it is durable.
@@ -67,7 +71,7 @@ class Coordinator {
     std::vector<UnpackedFile> covered;
     std::vector<std::string> keep;  ///< older checkpoints that stay whatever their age
     std::int64_t steps = 0;
-    Stopwatch clock;
+    WorkingTime clock;
   };
 
   bool warm_start();                                      ///< false: stopped
@@ -93,12 +97,13 @@ class Coordinator {
   /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
   void begin_save(const std::string& name);  ///< after the one before, whose steps may then be packed
   void start_save(const std::string& name);
-  double grad_norm_limit() const;    ///< beyond which an update is a spike; 0: none
-  void on_saved(SaveReport report);  ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
-  void finish_save();                ///< waits for the checkpoint begun last, if it is not durable yet
-  void notice_saved();               ///< the same without waiting; throws what the writing met
-  void saved();                      ///< the checkpoint begun last is durable
-  void pack_when_due();              ///< what a durable checkpoint covers goes to the archive
+  bool is_kept(std::int64_t step) const;  ///< checkpoint.keep_every names the step
+  double grad_norm_limit() const;         ///< beyond which an update is a spike; 0: none
+  void on_saved(SaveReport report);       ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
+  void finish_save();                     ///< waits for the checkpoint begun last, if it is not durable yet
+  void notice_saved();                    ///< the same without waiting; throws what the writing met
+  void saved();                           ///< the checkpoint begun last is durable
+  void pack_when_due();                   ///< what a durable checkpoint covers goes to the archive
   /// Takes note when the row has the best value so far of the metric that checkpoint.keep_best names.
   bool note_best(const report::MetricRow& row);
   void pack(std::vector<UnpackedFile> files);
@@ -122,6 +127,8 @@ class Coordinator {
   std::vector<int> transfer_ranks_;
   CoordinatorState state_;
   std::unique_ptr<scheduling::Policy> scheduler_;
+  std::unique_ptr<const method::Method> objective_;
+  HeardRewards heard_;
   ExamplePasses passes_;  ///< of the warm start
   report::MetricsSink metrics_;
   StopRequest stop_;
@@ -140,8 +147,9 @@ class Coordinator {
   report::RecentSteps recent_;
   report::DiagnosisLog diagnosis_log_;
   std::vector<report::Diagnosis> diagnoses_;  ///< that hold after the step just done
-  std::vector<SlowVerdict> slowest_;          ///< of this start
+  VerdictTally tally_;                        ///< of this start
   std::string policy_sha256_;
+  std::uint64_t missing_ = 0;  ///< rollouts of earlier starts that were gone at this one
 };
 
 /// The scheduler's policy for a job: the same on a fresh start and on resume.

@@ -21,14 +21,38 @@
 namespace rollcall::stages {
 namespace {
 
-/// Prompts of one round of an evaluation. Its shards lie in memory and must arrive within run.deadline_s, and a time limit ends an evaluation only between two
-/// rounds: so it is as large as a step of training, or as what a rank samples in minutes where that is more.
-std::int64_t prompts_of_a_round(const Job& job, std::int64_t samples) {
+/// Most prompts of one round of an evaluation. Its shards lie in memory and must arrive within run.deadline_s, and a time limit ends an evaluation only between
+/// two rounds: so it is as large as a step of training, or as what a rank samples in minutes where that is more.
+std::int64_t most_of_a_round(const Job& job, std::int64_t samples) {
   constexpr std::int64_t tokens_of_a_rank = 1 << 18, most_rollouts_of_a_rank = 16384;
   const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
   const auto by_tokens = ranks * std::min(tokens_of_a_rank / job.config.sampling.max_new_tokens, most_rollouts_of_a_rank);
   return std::max<std::int64_t>(1, std::max(by_tokens, job.config.train.prompts_per_step * job.config.train.rollouts_per_prompt) / samples);
 }
+
+/// Prompts of an evaluation's rounds: as many as take some seconds, since progress is told, and a
+/// stop obeyed, between two rounds. No result depends on it. Devices are filled instead.
+class EvaluationRounds {
+ public:
+  EvaluationRounds(const Job& job, std::int64_t samples) : most_(most_of_a_round(job, samples)) {
+    constexpr std::int64_t kFirstTokens = 8192;  // of a rank, while nobody knows how fast it is: a second or two of a small model
+    const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
+    const std::int64_t first = ranks * std::max<std::int64_t>(1, kFirstTokens / (job.config.sampling.max_new_tokens * samples));
+    next_ = job.store->on_device() ? most_ : std::min(most_, first);
+  }
+  std::int64_t next() const { return next_; }
+  void took(std::int64_t prompts, double seconds) {
+    constexpr double kRound_s = 8.0;
+    if (prompts < next_) return;  // the last one
+    next_ = std::int64_t(std::clamp(double(prompts) * kRound_s / std::max(seconds, 1e-3), 1.0, double(most_)));
+    longest_s_ = std::max(longest_s_, seconds);
+  }
+  double longest_s() const { return longest_s_; }
+
+ private:
+  std::int64_t most_, next_ = 1;
+  double longest_s_ = 0.0;
+};
 
 std::int64_t rollouts_of(const std::vector<GroupPlan>& groups) {
   return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, [](std::int64_t sum, const GroupPlan& group) { return sum + group.count; });
@@ -77,13 +101,18 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   for (std::size_t i = 0; i < expected; ++i) {
     auto notice = await<ScoredNotice>(
         Tag::scored, fmt::format("{} of {} scored shards of {} step {} round {}", expected - i, expected, purpose_name(plan.purpose), plan.step, plan.round));
+    for (const auto& [rank, seconds] : notice.generation_s) generation_s[rank] += seconds;  // a rank may generate for two plans
+    if (notice.files.shard.path.empty()) {
+      round.cut_short = true;
+      continue;
+    }
     const bool greedy = notice.report.purpose == Purpose::greedy;
     scheduling::merge_reports(greedy ? round.greedy : round.reports, notice.report.groups);
     state_.unpacked.push_back({notice.report.purpose, plan.step, notice.files});
-    for (const auto& [rank, seconds] : notice.generation_s) generation_s[rank] += seconds;  // a rank may generate for two plans
     round.scoring_s = std::max(round.scoring_s, notice.scoring_s);
     add(round.verdicts, notice.verdicts);
-    add(slowest_, notice.verdicts.slowest);
+    add(tally_, notice.verdicts);
+    heard_.add(notice.rollouts);
     std::move(notice.specimens.begin(), notice.specimens.end(), std::back_inserter(round.specimens));
     round.archive_s = std::max(round.archive_s, notice.archive_s);
     round.files.push_back(std::move(notice.files));
@@ -124,6 +153,7 @@ void Coordinator::ask_judge_tasks(StepPlan& plan) const {
 Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::StepRequest& request, double& scheduling_s) {
   const auto lowest_of = [](const Round& rounds) { return lowest_reward(std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)}); };
   Round all;
+  heard_.begin(step, request.progress);
   Stopwatch deciding;
   scheduling::Decision decision = scheduler_->begin_step(request);
   std::set<PromptId> answered;
@@ -143,10 +173,13 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
         all.slowest_rank = round.slowest_rank, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
     settle_rewards(round.reports, lowest_of(all));  // of the rounds so far
+    heard_.rewrite({&round.reports});
     decision = scheduler_->next_round(request, round.reports);
   }
   const double lowest = lowest_of(all);
   for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy}) settle_rewards(*reports, lowest);
+  std::vector<GroupReport> judge_tasks = all.judge_tasks;  // theirs go to the metrics as they are
+  heard_.rewrite({&all.reports, &judge_tasks});
   all.training = scheduler_->settle(request, all.reports);
   for (const auto* reports : {&all.reports, &all.judge_tasks})
     for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report), ++*state_.groups_drawn;
@@ -158,29 +191,34 @@ std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose 
   const Stopwatch clock;
   const auto unpacked = state_.unpacked;
   const auto drawn = state_.rollouts_total;
-  double longest_round_s = 0.0;
   const auto& prompts = job_->prompts.of(split_of(purpose));
-  const std::int64_t per_round = prompts_of_a_round(*job_, samples);
+  EvaluationRounds rounds(*job_, samples);
   std::vector<report::PromptOutcome> outcomes;
-  for (std::size_t first = 0; first < prompts.size(); first += std::size_t(per_round)) {
-    if (purpose == Purpose::eval && stop_.reason(longest_round_s)) {  // validations belong to their step and are short
+  const bool tells = purpose == Purpose::eval;  // validations belong to their step and are short
+  if (tells) progress_.emplace("eval", 0, std::int64_t(prompts.size()), report::Progress::Output{.unit = "prompt"});
+  double solved = 0.0;
+  for (std::uint32_t number = 0; outcomes.size() < prompts.size(); ++number) {
+    const Stopwatch clock_of_round;
+    StepPlan plan{purpose, split_of(purpose), std::uint64_t(state_.train_steps), number, PolicyVersion{state_.policy_version}, job_->config.sampling, {}};
+    const std::size_t first = outcomes.size(), last = std::min(prompts.size(), first + std::size_t(rounds.next()));
+    for (std::size_t p = first; p < last; ++p) plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
+    Round round;
+    if (tells && stop_.reason(rounds.longest_s())) round.cut_short = true;
+    else round = play({plan});
+    if (round.cut_short) {
+      if (!stop_.reason()) stop_.remember_signal("a signal on a rank that generates");
+      progress_.reset();
       state_.unpacked = unpacked, state_.rollouts_total = drawn;
       return std::nullopt;
     }
-    const Stopwatch round;
-    StepPlan plan{purpose,
-                  split_of(purpose),
-                  std::uint64_t(state_.train_steps),
-                  std::uint32_t(std::int64_t(first) / per_round),
-                  PolicyVersion{state_.policy_version},
-                  job_->config.sampling,
-                  {}};
-    for (std::size_t p = first; p < std::min(prompts.size(), first + std::size_t(per_round)); ++p) {
-      plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
+    for (auto& report : round.reports) {
+      solved += double(std::count(report.correct.begin(), report.correct.end(), 1)) / double(samples);
+      outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
     }
-    for (auto& report : play({plan}).reports) outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
-    longest_round_s = std::max(longest_round_s, round.seconds());
+    rounds.took(std::int64_t(last - first), clock_of_round.seconds());
+    if (tells) progress_->update(std::int64_t(outcomes.size()), {{"pass@1", solved / double(outcomes.size())}});
   }
+  if (tells) progress_.reset();
   state_.seconds["eval"] += clock.seconds();
   return outcomes;
 }

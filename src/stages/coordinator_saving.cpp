@@ -1,6 +1,9 @@
 // Checkpoints as rank 0 sees them: begun at a step's end, written by all update ranks while the run goes on, ended by rank 0; then the archive may follow.
 #include "base/error.hpp"
+#include "core/settings_text.hpp"
+#include "io/checkpoint_settings.hpp"
 #include "stages/coordinator.hpp"
+#include "stages/kept_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +11,16 @@
 #include <limits>
 
 namespace rollcall::stages {
+
+std::string Coordinator::step_name() const {
+  return state_.train_steps > 0 || state_.sft_steps >= job_->config.sft.steps ? fmt::format("train_{:06}", state_.train_steps)
+                                                                              : fmt::format("sft_{:06}", state_.sft_steps);
+}
+
+bool Coordinator::is_kept(std::int64_t step) const {
+  const std::int64_t every = job_->config.checkpoint.keep_every;
+  return every > 0 && step % every == 0;
+}
 
 void Coordinator::begin_save(const std::string& name) {
   finish_save();
@@ -25,9 +38,12 @@ void Coordinator::start_save(const std::string& name) {
   saving.covered = state_.unpacked;
   for (const auto& kept : {state_.best_checkpoint, state_.rollback_to})
     if (!kept.empty()) saving.keep.push_back(kept);
+  if (const std::int64_t every = job_->config.checkpoint.keep_every; every > 0)
+    for (std::int64_t step = every; step <= state_.train_steps; step += every) saving.keep.push_back(fmt::format("train_{:06}", step));
   saving.own.earlier = checkpoint_;
   scheduler_files_.add_to(saving.own, *scheduler_);
   saving.own.files[kCoordinatorState] = [state = state_] { return to_json(state); };
+  require_own_lock(job_->run_dir);
   mail_->send_all(writers, Tag::save, SaveRequest{name, checkpoint_});
   saving_s_ += clock.seconds();
 }
@@ -39,10 +55,10 @@ void Coordinator::on_saved(SaveReport report) {
   if (!report.policy_sha256.empty()) saving_->policy_sha256 = report.policy_sha256;
   if (--saving_->missing > 0) return;
   ending_.start([run_dir = job_->run_dir, name = saving_->name, own = std::move(saving_->own), files = std::move(saving_->files),
-                 keep = std::move(saving_->keep), last = job_->config.checkpoint.keep_last] {
+                 keep = std::move(saving_->keep), last = job_->config.checkpoint.keep_last, settings = settings_text(job_->config)] {
     auto all = files;
     all.merge(io::write_share(run_dir, name, own));
-    io::end_checkpoint(run_dir, name, all);
+    io::end_checkpoint(run_dir, name, all, settings);
     io::prune_checkpoints(run_dir, last, keep);
     return all;
   });

@@ -72,6 +72,10 @@ bool is_training(const UnpackedFile& file) {
 
 bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b) { return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path); }
 
+bool can_measure(const std::vector<report::PromptOutcome>& outcomes, std::int64_t k) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [&](const report::PromptOutcome& o) { return std::int64_t(o.correct.size()) >= k; });
+}
+
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files, const std::vector<io::ArchiveEntry>& entries) {
   std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return std::pair(a.purpose, a.step) < std::pair(b.purpose, b.step); });
   const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before, const UnpackedFile& last) {
@@ -118,6 +122,8 @@ std::string to_json(const CoordinatorState& s) {
   if (s.groups_drawn) j["groups_drawn"] = *s.groups_drawn;
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
   if (!s.judge_digest.empty()) j["judge_digest"] = s.judge_digest;  // only runs with a judge have it, so that other builds read the rest
+  if (!s.parent.empty()) j["parent"] = json::parse(s.parent);
+  if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
   for (const Prompt& task : s.judge_tasks) j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
   j["unpacked"] = json::array();
   for (const auto& f : s.unpacked) j["unpacked"].push_back({int(f.purpose), f.step, file_json(f.files.shard), file_json(f.files.scores)});
@@ -143,6 +149,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     s.judge_digest = j.value("judge_digest", ""), s.best_metric = j.value("best_metric", "");
     if (j.contains("groups_drawn")) s.groups_drawn = j.at("groups_drawn").get<std::int64_t>();
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
+    if (j.contains("parent")) s.parent = j.at("parent").dump();
+    if (j.contains("graders")) s.graders = parse_grader_files(j.at("graders").dump());
     if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
     s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
     for (const auto& task : j.value("judge_tasks", json::array()))

@@ -4,6 +4,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "report/evaluation.hpp"
+#include "stages/grader_files.hpp"
 #include "stages/messages.hpp"
 #include "stages/numerics.hpp"
 
@@ -53,11 +54,16 @@ struct CoordinatorState {
   std::string arithmetic;                ///< of the machine that did the last step (method::Library::arithmetic)
   std::vector<NumericsRecord> numerics;  ///< from the beginning on, one more where a resume changed them; empty in states of an earlier build
   std::string archive_digest;            ///< of what train.from_archive names, when the run began
+  std::string parent;                    ///< JSON: where the run branched off, and with which other settings; empty in a run of its own
+  std::vector<GraderFile> graders;       ///< of reward.command, as the last start found them
   std::vector<Prompt> judge_tasks;       ///< that the next step asks, ascending
   std::vector<UnpackedFile> unpacked;    ///< scored, not yet in the archive; published by the end of their step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
 };
+
+/// Whether an evaluation of an earlier start has the samples that a pass@k of now takes.
+bool can_measure(const std::vector<report::PromptOutcome>& outcomes, std::int64_t k);
 
 /// What to pack: archive files of one purpose each, named after their steps, and none that would reach over one of `entries` or over a missing
 /// training step. `files` are none that the entries hold.

@@ -6,6 +6,7 @@
 #include "method/columns.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/stored_prompts.hpp"
+#include "task/solutions.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,13 @@ namespace {
 std::vector<std::int32_t> solution_tokens(const Job& job, const Prompt& asked, std::size_t form) {
   const auto example = job.format->supervised(asked.text, asked.solution, job.forms[form]->opening);
   return {example.tokens.begin() + std::ptrdiff_t(example.learnt.front().first), example.tokens.end()};
+}
+
+/// The prompt in a form, with the worked solution of this number.
+Prompt asked_by(const Job& job, const Prompt& prompt, std::size_t form, std::size_t teacher) {
+  Prompt in_form = asked(job, prompt, form);
+  in_form.solution = text::worked_in(*job.forms.at(form), task::solutions(prompt).at(teacher), job.config.task.answer_marker);
+  return in_form;
 }
 
 Rollout expert_rollout(const Job& job, const Prompt& asked, std::size_t form, PolicyVersion policy) {
@@ -47,8 +55,10 @@ void check_experts(const Job& job, const method::Method& objective) {
   for (const Prompt& prompt : job.prompts.train) {
     require<ConfigError>(!prompt.solution.empty(), fmt::format("prompt {} of the task has no worked solution", prompt.id.value),
                          "an expert's rollout is made from it", "use another task, or a recipe without experts");
-    for (std::size_t form = 0; form < job.forms.size(); ++form) {
-      const auto tokens = prompt_tokens(job, prompt, form).size() + solution_tokens(job, asked(job, prompt, form), form).size();
+    const std::size_t teachers = task::solutions(prompt).size();
+    for (std::size_t i = 0; i < job.forms.size() * teachers; ++i) {
+      const std::size_t form = i / teachers;
+      const auto tokens = prompt_tokens(job, prompt, form).size() + solution_tokens(job, asked_by(job, prompt, form, i % teachers), form).size();
       require<ConfigError>(std::int64_t(tokens) <= job.store->config().max_position_embeddings,
                            fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions", prompt.id.value, tokens,
                                        job.store->config().max_position_embeddings),
@@ -63,8 +73,10 @@ void add_experts(StepBatch& batch, const Job& job, std::uint64_t step) {
     if (is_foreign(group.id.prompt)) continue;  // no worked solution is known
     const RandomStream stream(std::uint64_t(job.config.run.seed), RandomPurpose::experts, step, group.id.prompt.value, group.id.draw);
     if (stream.uniform(0) >= job.config.experts.share) continue;
-    const Prompt prompt = asked(job, Purpose::train, group.id);
-    group.rollouts.push_back(expert_rollout(job, prompt, form_of(job, Purpose::train, group.id), batch.policy));
+    const Prompt& plain = job.prompts.train.at(group.id.prompt.value);
+    const std::size_t form = form_of(job, Purpose::train, group.id);
+    const Prompt prompt = asked_by(job, plain, form, std::size_t(stream.below(1, task::solutions(plain).size())));
+    group.rollouts.push_back(expert_rollout(job, prompt, form, batch.policy));
     batch.scores[g].push_back(job.judge->score(prompt, prompt.solution, true));
   }
 }

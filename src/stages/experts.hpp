@@ -13,7 +13,7 @@ namespace rollcall::stages {
 /// solution or with one that the model has no room for.
 void check_experts(const Job& job, const method::Method& objective);
 
-/// Gives experts.share of the step's groups the prompt's worked solution as their last rollout, judged by the task's verifier. Which groups is drawn at the
+/// Gives experts.share of the step's groups the prompt's worked solution, one of several by an even draw, as their last rollout, judged by the task's verifier. Which groups is drawn at the
 /// group's own address. Its log-probs are 0 until Companions::add_missing_logprobs has filled them.
 void add_experts(StepBatch& batch, const Job& job, std::uint64_t step);
 

@@ -49,7 +49,8 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written, std
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
   f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
-  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1;  // and the one being written
+  const std::uint64_t kept = std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1 +  // and the one being written
+                             (c.checkpoint.keep_every > 0 ? steps / std::uint64_t(c.checkpoint.keep_every) : 0);
   f.checkpoint_files = kept * (kCheckpointFiles + written.optimizer_files), f.checkpoint_bytes = kept * 3 * weights;
   f.most_files = f.shard_files + f.archive_files + f.checkpoint_files + kOtherFiles;
   f.most_bytes = f.waiting_steps * f.step_bytes + f.archive_bytes + f.checkpoint_bytes;

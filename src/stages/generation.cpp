@@ -6,6 +6,7 @@
 #include "core/judge_task.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/stop_request.hpp"
 #include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -56,6 +57,8 @@ model::DecodeOptions decode_options(const Job& job) {
           .side_by_side = job.workers->side_by_side()};
 }
 
+bool is_cut_short(const StepPlan& plan) { return plan.purpose == Purpose::eval && stop_signal().has_value(); }
+
 RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer) {
   const model::Policy& policy = job.store->policy();
   require<ProtocolError>(plan.policy == policy.version(),
@@ -77,8 +80,8 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   const auto beginnings = guide.prefixes(job, plan);
   const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
-      job.workers->progressed();  // asked behind every token: a batch of long answers takes its time
-      return ends(sampled);
+      job.workers->progressed();  // asked after every token: a batch of long answers takes its time
+      return ends(sampled) || is_cut_short(plan);
     };
   };
   std::vector<model::DecodeRequest> requests;
@@ -108,6 +111,7 @@ Generated Generation::on_plan(const StepPlan& plan) {
   made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
   made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
   made.notice.judge_tasks = plan.judge_tasks;
+  if (is_cut_short(plan)) made.notice.aggregated = 0;
   return made;
 }
 

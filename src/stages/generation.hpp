@@ -30,6 +30,12 @@ class Generation {
   Guide guide_;
 };
 
+/// Whether a signal to stop has come to this rank in an evaluation, which is then not kept: what is
+/// left of its answers need not be sampled. A step of training is always finished.
+bool is_cut_short(const StepPlan& plan);
+/// Its notice says so by storing the shard with none at all, not even itself.
+inline bool is_cut_short(const ShardNotice& notice) { return notice.aggregated == 0; }
+
 /// Prompts of different purposes and draws must not share random numbers: the address takes all three.
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 

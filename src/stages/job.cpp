@@ -6,14 +6,17 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "comm/rank_groups.hpp"
 #include "model/huge_blocks.hpp"
 #include "model/model_folder.hpp"
 #include "stages/numerics.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
+#include "stages/text_memory.hpp"
 #include "stages/thought_dropout.hpp"
 #include "stages/unread_keys.hpp"
+#include "task/answer_source.hpp"
 #include "task/examples.hpp"
 #include "task/sources.hpp"
 
@@ -22,6 +25,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <span>
 
@@ -267,9 +271,10 @@ void check_lengths(const Job& job) {
                   longest + job.config.sampling.max_new_tokens)));
 }
 
-/// What neither weights nor a processor of a kind is needed for. The data hash is that of the texts before fill_texts().
+/// What neither weights nor a processor of a kind is needed for. The data hash does not know what fill_texts() leaves out.
 task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& shape) {
   job.config = config;
+  if (const auto said = task::settle_answers(job.config.task, job.config.reward); !said.empty()) spdlog::info("{}", said);
   job.run_dir = config.run.dir;
   job.layout = layout_of(config, shape.ranks);
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
@@ -277,7 +282,7 @@ task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& s
   job.config.text = job.format->section(), job.config.sampling.vocab_size = job.tokenizer->vocab_size();
   if (!config.task.forms.empty()) job.forms.clear();
   for (const auto& name : config.task.forms) job.forms.push_back(&text::find_answer_form(name));
-  job.prompts = task::find_task(config.task.name).make(config.task, std::uint64_t(config.run.seed));
+  job.prompts = task::find_task(config.task.name).make(job.config.task, std::uint64_t(config.run.seed));
   auto examples = config.sft.file.empty() || config.sft.steps == 0 ? task::ExampleSet() : task::read_examples(config.sft);
   job.examples_hash = examples.hash;
   job.models = models_of(config, *job.tokenizer);  // by the objective's columns, so LibTorch is loaded here
@@ -295,6 +300,8 @@ void fill_texts(Job& job, const task::ExampleSet& examples) {
 
 GivenTexts longest_of(const Job& job) {
   GivenTexts longest;
+  longest.train = std::int64_t(job.prompts.train.size());
+  count_bytes(job, longest);
   longest.validation = std::int64_t(job.prompts.validation.size()), longest.heldout = std::int64_t(job.prompts.heldout.size());
   for (const auto& split : job.prompt_tokens)
     for (const auto& prompt : split) longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
@@ -314,11 +321,12 @@ std::vector<float> predictions(const std::vector<Prompt>& prompts) {
 
 Job make_job(const RunConfig& config, const RankShape& shape) {
   const kernels::KernelSet& kernels = run_kernels(config.run.numerics);
-  const reward::Verifier& verifier = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
   Job job;
   const task::ExampleSet examples = begin_job(job, config, shape);
-  job.judge.emplace(verifier, config.task, config.reward);
-  if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(config.task, verifier));
+  const reward::Verifier& verifier = reward::chosen_verifier(job.config.reward, task::find_task(config.task.name).verifier);
+  job.judge.emplace(verifier, job.config.task, job.config.reward);
+  if (config.self_judging.share > 0.0) job.verdict_judge.emplace(verdict_judge(job.config.task, verifier));
+  fill_texts(job, examples);  // with all that may be wrong with them, before anything large is read
   job.identity = make_identity(job.config, data_hash(job));
   std::optional<model::AlignedFloats> weights;
   if (shape.weights) {
@@ -327,7 +335,6 @@ Job make_job(const RunConfig& config, const RankShape& shape) {
   }
   job.store = std::make_unique<PolicyStore>(job.models.policy, std::move(weights), kernels);
   job.leaves = std::make_unique<Leaves>(*job.workers, job.store->on_device());
-  fill_texts(job, examples);
   return job;
 }
 
@@ -352,24 +359,29 @@ void reserve_steps(const Job& job) {
 void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
   const GivenTexts longest = longest_of(job);
   const std::string& given = job.config.run.memory_limit;
+  std::map<std::string, std::vector<int>> alike;  // ranks by what is said of them, on rank 0: what a thousand say of themselves nobody reads
   const auto fit = [&](int r) {
     // Of what is measured a part is left for what no table has: buffers of messages and files, and others on the node.
     const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) / 20 * 19 : parse_bytes(given, "run.memory_limit");
     const auto need = memory_need(job.config, job.models, job.layout, r, longest);
     const auto use = fit_memory(need, limit, given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is", job.workers->threads());
-    if (r == rank)
-      spdlog::info("memory of rank {}: up to {} of {}{} ({})", rank, bytes_text(use.bytes), bytes_text(limit),
-                   need.leaf_bytes > 0
-                       ? fmt::format(", {} of {} tokens at a time", use.leaves_at_once == 1 ? "a leaf" : fmt::format("{} leaves", use.leaves_at_once),
-                                     job.config.train.leaf_tokens)
-                       : "",
-                   items_text(need));
+    if (rank == 0)
+      alike[fmt::format("up to {} of {}{} ({})", bytes_text(use.bytes), bytes_text(limit),
+                        need.leaf_bytes > 0
+                            ? fmt::format(", {} of {} tokens at a time", use.leaves_at_once == 1 ? "a leaf" : fmt::format("{} leaves", use.leaves_at_once),
+                                          job.config.train.leaf_tokens)
+                            : "",
+                        items_text(need))]
+          .push_back(r);
     return use;
   };
   job.memory = fit(rank);
   job.leaves->fit(job.memory.leaves_at_once, job.memory.leaf_bytes);
   if (rank != 0) return;
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
+  std::size_t told = 0;
+  for (const auto& [use, ranks] : alike)
+    if (++told <= comm::kNamedGroups) spdlog::info("memory of {}: {}", comm::name_ranks(ranks), use);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
   if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
     spdlog::warn("run.memory_limit is {}, but a node offers a rank only {}", given, bytes_text(least));

@@ -94,7 +94,8 @@ struct Job {
   std::unique_ptr<PolicyStore> store;
   std::shared_ptr<comm::Carrier> carrier;  ///< of sums and weights between ranks
   RunModels models;
-  MemoryUse memory;  ///< of this rank, once fit_memory(job, ...) has set it
+  bool sends_rollouts = false;  ///< scoring sends them along (heard_rewards.hpp)
+  MemoryUse memory;             ///< of this rank, once fit_memory(job, ...) has set it
 };
 
 /// Tokens of one of the job's prompts as the policy sees it in a form (stages/question_forms.hpp says in which).

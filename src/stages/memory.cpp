@@ -24,6 +24,8 @@ namespace {
 constexpr std::uint64_t kFloat = sizeof(float);
 // Measured (benchmarks/README.md, plan and peaks): LibTorch, MPI and HDF5 with what they allocate, and texts; then the scheduler's records and metrics.
 constexpr std::uint64_t kLibraries = 180'000'000, kRecords = 30'000'000;
+// What the scheduler knows of a training prompt: level, domain, prior and content, counts and history with their places in bins, and a copy for the checkpoint.
+constexpr std::uint64_t kScheduledPrompt = 96;
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
@@ -128,6 +130,8 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   holds("weights and their packed copy", model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
   if (layout.hosts_stage(rank, comm::Stage::coordinator)) holds("records of the run", kRecords);
+  holds("table of prompts", given.table_bytes), holds("texts and tokens", given.text_bytes);
+  if (layout.hosts_stage(rank, comm::Stage::coordinator)) holds("scheduler's prompts", std::uint64_t(given.train) * kScheduledPrompt);
   const auto sampled_by = [&](const model::ModelConfig& model, std::uint64_t all, std::uint64_t begun, std::int64_t at_once = kTurning) {
     const auto shape = model::decode_shape(model::packed_bytes(model, kernels), 1);
     const bool apart = model::decode_shape(model::packed_bytes(model, kernels), 2).sessions > 1;

@@ -56,10 +56,13 @@ struct MemoryNeed {
 };
 /// What a run's prompts and examples come to.
 struct GivenTexts {
-  std::int64_t prompt = 0;      ///< tokens of the longest
-  std::int64_t example = 0;     ///< tokens of the longest of the supervised steps
-  std::int64_t validation = 0;  ///< prompts
-  std::int64_t heldout = 0;     ///< prompts
+  std::int64_t prompt = 0;        ///< tokens of the longest
+  std::int64_t example = 0;       ///< tokens of the longest of the supervised steps
+  std::int64_t validation = 0;    ///< prompts
+  std::int64_t heldout = 0;       ///< prompts
+  std::int64_t train = 0;         ///< prompts
+  std::uint64_t table_bytes = 0;  ///< of all prompts as they lie in memory, without what their texts take
+  std::uint64_t text_bytes = 0;   ///< of their texts and tokens in all forms, and of examples
 };
 /// `config.train.leaf_tokens` as leaf_tokens() gave it. `layout`: with its nodes.
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models, const comm::StageLayout& layout, int rank, const GivenTexts& longest);

@@ -34,7 +34,7 @@ void serialize(A& ar, rollcall::stages::JudgedPart& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredNotice& v, unsigned) {
-  ar& v.files& v.report& v.verdicts& v.scoring_s& v.archive_s& v.generation_s& v.specimens;
+  ar& v.files& v.report& v.verdicts& v.scoring_s& v.archive_s& v.generation_s& v.specimens& v.rollouts;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::Question& v, unsigned) {

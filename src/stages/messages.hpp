@@ -120,6 +120,7 @@ struct ScoredNotice {
   double scoring_s = 0.0, archive_s = 0.0;         ///< of the slowest rank, and what its aggregator adds to it
   std::map<std::uint32_t, double> generation_s{};  ///< by world rank
   std::vector<Specimen> specimens{};               ///< of the shard's groups, where judge tasks are made
+  std::string rollouts{};                          ///< with their scores (step_wire.hpp), where the scheduler hears what the recipe makes of them
 };
 
 /// What a model that judges is asked about.

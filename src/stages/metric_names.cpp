@@ -25,7 +25,7 @@ constexpr const char* kNames[] = {
     "critic/advantages/max", "critic/advantages/mean", "critic/advantages/min", "critic/grad_norm", "critic/positive_share", "critic/rewards/max",
     "critic/rewards/mean", "critic/rewards/min", "critic/score/max", "critic/score/mean", "critic/score/min", "response_length/clip_ratio",
     "response_length/mean", "train/distinct_prompts_share", "train/epoch", "train/frac_reward_zero_std", "train/gradient_cosine_sq", "train/pass_rate",
-    "train/rollouts_generated", "train/rollouts_trained",
+    "train/pass_rate_rollouts", "train/rollouts_generated", "train/rollouts_trained",
     // of what was added to it
     "experts/rollouts", "greedy/reward_mean", "greedy/rollouts", "guide/rollouts", "guide/tokens_mean", "probes/accuracy_mean", "probes/confidence_mean",
     "probes/steps", "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min", "replay/rollouts", "replay/staleness_max",
@@ -34,9 +34,9 @@ constexpr const char* kNames[] = {
     // of the scheduler
     "curriculum/passed", "curriculum/stage", "gdro/price", "gdro/repaired", "greso/p_easy", "greso/p_hard", "rollout_alloc/drawn", "rollout_alloc/entropy",
     "rollout_alloc/max", "rollout_alloc/mean", "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget", "rollout_alloc/trained"};
-constexpr const char* kFamilies[] = {
-    "bandit/value/", "domain/rate/", "gdro/arm_signal/",           "gdro/budget/", "gdro/pass_rate/", "gdro/population/", "gdro/probability/", "gdro/signal/",
-    "gdro/weight/",  "perf/",        "rollout_alloc/class_share/", "scoring/",     "timing_s/"};
+constexpr const char* kFamilies[] = {"bandit/value/",     "domain/rate/", "gdro/arm_signal/", "gdro/budget/", "gdro/pass_rate/", "gdro/population/",
+                                     "gdro/probability/", "gdro/signal/", "gdro/weight/",     "moving/",      "perf/",           "rollout_alloc/class_share/",
+                                     "scoring/",          "timing_s/"};
 
 /// The pieces of a family that the run's objective is made of.
 std::vector<std::string> pieces_of(const ObjectiveSection& objective, method::Family family) {

@@ -2,6 +2,8 @@
 #include "stages/objective_state.hpp"
 
 #include "base/error.hpp"
+#include "method/columns.hpp"
+#include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -49,6 +51,13 @@ void ObjectiveState::restore(const std::string& text, const std::string& origin)
     throw StorageError(
         error_message(fmt::format("{} is not an objective's state: {}", origin, e.what()), "the run cannot continue from it", "use an older checkpoint"));
   }
+}
+
+bool reads_tracked_success(const RunConfig& config, const method::Method& objective) {
+  const auto columns = objective.columns();
+  if (std::find(columns.begin(), columns.end(), method::column::prior) != columns.end()) return true;
+  const SchedulerSection& s = config.scheduler;
+  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
 }
 
 }  // namespace rollcall::stages

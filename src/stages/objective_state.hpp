@@ -2,6 +2,8 @@
 #pragma once
 
 #include "base/id.hpp"
+#include "core/run_config.hpp"
+#include "method/method.hpp"
 #include "scheduling/success_tracker.hpp"
 #include "stages/step_batch.hpp"
 
@@ -23,5 +25,8 @@ struct ObjectiveState {
   std::string to_json() const;
   void restore(const std::string& json, const std::string& origin);  ///< throws StorageError
 };
+
+/// Whether the objective or the scheduler's sampler reads the tracked success, and with it the keys of [success].
+bool reads_tracked_success(const RunConfig& config, const method::Method& objective);
 
 }  // namespace rollcall::stages

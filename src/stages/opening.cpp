@@ -1,26 +1,36 @@
 // Checks first, changes to the folder last.
 #include "stages/opening.hpp"
 
+#include "base/faults.hpp"
 #include "base/log.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
+#include "io/origin.hpp"
+#include "io/source.hpp"
 #include "method/method.hpp"
 #include "reward/command/graders.hpp"
 #include "stages/archived_steps.hpp"
+#include "stages/branch.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
+#include "stages/grader_files.hpp"
 #include "stages/guide.hpp"
+#include "stages/heard_rewards.hpp"
 #include "stages/judging.hpp"
 #include "stages/metric_names.hpp"
 #include "stages/numerics.hpp"
 #include "stages/probes.hpp"
 #include "stages/question_forms.hpp"
+#include "stages/recipe_needs.hpp"
+#include "stages/recorded_settings.hpp"
 #include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
-#include "stages/recipe_needs.hpp"
+#include "stages/start_checks.hpp"
+#include "stages/start_directory.hpp"
 #include "stages/unread_settings.hpp"
 #include "task/sources.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -48,6 +58,43 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
   config.run.init_from.clear();
   config.model.path = weights.string();
   config.sft.steps = 0, config.train.steps = 0, config.train.from_archive.clear();
+}
+
+/// What is known from the settings alone is told first, and all of it: neither model nor grader is
+/// started for a run that will not begin.
+std::unique_ptr<const method::Method> check_settings(const JobRequest& request, const RunConfig& config) {
+  std::vector<std::string> faults;
+  const auto check = [&](const auto& part) {
+    try {
+      part();
+    } catch (const ConfigError& fault) {
+      faults.emplace_back(fault.what());
+    }
+  };
+  std::unique_ptr<const method::Method> objective;
+  check([&] { check_guide(config); });
+  check([&] { (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier); });
+  check([&] { objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs); });
+  if (faults.empty()) {
+    if (request.kind != JobKind::eval && request.start == Start::anew) {
+      check([&] { check_unread_settings(config, *objective); });
+      check([&] { check_recipe_needs(config); });
+    }
+    check([&] { check_replay(config, *objective); });
+    check([&] { check_self_judging(config, *objective); });
+  }
+  require_no_faults(faults);
+  return objective;
+}
+
+/// The run that a resume asks for. A new one in its place would be noticed only after hours.
+void require_run(const JobRequest& request, const RunConfig& config) {
+  if (request.start == Start::anew) return;
+  const bool there = holds_run(config.run.dir);
+  require<EnvironmentError>(there || request.start == Start::resume_or_anew, fmt::format("run.dir {} holds no run", config.run.dir),
+                            "--resume continues one, and a new one would begin at step 0",
+                            "correct the run file or run.dir, leave --resume out, or add --start-if-none");
+  if (!there) spdlog::info("run.dir {} holds no run yet: it starts one", config.run.dir);
 }
 
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
@@ -122,9 +169,10 @@ void check_command(const Job& job, reward::Spawner* spawner) {
   expect(spawner != nullptr, "a job with a command was given what starts it");
   const auto& prompts = job.prompts.train.empty() ? job.prompts.heldout : job.prompts.train;
   const Prompt& prompt = prompts.at(0);
-  const auto verdict = reward::try_command(*spawner, job.config.reward, {"check/0/0/0/0", prompt.text, prompt.answer, prompt.answer});
+  const std::string answer = text::first_accepted(prompt.answer);
+  const auto verdict = reward::try_command(*spawner, job.config.reward, {"check/0/0/0/0", prompt.text, answer, prompt.answer});
   if (verdict.reply.undecided || !verdict.reply.correct)
-    spdlog::warn("reward.command says of a response that is nothing but the reference answer \"{}\": {}{}", excerpt(prompt.answer),
+    spdlog::warn("reward.command says of a response that is nothing but the reference answer \"{}\": {}{}", excerpt(answer),
                  verdict.reply.undecided ? "no verdict" : "wrong", verdict.reply.reason.empty() ? "" : fmt::format(" ({})", verdict.reply.reason));
   else spdlog::info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
@@ -157,6 +205,18 @@ std::vector<std::string> known_components(const Job& job) {
   return names;
 }
 
+/// Of another run, and read by ranks that hold devices.
+void look_through_archive(const RunConfig& config) {
+  if (config.train.from_archive.empty()) return;
+  io::read_files_of(io::Origin::others);
+  const auto source = io::open_source(config.train.from_archive);
+  io::read_files_of(io::Origin::own);
+  for (const auto& entry : source.packed) io::look_through(source.root / entry.file.path);
+  for (const auto& shard : source.loose)
+    for (const auto& path : io::files_of_shard(shard)) io::look_through(source.root / path);
+  for (const auto& path : source.training) io::look_through(source.root / path);
+}
+
 }  // namespace
 
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share) {
@@ -164,15 +224,21 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   RunConfig config = load_run_config(request.run_file, request.assignments);
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
-  // Of a run that goes on, whatever its limit is now: another size would round gradients otherwise.
-  if (request.resume && config.train.leaf_tokens == 0 && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
-    config.train.leaf_tokens = read_run_folder(config.run.dir).train.leaf_tokens;
-  check_guide(config);
+  std::optional<Branch> branch;
+  if (!request.from.empty()) config = settings_of_branch(branch.emplace(find_branch(request.from)), config);
+  const bool resume = request.start != Start::anew;
+  require_run(request, config);
+  if (resume && config.train.leaf_tokens == 0) {  // whatever its limit is now: another size would round gradients otherwise
+    if (const auto recorded = recorded_settings(config.run.dir)) config.train.leaf_tokens = recorded->config.train.leaf_tokens;
+  }
+  const auto objective = check_settings(request, config);
+  look_through_archive(config);
   opening.job.emplace(make_job(config, {.ranks = world.size(), .threads = thread_count(config, share)}));
   opening.job->layout.nodes = share.nodes;
-  check_command(*opening.job, request.spawner);
   check_references(*opening.job);
   check_forms(*opening.job);
+  check_splits(*opening.job, request.kind);
+  check_command(*opening.job, request.spawner);
   config = opening.job->config;  // with what text.tokenizer, text.template and train.leaf_tokens came to
   if (!config.judge.model.empty()) {
     const auto judge = identify_judge(config.judge, config.run.numerics);
@@ -180,23 +246,23 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   }
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
-  for (const auto& warning : make_scheduler(*opening.job)->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
-  const auto objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs);
-  if (request.kind != JobKind::eval && !request.resume) {
-    check_unread_settings(config, *objective);
-    check_recipe_needs(config);
-  }
+  const auto policy = make_scheduler(*opening.job);
+  for (const auto& warning : policy->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
+  if (request.kind == JobKind::train)
+    for (const auto& warning : costly_settings(*opening.job, share.cores)) spdlog::warn("{}", warning);
+  if (request.kind != JobKind::eval && request.start == Start::anew)
+    check_policy_needs(config, *policy), check_hears(config, *objective, *policy), check_control(config, *objective);
+  opening.preamble.sends_rollouts = opening.job->sends_rollouts = sends_rollouts(config, *objective, *policy);
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);
   check_judge(*opening.job, objective->columns());
-  check_replay(config, *objective);
-  check_self_judging(config, *objective);
   check_from_archive(*opening.job, *objective);
   check_keep_best(config, known_components(*opening.job));
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   CoordinatorState state;
-  const auto checkpoint = request.resume ? find_checkpoint(config, state) : std::nullopt;
+  if (branch) plant(*branch, *opening.job);
+  const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.numerics.empty()) {  // of an earlier build, which let nobody change them
     const bool told = std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");
     const std::string before = told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
@@ -205,18 +271,27 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (checkpoint && state.best_value && state.best_metric.empty() && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     state.best_metric = read_run_folder(config.run.dir).checkpoint.keep_best;  // an earlier build did not say what it is the best value of
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (checkpoint) check_same_settings(config), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
+  if (checkpoint) check_same_settings(config, checkpoint->name()), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
   opening.job->numerics = numerics_of_run(config, state);
   if (opening.job->numerics.size() > 1) opening.job->identity.numerics = to_json(opening.job->numerics);
-  const bool compared = open_run_folder(config, request.resume);
+  const auto graders = find_grader_files(config.reward.command);
+  if (const auto changes = changes_of(state.graders, graders); checkpoint && !state.graders.empty() && !changes.empty())
+    spdlog::warn("the grader is not what it was at the last start: {}; answers from here on may be judged otherwise than those before", changes);
+  opening.job->identity.parent = state.parent;
+  if (!graders.empty()) opening.job->identity.grader = to_json(graders);
+  const bool compared = open_run_folder(config, resume || branch, checkpoint ? checkpoint->name() : "");
+  record_directory(config.run.dir);
   keep_text_files(text_source(config), *opening.job->format, config.run.dir);
-  if (request.resume) {  // whatever is there: config.toml may have been removed
+  if (checkpoint) opening.preamble.checkpoint = checkpoint->name();
+  if (resume) {  // whatever is there: config.toml may have been removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
-      opening.preamble.checkpoint = checkpoint->name();
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
+      for (const auto& file : keep) io::look_through(std::filesystem::path(config.run.dir) / file.path);
       spdlog::info("resuming from {}", checkpoint->name());
       if (!compared) spdlog::warn("{} had no config.toml: it is not known whether the settings are those the run was started with", config.run.dir);
+    } else if (compared) {
+      spdlog::warn("the run in {} has no checkpoint yet: it begins at step 0", config.run.dir);
     }
     io::Removed removed = io::remove_leftovers(config.run.dir);
     if (const int moved = io::set_aside_unfinished(config.run.dir, keep, &removed)) spdlog::info("set aside {} files of unfinished steps", moved);
@@ -225,9 +300,15 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;
   opening.preamble.judge = opening.job->identity.judge, opening.preamble.numerics = opening.job->identity.numerics;
+  opening.preamble.parent = opening.job->identity.parent, opening.preamble.grader = opening.job->identity.grader;
   opening.preamble.arithmetic = arithmetic_of(config.run.numerics);
   opening.preamble.toml = bind(config).to_toml();
   return opening;
+}
+
+void take_identity(const Preamble& first, io::RunIdentity& own) {
+  own.weights_hash = first.weights_hash, own.judge = first.judge, own.numerics = first.numerics;
+  own.parent = first.parent, own.grader = first.grader;
 }
 
 int thread_count(const RunConfig& config, const comm::NodeShare& share) { return config.run.threads > 0 ? int(config.run.threads) : share.cores; }

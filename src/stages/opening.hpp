@@ -15,11 +15,12 @@ namespace rollcall::stages {
 /// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is nothing to start.
 struct Preamble {
   int exit_code = 0;
-  std::string toml, checkpoint, weights_hash, data_hash, judge, arithmetic, numerics;
+  bool sends_rollouts = false;
+  std::string toml, checkpoint, weights_hash, data_hash, judge, arithmetic, numerics, parent, grader;
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& exit_code& toml& checkpoint& weights_hash& data_hash& judge& arithmetic& numerics;
+    ar& exit_code& sends_rollouts& toml& checkpoint& weights_hash& data_hash& judge& arithmetic& numerics& parent& grader;
   }
 };
 
@@ -32,6 +33,8 @@ struct Opening {
 
 /// Throws InputError, ConfigError, EnvironmentError, StorageError.
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share);
+/// On the other ranks: what rank 0 alone found out of the run.
+void take_identity(const Preamble& first, io::RunIdentity& own);
 int thread_count(const RunConfig& config, const comm::NodeShare& share);
 
 }  // namespace rollcall::stages

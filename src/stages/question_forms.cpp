@@ -5,6 +5,7 @@
 #include "base/random.hpp"
 #include "core/judge_task.hpp"
 #include "stages/self_judging.hpp"
+#include "task/solutions.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ std::size_t form_of(const Job& job, Purpose purpose, const GroupId& group) {
 Prompt asked(const Job& job, const Prompt& prompt, std::size_t form) {
   Prompt in_form = prompt;
   in_form.text = text::asked_in(*job.forms.at(form), prompt.text);
-  in_form.solution = text::worked_in(*job.forms.at(form), prompt.solution, job.config.task.answer_marker);
+  in_form.solution = text::worked_in(*job.forms.at(form), task::solutions(prompt).front(), job.config.task.answer_marker);
   return in_form;
 }
 

@@ -18,6 +18,7 @@
 #include "stages/numerics.hpp"
 #include "stages/opening.hpp"
 #include "stages/question_forms.hpp"
+#include "stages/results.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/scoring.hpp"
 #include "stages/update.hpp"
@@ -26,7 +27,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <iostream>
 #include <optional>
 
 namespace rollcall::stages {
@@ -214,6 +214,7 @@ void Rank::on_generated(Generated made) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
     return scoring_->on_own_shard(made.notice, std::move(made.shard));
   }
+  if (is_cut_short(made.notice)) return mail_.send(made.scorer, Tag::shard, made.notice);  // nothing of it is kept
   const Stopwatch writing;
   made.notice.file = io::publish(job_.run_dir, io::draft_shard(made.shard, stored_prompts(job_, made.shard, made.notice.judge_tasks), job_.identity));
   made.notice.archive_s += writing.seconds();
@@ -302,9 +303,7 @@ ExitCode Rank::run(JobKind kind) {
   if (kind == JobKind::train) {
     code = coordinator_->train();
   } else if (const auto evaluation = coordinator_->evaluate_only()) {
-    const std::string json = report::to_json(*evaluation);
-    write_file_atomic(job_.run_dir / "eval.json", json + "\n");
-    std::cout << visible_lines(json) << std::endl;
+    write_evaluation(job_, *evaluation);
   } else {
     code = ExitCode::failed;
   }
@@ -357,8 +356,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = arithmetic_of(config.run.numerics); own != opening.preamble.arithmetic)
         spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
-      opening.job->identity.weights_hash = opening.preamble.weights_hash, opening.job->identity.judge = opening.preamble.judge,
-      opening.job->identity.numerics = opening.preamble.numerics;
+      take_identity(opening.preamble, opening.job->identity);
+      opening.job->sends_rollouts = opening.preamble.sends_rollouts;
       fit_memory(*opening.job, world.rank(), share.memory);
     }
     opening.job->identity.binary_version = request.binary_version();

@@ -15,12 +15,16 @@ namespace rollcall::stages {
 
 enum class JobKind { train, eval };
 
+/// What the folder of a run must hold: no run, one to go on with, or either.
+enum class Start { anew, resume, resume_or_anew };
+
 /// What the command line asks of the job; only rank 0's copy counts.
 struct JobRequest {
   JobKind kind = JobKind::train;
   std::filesystem::path run_file;        ///< may be empty: defaults
   std::vector<std::string> assignments;  ///< key=value over the file
-  bool resume = false;
+  Start start = Start::anew;
+  std::string from{};                         ///< RUN or RUN@STEP: a new run that goes on from that checkpoint of another
   std::string (*binary_version)() = nullptr;  ///< with the libraries', so LibTorch is loaded: asked for once nothing is left to refuse
   std::string evaluate;                       ///< eval: checkpoint reference; its weights are evaluated
   reward::Spawner* spawner = nullptr;         ///< of this rank, where the run file has a reward.command

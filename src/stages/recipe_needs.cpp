@@ -2,10 +2,14 @@
 #include "stages/recipe_needs.hpp"
 
 #include "base/error.hpp"
+#include "method/columns.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace rollcall::stages {
 namespace {
@@ -19,6 +23,22 @@ struct Need {
 };
 
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
+
+/// What a run learns from beside verdicts on its own rollouts, and so would in its control.
+struct Leak {
+  const char* column;
+  const char* what;
+};
+
+constexpr Leak kLeaks[] = {
+    {method::column::teacher_logprob, "a teacher"},
+    {method::column::teacher_kl, "a teacher"},
+    {method::column::expert, "worked solutions"},
+    {method::column::probe_accuracy, "how probable the reference answer is"},
+};
+
+/// Rewards that take the place of the verdict without reading it.
+constexpr std::string_view kVerdictless[] = {"confidence"};
 
 constexpr Need kNeeds[] = {
     {"dots-rr", replays, "replay.share is 0", "nothing would be replayed, and the rest of the recipe is GRPO", "set replay.share, for example to 0.5"},
@@ -36,7 +56,46 @@ constexpr Need kNeeds[] = {
      "no response could have lost likelihood within the step, so its term would be 0 throughout", "set train.mini_batches or train.epochs above 1"},
 };
 
+std::vector<std::string> reward_pieces(const RunConfig& config) {
+  std::string names;
+  for (const auto& recipe : method::library().recipes())
+    if (recipe.name == config.objective.recipe) names = recipe.piece(method::Family::reward);
+  for (const auto& [family, piece] : config.objective.pieces)
+    if (family == "reward") names = piece;
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const auto end = std::min(names.find('+', begin), names.size());
+    pieces.push_back(names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
 }  // namespace
+
+void check_policy_needs(const RunConfig& config, const scheduling::Policy& policy) {
+  if (!config.train.from_archive.empty()) return;
+  const auto wanted = policy.wanted_rollouts(), most = config.scheduler.max_rollouts;
+  require<ConfigError>(
+      wanted <= most,
+      fmt::format("scheduler.policy {} draws up to {} rollouts of a prompt, but scheduler.max_rollouts is {}", config.scheduler.policy, wanted, most),
+      "hard prompts would not be lifted as far as its name says",
+      fmt::format("set scheduler.max_rollouts={}, or scheduler.knobs.depth_limit={}", wanted, most));
+}
+
+void check_control(const RunConfig& config, const method::Method& objective) {
+  if (!config.task.shuffle_rewards) return;
+  const auto refuse = [&](bool ok, const std::string& what) {
+    require<ConfigError>(ok, fmt::format("task.shuffle_rewards is set, but objective.recipe {} learns from {}", config.objective.recipe, what),
+                         "verdicts that are permuted would leave it what it learns from, so the run is no control",
+                         "leave task.shuffle_rewards out, or choose a recipe that learns from verdicts alone");
+  };
+  const auto columns = objective.columns();
+  for (const Leak& leak : kLeaks) refuse(std::find(columns.begin(), columns.end(), leak.column) == columns.end(), leak.what);
+  refuse(config.experts.share == 0.0, "worked solutions");
+  for (const auto& piece : reward_pieces(config))
+    for (const auto verdictless : kVerdictless) refuse(piece != verdictless, fmt::format("the reward {}, which reads no verdict", piece));
+}
 
 void check_recipe_needs(const RunConfig& config) {
   if (!config.train.from_archive.empty()) return;

@@ -2,9 +2,11 @@
 #include "stages/replay_buffer.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "io/archive.hpp"
 #include "method/columns.hpp"
 #include "scheduling/replay_choice.hpp"
+#include "stages/branch.hpp"
 #include "stages/group_training.hpp"
 #include "stages/message_bytes.hpp"
 #include "stages/step_wire.hpp"
@@ -13,18 +15,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace rollcall::stages {
 namespace {
 
 /// Mean of |reward - mean|: 0 exactly where all rewards are equal.
-double mean_advantage(const std::vector<Score>& scores) {
-  const auto [low, high] = std::minmax_element(scores.begin(), scores.end(), [](const Score& a, const Score& b) { return a.reward < b.reward; });
-  if (scores.empty() || low->reward == high->reward) return 0.0;
+double mean_advantage(const std::vector<double>& rewards) {
+  if (std::adjacent_find(rewards.begin(), rewards.end(), std::not_equal_to<>()) == rewards.end()) return 0.0;
   double sum = 0.0, distance = 0.0;
-  for (const auto& score : scores) sum += score.reward;
-  for (const auto& score : scores) distance += std::abs(score.reward - sum / double(scores.size()));
-  return distance / double(scores.size());
+  for (const double reward : rewards) sum += reward;
+  for (const double reward : rewards) distance += std::abs(reward - sum / double(rewards.size()));
+  return distance / double(rewards.size());
+}
+
+std::vector<std::vector<double>> verifiers_rewards(const StepBatch& batch) {
+  std::vector<std::vector<double>> rewards;
+  for (const auto& scores : batch.scores) {
+    auto& of_group = rewards.emplace_back();
+    for (const Score& score : scores) of_group.push_back(score.reward);
+  }
+  return rewards;
 }
 
 /// What one rank finds in the archive for all.
@@ -97,9 +108,8 @@ void ReplayBuffer::remember(StepBatch step) {
   for (std::size_t g = 0; g < step.groups.size(); ++g) {
     const auto version = sampled_by(step.groups[g]);
     if (!version || trained_rollouts(step, g) == 0) continue;  // nothing to train on, or the scheduler left it out
-    const double advantage = mean_advantage(step.scores[g]);
     auto training = step.training.empty() ? scheduling::GroupTraining{.id = step.groups[g].id} : std::move(step.training[g]);
-    groups_.push_back({std::move(step.groups[g]), std::move(step.scores[g]), std::move(training), *version, advantage});
+    groups_.push_back({std::move(step.groups[g]), std::move(step.scores[g]), std::move(training), *version});
   }
 }
 
@@ -107,10 +117,32 @@ void ReplayBuffer::forget(PolicyVersion policy) {
   std::erase_if(groups_, [&](const Kept& kept) { return kept.version + std::uint64_t(settings_.max_staleness) < policy.value; });
 }
 
-void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step) const {
+void ReplayBuffer::forget_before(std::uint64_t step) {
+  std::erase_if(groups_, [&](const Kept& kept) { return kept.group.id.step < step; });
+}
+
+std::vector<double> ReplayBuffer::advantages(const StepBatch& batch, const RewardsOf& rewards) const {
+  std::vector<double> all;
+  const bool heard = rewards && settings_.choose == "advantage" && !batch.groups.empty();  // other choices do not ask
+  for (const auto& of_group : heard ? rewards(batch) : verifiers_rewards(batch)) all.push_back(mean_advantage(of_group));
+  return all;
+}
+
+StepBatch ReplayBuffer::kept(const std::vector<std::string>& component_names, bool with_rollouts) const {
+  StepBatch batch{.groups = {}, .scores = {}, .component_names = component_names};
+  for (const auto& kept : groups_) {
+    batch.groups.push_back(with_rollouts ? kept.group : Group{.id = kept.group.id, .level = kept.group.level, .rollouts = {}});
+    batch.scores.push_back(kept.scores);
+  }
+  return batch;
+}
+
+void ReplayBuffer::add_to(StepBatch& batch, std::uint64_t step, const RewardsOf& rewards) const {
   std::vector<scheduling::ReplayCandidate> candidates;
-  for (const auto& kept : groups_) candidates.push_back({kept.group.id, kept.version, kept.advantage});
-  const auto equal = std::count_if(batch.scores.begin(), batch.scores.end(), [](const auto& scores) { return mean_advantage(scores) == 0.0; });
+  const auto by_kept = settings_.choose == "advantage" ? advantages(kept(batch.component_names, bool(rewards)), rewards) : std::vector<double>(groups_.size());
+  for (std::size_t k = 0; k < groups_.size(); ++k) candidates.push_back({groups_[k].group.id, groups_[k].version, by_kept[k]});
+  const auto own = advantages(batch, rewards);
+  const auto equal = std::count(own.begin(), own.end(), 0.0);
   std::size_t fresh = 0;
   for (std::size_t g = 0; g < batch.groups.size(); ++g) fresh += trained_rollouts(batch, g) > 0 ? 1 : 0;
   const auto chosen = scheduling::choose_replay(settings_, {seed_, step, batch.policy.value, fresh, std::size_t(equal)}, candidates);
@@ -138,9 +170,21 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
   for (const auto& [number, bytes] : packed.steps) steps[number] = from_wire(bytes);
   for (const auto& [number, files] : loose) steps[number] = read_step(run_dir, files, ranks);
   for (const auto& [number, file] : trained) add_recorded(steps[number], run_dir, file, ranks);
+  const auto list = earlier_list(run_dir);  // of a branch
+  const std::string listed = ranks.gather_all(ranks.rank() == 0 && std::filesystem::exists(list) ? read_file(list) : std::string())[0];
+  if (!listed.empty()) {
+    const auto before = parse_earlier(listed, list.string());
+    for (auto& batch : read_earlier_steps(run_dir / kParentFolder, before.unpacked, std::min(step, before.before), oldest, ranks))
+      if (!batch.groups.empty()) steps.try_emplace(batch.groups.front().id.step, std::move(batch));
+  }
   std::vector<StepBatch> ascending;
   for (auto& [number, batch] : steps) ascending.push_back(std::move(batch));
   return ascending;
+}
+
+std::uint64_t first_replayed(const RunConfig& config, std::uint64_t step) {
+  const auto every = std::uint64_t(config.reference.refresh_every);
+  return every == 0 || config.objective.recipe != "remix-squeeze" ? 0 : (step - 1) / every * every + 1;
 }
 
 void check_replay(const RunConfig& config, const method::Method& objective) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,8 +27,13 @@ class ReplayBuffer {
   void remember(StepBatch step);
   /// Drops what is too stale for `policy`, now and for ever, since versions only grow.
   void forget(PolicyVersion policy);
-  /// Puts this step's choice behind its own groups.
-  void add_to(StepBatch& batch, std::uint64_t step) const;
+  /// Drops what was sampled before this step.
+  void forget_before(std::uint64_t step);
+  /// [groups][rollouts] of a batch.
+  using RewardsOf = std::function<std::vector<std::vector<double>>(const StepBatch&)>;
+  /// Puts this step's choice behind its own groups. `rewards`: by which advantages are told where
+  /// they are chosen by; empty: the verifier's.
+  void add_to(StepBatch& batch, std::uint64_t step, const RewardsOf& rewards = {}) const;
 
  private:
   struct Kept {
@@ -35,8 +41,9 @@ class ReplayBuffer {
     std::vector<Score> scores;
     scheduling::GroupTraining training;
     std::uint64_t version = 0;
-    double advantage = 0.0;
   };
+  std::vector<double> advantages(const StepBatch& batch, const RewardsOf& rewards) const;  ///< [groups] mean |reward - mean|
+  StepBatch kept(const std::vector<std::string>& component_names, bool with_rollouts) const;
   ReplaySection settings_;
   std::uint64_t seed_;
   std::vector<Kept> groups_;  // ascending GroupId
@@ -47,6 +54,10 @@ class ReplayBuffer {
 /// it is not known what they trained on. Collective; every file, the archive's manifest too, is read by one rank. Throws StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, const std::vector<UnpackedFile>& unpacked, std::uint64_t step,
                                           std::uint64_t oldest, comm::Communicator& ranks);
+
+/// The first step whose rollouts may come back at `step`: that after the last change of the base model where the recipe starts its data anew then
+/// (reincarnation of ReMix, arXiv:2507.06892: remix-squeeze with reference.refresh_every); 0 for all others.
+std::uint64_t first_replayed(const RunConfig& config, std::uint64_t step);
 
 /// Throws ConfigError when the objective asks for what is not kept with old groups.
 void check_replay(const RunConfig& config, const method::Method& objective);

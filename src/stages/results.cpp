@@ -4,9 +4,14 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/plain_file.hpp"
 #include "base/visible.hpp"
 #include "io/archive.hpp"
+#include "report/evaluation_table.hpp"
 #include "report/html_report.hpp"
+#include "report/paired_tests.hpp"
+#include "stages/run_report.hpp"
+#include "task/answer_source.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,68 +26,22 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::map<std::string, report::Evaluation> evaluations(const Job& job, const CoordinatorState& state) {
-  std::map<std::string, report::Evaluation> all;
-  const auto& c = job.config.eval;
-  if (state.before) all["before"] = report::evaluate(*state.before, c.pass_k, c.bootstrap, std::uint64_t(job.config.run.seed));
-  if (state.after) all["after"] = report::evaluate(*state.after, c.pass_k, c.bootstrap, std::uint64_t(job.config.run.seed));
-  for (auto& [when, evaluation] : all) evaluation.extract = job.judge->extraction();
-  return all;
-}
-
-/// The last archived training group whose rewards differ: what a group-relative method learns from.
-std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
-  const auto entries = io::read_manifest(run_dir);
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    if (entry->purpose != "train") continue;
-    const auto groups = io::read_archive(run_dir, *entry);
-    for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
-      report::GroupExhibit shown{g->prompt.text, g->prompt.answer, {}};
-      bool differ = false;
-      for (std::size_t i = 0; i < g->scores.size(); ++i) {
-        shown.responses.emplace_back(g->group.rollouts[i].text, g->scores[i].reward);
-        differ = differ || g->scores[i].reward != g->scores[0].reward;
-      }
-      if (differ) return {shown};
-    }
-  }
-  return {};
-}
-
 json interval_json(const report::Interval& i) { return {{"mean", i.mean}, {"ci95", {i.low, i.high}}}; }
 
-void write_report(const Job& job, const CoordinatorState& state, const std::string& sha, const std::map<std::string, report::Evaluation>& evals) {
-  report::ReportInput input;
-  input.title = fmt::format("{} on {}", job.config.objective.recipe, job.config.task.name);
+void write_report(const Job& job, const CoordinatorState& state, const std::string& sha) {
+  auto input = read_report(job.run_dir, job.config, state, "done");
   input.run_id = job.identity.run_id, input.policy_sha256 = sha;
-  input.facts = {{"run folder", job.run_dir.string()},
-                 {"task", job.config.task.name},
-                 {"answers found by", job.judge->extraction()},
-                 {"recipe", job.config.objective.recipe},
-                 {"scheduler", job.config.scheduler.policy},
-                 {"steps", fmt::format("{}", state.train_steps)},
-                 {"seed", fmt::format("{}", job.config.run.seed)},
-                 {"parameters", fmt::format("{}", job.store->layout().size)},
-                 {"rollouts", fmt::format("{}", state.rollouts_total)},
-                 {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},
-                 {"version", job.identity.binary_version}};
-  input.metrics = report::read_metrics(job.run_dir);
-  report::RecentSteps recent;
-  for (const auto& row : input.metrics) recent.add(row);
-  input.diagnoses = report::diagnose(recent, job.config);
-  input.evaluations = evals;
-  for (const auto& [stage, seconds] : state.seconds) {
-    if (stage != "step") input.stage_seconds.emplace_back(stage, seconds);  // "step" is the sum of the others over training
-  }
-  input.rollouts_per_level = state.rollouts_per_level;
-  input.groups = exhibit(job.run_dir);
+  input.facts.emplace_back("parameters", fmt::format("{}", job.store->layout().size));
+  input.facts.emplace_back("layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks));
+  input.facts.emplace_back("version", job.identity.binary_version);
   write_file_atomic(job.run_dir / "report.html", report::html_report(input));
 }
 
 }  // namespace
 
-void write_results(const Job& job, const CoordinatorState& state, const std::string& sha, const std::string& checkpoint) {
-  const auto evals = evaluations(job, state);
+void write_results(const Job& job, const CoordinatorState& state, const VerdictTally& tally, const std::string& sha, const std::string& checkpoint,
+                   std::uint64_t missing) {
+  const auto evals = evaluations_of(job.config, state);
   json result{{"policy_sha256", sha},
               {"run_id", job.identity.run_id},
               {"config_sha256", job.identity.config_sha256},
@@ -92,15 +51,16 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
               {"train_steps", state.train_steps},
               {"rollouts_total", state.rollouts_total},
               {"timing_s", state.seconds}};
+  if (missing > 0) result["rollouts_missing"] = missing;
+  if (!state.parent.empty()) result["parent"] = json::parse(state.parent);
   for (const auto& [level, count] : state.rollouts_per_level) result["rollouts_per_level"][std::to_string(level)] = count;
   for (const auto& [when, evaluation] : evals) result["eval_" + when] = json::parse(report::to_json(evaluation));
-  const auto seed = std::uint64_t(job.config.run.seed);
-  if (state.before && state.after) {
-    const auto& c = job.config.eval;
-    result["gain"]["pass_at_1"] = interval_json(report::paired_gain(*state.before, *state.after, 1, c.bootstrap, seed));
-    result["gain"][fmt::format("pass_at_{}", c.pass_k)] = interval_json(report::paired_gain(*state.before, *state.after, c.pass_k, c.bootstrap, seed));
-  }
-  write_report(job, state, sha, evals);
+  for (const auto& [name, gain] : gains_of(job.config, state)) result["gain"][fmt::format("pass_at_{}", name.substr(5))] = interval_json(gain);
+  if (state.before && state.after)
+    for (const auto& test :
+         report::paired_tests(*state.before, *state.after, job.config.eval.pass_k, job.config.eval.bootstrap, std::uint64_t(job.config.run.seed)))
+      result["tests"].push_back({{"measure", test.measure}, {"gain", test.gain}, {"p", test.p}, {"p_holm", test.p_holm}});
+  write_report(job, state, sha);
   write_file_atomic(job.run_dir / "result.json", result.dump(2) + "\n");
 
   if (evals.contains("before") && evals.contains("after")) {
@@ -110,13 +70,28 @@ void write_results(const Job& job, const CoordinatorState& state, const std::str
   for (const auto& [stage, seconds] : state.seconds) {
     if (stage != "step") print_visible(" {} {:.1f}", stage, seconds);
   }
+  if (const auto said = undecided_text(job.run_dir, tally.undecided, tally.verdicts, tally.reason); !said.empty()) print_visible("\n\nundecided  {}", said);
   print_visible("\n\nrollouts   {} in {}\ncheckpoint {}\nreport     {}\nresult     {}\npolicy sha256 {}\n", state.rollouts_total,
                 (job.run_dir / "archive").string(), (job.run_dir / "checkpoints" / checkpoint).string(), (job.run_dir / "report.html").string(),
                 (job.run_dir / "result.json").string(), sha);
   std::fflush(stdout);
 }
 
-void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const std::vector<SlowVerdict>& slowest,
+void write_evaluation(const Job& job, const report::Evaluation& evaluation) {
+  const TaskSection& task = job.config.task;
+  const std::string& file = task.heldout_file.empty() ? task.file : task.heldout_file;
+  const std::string data = task.name == "jsonl" ? fmt::format("{} of the {} rows of {}", evaluation.prompts, task::row_count(file), file) : "";
+  auto object = nlohmann::ordered_json::parse(report::to_json(evaluation));
+  if (!data.empty()) object["data"] = data;
+  const std::string text = object.dump();
+  write_file_atomic(job.run_dir / "eval.json", text + "\n");
+  fmt::print("\n{}\n", visible_lines(report::to_table(evaluation, data)));
+  print_visible("rollouts   {}\nresult     {}\n", (job.run_dir / "archive").string(), (job.run_dir / "eval.json").string());
+  fmt::print("{}\n", visible_lines(text));
+  std::fflush(stdout);
+}
+
+void write_status_file(const Job& job, const CoordinatorState& state, const std::vector<report::Diagnosis>& diagnoses, const VerdictTally& tally,
                        const std::string& phase) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   json told = json::array();
@@ -126,7 +101,7 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"what", diagnosis.what},
                     {"advice", diagnosis.advice}});
   json slow = json::array();
-  for (const auto& verdict : slowest) slow.push_back({{"sample", verdict.sample}, {"seconds", verdict.seconds}});
+  for (const auto& verdict : tally.slowest) slow.push_back({{"sample", verdict.sample}, {"seconds", verdict.seconds}});
   const json status{{"phase", phase},
                     {"sft_steps", state.sft_steps},
                     {"sft_steps_wanted", job.config.sft.steps},
@@ -139,10 +114,14 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
                     {"diagnoses", told},
                     {"verifier", job.judge->name()},
                     {"slowest_verdicts", slow},
+                    {"verdicts", tally.verdicts},
+                    {"undecided", tally.undecided},
+                    {"undecided_reason", tally.reason},
                     {"updated_unix_s", now},
                     {"seconds", state.seconds}};
   // For people only: renamed into place, not fsynced, because a lost line costs nothing and an fsync a step costs half a millisecond.
   const fs::path path = job.run_dir / "status.json", partial = job.run_dir / "status.json.partial";
+  if (std::error_code ignored; is_link(partial)) fs::remove(partial, ignored);
   std::ofstream out(partial);
   out << status.dump(2) << "\n";
   out.close();

@@ -3,101 +3,24 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"
+#include "stages/recorded_settings.hpp"
 #include "text/text_files.hpp"
 
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <map>
-#include <sstream>
 
 namespace rollcall::stages {
 namespace fs = std::filesystem;
 namespace {
-
-/// Sections and keys a resumed run may change: they say how long, where and how closely watched, not what is computed.
-/// Of judge.model it is what lies in the folder that must not (check_same_data).
-bool may_change(const std::string& key) {
-  static const std::array<std::string, 19> free{"run.dir",
-                                                "run.layout",
-                                                "run.threads",
-                                                "run.memory_limit",
-                                                "run.log_level",
-                                                "run.deadline_s",
-                                                "run.watch_s",
-                                                "run.comm",
-                                                "run.wall_time_s",
-                                                "train.steps",
-                                                "eval.after",
-                                                "eval.bootstrap",
-                                                "checkpoint.",
-                                                "archive.",
-                                                "train.max_bad_steps",
-                                                "reward.processes",
-                                                "judge.ranks",
-                                                "judge.model",
-                                                "run.allow_numerics_change"};
-  return std::any_of(free.begin(), free.end(), [&](const std::string& prefix) { return key.starts_with(prefix); });
-}
-
-/// Where `mark` first stands outside a quoted string.
-std::size_t find_outside_quotes(const std::string& line, std::string_view mark) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (!quoted && line.compare(i, mark.size(), mark) == 0) return i;
-    if (line[i] == '"') quoted = !quoted;
-    else if (quoted && line[i] == '\\') ++i;
-  }
-  return std::string::npos;
-}
-
-/// key -> value lines of a config.toml as ConfigSchema writes it.
-std::map<std::string, std::string> flatten(const std::string& toml) {
-  std::map<std::string, std::string> values;
-  std::istringstream lines(toml);
-  for (std::string line, section; std::getline(lines, line);) {
-    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
-    const auto equals = find_outside_quotes(line, " = ");
-    if (equals == std::string::npos || line.starts_with('#')) continue;
-    const auto comment = find_outside_quotes(line, "  # ");
-    values[section + "." + line.substr(0, equals)] = line.substr(equals + 3, comment == std::string::npos ? comment : comment - equals - 3);
-  }
-  return values;
-}
-
-std::string toml_of(RunConfig config) { return bind(config).to_toml(); }
-
-void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
-  const std::int64_t before = earlier.train.steps, steps = now.train.steps;
-  if (before != 0 && before != steps && earlier.train.optimizer.min_lr_ratio < 1.0)
-    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run matches a run of neither number alone", before,
-                 steps);
-}
-
-void compare(const fs::path& path, const RunConfig& earlier, const RunConfig& now) {
-  const auto old_values = flatten(toml_of(earlier)), new_values = flatten(toml_of(now));
-  std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has changed as well
-  all.insert(new_values.begin(), new_values.end());
-  const auto value_in = [](const auto& values, const std::string& key) { return values.contains(key) ? values.at(key) : std::string("unset"); };
-  for (const auto& [key, any] : all) {
-    const std::string before = value_in(old_values, key), value = value_in(new_values, key);
-    const bool is_numerics = key == "run.numerics";  // what a checkpoint was computed in is compared in opening.cpp
-    require<ConfigError>(before == value || may_change(key) || (is_numerics && now.run.allow_numerics_change),
-                         fmt::format("{} is {}, but the run in {} was started with {}", key, value, path.parent_path().string(), before),
-                         "a resumed run must equal the uninterrupted one",
-                         fmt::format("set it back{}, or start a new run with --set run.dir=... and --init-from",
-                                     is_numerics ? ", allow the change by run.allow_numerics_change=true" : ""));
-  }
-}
 
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
 
@@ -117,8 +40,8 @@ void make_run_folder(const fs::path& run_dir) {
     parents.push_back(made.parent_path());
   fs::create_directories(run_dir, ec);
   require<EnvironmentError>(!ec || fs::is_directory(run_dir), fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
-  require<EnvironmentError>(::access(run_dir.c_str(), W_OK | X_OK) == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(errno)),
-                            why, otherwise);
+  const int refused = ::access(run_dir.c_str(), W_OK | X_OK) == 0 ? 0 : errno;  // apart: the order of arguments is the compiler's choice
+  require<EnvironmentError>(refused == 0, fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(refused)), why, otherwise);
   for (const fs::path& parent : parents) fsync_path(parent);
 }
 
@@ -128,28 +51,23 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
                             "choose a run.dir on a file system that all nodes of the job share");
 }
 
-void check_same_settings(const RunConfig& config) {
-  const fs::path path = fs::path(config.run.dir) / "config.toml";
-  if (fs::exists(path)) compare(path, read_run_config(path), config);
-}
-
-bool open_run_folder(const RunConfig& config, bool resume) {
+bool open_run_folder(const RunConfig& config, bool resume, const std::string& checkpoint) {
   const fs::path dir = config.run.dir, path = dir / "config.toml";
-  const bool earlier = fs::exists(path);
-  require<EnvironmentError>(!earlier || resume, fmt::format("run folder {} already holds a run", dir.string()), "a new run would mix with its rollouts",
-                            "add --resume to continue it, or choose another folder with --set run.dir=...");
+  require<EnvironmentError>(resume || !fs::exists(path), fmt::format("run folder {} already holds a run", dir.string()),
+                            "a new run would mix with its rollouts", "add --resume to continue it, or choose another folder with --set run.dir=...");
   require<EnvironmentError>(resume || list_folder(dir / "checkpoints").empty(), fmt::format("run folder {} holds checkpoints but no config.toml", dir.string()),
                             "a new run would mix with the files of another",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
-  check_same_settings(config);
-  if (earlier) tell_other_steps(read_run_config(path), config);
+  const bool earlier = recorded_settings(dir, checkpoint).has_value();
+  check_same_settings(config, checkpoint);
+  tell_changes(config, checkpoint);
   for (const char* name : {"stop", "failure", "failure.roll", "watch"}) {  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
     std::error_code ec;
     fs::remove(dir / name, ec);
     require<StorageError>(!ec, fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),
                           "what an earlier start left behind would end or silence this one", "check permissions of the run folder");
   }
-  write_file_atomic(path, "# Every setting of this run, defaults included.\n" + toml_of(config));
+  write_file_atomic(path, settings_text(config));
   return earlier;
 }
 

@@ -27,13 +27,10 @@ void make_run_folder(const std::filesystem::path& run_dir);
 /// On the ranks that did not make it: returns when the run file that rank 0 wrote can be seen here. Throws EnvironmentError.
 void await_run_folder(const std::filesystem::path& run_dir, double longest_s = kLateName_s);
 
-/// Throws ConfigError when a setting that fixes the result is not that of an earlier start in the folder.
-void check_same_settings(const RunConfig& config);
-
-/// Prepares the folder of a run, which must exist: compares the run file with the one of an earlier start, writes config.toml.
-/// Throws EnvironmentError when the folder holds a run and `resume` is false, ConfigError when a setting that fixes the result has changed.
-/// Returns whether an earlier start was found.
-bool open_run_folder(const RunConfig& config, bool resume);
+/// Prepares the folder of a run, which must exist: compares the settings with those of an earlier start (stages/recorded_settings.hpp), writes config.toml.
+/// `checkpoint`: what the run goes on from; empty where there is none. Throws EnvironmentError when the folder holds a run and `resume` is false,
+/// ConfigError when a setting that fixes the result has changed. Returns whether the settings of an earlier start were found.
+bool open_run_folder(const RunConfig& config, bool resume, const std::string& checkpoint = {});
 
 /// "RUN" of "RUN", "RUN@STEP" or "RUN@NAME"; a folder whose own name holds an @ is taken whole.
 std::filesystem::path run_of(const std::string& reference);

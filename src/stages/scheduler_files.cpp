@@ -51,6 +51,8 @@ void SchedulerFiles::add_to(io::CheckpointShare& share, scheduling::Policy& poli
   else share.files[kPrompts] = [content = policy.content()] { return bytes_of(content); };
 }
 
+bool SchedulerFiles::are_in(const io::StoredCheckpoint& checkpoint) { return checkpoint.files().contains(kHead); }
+
 scheduling::LoadReport SchedulerFiles::load(scheduling::Policy& policy, const io::StoredCheckpoint& checkpoint) {
   scheduling::PolicyParts parts{checkpoint.read(kHead), scheduling::rows_from_bytes(checkpoint.read(rows_name(1)))};
   rows_ = {parts.rows.size()};

@@ -22,6 +22,7 @@ class SchedulerFiles {
   /// What the next checkpoint holds of the scheduler; `share.earlier` names the checkpoint that the call before was for.
   void add_to(io::CheckpointShare& share, scheduling::Policy& policy);
   scheduling::LoadReport load(scheduling::Policy& policy, const io::StoredCheckpoint& checkpoint);  ///< throws StorageError
+  static bool are_in(const io::StoredCheckpoint& checkpoint);
 
  private:
   bool base_due() const;

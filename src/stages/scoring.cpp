@@ -3,10 +3,12 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "reward/undecided_cause.hpp"
+#include "stages/generation.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
 #include "stages/step_batch.hpp"
-#include "reward/undecided_cause.hpp"
+#include "stages/step_wire.hpp"
 #include "stages/undecided.hpp"
 
 #include <algorithm>
@@ -79,6 +81,7 @@ Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* 
 }
 
 void Scoring::on_shard(const ShardNotice& notice) {
+  if (is_cut_short(notice)) return tell_cut_short(notice);
   const Stopwatch reading;
   io::await_published(job_->run_dir, notice.file);
   RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
@@ -93,7 +96,14 @@ io::PublishedFile Scoring::store(const io::FileDraft& file, Purpose purpose) {
   return {file.path};
 }
 
+void Scoring::tell_cut_short(const ShardNotice& notice) {
+  ScoredNotice told;
+  told.report.purpose = Purpose::eval, told.generation_s = notice.generation_s;
+  mail_->send(0, Tag::scored, told);
+}
+
 void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
+  if (is_cut_short(notice)) return tell_cut_short(notice);
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
   OpenShard open(*job_, repeated_, notice, std::move(shard), read_s);
@@ -158,6 +168,12 @@ void Scoring::store(JudgedShard judged) {
   const auto written = store(stored ? io::draft_scores(judged.scores, judged.shard, job_->identity)
                                     : io::draft_scored(judged.shard, stored_prompts(*job_, judged.shard, notice.judge_tasks), judged.scores, job_->identity),
                              judged.shard.purpose);
+  std::string rollouts;
+  if (job_->sends_rollouts && judged.shard.purpose == Purpose::train) {
+    StepBatch part{.groups = std::move(judged.shard.groups), .scores = std::move(judged.scores.scores), .component_names = judged.scores.component_names};
+    rollouts = to_wire(part);
+    judged.shard.groups = std::move(part.groups), judged.scores.scores = std::move(part.scores);
+  }
   const ScoredFile files{stored ? notice.file : written, written, kept ? mail_->rank() : -1};
   std::vector<Specimen> own;
   if (job_->config.self_judging.share > 0.0) own = specimens(std::uint64_t(job_->config.run.seed), judged.shard, judged.scores);
@@ -165,7 +181,7 @@ void Scoring::store(JudgedShard judged) {
     kept_->writer().settle(mail_->world(), job_->config.run.deadline_s);
   mail_->send(0, Tag::scored,
               ScoredNotice{files, report(judged.shard, judged.scores, undecided_of(job_->config)), std::move(judged.facts), judged.scoring_s,
-                           notice.archive_s + judged.read_s + writing.seconds(), notice.generation_s, std::move(own)});
+                           notice.archive_s + judged.read_s + writing.seconds(), notice.generation_s, std::move(own), std::move(rollouts)});
   if (kept) kept_->keep(files.shard.path, std::move(judged.shard), std::move(judged.scores));
 }
 

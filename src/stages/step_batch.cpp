@@ -210,11 +210,22 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
 }
 
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step) {
-  std::vector<double*> rewards;
+  std::vector<Score*> scores;
   for (auto& group : batch.scores)
-    for (auto& score : group) rewards.push_back(&score.reward);
+    for (auto& score : group) scores.push_back(&score);
   const RandomStream stream(seed, RandomPurpose::shuffle, step);
-  for (std::size_t i = rewards.size(); i > 1; --i) std::swap(*rewards[i - 1], *rewards[stream.below(i, i)]);
+  for (std::size_t i = scores.size(); i > 1; --i) std::swap(*scores[i - 1], *scores[stream.below(i, i)]);
+  std::vector<double*> greedy;
+  for (auto& [prompt, reward] : batch.greedy) greedy.push_back(&reward);
+  const RandomStream of_greedy(seed, RandomPurpose::shuffle, step, 1);
+  for (std::size_t i = greedy.size(); i > 1; --i) std::swap(*greedy[i - 1], *greedy[of_greedy.below(i, i)]);
+}
+
+StepBatch joined(std::vector<StepBatch> parts) {
+  std::map<GroupId, std::size_t> index;
+  StepBatch whole;
+  for (auto& part : parts) merge_into(whole, index, std::move(part));
+  return in_order(std::move(whole), index);
 }
 
 std::size_t fresh_groups(const StepBatch& batch) { return batch.groups.size() - batch.replayed; }
@@ -233,12 +244,14 @@ StepBatch own_rollouts(StepBatch batch) {
 
 std::map<std::string, double> rollout_metrics(const StepBatch& own) {
   double groups = 0.0, rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0, equal = 0.0;
-  std::set<PromptId> prompts;
+  std::map<PromptId, std::pair<double, double>> prompts;  // rollouts, and the correct ones
   for (std::size_t g = 0; g < own.groups.size(); ++g) {
     if (is_judge_task(own.groups[g].id.prompt)) continue;
     const auto& scores = own.scores[g];
     groups += 1.0;
-    prompts.insert(own.groups[g].id.prompt);
+    auto& [drawn, solved] = prompts[own.groups[g].id.prompt];
+    drawn += double(scores.size());
+    solved += double(std::count_if(scores.begin(), scores.end(), [](const Score& s) { return s.correct; }));
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const Rollout& rollout = own.groups[g].rollouts[i];
       rollouts += 1.0, correct += scores[i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(rollout));
@@ -249,7 +262,12 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
     equal += std::all_of(scores.begin(), scores.end(), [&](const Score& s) { return s.reward == scores.front().reward; }) ? 1.0 : 0.0;
   }
   const double n = std::max(rollouts, 1.0);
-  std::map<std::string, double> metrics{{"train/pass_rate", correct / n}, {"response_length/mean", tokens / n}, {"response_length/clip_ratio", truncated / n}};
+  double solved = 0.0;
+  for (const auto& [prompt, of] : prompts) solved += of.second / std::max(of.first, 1.0);
+  std::map<std::string, double> metrics{{"train/pass_rate", solved / std::max(double(prompts.size()), 1.0)},
+                                        {"train/pass_rate_rollouts", correct / n},
+                                        {"response_length/mean", tokens / n},
+                                        {"response_length/clip_ratio", truncated / n}};
   if (groups > 0) metrics["train/distinct_prompts_share"] = double(prompts.size()) / groups;
   if (compared > 0) metrics["train/frac_reward_zero_std"] = equal / compared;
   return metrics;

@@ -29,7 +29,7 @@ struct StepBatch {
   // What the update knows beside the files:
   std::size_t replayed = 0;   ///< the last so many groups come from earlier steps
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step (settle_undecided)
-  PolicyVersion policy{};    ///< from which the step starts
+  PolicyVersion policy{};     ///< from which the step starts
   /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after the other, or their pairs (gradient_cosine). Not shared: every
   /// rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
@@ -63,7 +63,12 @@ inline constexpr const char* kProximalLogprob = "proximal_logprob";
 double greedy_reward(const Score& score);                   ///< for StepBatch::greedy
 std::size_t settle_undecided(StepBatch& batch, bool drop);  ///< both as undecided.hpp says
 
-/// Control experiment: permutes the rewards over all rollouts of the step (Fisher-Yates on an addressed stream).
+/// Parts of a step as one, in canonical order. Throws ProtocolError (a sample twice).
+StepBatch joined(std::vector<StepBatch> parts);
+
+/// Control experiment: permutes verdicts over all rollouts of the step, each as a whole: reward,
+/// components, answer, and whether it is correct (Fisher-Yates on an addressed stream). Rewards of
+/// greedy answers are permuted over their prompts.
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
 /// Rollouts of the group that train. Those beyond its `keep` do, since the scheduler has not heard of them (an expert's).

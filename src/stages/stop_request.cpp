@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/visible.hpp"
+#include "stages/watcher.hpp"
 
 #include <fmt/format.h>
 
@@ -77,11 +78,14 @@ std::optional<std::string> stop_signal() {
 
 StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : run_dir_(std::move(run_dir)) {
   if (wall_time_s > 0) end_s_ = unix_time() + wall_time_s;
-  else end_s_ = end_of_allocation();
+  else end_s_ = end_of_allocation(), slurms_ = true;
 }
 
 void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }
-std::optional<double> StopRequest::left_s() const { return end_s_ ? std::optional(*end_s_ - unix_time()) : std::nullopt; }
+std::optional<double> StopRequest::left_s() const {
+  if (!end_s_) return std::nullopt;
+  return *end_s_ + (slurms_ ? stood_still_s() : 0.0) - unix_time();
+}
 
 // 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.
 double StopRequest::margin_s() const { return 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0; }

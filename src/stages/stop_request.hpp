@@ -31,6 +31,7 @@ class StopRequest {
  private:
   std::filesystem::path run_dir_;
   std::optional<double> end_s_;  ///< Unix time
+  bool slurms_ = false;          ///< the end is Slurm's, which adds the time of a suspension
   std::string signal_;
   std::optional<std::string> given_;
   bool out_of_time_ = false;

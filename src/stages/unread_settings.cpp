@@ -2,8 +2,10 @@
 #include "stages/unread_settings.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
+#include "stages/objective_state.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +64,8 @@ constexpr Row kRows[] = {
        return asks_for(o, {column::reasoning_step, column::probe_accuracy, column::probe_confidence});
      },
      "the objective probes no reasoning steps", "leave it out, or choose a recipe that does, for example spae-step-potential"},
+    {"success.", reads_tracked_success, "neither objective nor sampler reads the tracked success of prompts",
+     "leave it out, or choose what does, for example objective.recipe=spo-single-stream"},
     {"judge.", [](const RunConfig& c, const method::Method&) { return !c.judge.model.empty(); }, "no model judges", "leave it out, or set judge.model"},
     {"sandbox.", runs_programs, "the verifier runs no programs", "leave it out, or choose a task whose answers are programs"},
     {"reward.processes", has_command, "no command judges", "leave it out, or set reward.command"},
@@ -101,16 +105,18 @@ std::map<std::string, std::string> values_of(RunConfig config) {
 
 void check_unread_settings(const RunConfig& config, const method::Method& objective) {
   const auto values = values_of(config), usual = values_of({});
+  std::vector<std::string> faults;
   for (const auto& [key, value] : values) {
     if (const auto own = usual.find(key); own != usual.end() && own->second == value) continue;
     for (const Row& row : kRows) {
       const bool all = std::string_view(row.keys).ends_with('.');
       if ((all ? !key.starts_with(row.keys) : key != row.keys) || row.is_read(config, objective)) continue;
-      throw ConfigError(
+      faults.push_back(
           error_message(fmt::format("{} is set, but {} (task.name {}, objective.recipe {})", key, row.lacking, config.task.name, config.objective.recipe),
                         "nothing would read it", row.remedy));
     }
   }
+  require_no_faults(faults);
 }
 
 }  // namespace rollcall::stages

@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
-#include "scheduling/policies.hpp"
 #include "stages/gradient_cosines.hpp"
+#include "stages/heard_rewards.hpp"
 
 #include <fmt/format.h>
 
@@ -49,18 +49,12 @@ std::vector<BackwardLeaf> supervised_leaves(const Job& job, const std::vector<Pr
   return leaves;
 }
 
-bool tracks_drift(const SchedulerSection& s) {
-  return scheduling::resolve({s.policy, s.sampler, s.allocator, s.rounds, s.selection}).sampler == "tracked_deviation";
-}
-
 }  // namespace
 
 StepAt step_at(const RunConfig& c, const method::Method& objective) {
-  const auto columns = objective.columns();
-  const bool drifts = std::find(columns.begin(), columns.end(), method::column::prior) != columns.end() || tracks_drift(c.scheduler);
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;  // of those behind it the log-probs are not known
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 && c.train.from_archive.empty();
-  return one_update && own && !drifts && !runs_passes(objective) ? StepAt::leader : StepAt::every_rank;
+  return one_update && own && !reads_tracked_success(c, objective) && !runs_passes(objective) ? StepAt::leader : StepAt::every_rank;
 }
 
 Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& kept)
@@ -71,13 +65,15 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& k
       objective_(method::make_method(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs)),
       companions_(job, *objective_, ranks),
       objective_state_{.success = scheduling::SuccessTracker(job.config.success, predictions(job.prompts.train))},
-      drift_(companions_.wants(method::column::prior) || tracks_drift(job.config.scheduler)),
+      drift_(reads_tracked_success(job.config, *objective_)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       step_at_(step_at(job.config, *objective_)),
       groups_(comm::make_node_groups(ranks, *job.carrier)),
       by_carrier_(job.carrier->over(ranks)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
-      optimizer_(make_optimizer()) {}
+      optimizer_(make_optimizer()) {
+  hears_recipe_ = hears_recipe(job.config, *objective_);
+}
 
 std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& own, std::int64_t count, double temperature, const SeeColumns& see) {
   const auto most = (count + ranks_->size() - 1) / ranks_->size();  // that any rank has
@@ -332,6 +328,9 @@ void Update::on_update(const UpdatePlan& plan) {
   if (leader()) report.metrics.merge(composition(batch));
   if (!job_->config.train.from_archive.empty()) report.metrics["train/rollouts_generated"] = 0.0;
   report.groups = signals_.take();
+  if (leader() && hears_recipe_) {
+    if (const double equal = equal_share(batch, heard(batch, plan)); !std::isnan(equal)) report.metrics["train/frac_reward_zero_std"] = equal;
+  }
   batch = own_rollouts(std::move(batch));
   if (leader()) report.metrics.merge(rollout_metrics(batch));
   if (const auto columns = report.metrics.find("timing_s/columns"); columns != report.metrics.end()) columns->second += closing.seconds();

@@ -127,7 +127,9 @@ class Update {
   double whole_sum(const std::vector<double>& by_leaf) const;  ///< of what each leaf's owner knows; the same on every rank
   UpdateOutcome apply(const OptimizerSection& settings, double lr, double norm_limit, std::map<std::string, double>& metrics);
   StepBatch archived_step(std::uint64_t step);
-  StepBatch sampled(const UpdatePlan& plan);                     ///< the step's own rollouts: from its files, or from an archive
+  StepBatch sampled(const UpdatePlan& plan);  ///< the step's own rollouts: from its files, or from an archive
+  /// [groups][rollouts] the recipe's rewards before normalisation.
+  std::vector<std::vector<double>> heard(const StepBatch& batch, const UpdatePlan& plan) const;
   StepBatch gather(const UpdatePlan& plan);                      ///< the step's rollouts with what is replayed and the experts'
   StepBatch closed(StepBatch step, std::uint64_t number) const;  ///< as it is trained on: with rewards permuted, if asked
   void recall(const UpdatePlan& plan);                           ///< after a resume: fills the replay buffer, and what drift is measured on
@@ -153,6 +155,7 @@ class Update {
   std::unique_ptr<model::PolicyOptimizer> make_optimizer();
   void await_writer();  ///< before anything that a checkpoint is being written of changes. Collective where one was begun
   bool leader() const { return ranks_->rank() == 0; }
+  bool hears_recipe_ = false;  ///< heard() are other than the verifier's rewards
   model::ValueHead* critic() { return objective_->needs_value() ? companions_.value_head() : nullptr; }
 
   Job* job_;

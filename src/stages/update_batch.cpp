@@ -4,12 +4,15 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "stages/experts.hpp"
+#include "stages/heard_rewards.hpp"
 #include "stages/step_wire.hpp"
 #include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace rollcall::stages {
@@ -56,6 +59,13 @@ StepBatch Update::sampled(const UpdatePlan& plan) {
   return job_->config.train.from_archive.empty() ? read_step(job_->run_dir, plan.files, *ranks_, step_at_, kept_) : archived_step(plan.step);
 }
 
+std::vector<std::vector<double>> Update::heard(const StepBatch& batch, const UpdatePlan& plan) const {
+  std::vector<std::size_t> all(batch.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto columns = make_train_batch(batch, all, std::numeric_limits<std::int64_t>::max(), job_->config.sampling.max_new_tokens).columns;
+  return rewards_by_group(*objective_, with_step(std::move(columns), plan, batch, all, {}), batch);
+}
+
 StepBatch Update::gather(const UpdatePlan& plan) {
   StepBatch step = sampled(plan);
   const bool sampling = job_->config.train.from_archive.empty();
@@ -67,7 +77,10 @@ StepBatch Update::gather(const UpdatePlan& plan) {
   if (replay_.on() || drift_.on()) recall(plan);
   if (replay_.on()) {
     replay_.forget(batch.policy);
-    replay_.add_to(batch, plan.step);
+    replay_.forget_before(first_replayed(job_->config, plan.step));
+    ReplayBuffer::RewardsOf rewards;
+    if (hears_recipe_) rewards = [&](const StepBatch& groups) { return heard(groups, plan); };
+    replay_.add_to(batch, plan.step, rewards);
   }
   add_experts(batch, *job_, plan.step);
   return batch;

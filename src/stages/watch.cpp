@@ -1,6 +1,7 @@
 // Records as JSON in fixed slots.
 #include "stages/watch.hpp"
 
+#include "base/plain_file.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +34,8 @@ json to_json(const WatchRecord& r) {
           {"pulses", r.pulses},
           {"waits_s", tenths(r.waits_s)},
           {"ended", r.ended},
+          {"stood_still_s", tenths(r.stood_still_s)},
+          {"moved_unix_s", std::round(1000.0 * r.moved_unix_s) / 1000.0},
           {"silent_s", tenths(r.silent_s)},
           {"threads", threads},
           {"still_s", tenths(r.still_s)},
@@ -45,6 +48,7 @@ WatchRecord from_json(const json& j) {
   j.at("stages").get_to(r.stages), j.at("activity").get_to(r.activity), j.at("waits").get_to(r.waits);
   j.at("activity_s").get_to(r.activity_s), j.at("waits_s").get_to(r.waits_s), j.at("silent_s").get_to(r.silent_s), j.at("still_s").get_to(r.still_s);
   j.at("pulses").get_to(r.pulses), j.at("beat_unix_s").get_to(r.beat_unix_s), j.at("ended").get_to(r.ended);
+  j.at("stood_still_s").get_to(r.stood_still_s), j.at("moved_unix_s").get_to(r.moved_unix_s);
   for (const auto& t : j.at("threads")) r.threads.push_back({t.at("thread"), t.at("state"), t.at("stack")});
   return r;
 }
@@ -82,8 +86,8 @@ std::string to_slot(WatchRecord record) {
 std::optional<WatchRecord> from_slot(std::string_view slot, int rank) {
   try {
     const auto record = from_json(json::parse(slot));
-    const bool sane =
-        record.rank == rank && record.ranks > rank && record.ranks <= kMostRanks && std::isfinite(record.beat_unix_s + record.silent_s + record.still_s);
+    const bool sane = record.rank == rank && record.ranks > rank && record.ranks <= kMostRanks &&
+                      std::isfinite(record.beat_unix_s + record.silent_s + record.still_s + record.stood_still_s);
     return sane ? std::optional(record) : std::nullopt;
   } catch (const json::exception&) {
     return std::nullopt;
@@ -92,7 +96,7 @@ std::optional<WatchRecord> from_slot(std::string_view slot, int rank) {
 
 std::string write_record(const std::filesystem::path& run_dir, const WatchRecord& record) {
   const auto path = watch_file(run_dir);
-  Descriptor file(path, O_WRONLY | O_CREAT, 0644);
+  Descriptor file(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0644);
   if (file < 0) return problem(path);
   const std::string slot = to_slot(record);
   const auto written = uninterrupted([&] { return ::pwrite(file, slot.data(), slot.size(), off_t(record.rank) * off_t(kWatchSlot)); });
@@ -101,8 +105,15 @@ std::string write_record(const std::filesystem::path& run_dir, const WatchRecord
   return "";
 }
 
+double longest_standstill(const WatchFile& file, int own, double since_unix_s) {
+  double longest_s = 0.0;
+  for (const auto& record : file.records)
+    if (record.rank != own && record.moved_unix_s > since_unix_s) longest_s = std::max(longest_s, record.stood_still_s);
+  return longest_s;
+}
+
 std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int most) {
-  const Descriptor file(watch_file(run_dir), O_RDONLY);
+  const Descriptor file(watch_file(run_dir), kOpenToRead);
   if (file < 0 && errno == ENOENT) return std::nullopt;
   WatchFile all;
   std::string slot(kWatchSlot, '\0');
@@ -111,6 +122,7 @@ std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int mo
     return got < 0 ? std::string_view() : std::string_view(slot).substr(0, std::size_t(got));
   };
   all.unreadable = file < 0 || read_slot(0).data() == nullptr ? 1 : 0;  // a folder, or not permitted
+  if (file >= 0 && !what_else(int(file)).empty()) return WatchFile{.records = {}, .ranks = 0, .unreadable = 1};
   for (int rank = 0; rank < (most > 0 ? most : kMostRanks) && (all.ranks == 0 || rank < all.ranks); ++rank) {
     auto text = read_slot(rank);
     if (text.empty()) break;

@@ -30,6 +30,8 @@ struct WatchRecord {
   double still_s = 0.0;   ///< since it last did or looked for anything, so less where it waits
   std::uint64_t pulses = 0;
   double beat_unix_s = 0.0;             ///< when this was written, by the clock of rank 0's node
+  double stood_still_s = 0.0;           ///< when the process was last suspended, for how long
+  double moved_unix_s = 0.0;            ///< until when, by the same clock; 0: never
   bool ended = false;                   ///< in order
   std::vector<ThreadRecord> threads{};  ///< of a rank that is silent: those that could be the cause
 };
@@ -52,6 +54,8 @@ struct WatchFile {
   int ranks = 0;                       ///< of the job
   int unreadable = 0;                  ///< slots that hold something else
 };
+/// How long another rank than `own` was suspended that moves again since `since_unix_s`: the longest.
+double longest_standstill(const WatchFile& file, int own, double since_unix_s);
 /// Nothing where there is no such file. Only the first `most` ranks; 0: all.
 std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int most = 0);
 

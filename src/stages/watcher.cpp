@@ -1,9 +1,10 @@
 // One turn: look at the rank, write its record, read those of the others where this rank has heard nothing for long.
 #include "stages/watcher.hpp"
 
-#include "base/clock.hpp"
+#include "base/attended_clock.hpp"
 #include "base/log.hpp"
 #include "base/thread_stack.hpp"
+#include "comm/deadline.hpp"
 #include "stages/explanation.hpp"
 #include "stages/message_bytes.hpp"
 #include "stages/watch.hpp"
@@ -13,11 +14,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -28,12 +31,29 @@ struct Watcher::End {
   std::mutex mutex;
   std::condition_variable changed;
   bool wanted = false, reached = false;
+  std::optional<double> asked;     ///< since how many seconds another rank may have stood still
+  std::optional<double> answered;  ///< for how long
+  double ask(double since_s);
 };
+
+/// Of the thread that waits. A file system that does not answer holds it for a moment only: the others
+/// may ask it meanwhile whether it is there.
+double Watcher::End::ask(double since_s) {
+  constexpr std::chrono::seconds kPatience{1};
+  std::unique_lock lock(mutex);
+  asked = since_s, answered.reset();
+  changed.notify_all();
+  changed.wait_for(lock, kPatience, [&] { return answered.has_value(); });
+  return answered.value_or(0.0);
+}
 
 namespace {
 
+std::atomic<double> all_standstills_s = 0.0;
+
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
 constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up: they are there when somebody asks
+constexpr double kLate_s = 10.0;          // a turn that comes later than this says that the process was suspended
 constexpr double kWrites = 100.0;         // a second, of all ranks together, are more than a file system should notice
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
@@ -54,7 +74,8 @@ class Rounds {
         activity_(std::move(activity)),
         main_thread_(main_thread),
         watch_s_(watch_s),
-        clock_offset_s_(clock_offset_s) {}
+        clock_offset_s_(clock_offset_s),
+        clock_(tick_s() + std::clamp(watch_s / 4, 1.0, kLate_s)) {}
 
   /// As short as the file system allows, since nobody hears what a rank did after its last word.
   double turn_s() const { return std::min(std::clamp(watch_s_ / kTurns, kShortestTurn_s, kLongestTurn_s), std::max(1.0, double(own_.ranks) / kWrites)); }
@@ -64,13 +85,16 @@ class Rounds {
 
   void tick() {
     look();
+    const bool moves_again = tell_standstill();
     const bool asks = std::max(own_.still_s, own_.silent_s) >= next_stacks_s_;
     if (asks) take_stacks();
-    if (!asks && looked_s_ < next_turn_s_) return;
+    if (!asks && !moves_again && looked_s_ < next_turn_s_) return;
     next_turn_s_ = looked_s_ + turn_s() - tick_s() / 2;
     write();
     speak();
   }
+
+  double longest_standstill(double since_s) const { return stages::longest_standstill(read_watch(run_dir_).value_or(WatchFile{}), own_.rank, now() - since_s); }
 
   void end() {
     look();
@@ -82,16 +106,27 @@ class Rounds {
  private:
   void look() {
     const auto seen = activity_->look();
-    const double now = clock_.seconds();
-    if (now - looked_s_ > std::max(4.0 * tick_s() + 1.0, watch_s_ / 4.0))
-      progress_s_ += now - looked_s_, poll_s_ += now - looked_s_;  // the whole process was stopped: time does not count
+    const double now = clock_.seconds();  // without the time for which the process was suspended
     looked_s_ = now;
     if (seen.pulses != pulses_) progress_s_ = poll_s_ = now, own_.threads.clear(), next_stacks_s_ = kEarly * watch_s_;
     if (seen.polls != polls_) poll_s_ = now;
     pulses_ = seen.pulses, polls_ = seen.polls;
     own_.activity = seen.activity, own_.activity_s = seen.activity_s, own_.waits = seen.waits, own_.waits_s = seen.waits_s;
     own_.pulses = seen.pulses, own_.silent_s = now - progress_s_, own_.still_s = now - poll_s_;
-    own_.beat_unix_s = unix_time() + clock_offset_s_;
+    own_.beat_unix_s = this->now();
+  }
+
+  double now() const { return unix_time() + clock_offset_s_; }  ///< by the clock of rank 0's node
+
+  /// True at the first look after the process was suspended. The others' deadlines need to know.
+  bool tell_standstill() {
+    const double lasted_s = clock_.stood_still_s() - own_standstills_s_;
+    if (lasted_s <= 0) return false;
+    own_standstills_s_ = clock_.stood_still_s();
+    all_standstills_s = all_standstills_s + lasted_s;
+    own_.stood_still_s = lasted_s, own_.moved_unix_s = own_.beat_unix_s;
+    if (own_.rank == 0) spdlog::info("rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no deadline counts that time", lasted_s);
+    return true;
   }
 
   /// Of the main thread unless it polls, and of others that may be what it waits for.
@@ -134,7 +169,8 @@ class Rounds {
   std::shared_ptr<const comm::Activity> activity_;
   int main_thread_;
   double watch_s_, clock_offset_s_;
-  Stopwatch clock_;
+  AttendedClock clock_;
+  double own_standstills_s_ = 0.0;
   double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0, next_turn_s_ = 0.0, next_stacks_s_ = kEarly * watch_s_;
   std::uint64_t pulses_ = 0, polls_ = 0;
   bool warned_ = false;
@@ -149,6 +185,8 @@ double offset_to_rank_0(comm::Communicator& world) {
 }
 
 }  // namespace
+
+double stood_still_s() { return all_standstills_s; }
 
 Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::string stages, double watch_s) : end_(std::make_shared<End>()) {
   prepare_to_look();
@@ -168,7 +206,14 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
         spdlog::debug("the watch missed a turn: {}", error.what());
       }
       lock.lock();
-      end->changed.wait_for(lock, tick, [&] { return end->wanted; });
+      end->changed.wait_for(lock, tick, [&] { return end->wanted || end->asked; });
+      if (!end->asked) continue;
+      const double since_s = *std::exchange(end->asked, std::nullopt);
+      lock.unlock();
+      const double longest_s = rounds.longest_standstill(since_s);
+      lock.lock();
+      end->answered = longest_s;
+      end->changed.notify_all();
     }
     lock.unlock();
     try {
@@ -181,9 +226,11 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
     end->changed.notify_all();
   }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  comm::ask_about_standstills([end = end_](double since_s) { return end->ask(since_s); });
 }
 
 Watcher::~Watcher() {
+  comm::ask_about_standstills({});
   constexpr std::chrono::seconds kMoment{2};
   std::unique_lock lock(end_->mutex);
   end_->wanted = true;

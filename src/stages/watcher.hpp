@@ -1,6 +1,7 @@
 // A thread beside each rank that writes down what the rank does and, when nobody gets anything done, says why.
 #pragma once
 
+#include "base/clock.hpp"
 #include "comm/communicator.hpp"
 
 #include <filesystem>
@@ -8,6 +9,20 @@
 #include <string>
 
 namespace rollcall::stages {
+
+/// How long this process was suspended so far, in seconds, as far as its watch has seen: what took a
+/// time by another clock took that much less.
+double stood_still_s();
+
+/// A stopwatch without it.
+class WorkingTime {
+ public:
+  double seconds() const { return clock_.seconds() - (stood_still_s() - before_s_); }
+
+ private:
+  Stopwatch clock_;
+  double before_s_ = stood_still_s();
+};
 
 /// Never calls MPI and never fails a run. Made by the thread that it watches.
 class Watcher {

@@ -52,7 +52,7 @@ class Workers final : public comm::Communicator {
   void answer(Tag tag, std::string bytes) { answers_.push_back({0, int(tag), std::move(bytes)}); }
   ScoredNotice score(const StepPlan& plan) {
     if (plan.step > kSteps) throw Enough{};
-    ScoredNotice notice{.files = {}, .report = {plan.purpose, plan.step, plan.round, 0, {}}};
+    ScoredNotice notice{.files = {.shard = {"shard"}, .scores = {}}, .report = {plan.purpose, plan.step, plan.round, 0, {}}};
     for (const GroupPlan& group : plan.groups) {
       generated[plan.step] += group.count;
       groups[plan.step][group.id.prompt] += group.count;

@@ -65,8 +65,12 @@ JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = fa
   settings.insert(settings.end(), shape.settings.begin(), shape.settings.end());
   settings.push_back("run.dir=\"" + folder.path().string() + "\"");
   settings.push_back(std::string("run.layout=") + shape.layout);
-  return {
-      .kind = JobKind::train, .run_file = {}, .assignments = settings, .resume = resume, .binary_version = [] { return std::string("test"); }, .evaluate = {}};
+  return {.kind = JobKind::train,
+          .run_file = {},
+          .assignments = settings,
+          .start = resume ? Start::resume : Start::anew,
+          .binary_version = [] { return std::string("test"); },
+          .evaluate = {}};
 }
 
 /// A world that leaves a stop file in the run folder when its rank first sends a message of this kind: a stop at one and the same place in every run.

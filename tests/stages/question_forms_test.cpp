@@ -130,8 +130,12 @@ std::string trained(int ranks, bool stop_first, std::set<std::string>* prompts =
   all.push_back(ranks == 1 ? "run.layout=single" : "run.layout=colocated");
   const auto go = [&](bool resume, ExitCode expected) {
     comm::run_as_threads(ranks, [&](comm::Communicator& world) {
-      const JobRequest request{
-          .kind = JobKind::train, .run_file = {}, .assignments = all, .resume = resume, .binary_version = [] { return std::string("test"); }, .evaluate = {}};
+      const JobRequest request{.kind = JobKind::train,
+                               .run_file = {},
+                               .assignments = all,
+                               .start = resume ? Start::resume : Start::anew,
+                               .binary_version = [] { return std::string("test"); },
+                               .evaluate = {}};
       EXPECT_EQ(int(run_job(world, request)), int(expected));
     });
   };

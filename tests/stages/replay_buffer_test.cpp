@@ -45,6 +45,24 @@ std::vector<GroupId> ids(const StepBatch& batch) {
   return all;
 }
 
+TEST(ReplayBuffer, StartsAnewWhereTheBaseModelChanges) {
+  RunConfig config;
+  config.objective.recipe = "remix-squeeze", config.reference.refresh_every = 4;
+  std::vector<std::uint64_t> first;
+  for (std::uint64_t step = 1; step <= 9; ++step) first.push_back(first_replayed(config, step));
+  EXPECT_EQ(first, (std::vector<std::uint64_t>{1, 1, 1, 1, 5, 5, 5, 5, 9}));
+  config.objective.recipe = "dots-rr";
+  EXPECT_EQ(first_replayed(config, 9), 0U);
+  ReplayBuffer buffer(kHalf, 1);
+  for (std::uint64_t s = 1; s <= 3; ++s) buffer.remember(step_of(s));
+  buffer.forget_before(3);
+  EXPECT_EQ(buffer.groups(), 2U);
+  buffer.forget_before(4);
+  StepBatch batch = step_of(4);
+  buffer.add_to(batch, 4);
+  EXPECT_EQ(batch.replayed, 0U);
+}
+
 TEST(ReplayBuffer, GivesEarlierGroupsBackBehindTheStepsOwn) {
   ReplayBuffer buffer(kHalf, 1);
   for (std::uint64_t s = 1; s <= 3; ++s) buffer.remember(step_of(s));

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 namespace rollcall::stages {
 namespace {
@@ -55,6 +57,21 @@ ScoredFile publish(const std::filesystem::path& run_dir, const Piece& piece) {
   const std::vector<io::ShardPrompt> prompts(piece.shard.groups.size(), {"prompt", "answer"});
   return {io::publish(run_dir, io::draft_shard(piece.shard, prompts, io::test::identity())),
           io::publish(run_dir, io::draft_scores(piece.scores, piece.shard, io::test::identity()))};
+}
+
+/// Prompt 1 was drawn twice, with four of its eight rollouts correct; prompt 2 has none of two.
+TEST(StepBatch, APromptWithMoreRolloutsCountsNoMoreInThePassRate) {
+  StepBatch batch;
+  const auto add = [&](std::uint64_t prompt, std::uint32_t draw, std::vector<int> correct) {
+    Group group{.id = {1, {prompt}, draw}, .level = 0, .rollouts = std::vector<Rollout>(correct.size())};
+    batch.groups.push_back(std::move(group));
+    auto& scores = batch.scores.emplace_back();
+    for (const int is_correct : correct) scores.push_back({.components = {}, .correct = is_correct == 1});
+  };
+  add(1, 0, {1, 1, 1, 0}), add(1, 1, {1, 0, 0, 0}), add(2, 0, {0, 0});
+  const auto metrics = rollout_metrics(batch);
+  EXPECT_DOUBLE_EQ(metrics.at("train/pass_rate"), 0.25);
+  EXPECT_DOUBLE_EQ(metrics.at("train/pass_rate_rollouts"), 0.4);
 }
 
 /// Dropped: the step is what it would have been without them. Wrong: all of it stays (what it is paid: undecided_test).
@@ -258,14 +275,42 @@ TEST(ShuffledRewards, AreThePermutationOfSeedAndStep) {
   EXPECT_NE(before, after);
   EXPECT_TRUE(std::is_permutation(before.begin(), before.end(), after.begin(), after.end()));
   EXPECT_TRUE(same(once.groups, batch.groups));
-  for (std::size_t g = 0; g < batch.scores.size(); ++g)
-    for (std::size_t i = 0; i < batch.scores[g].size(); ++i) EXPECT_EQ(once.scores[g][i].answer, batch.scores[g][i].answer);
+  std::map<double, const Score*> by_reward;  // rewards are drawn, so each names its verdict
+  for (const auto& group : batch.scores)
+    for (const Score& score : group) by_reward[score.reward] = &score;
+  for (const auto& group : once.scores)
+    for (const Score& score : group) {  // a verdict travels as a whole
+      const Score& own = *by_reward.at(score.reward);
+      EXPECT_EQ(score.answer, own.answer);
+      EXPECT_EQ(score.correct, own.correct);
+      EXPECT_EQ(score.components, own.components);
+    }
 
   StepBatch one_group{.groups = {}, .scores = {{}}};  // the same rewards under other identities
   for (const double reward : before) one_group.scores[0].push_back({.components = {}, .reward = reward, .correct = false, .answer = {}});
   EXPECT_EQ(rewards(shuffled(one_group, 1, 3)), after);
   EXPECT_NE(rewards(shuffled(batch, 2, 3)), after);
   EXPECT_NE(rewards(shuffled(batch, 1, 4)), after);
+}
+
+/// No column that an objective may read says who was right: each is the verdicts' permutation, and so are the prompts' greedy rewards.
+TEST(ShuffledRewards, ReachEveryColumnOfVerdicts) {
+  StepBatch batch = random_batch(8, 60);
+  for (const Group& group : batch.groups) batch.greedy[group.id.prompt] = double(group.id.prompt.value % 2);
+  StepBatch shuffled = batch;
+  shuffle_rewards(shuffled, 1, 3);
+  std::vector<std::size_t> all(batch.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const auto before = make_train_batch(batch, all, 1000, 8).columns, after = make_train_batch(shuffled, all, 1000, 8).columns;
+  EXPECT_NE(before.reward, after.reward);
+  for (const auto* name : {"correct", "component/correct", "component/format", "answer", "greedy_reward"})
+    EXPECT_NE(before.named.at(name), after.named.at(name)) << name;
+  const auto pairs = [](const method::StepColumns& c) {  // reward and verdict of a rollout stay together
+    std::multiset<std::tuple<double, double, double>> kept;
+    for (std::size_t i = 0; i < c.reward.size(); ++i) kept.emplace(c.reward[i], c.named.at("correct")[i], c.named.at("component/format")[i]);
+    return kept;
+  };
+  EXPECT_EQ(pairs(before), pairs(after));
 }
 
 }  // namespace

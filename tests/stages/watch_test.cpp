@@ -80,6 +80,18 @@ TEST(WatchFile, RanksWriteInAnyOrder) {
   EXPECT_EQ(fs::file_size(watch_file(folder.path)), 3 * kWatchSlot);
 }
 
+TEST(WatchFile, TellsHowLongARankStoodStill) {
+  auto self = record(0), other = record(1), third = record(2);
+  EXPECT_EQ(longest_standstill({{self, other, third}, 3, 0}, 0, 0.0), 0.0);
+  self.stood_still_s = 900.0, self.moved_unix_s = 2000.0;
+  other.stood_still_s = 400.0, other.moved_unix_s = 1000.0;
+  third.stood_still_s = 300.0, third.moved_unix_s = 2000.0;
+  const WatchFile file{{self, *from_slot(to_slot(other), 1), third}, 3, 0};
+  EXPECT_EQ(longest_standstill(file, 0, 500.0), 400.0) << "the longest of the others";
+  EXPECT_EQ(longest_standstill(file, 0, 1500.0), 300.0) << "the other one was over before the wait began";
+  EXPECT_EQ(longest_standstill(file, 0, 2500.0), 0.0);
+}
+
 TEST(WatchFile, TroubleIsTextAndNeverThrows) {
   const Folder folder;
   EXPECT_NE(write_record(folder.path / "none", record(0)).find("No such file"), std::string::npos);

@@ -1,0 +1,126 @@
+// The step is closed as the update closes it, on a copy, as often as the scheduler asks.
+#include "stages/heard_rewards.hpp"
+
+#include "base/error.hpp"
+#include "core/judge_task.hpp"
+#include "stages/step_wire.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace rollcall::stages {
+
+bool hears_recipe(const RunConfig& config, const method::Method& objective) {
+  return config.scheduler.hears == "reward" && !objective.reward_source().is_verifiers;
+}
+
+void check_hears(const RunConfig& config, const method::Method& objective, const scheduling::Policy& policy) {
+  if (!hears_recipe(config, objective)) return;
+  const bool replays = config.replay.share > 0 && config.replay.choose == "advantage";
+  const bool schedules = config.train.from_archive.empty() && policy.hears_rewards();
+  const auto late = objective.reward_source().late;
+  require<ConfigError>(late.empty() || !(schedules || replays),
+                       fmt::format("objective.pieces.reward holds {}, and {} goes by rewards", fmt::join(late, ", "),
+                                   schedules ? "scheduler.policy " + config.scheduler.policy : std::string("replay.choose=advantage")),
+                       "that reward is known only once the update has run its passes", "set scheduler.hears=verifier, or choose another policy");
+}
+
+bool sends_rollouts(const RunConfig& config, const method::Method& objective, const scheduling::Policy& policy) {
+  return hears_recipe(config, objective) && policy.hears_rewards();
+}
+
+std::vector<std::vector<double>> rewards_by_group(const method::Method& objective, const method::StepColumns& columns, const StepBatch& batch) {
+  const auto paid = objective.rewards(columns);
+  std::vector<std::vector<double>> rewards;
+  auto at = paid.begin();
+  for (const Group& group : batch.groups) {
+    const auto end = at + std::ptrdiff_t(group.rollouts.size());
+    rewards.emplace_back(at, end);
+    at = end;
+  }
+  return rewards;
+}
+
+double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards) {
+  double compared = 0.0, equal = 0.0;
+  for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
+    const auto& rollouts = batch.groups[g].rollouts;
+    if (is_judge_task(batch.groups[g].id.prompt)) continue;
+    const std::size_t own = rollouts.size() - (!rollouts.empty() && is_expert(rollouts.back()) ? 1 : 0);
+    if (own < 2) continue;
+    const auto first = rewards[g].begin(), last = first + std::ptrdiff_t(own);
+    compared += 1.0;
+    equal += std::adjacent_find(first, last, std::not_equal_to<>()) == last ? 1.0 : 0.0;
+  }
+  return compared > 0 ? equal / compared : std::numeric_limits<double>::quiet_NaN();
+}
+
+void HeardRewards::add(const std::string& rollouts) {
+  if (rollouts.empty()) return;
+  StepBatch part = from_wire(rollouts);
+  rollouts_.component_names = std::move(part.component_names);
+  std::move(part.groups.begin(), part.groups.end(), std::back_inserter(rollouts_.groups));
+  std::move(part.scores.begin(), part.scores.end(), std::back_inserter(rollouts_.scores));
+}
+
+void HeardRewards::rewrite(const std::vector<std::vector<GroupReport>*>& reports) const {
+  if (by_rollouts_) rewrite_shaped(reports);
+  else if (config_->task.shuffle_rewards) rewrite_shuffled(reports);
+}
+
+void HeardRewards::rewrite_shaped(const std::vector<std::vector<GroupReport>*>& reports) const {
+  std::vector<StepBatch> parts;
+  parts.push_back(rollouts_);
+  StepBatch step = joined(std::move(parts));
+  settle_undecided(step, config_->reward.undecided == "drop");
+  if (step.groups.empty()) return;  // no verdict at all: the update says so
+  if (config_->task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(config_->run.seed), step_);
+  std::vector<std::size_t> all(step.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto columns = make_train_batch(step, all, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
+  columns.seed = std::uint64_t(config_->run.seed), columns.step = step_;
+  columns.progress = progress_;
+  const auto rewards = rewards_by_group(*objective_, columns, step);
+  std::map<GroupId, std::size_t> index;
+  for (const std::size_t g : all) index[step.groups[g].id] = g;
+  for (auto* of_round : reports)
+    for (GroupReport& report : *of_round) {
+      const std::size_t n = report.rewards.size();
+      if (n == 0) continue;
+      const std::size_t g = index.at(report.id), first = rewards[g].size() - n;  // a round's are a group's last
+      for (std::size_t i = 0; i < n; ++i) {
+        report.rewards[i] = rewards[g].at(first + i);
+        report.correct[i] = step.scores[g].at(first + i).correct ? 1 : 0;
+      }
+    }
+}
+
+void HeardRewards::rewrite_shuffled(const std::vector<std::vector<GroupReport>*>& reports) const {
+  StepBatch step;
+  for (const auto* of_round : reports)
+    for (const GroupReport& report : *of_round) {
+      auto& scores = step.scores.emplace_back();
+      for (std::size_t i = 0; i < report.rewards.size(); ++i)
+        scores.push_back({.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
+    }
+  shuffle_rewards(step, std::uint64_t(config_->run.seed), step_);
+  auto scores = step.scores.begin();
+  for (auto* of_round : reports)
+    for (GroupReport& report : *of_round) {
+      for (std::size_t i = 0; i < report.rewards.size(); ++i) {
+        report.rewards[i] = (*scores)[i].reward;
+        report.correct[i] = (*scores)[i].correct ? 1 : 0;
+      }
+      ++scores;
+    }
+}
+
+}  // namespace rollcall::stages

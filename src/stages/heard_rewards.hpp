@@ -1,0 +1,54 @@
+// What the scheduler hears of a step: the recipe's rewards before they are normalised, made of the
+// same rollouts by the same pieces as the update makes them.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "method/method.hpp"
+#include "scheduling/policy.hpp"
+#include "stages/messages.hpp"
+#include "stages/step_batch.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rollcall::stages {
+
+/// Whether a run's rewards, as its scheduler and its metrics hear them, are other than the verifier's.
+bool hears_recipe(const RunConfig& config, const method::Method& objective);
+
+/// Throws ConfigError where the scheduler, or the choice of what is replayed, would hear a reward that only the update knows.
+void check_hears(const RunConfig& config, const method::Method& objective, const scheduling::Policy& policy);
+
+/// Whether scoring sends rollouts along, since the scheduler's rewards are made of them.
+bool sends_rollouts(const RunConfig& config, const method::Method& objective, const scheduling::Policy& policy);
+
+/// [groups][rollouts] of these columns, which hold the batch's groups in order, what each is paid before normalisation.
+std::vector<std::vector<double>> rewards_by_group(const method::Method& objective, const method::StepColumns& columns, const StepBatch& batch);
+
+/// Share of groups of two or more whose rewards are all equal, judge tasks aside; NaN where there is none. `rewards`: [groups][rollouts] of the batch, of
+/// which those count that the step sampled itself.
+double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards);
+
+class HeardRewards {
+ public:
+  HeardRewards(const RunConfig& config, const method::Method& objective, bool by_rollouts)
+      : config_(&config), objective_(&objective), by_rollouts_(by_rollouts) {}
+  void begin(std::uint64_t step, double progress) { step_ = step, progress_ = progress, rollouts_ = {}; }
+  /// What scoring sent of a shard (ScoredNotice::rollouts); empty where it sends nothing.
+  void add(const std::string& rollouts);
+  /// Rewrites rewards, and under task.shuffle_rewards who is correct. `reports`: of all rounds so far, or of the latest; all of them settled.
+  void rewrite(const std::vector<std::vector<GroupReport>*>& reports) const;
+
+ private:
+  void rewrite_shaped(const std::vector<std::vector<GroupReport>*>& reports) const;
+  void rewrite_shuffled(const std::vector<std::vector<GroupReport>*>& reports) const;
+
+  const RunConfig* config_;
+  const method::Method* objective_;
+  bool by_rollouts_;
+  std::uint64_t step_ = 0;
+  double progress_ = 0.0;
+  StepBatch rollouts_{};  ///< of the step so far
+};
+
+}  // namespace rollcall::stages

@@ -1,0 +1,23 @@
+// report.html of a run folder as it is at the moment: of a run that is done, that stopped or failed, or that still runs.
+#pragma once
+
+#include "report/html_report.hpp"
+#include "stages/coordinator_state.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace rollcall::stages {
+
+/// Evaluations before and after training, as far as the state has them.
+std::map<std::string, report::Evaluation> evaluations_of(const RunConfig& config, const CoordinatorState& state);
+
+/// After minus before on the same prompts: "pass@1", "pass@8". Empty where one of the two is missing.
+std::map<std::string, report::Interval> gains_of(const RunConfig& config, const CoordinatorState& state);
+
+/// What the page shows: from the settings, the state, metrics.jsonl and the archive. `phase`: what
+/// the run is doing or how it ended.
+report::ReportInput read_report(const std::filesystem::path& run_dir, const RunConfig& config, const CoordinatorState& state, const std::string& phase);
+
+}  // namespace rollcall::stages

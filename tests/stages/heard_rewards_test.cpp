@@ -1,0 +1,195 @@
+// The scheduler's rewards are those that the update makes of the same rollouts, round by round, permuted
+// with them; what only the update knows is refused.
+#include "stages/heard_rewards.hpp"
+
+#include "base/error.hpp"
+#include "scheduling/outcomes.hpp"
+#include "stages/random_batch.hpp"
+#include "stages/recipe_needs.hpp"
+#include "stages/scoring.hpp"
+#include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+namespace rollcall::stages {
+namespace {
+
+std::unique_ptr<const method::Method> method_of(const RunConfig& c) { return method::make_method(c.objective.recipe, c.objective.pieces, c.objective.knobs); }
+
+RunConfig shaped_config() {
+  RunConfig config;
+  config.objective.recipe = "dapo";
+  config.objective.pieces = {{"reward", "majority_vote+length_target"}};
+  config.sampling.max_new_tokens = 20;
+  return config;
+}
+
+/// What scoring reports of the batch, and what it sends along.
+std::vector<GroupReport> reports_of(const StepBatch& batch, const RunConfig& config) {
+  RolloutShard shard;
+  ScoredShard scores;
+  shard.groups = batch.groups, scores.component_names = batch.component_names, scores.scores = batch.scores;
+  auto reports = report(shard, scores, undecided_of(config)).groups;
+  settle_rewards(reports, lowest_reward(std::array{&std::as_const(reports)}));
+  return reports;
+}
+
+/// As the update closes the step.
+std::vector<std::vector<double>> by_update(StepBatch batch, const RunConfig& config) {
+  settle_undecided(batch, config.reward.undecided == "drop");
+  if (config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(config.run.seed), 3);
+  std::vector<std::size_t> all(batch.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto columns = make_train_batch(batch, all, 1 << 20, config.sampling.max_new_tokens).columns;
+  columns.seed = std::uint64_t(config.run.seed), columns.step = 3;
+  return rewards_by_group(*method_of(config), columns, batch);
+}
+
+void expect_same(const std::vector<GroupReport>& heard, const std::vector<std::vector<double>>& rewards) {
+  std::vector<std::vector<double>> told;
+  for (const GroupReport& report : heard)
+    if (!report.rewards.empty()) told.push_back(report.rewards);
+  EXPECT_EQ(told, rewards);
+}
+
+TEST(HeardRewards, AreThoseOfTheUpdate) {
+  for (const bool shuffled : {false, true})
+    for (const char* undecided : {"drop", "wrong"}) {
+      RunConfig config = shaped_config();
+      config.task.shuffle_rewards = shuffled, config.reward.undecided = undecided;
+      const auto objective = method_of(config);
+      const StepBatch batch = random_batch(11, 12);
+      HeardRewards heard(config, *objective, true);
+      heard.begin(3, 0.0);
+      heard.add(to_wire(batch));
+      auto reports = reports_of(batch, config);
+      heard.rewrite({&reports});
+      expect_same(reports, by_update(batch, config));
+    }
+}
+
+TEST(HeardRewards, OfARoundAreAGroupsLast) {
+  const RunConfig config = shaped_config();
+  const auto objective = method_of(config);
+  const StepBatch batch = random_batch(12, 6);
+  StepBatch first = batch, second = batch;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {  // samples ascend: the first of a group came a round earlier
+    first.groups[g].rollouts.resize(1), first.scores[g].resize(1);
+    second.groups[g].rollouts.erase(second.groups[g].rollouts.begin()), second.scores[g].erase(second.scores[g].begin());
+  }
+  HeardRewards heard(config, *objective, true);
+  heard.begin(3, 0.0);
+  heard.add(to_wire(first)), heard.add(to_wire(second));
+  auto whole = reports_of(batch, config), later = reports_of(second, config);
+  heard.rewrite({&whole}), heard.rewrite({&later});
+  for (std::size_t g = 0; g < whole.size(); ++g) {
+    const auto& all = whole[g].rewards;
+    const auto& last = later[g].rewards;
+    ASSERT_LE(last.size(), all.size());
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), all.end() - std::ptrdiff_t(last.size())));
+  }
+}
+
+TEST(HeardRewards, APermutationReachesASchedulerThatHearsTheVerifier) {
+  RunConfig config;
+  config.task.shuffle_rewards = true;
+  const auto objective = method_of(config);
+  StepBatch batch = random_batch(13, 12);
+  auto reports = reports_of(batch, config);
+  HeardRewards heard(config, *objective, false);
+  heard.begin(3, 0.0);
+  heard.rewrite({&reports});
+  expect_same(reports, by_update(batch, config));
+  settle_undecided(batch, true);
+  shuffle_rewards(batch, std::uint64_t(config.run.seed), 3);
+  std::size_t g = 0;
+  for (const GroupReport& report : reports) {
+    if (report.rewards.empty()) continue;
+    for (std::size_t i = 0; i < report.correct.size(); ++i) EXPECT_EQ(report.correct[i] != 0, batch.scores[g][i].correct);
+    ++g;
+  }
+}
+
+TEST(HeardRewards, GroupsThatDifferInTheRecipesRewardAreNotDead) {
+  RunConfig config;
+  config.objective.recipe = "dapo_overlong", config.sampling.max_new_tokens = 4;
+  StepBatch batch = random_batch(14, 2);
+  for (std::size_t g = 0; g < 2; ++g)
+    for (auto& score : batch.scores[g]) score = {.components = {0, 0}, .reward = 0.0, .correct = false};
+  for (auto* group : {&batch.groups[0], &batch.groups[1]}) {
+    group->rollouts.resize(1), batch.scores[std::size_t(group - batch.groups.data())].resize(1);
+    Rollout again = group->rollouts[0];
+    again.sample += 1, again.turns.resize(2);
+    auto& turn = again.turns[1];
+    turn = {.role = Role::policy, .tokens = {5, 5, 5, 5}, .logprob = {-1, -1, -1, -1}, .entropy = {1, 1, 1, 1}, .policy_version = {1, 1, 1, 1}};
+    group->rollouts[0].turns.resize(1);
+    group->rollouts.push_back(again), batch.scores[std::size_t(group - batch.groups.data())].push_back({.components = {0, 0}});
+  }
+  auto reports = reports_of(batch, config);
+  EXPECT_FALSE(scheduling::informative(reports[0]));
+  const auto objective = method_of(config);
+  HeardRewards heard(config, *objective, true);
+  heard.begin(3, 0.0);
+  heard.add(to_wire(batch));
+  heard.rewrite({&reports});
+  EXPECT_TRUE(scheduling::informative(reports[0]));  // the second was cut at the limit and pays for it
+  EXPECT_EQ(equal_share(batch, by_update(batch, config)), 0.0);
+}
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string hears(const RunConfig& config, const std::string& policy) {
+  return refusal([&] { check_hears(config, *method_of(config), *scheduling::make_policy({policy}, {}, {.level = {1, 2}}, 1)); });
+}
+
+TEST(HeardRewards, ThatOnlyTheUpdateKnowsAreRefused) {
+  RunConfig config;
+  config.objective.pieces = {{"reward", "kl_limit"}};
+  EXPECT_NE(hears(config, "dapo").find("scheduler.hears=verifier"), std::string::npos);
+  EXPECT_EQ(hears(config, "uniform_sqrt"), "");  // it asks who was right
+  config.scheduler.hears = "verifier";
+  EXPECT_EQ(hears(config, "dapo"), "");
+  config.scheduler.hears = "reward", config.replay.share = 0.5, config.replay.choose = "advantage";
+  EXPECT_NE(hears(config, "uniform_sqrt").find("replay.choose"), std::string::npos);
+}
+
+TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
+  const auto control = [](const std::string& recipe, const std::string& reward = "", double experts = 0.0) {
+    RunConfig config;
+    config.task.shuffle_rewards = true, config.objective.recipe = recipe, config.experts.share = experts;
+    if (!reward.empty()) config.objective.pieces = {{"reward", reward}};
+    return refusal([&] { check_control(config, *method_of(config)); });
+  };
+  EXPECT_NE(control("on_policy_distillation").find("a teacher"), std::string::npos);
+  EXPECT_NE(control("chord").find("worked solutions"), std::string::npos);
+  EXPECT_NE(control("grpo", "", 0.5).find("worked solutions"), std::string::npos);
+  EXPECT_NE(control("grpo", "confidence").find("reads no verdict"), std::string::npos);
+  for (const auto* recipe : {"grpo", "psr-nsr-w-reinforce", "gdpo", "pacs"}) EXPECT_EQ(control(recipe), "") << recipe;
+}
+
+TEST(PolicyNeeds, ARunThatAllowsFewerRolloutsIsRefused) {
+  RunConfig config;
+  const auto needs = [&](const scheduling::Knobs& knobs) {
+    return refusal([&] { check_policy_needs(config, *scheduling::make_policy({"dars_hw"}, knobs, {.level = {1, 2}}, 1)); });
+  };
+  EXPECT_NE(needs({}).find("scheduler.max_rollouts=64"), std::string::npos);
+  EXPECT_EQ(needs({{"depth_limit", "32"}}), "");
+  config.scheduler.max_rollouts = 64;
+  EXPECT_EQ(needs({}), "");
+}
+
+}  // namespace
+}  // namespace rollcall::stages

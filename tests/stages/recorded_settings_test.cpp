@@ -1,0 +1,85 @@
+// What a run folder records of its settings, and what a second start may make of it.
+#include "stages/recorded_settings.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "core/settings_text.hpp"
+#include "io/checkpoint_settings.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rollcall::stages {
+namespace {
+namespace fs = std::filesystem;
+
+class Recorded : public ::testing::Test {
+ protected:
+  Recorded() { config.run.dir = root.path().string(); }
+  void save(const std::string& name) { io::end_checkpoint(root.path(), name, io::write_share(root.path(), name, {}), settings_text(config)); }
+  std::string refusal() const {
+    try {
+      check_same_settings(config, "train_000002");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
+  rollcall::testing::TemporaryFolder root;
+  RunConfig config;
+};
+
+TEST_F(Recorded, TheCheckpointStandsAboveConfigToml) {
+  EXPECT_FALSE(recorded_settings(root.path()).has_value());
+  EXPECT_FALSE(holds_run(root.path()));
+  config.run.seed = 1;
+  save("train_000002");
+  config.run.seed = 2;
+  write_file_atomic(root / "config.toml", settings_text(config));
+  EXPECT_TRUE(holds_run(root.path()));
+  EXPECT_EQ(recorded_settings(root.path())->config.run.seed, 1);
+  EXPECT_EQ(recorded_settings(root.path())->place, "checkpoint train_000002");
+  const std::string said = refusal();
+  for (const char* words : {"run.seed is 2", "was started with 1", "as checkpoint train_000002 records", "config.toml was edited since (run.seed)"})
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  config.run.seed = 1;
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Recorded, AnEarlierBuildsCheckpointLeavesItToConfigToml) {
+  io::write_checkpoint(root.path(), {"train_000002", {{"config.json", "{}"}}});
+  EXPECT_TRUE(holds_run(root.path()));
+  EXPECT_FALSE(recorded_settings(root.path()).has_value());
+  EXPECT_EQ(refusal(), "");
+  write_file_atomic(root / "config.toml", settings_text(config));
+  EXPECT_EQ(recorded_settings(root.path())->place, "config.toml");
+  config.run.seed = 7;
+  EXPECT_NE(refusal().find("run.seed is 7"), std::string::npos);
+}
+
+TEST_F(Recorded, EveryRefusedKeyIsNamed) {
+  save("train_000002");
+  config.run.seed = 4, config.train.optimizer.lr = 0.5, config.sampling.stop = {"x"}, config.train.steps += 1;
+  const std::string said = refusal();
+  for (const char* words : {"run.seed is 4", "train.lr is 0.5 and was", "sampling.stop is [\"x\"] and was []"})
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  EXPECT_EQ(said.find("train.steps"), std::string::npos) << said;
+}
+
+TEST_F(Recorded, ChangedKeysAreThoseOfWhichTheTextDiffers) {
+  RunConfig other = config;
+  EXPECT_TRUE(changed_keys(config, other).empty());
+  other.run.dir = "elsewhere";
+  EXPECT_TRUE(changed_keys(config, other).empty());
+  other.objective.knobs.emplace_back("clip_low", "0.1");
+  const auto changed = changed_keys(config, other);
+  ASSERT_EQ(changed.size(), 1U);
+  EXPECT_EQ(changed[0].key, "objective.knobs.clip_low");
+  EXPECT_EQ(changed[0].before, "unset");
+  EXPECT_EQ(changed[0].now, "\"0.1\"");
+}
+
+}  // namespace
+}  // namespace rollcall::stages
