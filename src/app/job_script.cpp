@@ -58,10 +58,24 @@ void require_one_line(const std::string& what, const std::string& value) {
 }
 
 std::string launch_line(const RunOfJob& run) {
-  std::string line =
-      fmt::format("launch {} {} train --resume {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()), shell_quoted(run.file.string()));
-  for (const auto& assignment : run.assignments) line += " --set " + shell_quoted(assignment);
-  return line;
+  return fmt::format("launch {} {} train --resume --start-if-none {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()),
+                     shell_quoted(run.submitted().string()));
+}
+
+/// Options of sbatch that a person added, as lines of the script. The template's own have flags.
+std::string option_lines(const BatchJob& job, const std::string& script) {
+  std::string lines;
+  for (const std::string& option : job.options) {
+    require_one_line("--sbatch", option);
+    const std::string name = option.substr(0, option.find_first_of("= "));
+    require<ConfigError>(name.size() > 2 && name.starts_with("--"), fmt::format("--sbatch {} is no option of sbatch in its long form", option),
+                         "it becomes a line of the batch script", "write for example --sbatch \"--mail-type=END\"");
+    require<ConfigError>(script.find(fmt::format("#SBATCH {}=", name)) == std::string::npos && name != "--requeue" && name != "--no-requeue",
+                         fmt::format("--sbatch {}: the batch script has a line for {} already", option, name), "sbatch would take one of the two",
+                         "use the flag of rollcall submit or the key of the site file (rollcall submit --help)");
+    lines += (lines.empty() ? "#SBATCH " : "\n#SBATCH ") + option;
+  }
+  return lines;
 }
 
 /// One line for one run; for an array the lines of all elements, of which each takes its own.
@@ -78,8 +92,6 @@ void check_names(const BatchJob& job) {
     if (const auto* text = std::get_if<std::string Site::*>(&key.member)) require_one_line(key.flag(), site.*(*text));
   for (const auto& run : job.runs) {
     require_one_line("run.dir", run.dir.string());
-    require_one_line("the run file", run.file.string());
-    for (const auto& assignment : run.assignments) require_one_line("--set", assignment);
   }
   require<ConfigError>(job.folder.string().find('\\') == std::string::npos, fmt::format("run.dir {} holds a backslash", job.folder.string()),
                        "Slurm then reads no %j in the name of the log", "choose another name for the folder");
@@ -212,9 +224,10 @@ Site read_site(const std::string& name) {
 std::string job_script(const BatchJob& job) {
   check_names(job);
   check_signal(job.site);
-  const auto values = placeholders(job);
+  auto values = placeholders(job);
   std::string script;
   const std::string text = read_file(jobs_folder() / (job.site.site_template + ".sbatch.in"));
+  values["OPTIONS"] = option_lines(job, text);
   require<ConfigError>(job.site.gpus_per_node == 0 || text.find("@GPUS_PER_NODE@") != std::string::npos,
                        fmt::format("{} GPUs a node are requested, but the site's template {} books none", job.site.gpus_per_node, job.site.site_template),
                        "the job would run without them", "use a site whose template is gpu, or leave gpus_per_node at 0");

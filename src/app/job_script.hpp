@@ -32,10 +32,10 @@ const std::vector<SiteKey>& site_keys();
 /// A file in jobs/sites by its name, or by its path. Throws InputError, ConfigError.
 Site read_site(const std::string& name);
 
-/// One element of a job: what `rollcall train --resume` is told.
+/// One element of a job.
 struct RunOfJob {
-  std::filesystem::path dir, file;
-  std::vector<std::string> assignments;  ///< key=value
+  std::filesystem::path dir, file;                                            ///< the run folder, and the run file that its settings came from
+  std::filesystem::path submitted() const { return dir / "submitted.toml"; }  ///< what the job runs
 };
 
 struct BatchJob {
@@ -43,8 +43,9 @@ struct BatchJob {
   Site site;
   std::int64_t nodes = 1, at_once = 0;  ///< at_once: elements of an array that may run at the same time; 0: all
   bool requeue = true;
-  std::vector<RunOfJob> runs;    ///< more than one: a job array
-  std::filesystem::path folder;  ///< of script and log
+  std::vector<RunOfJob> runs;          ///< more than one: a job array
+  std::filesystem::path folder;        ///< of script and log
+  std::vector<std::string> options{};  ///< of sbatch, beside those that the template has
 };
 
 std::string job_script(const BatchJob& job);

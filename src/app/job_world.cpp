@@ -1,7 +1,11 @@
 // Recognises the launcher by the variables it sets.
 #include "app/job_world.hpp"
 
+#include "base/visible.hpp"
 #include "core/run_config.hpp"
+#include "io/origin.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +27,21 @@ std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file, const
   return std::make_unique<reward::Spawner>();
 }
 
+namespace {
+
+/// srun without the plugin of this MPI starts every task as a job of its own.
+void require_one_job(const comm::Communicator& world) {
+  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  const bool alone = world.size() == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+  require<EnvironmentError>(!alone || tasks == nullptr || std::atoi(tasks) <= 1,
+                            fmt::format("srun started {} tasks, but each of them is alone", tasks == nullptr ? "" : visible(brief(tasks))),
+                            "they would run as many jobs in one folder instead of one job",
+                            "use srun --mpi=pmix (srun --mpi=list shows what the site offers), or mpirun inside the allocation; if each task is "
+                            "meant to be a job of its own, unset SLURM_STEP_NUM_TASKS");
+}
+
+}  // namespace
+
 JobWorld::JobWorld(const Arguments& arguments) {
   if (launched_by_mpi()) {
     Arguments copy = arguments;
@@ -31,6 +50,8 @@ JobWorld::JobWorld(const Arguments& arguments) {
   } else {
     world_ = comm::alone();
   }
+  require_one_job(*world_);
+  io::read_files_of(io::Origin::own);
 }
 
 }  // namespace rollcall::app

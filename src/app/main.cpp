@@ -1,9 +1,13 @@
 // Entry point: parses the command line, runs one subcommand, turns its outcome into the exit code.
 #include "app/commands.hpp"
+#include "app/run_reports.hpp"
+#include "app/weights.hpp"
+#include "base/faults.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "base/visible.hpp"
+#include "io/origin.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -66,7 +70,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
     const bool flag = word.starts_with('-'), command = !flag && !chosen.get_subcommands([](const CLI::App*) { return true; }).empty();
     problem = command ? fmt::format("there is no command {}", &chosen == &app ? word : chosen.get_name() + " " + word)
                       : fmt::format("not expected here: {}", fmt::join(extra, " "));
-    if (flag || command) suggestion = fmt::format("did you mean {}? {} shows all", nearest_name(word, valid_words(chosen)), help_of(app));
+    const std::string nearest = nearest_name(word, valid_words(chosen));
+    if ((flag || command) && is_near(word, nearest)) suggestion = fmt::format("did you mean {}? {} shows all", nearest, help_of(app));
   }
   complain(error_message(problem, "the command line cannot be understood", suggestion));
   return int(ExitCode::misconfigured);
@@ -90,6 +95,7 @@ int run(int argc, char** argv) {
   hold_standard_streams();
   prepare_log();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that becomes larger than `ulimit -f` allows
   CLI::App app{"Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job."};
   app.name("rollcall");
   app.require_subcommand(0, 1);
@@ -110,9 +116,12 @@ int run(int argc, char** argv) {
   app::add_schedule(app, action);
   app::add_simulate(app, action);
   app::add_export(app, action);
+  app::add_weights(app, action);
   app::add_archive(app, action);
   app::add_view(app, action);
   app::add_status(app, action);
+  app::add_report(app, action);
+  app::add_compare(app, action);
   app::add_submit(app, action);
   app::add_score(app, action);
   app::add_sandbox(app, action);
@@ -135,6 +144,7 @@ int run(int argc, char** argv) {
     return int(ExitCode::misconfigured);
   }
   try {
+    io::read_files_of(io::Origin::others);
     const ExitCode code = action();
     require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output", "the output is not complete", "check free space and quota");
     return int(code);

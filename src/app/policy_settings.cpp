@@ -32,9 +32,17 @@ void PolicySettings::set(const std::string& assignment) {
   require<ConfigError>(equals != std::string::npos && equals > 0, fmt::format("--set {}", assignment), "a setting is a key and a value",
                        "write --set key=value");
   const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
-  if (key == "seed") seed = seed_of(value);
-  else if (std::string* piece = piece_of(choice, key)) *piece = value;
-  else knobs.emplace_back(key, value);
+  if (key == "seed") {
+    seed = seed_of(value);
+  } else if (key == "hears") {
+    require<ConfigError>(value == "reward" || value == "verifier", fmt::format("--set {}", assignment), "it says which rewards the policy hears",
+                         "write hears=reward or hears=verifier");
+    hears_shaped = value == "reward";
+  } else if (std::string* piece = piece_of(choice, key)) {
+    *piece = value;
+  } else {
+    knobs.emplace_back(key, value);
+  }
 }
 
 bool PolicySettings::names_piece(const std::string& assignment) {

@@ -13,7 +13,8 @@ struct PolicySettings {
   scheduling::PolicyChoice choice{};
   scheduling::Knobs knobs{};
   std::optional<std::uint64_t> seed{};
-  /// "key=value": sampler, allocator, rounds and selection name pieces, seed a number; any other key is a knob, whose owner checks it.
+  bool hears_shaped = true;  ///< scheduler.hears
+  /// "key=value": sampler, allocator, rounds and selection name pieces, seed a number, hears which rewards; any other key is a knob, whose owner checks it.
   void set(const std::string& assignment);
   static bool names_piece(const std::string& assignment);
 };

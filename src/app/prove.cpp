@@ -39,13 +39,13 @@ struct ProveFlags {
 std::vector<std::string> short_form(const RunConfig& c) {
   const auto rollouts = std::min(c.train.rollouts_per_prompt, std::max<std::int64_t>(8, c.scheduler.min_rollouts));
   const auto prompts = std::min<std::int64_t>(c.train.prompts_per_step, 16);
-  return {fmt::format("sft.steps={}", std::min<std::int64_t>(c.sft.steps, 4)),
+  return {fmt::format("sft.steps={}", std::min<std::int64_t>(c.sft.steps, 60)),  // with fewer no answer of the quickstart's is right, and nothing moves
           fmt::format("train.steps={}", std::min<std::int64_t>(c.train.steps, 6)),
           fmt::format("train.prompts_per_step={}", prompts),
           fmt::format("train.rollouts_per_prompt={}", rollouts),
           fmt::format("train.mini_batches={}", std::min(c.train.mini_batches, prompts)),
           fmt::format("task.heldout_prompts={}", c.task.heldout_prompts > 0 ? std::min<std::int64_t>(c.task.heldout_prompts, 16) : 16),
-          fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 32)),
+          fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 64)),
           "eval.before=false",
           "eval.samples=2",
           "eval.pass_k=2",
@@ -148,6 +148,16 @@ class Proof {
 
   ExitCode verdict() const {
     if (difference_.empty()) {
+      const Moved moved = moved_in(reference_->metrics);
+      print_visible("moved in {} training steps: the weights in {}, rewards within a step in {}, budgets within a step in {}\n", moved.steps, moved.weights,
+                    moved.rewards, moved.budgets);
+      if (moved.steps > 0 && moved.weights == 0) {
+        print_visible(
+            "nothing is proved: no training step changed the weights, so any learning rate and any policy would end in the same bits; give the "
+            "short form a longer warm start (--set sft.steps=N), easier prompts or more rollouts\nfolders kept: {}\n",
+            folder_.string());
+        return ExitCode::failed;
+      }
       print_visible("identical: {} runs, {} kills, one policy {}, one archive {}, the same metrics\n", runs_, kills_, reference_->policy.substr(0, 16),
                     reference_->archive.substr(0, 16));
       return ExitCode::done;

@@ -1,5 +1,6 @@
 // rollcall recipes: the table of objectives, filtered, or one row in full.
 #include "app/commands.hpp"
+#include "app/no_recipes.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "method/method.hpp"
@@ -45,11 +46,20 @@ ExitCode list(const Filter& filter) {
                              recipe.title);
     ++shown;
   }
-  std::cout << fmt::format("{} of {} recipes; rollcall recipes NAME shows one in full\n", shown, recipes.size()) << std::flush;
+  std::cout << fmt::format("{} of {} recipes; rollcall recipes NAME shows one in full\n", shown, recipes.size());
+  if (shown == recipes.size()) {
+    std::cout << "not in the table, and why:\n";
+    for (const auto& [name, sentence] : kNoRecipes) std::cout << fmt::format("{:<28} {}\n", name, sentence);
+  }
+  std::cout << std::flush;
   return shown > 0 ? ExitCode::done : ExitCode::misconfigured;
 }
 
 ExitCode show(const std::string& name) {
+  if (const auto sentence = sentence_of(name); !sentence.empty()) {
+    std::cout << fmt::format("{} is no recipe; {}\n", name, sentence) << std::flush;
+    return ExitCode::done;
+  }
   const auto recipe = method::make_method(name, {}, {});
   std::cout << recipe->describe();
   const auto& rows = method::library().recipes();

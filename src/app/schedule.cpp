@@ -25,7 +25,7 @@ struct Flags {
 scheduling::Trace make_trace(const Flags& flags) {
   PolicySettings settings{.choice = {.row = flags.policy}};
   for (const auto& assignment : flags.assignments) settings.set(assignment);
-  return {settings.choice, settings.knobs, settings.seed.value_or(1), flags.prompts > 0 ? std::optional(flags.prompts) : std::nullopt};
+  return {settings.choice, settings.knobs, settings.seed.value_or(1), flags.prompts > 0 ? std::optional(flags.prompts) : std::nullopt, settings.hears_shaped};
 }
 
 ExitCode run(const Flags& flags) {
@@ -44,15 +44,18 @@ ExitCode run(const Flags& flags) {
 
 constexpr const char* kFooter =
     R"(A line is a step. It holds "prompts" (ids of the candidates), "budget" (rollouts), "select" (how many prompts), and optionally
-"min_rollouts" (1), "max_rollouts" (the budget), "step" (its number among the steps), "progress" (0), "levels" and "priors" (one for each of "prompts", on
-the first line), and results: a list of objects with "prompt", "rewards" and optionally "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage", "drift".
+"min_rollouts" (1), "max_rollouts" (the budget), "step" (its number among the steps), "progress" (0), "levels", "priors" and "domains" (one for each of
+"prompts", on the first line), and results: a list of objects with "prompt", "rewards" (the verifier's) and optionally "shaped" (what the recipe makes of
+them before it normalises: what the policy hears, but with --set hears=verifier), "correct" (reward > 0.5), "lengths", "loss", "mean_abs_advantage", "drift",
+"diversity", "predicted". A policy that cannot do without "priors", "domains", "diversity" or "predicted" is refused where they are missing.
   "returned"  the results of the previous decision, learned before this line's step is decided: a trainer needs one line a step
   "report"    the results of this step, learned after its decision, whatever was decided: to replay a log
 The answer holds "selected", "counts", "bins" (-1: the policy has none), "weights", "probabilities" where the policy states them, and "state_sha256" of the
 state after the latest step that has ended: this one with "report", else the one before.
 A policy of several rounds answers "more": true. A line of {"returned": [...]} alone then gets the next round: what to draw in addition, and "more" again
 if that is not the last. Without "more" such a line ends the step. Where "returned" ends a step, the answer's "train" says how each of its groups trains:
-"prompt", "weight" (of its advantages) and "keep" (1 or 0 for each rollout, in the order returned) unless all its rollouts train.
+"prompt", "weight" (of its advantages) and "keep" (1 or 0 for each rollout, in the order returned) unless all its rollouts train. Results may be listed in
+any order; what was drawn and is not returned counts as drawn.
 The next step's line also ends a step, with or without its remaining rounds; a step whose results never came back is learned as one without results.
 The policy's table of prompts is 0 .. N-1 with --prompts N, else the candidates of the first line in ascending order of their ids.)";
 
@@ -62,7 +65,8 @@ void add_schedule(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   auto* command = app.add_subcommand("schedule", "a scheduling policy as a filter: steps in, decisions out, one JSON object a line");
   command->add_option("policy", flags->policy, "row of the table; rollcall policies lists them")->required();
-  command->add_option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=; may be repeated")
+  command
+      ->add_option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, hears=; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--prompts", flags->prompts, "the prompts are 0 .. N-1; default: the first line's candidates")

@@ -1,4 +1,4 @@
-// rollcall score: verdicts on responses by a verifier, or by a model that judges, as a filter of JSON lines.
+// rollcall score: verdicts on responses by a verifier, a program of one's own or a model that judges, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "app/model_judge.hpp"
 #include "app/start_sandbox.hpp"
@@ -7,6 +7,7 @@
 #include "base/foreign_json.hpp"
 #include "base/lines.hpp"
 #include "base/visible.hpp"
+#include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
 #include "text/text_files.hpp"
 
@@ -21,6 +22,7 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <thread>
 
@@ -32,8 +34,9 @@ constexpr std::size_t kMostLines = 1024;  // that are scored together; fewer whe
 
 struct ScoreFlags {
   std::string file, verifier;
-  TaskSection task;  // extract and answer_marker
-  JudgeFlags judge;  // its threads are the verifier's too
+  TaskSection task;      // extract and answer_marker
+  JudgeFlags judge;      // its threads are the verifier's too
+  RewardSection reward;  // the command and its components
 };
 
 struct Line {
@@ -115,6 +118,35 @@ void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFla
   for (std::size_t n = 0; n < judgements.size(); ++n) lines[n].verdict = judged_line(judge, judgements[n]);
 }
 
+std::string graded_line(const reward::Verdict& verdict, const std::vector<std::string>& components) {
+  const reward::Reply& reply = verdict.reply;
+  Json line = {{"verdict", reply.undecided ? "undecided"
+                           : reply.correct ? "correct"
+                                           : "wrong"},
+               {"score", reply.score},
+               {"reason", reply.reason},
+               {"extracted", nullptr}};
+  for (std::size_t k = 0; k < components.size(); ++k) line["components"][components[k]] = reply.components.at(k);
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Lines up to the first that is none go to the command's processes in one batch.
+void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFlags& flags) {
+  std::vector<reward::Sample> samples;
+  try {
+    for (const Line& line : lines) {
+      const auto [prompt, response] = answered(line, flags.file);
+      samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response, prompt.answer});
+    }
+  } catch (...) {
+    lines[samples.size()].fault = std::current_exception();
+  }
+  if (samples.empty()) return;
+  graders.add(std::move(samples));
+  const auto verdicts = graders.await().second;
+  for (std::size_t n = 0; n < verdicts.size(); ++n) lines[n].verdict = graded_line(verdicts[n], flags.reward.components);
+}
+
 /// Each thread takes the next line; the order of the output is that of the input.
 void score_all(const reward::Judge& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::atomic<std::size_t> next = 0;
@@ -164,12 +196,25 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
   }
 }
 
+void check_who(const ScoreFlags& flags) {
+  const int judges = int(!flags.verifier.empty()) + int(!flags.judge.file.empty()) + int(!flags.reward.command.empty());
+  require<ConfigError>(judges == 1, "one of --verifier, --command and --judge says who judges",
+                       judges == 0 ? "there is nobody to ask otherwise" : "a verdict comes from one of them",
+                       "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] names a model");
+  require<ConfigError>(flags.reward.components.empty() || !flags.reward.command.empty(), "--components is given without --command",
+                       "they are what a program reports", "leave it out, or name the program");
+}
+
 ExitCode run(const ScoreFlags& flags) {
-  require<ConfigError>(flags.verifier.empty() != flags.judge.file.empty(), "one of --verifier and --judge says who judges", "there is nobody to ask otherwise",
-                       "name a verifier, or a run file whose [judge] names a model");
+  check_who(flags);
   if (!flags.judge.file.empty()) {
     const ModelJudge judge(flags.judge);
     return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, lines, flags); });
+  }
+  if (!flags.reward.command.empty()) {
+    reward::Spawner spawner;
+    reward::Graders graders(spawner, flags.reward, {.errors = [](std::size_t, std::string_view bytes) { std::cerr << visible_lines(bytes); }});
+    return filter(flags, [&](std::vector<Line>& lines) { grade_all(graders, lines, flags); });
   }
   start_sandbox(reward::find_verifier(flags.verifier), {.workers = std::int64_t(flags.judge.threads)});
   const reward::Judge judge(reward::find_verifier(flags.verifier), flags.task);
@@ -181,6 +226,7 @@ std::string footer() {
   for (const auto& name : reward::verifier_names()) rows += fmt::format("\n  {:21}{}", name, reward::find_verifier(name).meaning);
   return fmt::format(
       R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
+A list of texts as the "answer" accepts each of them.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
 With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
 An "answer" that the verifier cannot use ends the command with an example of one it can; jobs/README.md describes them.
@@ -192,7 +238,7 @@ Verifiers, and in brackets the tasks whose answers they judge:{})",
 
 void add_score(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ScoreFlags>();
-  auto* command = app.add_subcommand("score", "judge responses with a verifier or a model, one JSON object a line");
+  auto* command = app.add_subcommand("score", "judge responses with a verifier, a program or a model, one JSON object a line");
   command->add_option("file", flags->file, "JSON lines; - reads standard input")->required();
   command->add_option("--verifier", flags->verifier, "who judges");
   auto* judge = add_judge_options(*command, flags->judge);
@@ -201,6 +247,10 @@ void add_score(CLI::App& app, Action& action) {
   command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker (verifier marked_answer)")
       ->capture_default_str()
       ->excludes(judge);
+  command->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  command->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
+  command->add_option("--processes", flags->reward.processes, "processes of the command side by side")->capture_default_str();
+  command->add_option("--timeout", flags->reward.timeout_s, "longest time of the command for a verdict [s]")->capture_default_str();
   command->footer(footer());
   command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
 }

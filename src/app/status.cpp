@@ -6,6 +6,7 @@
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "stages/explanation.hpp"
+#include "stages/results.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/watch.hpp"
 
@@ -91,7 +92,18 @@ std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
   return lines;
 }
 
+/// Why the last start failed; empty where it did not.
+std::string failure_of(const fs::path& dir) {
+  std::string text = fs::exists(dir / "failure") ? read_file(dir / "failure") : "";
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 ExitCode show(const fs::path& dir) {
+  if (!fs::exists(dir / "config.toml") && fs::exists(dir / "submitted.toml")) {
+    print_visible("run         {}\nstate       submitted, and not started yet (squeue shows its job)\n", dir.string());
+    return ExitCode::done;
+  }
   const RunConfig config = stages::read_run_folder(dir);
   const bool running = FolderLock::is_held(dir);
   std::string phase = "not started";
@@ -113,11 +125,19 @@ ExitCode show(const fs::path& dir) {
         age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0), config.train.steps,
         status.value("rollouts_total", std::uint64_t{0}), status.value("numerics", config.run.numerics));
     for (const auto& line : slow_verdicts(status)) print_visible("{}\n", line);
+    if (const auto said = stages::undecided_text(dir, status.value("undecided", std::uint64_t{0}), status.value("verdicts", std::uint64_t{0}),
+                                                 status.value("undecided_reason", ""));
+        !said.empty())
+      print_visible("undecided   {}\n", said);
     for (const auto& said : status.value("diagnoses", nlohmann::json::array()))
       print_visible("{:<11} {}; {} [{}]\n", said.value("kind", "note"), said.value("what", ""), said.value("advice", ""), said.value("name", ""));
   } else {
     print_visible("run         {}\nstate       {}\n", dir.string(), running ? "starting" : phase);
   }
+  if (const auto said = failure_of(dir); !running && !said.empty()) fmt::print("failure     {}\n", visible_lines(said, "            "));
+  if (fs::exists(dir / "parent.json"))
+    if (const auto parent = nlohmann::json::parse(read_file(dir / "parent.json"), nullptr, false); parent.is_object())
+      print_visible("branched    from {} of {}\n", parent.value("checkpoint", "?"), parent.value("run", "?"));
   for (const auto& line : ranks_of(dir, config.run.watch_s, running)) print_visible("{}\n", line);
   const auto checkpoints = io::list_checkpoints(dir);
   print_visible("checkpoint  {}\narchive     {} files\n", checkpoints.empty() ? "none yet" : checkpoints.back(), io::read_manifest(dir).size());
@@ -146,7 +166,7 @@ bool say(const std::string& line) {
 
 ExitCode watch(const fs::path& dir) {
   show(dir);
-  if (std::fflush(stdout) != 0) return ExitCode::done;
+  if (std::fflush(stdout) != 0 || !fs::exists(dir / "config.toml")) return ExitCode::done;
   const double watch_s = stages::read_run_folder(dir).run.watch_s;
   const double turn_s = watch_s > 0 ? std::clamp(watch_s / 12, 0.25, 5.0) : 5.0;
   stages::SilenceTeller teller;

@@ -2,16 +2,20 @@
 #include "app/commands.hpp"
 #include "app/install_paths.hpp"
 #include "app/job_script.hpp"
+#include "app/submit_checks.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/visible.hpp"
 #include "core/run_config.hpp"
+#include "core/settings_text.hpp"
+#include "stages/recorded_settings.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct SubmitFlags {
-  std::vector<std::string> run_files, assignments;
+  std::vector<std::string> run_files, assignments, options;
   std::vector<std::function<void(Site&)>> site_values;  ///< of the command line, over the site file
   std::string site = "local", seeds;
   std::int64_t nodes = 1, at_once = 0, chain = 1;
@@ -59,29 +63,47 @@ std::vector<std::int64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
-RunOfJob make_run(const std::string& file, const std::vector<std::string>& assignments, std::optional<std::int64_t> seed) {
-  RunOfJob run{{}, fs::absolute(file), assignments};
-  if (seed) run.assignments.push_back(fmt::format("run.seed={}", *seed));
-  run.dir = fs::absolute(load_run_config(file, run.assignments).run.dir).lexically_normal();
-  if (!run.dir.has_filename()) run.dir = run.dir.parent_path();  // of "runs/a/"
-  if (seed) run.dir /= fmt::format("seed_{}", *seed);
-  if (seed) run.assignments.push_back(fmt::format("run.dir=\"{}\"", run.dir.string()));
-  return run;
+/// A run of the job, with its settings as they are now.
+struct Submitted {
+  RunOfJob run;
+  RunConfig config;
+};
+
+Submitted make_run(const std::string& file, const std::vector<std::string>& assignments, std::optional<std::int64_t> seed) {
+  auto all = assignments;
+  if (seed) all.push_back(fmt::format("run.seed={}", *seed));
+  Submitted made{{{}, fs::absolute(file)}, load_run_config(file, all)};
+  fs::path& dir = made.run.dir = fs::absolute(made.config.run.dir).lexically_normal();
+  if (!dir.has_filename()) dir = dir.parent_path();  // of "runs/a/"
+  if (seed) dir /= fmt::format("seed_{}", *seed);
+  made.config.run.dir = dir.string();
+  return made;
 }
 
 /// Every run file with every seed; each in a folder of its own.
-std::vector<RunOfJob> all_runs(const SubmitFlags& flags) {
-  std::vector<RunOfJob> runs;
+std::vector<Submitted> all_runs(const SubmitFlags& flags) {
+  std::vector<Submitted> runs;
   for (const auto& file : flags.run_files) {
     if (flags.seeds.empty()) runs.push_back(make_run(file, flags.assignments, {}));
     for (const std::int64_t seed : parse_seeds(flags.seeds)) runs.push_back(make_run(file, flags.assignments, seed));
   }
   std::set<fs::path> dirs;
-  for (const auto& run : runs) {
+  for (const auto& [run, config] : runs) {
     require<ConfigError>(dirs.insert(run.dir).second, "two runs of the array share the run folder " + run.dir.string(),
                          "only one job can hold a run folder at a time", "give every run file a run.dir of its own, and every seed once");
   }
   return runs;
+}
+
+/// What the job runs, whatever becomes of the run file while it waits. Says what changes for a job
+/// of the same folder that waits already.
+void write_submitted(const Submitted& made) {
+  const fs::path path = made.run.submitted();
+  stages::make_run_folder(made.run.dir);
+  if (fs::exists(path))
+    for (const auto& c : stages::changed_keys(read_run_config(path), made.config))
+      spdlog::warn("{} is replaced: {} was {} and is {}, also for a job that still waits to run it", path.string(), c.key, c.before, c.now);
+  write_file_atomic(path, settings_text(made.config));
 }
 
 /// The deepest folder that holds all run folders: an array has one script.
@@ -131,18 +153,22 @@ ExitCode submit(const SubmitFlags& flags) {
   BatchJob job;
   job.site = read_site(flags.site);
   for (const auto& set_value : flags.site_values) set_value(job.site);
-  job.runs = all_runs(flags);
+  const auto submitted = all_runs(flags);
+  std::vector<RunConfig> configs;
+  for (const auto& [run, config] : submitted) job.runs.push_back(run), configs.push_back(config);
+  job.options = flags.options;
   job.folder = common_folder(job.runs);
   job.name = "rollcall-" + job.folder.filename().string();
   job.nodes = flags.nodes, job.at_once = flags.at_once;
   job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain the next job continues
   const std::string script = job_script(job);
   tell_hidden_folder(job.folder);
+  check_runs(configs, job);
   if (flags.dry_run) {
     std::cout << script << std::flush;
     return ExitCode::done;
   }
-  for (const auto& run : job.runs) stages::make_run_folder(run.dir);
+  for (const auto& made : submitted) write_submitted(made);
   const fs::path path = job.folder / "job.sbatch";
   write_file_atomic(path, script);
   std::string before;
@@ -188,6 +214,9 @@ void add_submit(CLI::App& app, Action& action) {
   command->add_option("--site", flags->site, "a file in jobs/sites, or a path");
   add_site_flags(*command, flags);
   command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
+  command->add_option("--sbatch", flags->options, "another option of sbatch, as --sbatch \"--mail-type=END\"; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
   command->add_flag("--dry-run", flags->dry_run, "print the script and submit nothing");
   command->callback([flags, &action] { action = [flags] { return submit(*flags); }; });
 }

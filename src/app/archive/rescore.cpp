@@ -15,6 +15,7 @@
 #include "stages/run_folder.hpp"
 #include "stages/self_judging.hpp"
 #include "task/task.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -122,7 +123,7 @@ class Rescoring {
                          rollout.text, g.prompt.answer});
     if (!graders_) {
       auto first = samples.at(0);
-      first.response = first.answer;
+      first.response = text::first_accepted(first.answer);
       try_command(*spawner_, section_, first);
       graders_.emplace(*spawner_, section_);
     }

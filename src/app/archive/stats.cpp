@@ -26,6 +26,7 @@ struct Flags {
 struct Sums {
   std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0, longest = 0;
   double reward = 0.0, entropy = 0.0;
+  std::map<std::uint64_t, std::pair<double, double>> prompts{};  ///< rollouts, and the correct ones
 };
 using Row = std::pair<Purpose, std::int64_t>;
 
@@ -44,15 +45,22 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
   sums.longest = std::max(sums.longest, length);
 }
 
+/// Mean over prompts: one that was given more rollouts counts no more than another.
+double pass_rate(const Sums& sums) {
+  double all = 0.0;
+  for (const auto& [prompt, of] : sums.prompts) all += of.second / std::max(of.first, 1.0);
+  return sums.prompts.empty() ? 0.0 : all / double(sums.prompts.size());
+}
+
 double share(double part, std::uint64_t whole) { return whole == 0 ? 0.0 : part / double(whole); }
 
 std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
-  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass",
-                                 "undecided", "reward", "tokens", "longest", "cut", "entropy");
+  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass",
+                                 "by rollout", "undecided", "reward", "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
-    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second, s.groups,
-                        s.rollouts, share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts), share(double(s.tokens), s.rollouts),
-                        s.longest, share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
+    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second,
+                        s.groups, s.rollouts, pass_rate(s), share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
+                        share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
   }
   return text;
 }
@@ -64,7 +72,8 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
                     {by, row.second},
                     {"groups", s.groups},
                     {"rollouts", s.rollouts},
-                    {"pass_rate", share(double(s.correct), s.rollouts)},
+                    {"pass_rate", pass_rate(s)},
+                    {"pass_rate_rollouts", share(double(s.correct), s.rollouts)},
                     {"undecided", s.undecided},
                     {"reward_mean", share(s.reward, s.rollouts)},
                     {"tokens_mean", share(double(s.tokens), s.rollouts)},
@@ -83,7 +92,11 @@ ExitCode stats(const Flags& flags) {
   each_chosen(flags.choice, [&](const io::ArchivedGroup& g, const auto&) {
     Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : flags.by == "level" ? g.group.level : g.group.bin}];
     ++sums.groups;
-    for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) add(sums, g.group.rollouts[i], g.scores[i]);
+    auto& [drawn, solved] = sums.prompts[g.group.id.prompt.value];
+    for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) {
+      add(sums, g.group.rollouts[i], g.scores[i]);
+      drawn += 1.0, solved += g.scores[i].correct ? 1.0 : 0.0;
+    }
     return true;
   });
   Output out;
@@ -96,7 +109,8 @@ ExitCode stats(const Flags& flags) {
 
 void add_stats(CLI::App& command, Action& action) {
   auto flags = std::make_shared<Flags>();
-  auto* verb = command.add_subcommand("stats", "rollouts, pass rate, reward, lengths and entropies of every step, level or bin");
+  auto* verb =
+      command.add_subcommand("stats", "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
   add_source(*verb, flags->choice);
   verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
   add_purpose(*verb, flags->choice);

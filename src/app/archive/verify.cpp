@@ -5,10 +5,12 @@
 #include "app/archive/verbs.hpp"
 #include "base/file.hpp"
 #include "base/visible.hpp"
+#include "io/kept_rollouts.hpp"
 #include "io/run_files.hpp"
 #include "io/source.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -46,11 +48,41 @@ std::string unreadable_checkpoint(const fs::path& run_dir) {
   }
 }
 
+/// Whether a repair has taken something out of the archive, which it said and which result.json cannot know.
+bool is_repaired(const fs::path& run_dir) {
+  const auto folders = list_folder(run_dir / "set_aside");
+  return std::any_of(folders.begin(), folders.end(), [](const auto& folder) { return fs::exists(folder.path() / "manifest.json"); });
+}
+
+/// What result.json says of the archive, where it speaks of what the newest checkpoint has drawn.
+std::optional<io::Fault> unlike_result(const fs::path& run_dir, const Committed* newest) {
+  const std::string name = "result.json";
+  if (!fs::exists(run_dir / name) || is_repaired(run_dir)) return std::nullopt;
+  std::uint64_t total = 0, missing = 0;
+  std::string sha;
+  try {
+    const auto result = nlohmann::json::parse(read_file(run_dir / name));
+    result.at("rollouts_total").get_to(total), result.at("archive_sha256").get_to(sha);
+    missing = result.value("rollouts_missing", std::uint64_t{0});
+  } catch (const nlohmann::json::exception&) {
+    return io::Fault{name, "it is not what a run writes at its end"};
+  } catch (const InputError& fault) {
+    return io::Fault{name, fault.what()};
+  }
+  if (newest != nullptr && newest->state.rollouts_total != total) return std::nullopt;  // of an earlier end: the run has gone on since
+  if (const auto kept = io::kept_rollouts(run_dir); kept != total - std::min(total, missing))
+    return io::Fault{"archive",
+                     fmt::format("it holds {} rollouts where {} counts {}: files are missing or were added", kept, name, total - std::min(total, missing))};
+  if (io::archive_sha256(run_dir) != sha) return io::Fault{"archive", fmt::format("its rollouts are not those of which {} has the hash", name)};
+  return std::nullopt;
+}
+
 Findings verify_run(const fs::path& run_dir) {
   Findings findings;
   std::vector<std::string> damaged_checkpoints;
   std::map<std::string, io::PublishedFile> committed;
-  if (const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints)) committed = newest->files;
+  const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints);
+  if (newest) committed = newest->files;
   for (const auto& fault : damaged_checkpoints)
     findings.faults.push_back({"checkpoints", fault, fault == unreadable_checkpoint(run_dir) ? io::Fault::Kind::unreadable : io::Fault::Kind::damage});
   const auto files = io::list_files(run_dir);
@@ -63,6 +95,8 @@ Findings verify_run(const fs::path& run_dir) {
     auto faults = io::verify_shard(run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
     if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);  // otherwise it was packed in the meantime
   }
+  if (findings.faults.empty() && !FolderLock::is_held(run_dir))
+    if (const auto fault = unlike_result(run_dir, newest ? &*newest : nullptr)) findings.faults.push_back(*fault);
   for (const auto& [path, published] : committed) {
     if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path))
       findings.faults.push_back({path, "it is missing, and the newest checkpoint needs it"});

@@ -32,7 +32,7 @@ std::vector<std::string> words_of(const Starting& starting, const Place& place, 
     words.push_back(std::to_string(place.ranks));
   }
   words.insert(words.end(), {executable().string(), "train", starting.run_file.string()});
-  if (resume) words.push_back("--resume");
+  if (resume) words.insert(words.end(), {"--resume", "--start-if-none"});  // it may have been killed before its first file
   for (const auto& assignment : starting.assignments) words.insert(words.end(), {"--set", assignment});
   words.insert(words.end(), {"--set", "run.dir=" + folder.string(), "--set", "run.layout=" + place.layout});
   return words;
@@ -96,6 +96,22 @@ Outcome run(const Trial& trial, const Starting& starting, const fs::path& folder
   outcome.policy = result.at("policy_sha256"), outcome.archive = result.at("archive_sha256");
   outcome.metrics = report::read_metrics(folder);
   return outcome;
+}
+
+Moved moved_in(const std::vector<report::MetricRow>& metrics) {
+  Moved moved;
+  for (const auto& row : metrics) {
+    if (row.phase != "train") continue;
+    const auto value = [&](const char* name) {
+      const auto found = std::find_if(row.values.begin(), row.values.end(), [&](const auto& v) { return v.first == name; });
+      return found == row.values.end() ? 0.0 : found->second;
+    };
+    ++moved.steps;
+    moved.weights += value("actor/grad_norm") > 0.0 && value("actor/lr") > 0.0;
+    moved.rewards += value("critic/rewards/max") > value("critic/rewards/min");
+    moved.budgets += value("rollout_alloc/max") > value("rollout_alloc/min");
+  }
+  return moved;
 }
 
 std::string first_difference(const std::vector<report::MetricRow>& a, const std::vector<report::MetricRow>& b) {

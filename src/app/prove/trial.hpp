@@ -38,6 +38,12 @@ struct Outcome {
 /// In `folder`, which is not there yet; the log is `folder`.log. Throws EnvironmentError with the log's end when a run fails.
 Outcome run(const Trial& trial, const Starting& starting, const std::filesystem::path& folder);
 
+/// Training steps in which something came about that other settings would have made otherwise.
+struct Moved {
+  int steps = 0, weights = 0, rewards = 0, budgets = 0;
+};
+Moved moved_in(const std::vector<report::MetricRow>& metrics);
+
 /// The first metric in which two runs differ, times left out; empty: none. "train step 3: actor/grad_norm is 1.25 and 1.5"
 std::string first_difference(const std::vector<report::MetricRow>& a, const std::vector<report::MetricRow>& b);
 
