@@ -95,7 +95,7 @@ class Campaign:
         began = time.monotonic()
         record = {"key": key}
         try:
-            done = self.start("train", self.run_file, "--resume", "--init-from", init_from, *(f"--set={s}" for s in [f"run.dir={label}", "sft.steps=0", *settings]))
+            done = self.start("train", self.run_file, "--resume", "--start-if-none", "--init-from", init_from, *(f"--set={s}" for s in [f"run.dir={label}", "sft.steps=0", *settings]))
             if done.returncode == 0:
                 record |= {"core_s": done.core_s, **outcome(folder)}
             else:
