@@ -48,7 +48,7 @@ def show_and_export_agree(harness):
     check([json.loads(line) for line in (harness.work / "lines.jsonl").read_text().splitlines()] == lines, "the file says the same as standard output")
     total = sum(line["correct"] for line in lines)
     stats = json.loads(archive(harness, "stats", run, "--purpose", "train", "--json"))
-    check(len(stats) == STEPS and abs(sum(s["pass_rate"] * s["rollouts"] for s in stats) - total) < 1e-9, str(stats))
+    check(len(stats) == STEPS and abs(sum(s["pass_rate_rollouts"] * s["rollouts"] for s in stats) - total) < 1e-9, str(stats))
     by_level = json.loads(archive(harness, "stats", run, "--purpose", "train", "--json", "--by", "level"))
     check(sum(s["rollouts"] for s in by_level) == len(lines) and {s["level"] for s in by_level} == {line["level"] for line in lines}, str(by_level))
     check(len(archive(harness, "stats", run).splitlines()) == 1 + STEPS + 2, "one row a step, and the two evaluations")

@@ -192,5 +192,6 @@ def refusals_by_name(harness):
         check(code == MISCONFIGURED and words in err, f"{arguments}: exit code {code}\n{err}")
 
 
-main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
-     a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, messages_reach_the_template_whole, what_ends_no_answer_is_told, raw_prompts_have_no_template, refusals_by_name)
+if __name__ == "__main__":
+    main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
+         a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, messages_reach_the_template_whole, what_ends_no_answer_is_told, raw_prompts_have_no_template, refusals_by_name)

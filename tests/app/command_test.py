@@ -97,9 +97,9 @@ def failures_cost_their_own_verdicts(harness):
     first = [line for line in lines if line["step"] == 1]
     check(all(line["clock_ended"] for line in flagged), "an answer on which the grader failed twice is not told from one that nobody can judge")
     share = sum(line["correct"] for line in first) / len(first)
-    check(abs(rows[0]["train/pass_rate"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate']} of {share}: what an answer brings about is not dropped")
+    check(abs(rows[0]["train/pass_rate_rollouts"] - share) < 1e-9, f"pass rate {rows[0]['train/pass_rate_rollouts']} of {share}: what an answer brings about is not dropped")
     wrong = run_with(harness, "hard_wrong", *hard, *sets(reward__undecided="wrong", train__steps=1))
-    check(abs(metrics(wrong)[0]["train/pass_rate"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
+    check(abs(metrics(wrong)[0]["train/pass_rate_rollouts"] - sum(line["correct"] for line in lines if line["step"] == 1) / 32) < 1e-9, "wrong ones are not counted")
     # Groups of one answer: those that nobody can judge leave fewer groups than mini-batches.
     shape = sets(train__steps=1, train__prompts_per_step=32, train__rollouts_per_prompt=1, train__mini_batches=32, scheduler__min_rollouts=1)
     alone = [*shape, *sets(objective__pieces__regularizer="entropy", objective__knobs__entropy_coef=0.1)]
@@ -125,7 +125,7 @@ def to_be_undecided_is_never_better_than_to_be_wrong(harness):
         row = metrics(folder)[0]
         check(min(paid) == -1 and row["train/rollouts_trained"] == len(paid), f"{what}: {row['train/rollouts_trained']} rollouts are trained, {len(paid)} stay")
         check(abs(row["critic/score/mean"] - sum(paid) / len(paid)) < 1e-9, f"{what}: mean score {row['critic/score/mean']}, not {sum(paid) / len(paid)}")
-        check(abs(row["train/pass_rate"] - sum(line["correct"] for line in lines) / len(paid)) < 1e-9, f"{what}: an undecided answer counts as correct")
+        check(abs(row["train/pass_rate_rollouts"] - sum(line["correct"] for line in lines) / len(paid)) < 1e-9, f"{what}: an undecided answer counts as correct")
 
 
 def stopped_and_killed(harness):

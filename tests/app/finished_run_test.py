@@ -7,7 +7,8 @@ import struct
 from harness import check, main, metrics, result, sets
 
 # As README.md, the changelog and jobs/README.md promise them: sections of the page with the captions of their charts.
-CHARTS = {"Learning": ["Mean reward", "Pass rate", "Policy entropy (nats per token)", "Supervised loss"],
+CHARTS = {"Learning": ["Mean reward", "Mean response length (tokens)", "Responses cut at the token limit", "Pass rate", "Policy entropy (nats per token)",
+                       "Supervised loss"],
           "Held-out results by level": ["pass@1", "pass@8"],
           "Rollout budget": ["Share of the budget by level", "Rollouts per prompt"],
           "Health of the update": ["Importance ratio", "Clipped share of tokens", "Divergence from the policy that sampled (nats per token)", "Gradient norm"],

@@ -1,12 +1,13 @@
 """No wait lasts for ever: a rank that is stopped is named with its stages, the step and who waits for what; the job ends with exit code 3 and one message.
 A rank that has nothing to do ends none."""
+import json
 import os
 import pathlib
 import re
 import signal
 import time
 
-from harness import check, main, metrics, ranks_of, sets
+from harness import check, family, main, metrics, ranks_of, result, sets
 
 FAILED, STOPPED = 3, 75
 DEADLINE_S = 4
@@ -77,6 +78,33 @@ def stuck_writer(harness, rank, steps):
     return said, time.time() - (folder / "failure").stat().st_mtime
 
 
+def suspended(harness):
+    """scontrol suspend: all ranks stand still for longer than the deadline, and go on to the end of an undisturbed run. So do their graders."""
+    grader = harness.work / "slow_grader.py"
+    grader.write_text("import json, sys, time\nfor line in sys.stdin:\n    asked = json.loads(line)\n    time.sleep(0.02)\n"
+                      "    print(json.dumps({'id': asked['id'], 'score': len(asked['response']) % 3 / 2, 'correct': False}), flush=True)\n")
+    reward = sets(reward__command=json.dumps(["python3", str(grader)]), reward__timeout_s=2, reward__processes=2, task__format_weight=0, eval__before="false", eval__after="false", sft__steps=4, train__steps=30)
+    folders = harness.work / "calm", harness.work / "suspended"
+    harness.train(folders[0], *reward, ranks=3)
+    job = harness.start("train", harness.tiny, *sets(run__dir=folders[1], run__deadline_s=DEADLINE_S, run__watch_s=4, run__log_level="info"), *reward, ranks=3)
+    while not (folders[1] / "metrics.jsonl").exists() or not metrics(folders[1]):
+        check(job.poll() is None, f"the run ended before it could be suspended: {job.poll()}")
+        time.sleep(0.02)
+    everybody = family(job.pid)
+    check(len(everybody) >= 1 + 3 * 3, f"the launcher, three ranks, what starts graders and graders are not {len(everybody)}")
+    for signalled in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in everybody:
+            os.kill(pid, signalled)
+        if signalled == signal.SIGSTOP:
+            check(not (folders[1] / "result.json").exists(), "the run was over: nothing was suspended")
+            time.sleep(DEADLINE_S + 4)
+    _, err = job.communicate(timeout=60)
+    check(job.returncode == 0, f"exit code {job.returncode}, not 0\n{err}")
+    check("the job was suspended" in err, f"not a word\n{err}")
+    same = [result(folder)[key] for key in ("policy_sha256", "archive_sha256") for folder in folders]
+    check(same[0] == same[1] and same[2] == same[3], f"another end than without: {same}")
+
+
 def checkpoint_writer(harness):
     said, _ = stuck_writer(harness, 1, 2000)
     check(re.search(r"rank 1 (waited [\d.]+ s|waits) for the writing of a checkpoint", said), f"who hangs?\n{said}")
@@ -103,4 +131,4 @@ def ranks_without_work(harness):
     check(job.returncode == STOPPED, f"exit code {job.returncode}, not {STOPPED}\n{err}")
 
 
-main(generating_rank, coordinator, checkpoint_writer, coordinators_checkpoint_writer, ranks_without_work, at_a_time=5)  # each waits for a deadline
+main(suspended, generating_rank, coordinator, checkpoint_writer, coordinators_checkpoint_writer, ranks_without_work, at_a_time=6)  # each waits for a deadline

@@ -101,11 +101,11 @@ class Ranks:
         """A tiny run in `folder`. `keep` (with one rank) tells folders by numbers of steps: each becomes what a SIGKILL after so many steps
         would have left, a copy made while the process stands still."""
         check(self._count == 1 or not keep, "only one rank can be stopped as a whole")
-        job = {"run_file": self._harness.tiny, "assignments": [f"run.dir={folder}"], "resume": False}
+        job = {"run_file": self._harness.tiny, "assignments": [f"run.dir={folder}"], "resume": False, "start_if_none": False}
         words = iter(map(str, arguments))
         for word in words:
-            if word == "--resume":
-                job["resume"] = True
+            if word in ("--resume", "--start-if-none"):
+                job[word.removeprefix("--").replace("-", "_")] = True
             else:
                 job["assignments"].append({"--set": "", "--init-from": "run.init_from=", "--from-archive": "train.from_archive="}[word] + next(words))
         with self._turn:
@@ -222,6 +222,20 @@ def ranks_of(folder):
         rank = re.search(rb"\0(?:PMIX_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)\0", environment)
         if rank and f"run.dir={folder}".encode() in command and command[0].endswith(b"rollcall"):
             found[int(rank.group(1))] = int(process.name)
+    return found
+
+
+def family(pid):
+    """The process and all that it started."""
+    parents = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
     return found
 
 

@@ -1,5 +1,5 @@
 // Runs jobs one after another in the ranks that a launcher started once: for tests that compare what many short runs end with, where loading LibTorch takes
-// longer than a run. A job is a line of standard input, {"run_file", "assignments", "resume"}; each ends with a line "exit code N" on standard output.
+// longer than a run. A job is a line of standard input, {"run_file", "assignments", "resume", "start_if_none"}; each ends with a line "exit code N" on standard output.
 #include "app/commands.hpp"
 #include "app/job_world.hpp"
 #include "app/start_sandbox.hpp"
@@ -22,6 +22,11 @@ using namespace rollcall;
 constexpr int kJob = 1 << 20;  // no tag of the stages
 
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
+
+stages::Start start_of(const nlohmann::json& asked) {
+  if (!asked.at("resume").get<bool>()) return stages::Start::anew;
+  return asked.at("start_if_none").get<bool>() ? stages::Start::resume_or_anew : stages::Start::resume;
+}
 
 /// The next line of rank 0's standard input on every rank, empty at its end. Ranks that wait sleep: the cores belong to other tests meanwhile.
 std::string next_line(comm::Communicator& world) {
@@ -46,7 +51,7 @@ void serve(comm::Communicator& world, reward::Spawner& spawner) {
     const stages::JobRequest request{.kind = stages::JobKind::train,
                                      .run_file = asked.at("run_file").get<std::string>(),
                                      .assignments = asked.at("assignments").get<std::vector<std::string>>(),
-                                     .resume = asked.at("resume").get<bool>(),
+                                     .start = start_of(asked),
                                      .binary_version = version,
                                      .evaluate = {},
                                      .spawner = &spawner};

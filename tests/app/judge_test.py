@@ -114,8 +114,8 @@ def score_says_what_the_run_was_told(harness):
     check(all(line["verdict"] == ("correct" if line["score"] > 0.5 else "wrong") for line in told), told[0])
     for words, part in (
         (["--judge", harness.tiny], "judge.model of"),
-        (["--judge", harness.tiny, "--verifier", "exact_match"], "one of --verifier and --judge"),
-        ([], "one of --verifier and --judge"),
+        (["--judge", harness.tiny, "--verifier", "exact_match"], "one of --verifier, --command and --judge"),
+        ([], "one of --verifier, --command and --judge"),
     ):
         code, _, err, _ = harness.run("score", "-", *words, input=asked)
         check(code == 2 and part in err, err)

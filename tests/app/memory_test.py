@@ -39,6 +39,21 @@ def plan_says_what_a_run_takes(harness):
     check(planned < planned_bytes(harness, *LARGER), "packed weights of bf16 take no less")
 
 
+def prompts_are_in_the_plan(harness):
+    """A million made prompts take more than the rest of a small run, and a limit that leaves them no room is refused."""
+    planned, taken = [], []
+    for count in (10_000, 1_000_000):
+        many = sets(task__train_prompts=count, task__min_level=6, task__max_level=12, model__max_position_embeddings=64, train__steps=1, sft__steps=0, eval__before="false", eval__after="false")
+        planned.append(planned_bytes(harness, *many))
+        taken.append(peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / f"prompts{count}"), *many)[0])
+        print(f"{count} prompts: planned {planned[-1] / 1e6:.0f} MB, taken {taken[-1] / 1e6:.0f} MB", flush=True)
+        check(taken[-1] < 1.15 * planned[-1], f"{count} prompts: plan says {planned[-1] / 1e6:.0f} MB, the run took {taken[-1] / 1e6:.0f} MB")
+    more, real = planned[1] - planned[0], taken[1] - taken[0]
+    check(0.85 * more < real < 1.15 * more, f"a million prompts: plan says {more / 1e6:.0f} MB more, the run took {real / 1e6:.0f} MB more")
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "no_room", run__memory_limit="400M"), *many)
+    check(code == MISCONFIGURED and "texts and tokens" in err, f"exit code {code}\n{err}")
+
+
 def what_a_checkpoint_gives_back_takes_no_more(harness):
     """24 million parameters with a reference beside them, and next to nothing for steps: in memory as a whole the files of a checkpoint would stand out, 0.4 GB."""
     limit = 1050 * 2**20
@@ -81,4 +96,4 @@ def what_the_system_has_not_got_is_said_at_once(harness):
     check(not (harness.work / "large" / "metrics.jsonl").exists(), "a step was begun")
 
 
-main(plan_says_what_a_run_takes, what_a_checkpoint_gives_back_takes_no_more, a_limit_changes_no_bit, what_does_not_fit_is_refused, what_the_system_has_not_got_is_said_at_once)
+main(plan_says_what_a_run_takes, prompts_are_in_the_plan, what_a_checkpoint_gives_back_takes_no_more, a_limit_changes_no_bit, what_does_not_fit_is_refused, what_the_system_has_not_got_is_said_at_once)

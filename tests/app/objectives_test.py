@@ -146,6 +146,8 @@ def the_table_is_listed(harness):
     shown = harness.succeed("recipes", "dapo")
     check("weight opsm acts at every update" in harness.succeed("recipes", "opsm"), "a row does not say what acts at every update")
     check("clip_high" in shown and "0.28" in shown and "arXiv:2503.14476" in shown, shown)
+    for name, word in (("harmonyguard", "trains nothing"), ("iot-rl-aco", "no language model"), ("contextevolve", "no policy to train"), ("prefix-grouper", "part of every recipe")):
+        check(word in harness.succeed("recipes", name) and name in listed, f"{name}: it is not said why it is no recipe")
     for wrong, expected in ((["grop"], "did you mean grpo"), (["--slot", "wieght"], "did you mean weight")):
         code, _, err, _ = harness.run("recipes", *wrong)
         check(code == 2 and expected in err, f"recipes {wrong}: exit code {code}\n{err}")

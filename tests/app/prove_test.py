@@ -15,6 +15,8 @@ def a_run_is_proved(harness):
     last = out.splitlines()[-1]
     told = re.match(r"identical: (\d+) runs, (\d+) kills, one policy ", last)
     check(told and int(told[1]) >= 4 and int(told[2]) >= 2, f"not identical, or too few runs and kills:\n{out}")
+    moved = re.search(r"moved in (\d+) training steps: the weights in (\d+), rewards within a step in (\d+), budgets within a step in (\d+)", out)
+    check(moved and all(int(n) > 0 for n in moved.groups()), f"not said what moved, or nothing did:\n{out}")
     check("killed on 1 single, 3 colocated" in out and "killed on 3 colocated, 1 single" in out, f"nothing was resumed on other ranks:\n{out}")
     check(not (harness.work / "good.prove").exists(), "its folder is left behind")
 
@@ -34,6 +36,13 @@ def other_bits_are_found(harness):
     check((harness.work / "bad.prove/run-02/metrics.jsonl").exists(), "the runs that differ are not kept")
     again = harness.succeed("prove", harness.tiny, "--ranks", "1", "--seconds", "1", *sets(run__dir=harness.work / "bad"))
     check("identical" in again, f"an earlier proof's folder is in the way:\n{again}")
+
+
+def a_run_that_moves_nothing_proves_nothing(harness):
+    """Without a warm start no answer is right, so no weight moves: every learning rate ends in the same hash."""
+    still = sets(run__dir=harness.work / "still", sft__steps=0, task__min_level=2, task__format_weight=0)
+    code, text, err, _ = harness.run("prove", harness.tiny, "--ranks", "1", "--seconds", "1", *still)
+    check(code == 3 and "the weights in 0" in text and "nothing is proved" in text, f"exit code {code}\n{text}\n{err}")
 
 
 def what_cannot_be_run_is_told(harness):
@@ -73,4 +82,4 @@ def commands():
                 pass
 
 
-main(a_run_is_proved, other_bits_are_found, what_cannot_be_run_is_told, an_interrupt_leaves_no_runs)
+main(a_run_is_proved, a_run_that_moves_nothing_proves_nothing, other_bits_are_found, what_cannot_be_run_is_told, an_interrupt_leaves_no_runs)

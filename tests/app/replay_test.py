@@ -13,6 +13,7 @@ KINDS = {
     "uniform": [*REPLAY, *sets(objective__recipe="dots-rr")],
     "advantage": [*REPLAY, *sets(objective__recipe="skywork-r1v2-ssb", replay__choose="advantage")],
     "current": [*REPLAY, *sets(objective__recipe="remix-squeeze", replay__old_policy="current", replay__choose="newest", train__epochs=2)],
+    "restart": [*REPLAY, *sets(objective__recipe="remix-squeeze", replay__old_policy="current", reference__refresh_every=4, train__mini_batches=1)],
     "chord": sets(objective__recipe="chord", experts__share=0.5, objective__knobs__mu_warmup=0),
     "dypo": sets(objective__recipe="dypo", experts__share=1),
     "both": [*REPLAY, *sets(objective__recipe="chord", experts__share=0.5, objective__knobs__mu_warmup=0)],
@@ -60,7 +61,8 @@ def counted_apart(harness):
         rows = metrics(whole(harness, kind))
         check(len(rows) == STEPS and result(whole(harness, kind))["rollouts_total"] == STEPS * BUDGET, f"{kind}: replayed, expert or greedy rollouts count as sampled")
         check(all(row["train/rollouts_generated"] == BUDGET for row in rows), f"{kind}: another number of rollouts is called generated")
-        check(all(row["actor/ratio_min_first"] == 1 == row["actor/ratio_max_first"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1 at first")
+        first = "" if kind == "restart" else "_first"  # which makes one update a step
+        check(all(row[f"actor/ratio_min{first}"] == 1 == row[f"actor/ratio_max{first}"] for row in rows), f"{kind}: the ratio of fresh tokens is not 1 at first")
         beside = [row.get("replay/rollouts", 0) + row.get("experts/rollouts", 0) for row in rows]
         check([row["train/rollouts_trained"] for row in rows] == [BUDGET + more for more in beside], f"{kind}: the number of trained rollouts")
         check(kind in ("greedy", "guide", "drift", "probes") or sum(beside) > 0, f"{kind}: nothing was added to any step")
@@ -68,6 +70,29 @@ def counted_apart(harness):
         archived = {purpose: sum(e["rollouts"] for e in entries if e["purpose"] == purpose) for purpose in ("train", "greedy")}
         check(archived["train"] == STEPS * BUDGET, f"{kind}: the archive holds {archived['train']} training rollouts")
         check((archived["greedy"] == sum(row.get("greedy/rollouts", 0) for row in rows) > 0) == (kind == "greedy"), f"{kind}: greedy rollouts {archived['greedy']}")
+
+
+def a_new_base_model_starts_the_data_anew(harness):
+    """After steps 4 and 8 the policy is the base model: nothing older comes back, and the divergence from it begins at 0."""
+    rows = metrics(whole(harness, "restart"))
+    for row in rows:
+        since = (row["step"] - 1) % 4  # steps since the change
+        check(row.get("replay/staleness_max", 0) <= since, f"step {row['step']} replays what is older than the base model: {row}")
+        check(("replay/groups" in row) == (since > 0), f"step {row['step']}: {row.get('replay/groups')} groups came back")
+        check((row["actor/kl_convex_loss"] == 0) == (since == 0), f"step {row['step']}: {row['actor/kl_convex_loss']} from the base model")
+
+
+def experts_are_several_teachers(harness):
+    """Of two solutions of every question a step takes either: the policy is that of neither alone, and the same on three ranks."""
+    ways, ends = ("#### {}", "so #### {}"), {}
+    for name, taken, ranks in (("both", ways, 1), ("both_3", ways, 3), ("first", ways[:1], 1), ("second", ways[1:], 1)):
+        file = harness.work / f"teachers_{name}.jsonl"
+        file.write_text("".join(json.dumps({"question": f"{a}+{b}", "answer": [way.format(a + b) for way in taken]}) + "\n" for a in range(5) for b in range(5)))
+        settings = sets(task__name="jsonl", task__file=file, sft__steps=0, train__steps=4, model__max_position_embeddings=48, sampling__max_new_tokens=16, eval__before="false", eval__after="false")
+        harness.train(harness.work / f"teachers_{name}", *settings, *KINDS["dypo"], ranks=ranks)
+        ends[name] = result(harness.work / f"teachers_{name}")["policy_sha256"]
+    check(ends["both"] == ends["both_3"], "another teacher is drawn on three ranks")
+    check(len({ends["both"], ends["first"], ends["second"]}) == 3, f"one of two teachers is not heard: {ends}")
 
 
 def replayed_metrics(harness):
@@ -155,7 +180,7 @@ def kill_and_resume(harness, kind, ranks, *rows):
 
 
 def survives_a_kill(harness):
-    for kind, ranks, *rows in (("uniform", 1, 5, 8), ("advantage", 3, 8), ("current", 1, 4), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5), ("drift", 1, 5), ("probes", 3, 5)):
+    for kind, ranks, *rows in (("uniform", 1, 5, 8), ("advantage", 3, 8), ("current", 1, 4), ("restart", 1, 6), ("both", 1, 7), ("greedy", 1, 5), ("guide", 1, 5), ("drift", 1, 5), ("probes", 3, 5)):
         kill_and_resume(harness, kind, ranks, *rows)
 
 
@@ -182,4 +207,4 @@ def repair_says_what_is_lost_to_replay(harness):
         check(f"lost       archive/{victim.name}: " in out and ("replay     replay.share is above 0" in out) == said, f"{kind}: {out}")
 
 
-main(same_on_three_ranks, differs_from_none, counted_apart, replayed_metrics, drift_is_that_of_the_previous_answers, guided, a_guided_archive_is_trained_from, probes_are_asked_again, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)
+main(same_on_three_ranks, differs_from_none, counted_apart, a_new_base_model_starts_the_data_anew, experts_are_several_teachers, replayed_metrics, drift_is_that_of_the_previous_answers, guided, a_guided_archive_is_trained_from, probes_are_asked_again, survives_a_kill, goes_on_after_a_stop, repair_says_what_is_lost_to_replay)

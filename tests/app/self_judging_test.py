@@ -110,7 +110,7 @@ def metrics_are_of_their_own_prompts(harness):
         return sum(group) / len(group) if group else None
 
     for row in rows:
-        for name, wanted in (("train/pass_rate", lambda n: n < FIRST_VERDICT), ("self_judging/verdict_accuracy", lambda n: FIRST_VERDICT <= n < FIRST_REFLECTION),
+        for name, wanted in (("train/pass_rate_rollouts", lambda n: n < FIRST_VERDICT), ("self_judging/verdict_accuracy", lambda n: FIRST_VERDICT <= n < FIRST_REFLECTION),
                              ("self_judging/reflection_accuracy", lambda n: n >= FIRST_REFLECTION)):
             true = rate(row["step"], wanted)
             check((true is None and name not in row) or abs(true - row[name]) < 1e-12, f"step {row['step']}: {name} is {row.get(name)}, not {true}")

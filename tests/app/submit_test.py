@@ -1,11 +1,12 @@
 """Batch scripts of every site file: each value has its directive, flags stand over the file, and nothing of the template is left."""
 import json
+import os
 import pathlib
 import re
 import shlex
 import subprocess
 
-from harness import check, main, sets
+from harness import check, main, result, sets
 
 DIRECTIVES = {"account": "account", "partition": "partition", "qos": "qos", "constraint": "constraint", "tasks_per_node": "ntasks-per-node",
               "cpus_per_task": "cpus-per-task", "gpus_per_node": "gpus-per-node", "memory": "mem", "time": "time", "signal_s": "signal"}
@@ -27,9 +28,10 @@ def every_site_has_a_script(harness):
     for site in sites:
         values = DEFAULTS | site_values(site)
         gpus = {"gpus_per_node": 3} if values["template"] == "gpu" else {}
+        numerics = sets(run__numerics="cuda_bf16_sliced8") if gpus else []
         for flags in ({"account": "someone"}, {"account": "someone", "qos": "debug", "partition": "other"} | gpus):
             words = [word for key, value in flags.items() for word in (f"--{key.replace('_', '-')}", value)]
-            script = harness.succeed("submit", harness.tiny, "--site", site.stem, "--nodes", 2, *words, "--dry-run", *sets(run__dir=harness.work / "run"))
+            script = harness.succeed("submit", harness.tiny, "--site", site.stem, "--nodes", 2, *words, "--dry-run", *sets(run__dir=harness.work / "run"), *numerics)
             wanted = values | {"signal_s": f"B:USR1@{values['signal_s']}"} | flags
             expected = {option: str(wanted[key]) for key, option in DIRECTIVES.items() if wanted.get(key, "") not in ("", 0)}
             expected |= {"job-name": "rollcall-run", "nodes": "2", "output": f'"{harness.work}/run/slurm-%j.log"', "open-mode": "append", "requeue": None}
@@ -48,7 +50,7 @@ def gpus_need_a_template_that_books_them(harness):
 
 def an_array_has_its_line(harness):
     script = harness.succeed("submit", harness.tiny, "--seeds", "1-3", "--at-once", 2, "--dry-run", *sets(run__dir=harness.work / "run"))
-    check(directives(script).get("array") == "0-2%2" and all(f"/run/seed_{seed}\"" in script for seed in (1, 2, 3)), script)
+    check(directives(script).get("array") == "0-2%2" and all(f"/run/seed_{seed}/submitted.toml" in script for seed in (1, 2, 3)), script)
     check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"bash cannot read it\n{script}")
 
 
@@ -66,12 +68,74 @@ def names_stay_names(harness):
         check(told.stdout == f"{folder}\n", f"{name}: bash reads {told.stdout!r} {told.stderr}\n{script}")
 
 
+def names_stay_names_in_an_array(harness):
+    """Each run of the array has a folder of its own, and the job runs what lies in it."""
+    for name in ("two words", 'a "quoted" one', "it's 100%", "Läufe 数/"):
+        script = harness.succeed("submit", harness.tiny, "--dry-run", "--seeds", "1-2", "--set", f"run.dir={harness.work / 'odd'}/{name}")
+        launch = next(line for line in script.splitlines() if line.startswith("  1) launch "))
+        words = shlex.split(launch.removeprefix("  1) launch ").removesuffix(" ;;"))
+        folder = str(harness.work / "odd" / name.rstrip("/") / "seed_2")
+        check(words[0] == folder, f"{name}: {words}")
+        check(words[2:] == ["train", "--resume", "--start-if-none", f"{folder}/submitted.toml"], f"{name}: {words}")
+
+
 def no_value_becomes_a_line_of_the_script(harness):
     attack = "x\ntouch pwned\n#"
     for words in (["--set", f"run.dir={attack}"], ["--set", 'run.dir="x\\ntouch pwned"'], ["--partition", attack], ["--launcher", f"srun{attack}"], ["--time", attack], ["--account", "a\x1b[2J"],
-                  ["--memory", "1G\rx"], ["--set", f"run.init_from={attack}"]):
+                  ["--memory", "1G\rx"], ["--sbatch", f"--mail-type={attack}"]):
         code, out, err, _ = harness.run("submit", harness.tiny, "--dry-run", *words)
         check(code == 2 and not out and "control character" in err and err.count("\n") == 1, f"{words}: exit code {code}\n{out}\n{err}")
+
+
+def what_is_submitted_is_what_runs(harness):
+    """The settings of the moment, --set included, are in RUN/submitted.toml; what becomes of the run file afterwards is nothing to the job."""
+    mine, folder, log = harness.work / "mine.toml", harness.work / "submitted", harness.work / "sbatch.log"
+    mine.write_text(pathlib.Path(harness.tiny).read_text())
+    fake = harness.work / "bin/sbatch"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ncp \"$2\" {log}\necho 7\n")
+    fake.chmod(0o755)
+    env = {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
+    words = ("submit", mine, "--sbatch", "--mail-type=END", "--sbatch", "--comment=a b", *sets(run__dir=folder, eval__before="false", eval__after="false"))
+    harness.succeed(*words, *sets(train__steps=3, run__seed=5), env=env)
+    check("not started yet" in harness.succeed("status", folder), "status says nothing of it")
+    mine.write_text("nonsense")
+    script = log.read_text()
+    check("#SBATCH --mail-type=END\n#SBATCH --comment=a b\n" in script and "--set" not in script and f"{folder}/submitted.toml" in script, script)
+    run = re.sub(r"^source .*$", 'launch() { shift; exec "$@"; }', script, flags=re.MULTILINE)
+    for _ in range(2):  # started, and requeued
+        told = subprocess.run(["bash"], input=run, capture_output=True, text=True, cwd=harness.work)
+        check(told.returncode == 0 and result(folder)["train_steps"] == 3, f"{told.returncode}\n{told.stdout}\n{told.stderr}")
+    check("seed = 5 " in (folder / "config.toml").read_text(), "not the settings of the submission")
+    mine.write_text(pathlib.Path(harness.tiny).read_text())
+    code, _, err, _ = harness.run(*words, *sets(train__steps=3, run__seed=6), env=env)
+    check(code == 2 and "run.seed is 6" in err and "was started with 5" in err, f"another seed in the same folder: exit code {code}\n{err}")
+    code, _, err, _ = harness.run(*words, *sets(train__steps=4, run__seed=5), env=env)
+    check(code == 0 and "submitted.toml is replaced: train.steps was 3 and is 4" in err, f"exit code {code}\n{err}")
+
+
+def what_would_end_the_job_is_said_at_once(harness):
+    rows = harness.work / "rows.jsonl"
+    rows.write_text('{"question": "1+1", "answer": "2"}\n{"question": \n')
+    (harness.work / "grade").write_text("#!/bin/sh\n")
+    asked = sets(run__dir=harness.work / "nowhere", task__name="jsonl", task__file=rows)
+    for words, says in ((["--site", "perlmutter-gpu", "--account", "a"], "the site books 4 GPUs a node, but run.numerics is fp32_fixed_order"),
+                        (sets(run__numerics="cuda_bf16_sliced8"), "but the site books no GPU"),
+                        (asked, "rows.jsonl:2"),
+                        (sets(task__name="jsonl", task__file="none.jsonl"), "none.jsonl"),
+                        (sets(task__format_weight=0, reward__command='["./grade"]'), "./grade, which is no program that may be run here"),
+                        (sets(task__format_weight=0, reward__command='["no_such_grader"]'), "no_such_grader, which PATH does not have"),
+                        (sets(model__path="no_model"), "no_model"),
+                        (sets(run__init_from="no_run@4"), "no_run"),
+                        (["--nodes", "2", *sets(run__layout="single")], "exactly 1"),
+                        (sets(model__hidden_size=65536, model__intermediate_size=262144, model__num_hidden_layers=512), "the checkpoints alone take"),
+                        (["--sbatch", "mail-type=END"], "no option of sbatch in its long form"),
+                        (["--sbatch", "--time=1"], "has a line for --time already")):
+        code, out, err, _ = harness.run("submit", harness.tiny, "--dry-run", *sets(run__dir=harness.work / "nowhere"), *words)
+        check(code == 2 and not out and says in err and err.count("rollcall: ") == 1, f"{words}: exit code {code}, wanted {says!r}\n{out}\n{err}")
+    code, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--nodes", 64, *sets(run__dir=harness.work / "nowhere"))
+    check(code == 0 and "128 ranks share the 32 rollouts of a step: 96 of them" in err, f"exit code {code}\n{err}")
+    check(not (harness.work / "nowhere").exists(), "a check left a folder behind")
 
 
 def a_job_lives_longer_than_its_warning(harness):
@@ -97,4 +161,4 @@ def a_folder_of_one_machine_is_told(harness):
         check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
 
 
-main(names_stay_names, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)
+main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)

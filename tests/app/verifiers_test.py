@@ -49,8 +49,24 @@ def questions_of_a_file(harness):
         same_end(harness, name, *sets(task__name="jsonl", task__file=file), *more)
 
 
+def a_critic_earns_its_verdict_less_the_distance(harness):
+    """jobs/runs/fapo-critic.toml with a small model: twice the verdict less the distance, whatever else the verifier fills."""
+    file, examples, folder = harness.work / "solutions.jsonl", harness.work / "criticisms.jsonl", harness.work / "critic"
+    wrong = [(f"{a}+{b}", (a + b) % 6 - 1) for a in range(6) for b in range(6)]
+    file.write_text("".join(json.dumps({"question": q, "answer": json.dumps({"error": error, "steps": 5})}) + "\n" for q, error in wrong))
+    examples.write_text("".join(json.dumps({"prompt": f"{q}\n", "answer": f"\\boxed{{{error}}}"}) + "\n" for q, error in wrong))
+    small = sets(model__path="", model__hidden_size=32, model__intermediate_size=48, model__num_hidden_layers=1, model__num_attention_heads=2, model__num_key_value_heads=1,
+                 model__head_dim=16, model__max_position_embeddings=40, sampling__max_new_tokens=12, sft__steps=60, sft__file=examples, sft__lr=1e-2, train__steps=3,
+                 train__prompts_per_step=8, eval__samples=2, eval__pass_k=1, eval__bootstrap=10)
+    harness.train(folder, *sets(task__file=file), *small, run_file=harness.source / "jobs/runs/fapo-critic.toml")
+    for row in metrics(folder):
+        earned = 2 * row["critic/component/verdict/mean"] - row["critic/component/distance/mean"]
+        check(abs(row["critic/rewards/mean"] - earned) < 1e-9, f"step {row['step']}: {row['critic/rewards/mean']}, not {earned}")
+    check(any(row["critic/component/distance/mean"] > 0 for row in metrics(folder)), "no guess was off, so the distance says nothing")
+
+
 def mathematics(harness):
     same_end(harness, "math", *sets(task__name="arithmetic", reward__verifier="math"))
 
 
-main(*map(of_task, TASKS), sentences, questions_of_a_file, mathematics, at_a_time=2)
+main(*map(of_task, TASKS), sentences, questions_of_a_file, a_critic_earns_its_verdict_less_the_distance, mathematics, at_a_time=2)

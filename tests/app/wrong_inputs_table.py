@@ -30,7 +30,8 @@ FILES = {
 
 ROWS = [
     # flags
-    ("unknown flag", "train --nonsense", 2, "did you mean"),
+    ("unknown flag", "train --nonsense", 2, "not expected here: --nonsense (the command line cannot be understood); see rollcall train --help"),
+    ("misspelt flag", "train --resum", 2, "did you mean --resume"),
     ("unknown subcommand", "trian {tiny} --resume", 2, "there is no command trian (the command line cannot be understood); did you mean train?"),
     ("unknown words", "plan {tiny} one two", 2, "not expected here: one two"),
     ("run file is missing", "train {w}/none.toml", 2, "cannot open"),
@@ -79,6 +80,7 @@ ROWS = [
     ("a reference's decay without a reference", TRAIN + "--set reference.decay=0.9", 2, "reference.decay is set, but the objective compares with no reference policy"),
     ("a critic's rate without a critic", TRAIN + "--set critic.lr=1e-2", 2, "critic.lr is set, but the objective trains no value head (task.name sorting, objective.recipe grpo)"),
     ("a teacher that nobody follows", TRAIN + "--set teacher.model=x", 2, "teacher.model is set, but the objective follows no teacher"),
+    ("a memory that nobody asks", TRAIN + "--set success.memory_min=0.5", 2, "success.memory_min is set, but neither objective nor sampler"),
     ("probes that nobody asks", TRAIN + "--set probes.draws=2", 2, "probes.draws is set, but the objective probes no reasoning steps"),
     ("a guide's length without a guide", TRAIN + "--set guide.max_tokens=2", 2, "guide.max_tokens is set, but guide.share is not"),
     ("what is replayed where nothing is", TRAIN + "--set replay.choose=newest", 2, "replay.choose is set, but replay.share is not"),
@@ -151,7 +153,7 @@ ROWS = [
     ("read-only file system", "train {tiny} --set run.dir={w}/read_only/run", 2, "Read-only", {"before": ["read_only"]}),
     ("full file system", "train {tiny} --set run.dir={w}/full/run", 3, "No space left", {"before": ["full"], "quick": False}),
     ("folder holds a run", "train {tiny} --set run.dir={run}", 2, "add --resume"),
-    ("a stop that cannot be removed", RESUME + "stop_with_files", 3, "cannot remove", {"before": ["stop_with_files"]}),
+    ("a stop that cannot be removed", RESUME + "stop_with_files --start-if-none", 3, "cannot remove", {"before": ["stop_with_files"]}),
     ("another job holds the folder", RESUME + "held --set train.steps=100000", 2, "process", {"before": ["held"]}),
     ("a setting changed on resume", "train {tiny} --resume --set run.dir={run} --set run.seed=9", 2, "was started with 1"),
     ("other numerics on resume", "train {tiny} --resume --set run.dir={run} --set run.numerics=bf16_sliced8", 2,

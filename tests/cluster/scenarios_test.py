@@ -13,7 +13,7 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/app"))
-from harness import SKIPPED, Harness, check, policy_line, ranks_of, sets  # noqa: E402
+from harness import SKIPPED, Harness, check, policy_line, ranks_of, sets, stands_still  # noqa: E402
 from private_cluster import PrivateCluster, Unavailable  # noqa: E402
 
 LIMIT_S = 90
@@ -153,6 +153,24 @@ def preemption(bench):
     run.until_resumed(bench.long)
 
 
+def suspension(bench):
+    """By an operator or by gang scheduling, for longer than the run's deadline: the job goes on where it stood, on both nodes."""
+    deadline_s = 4
+    run = Submitted(bench, "suspended", "--nodes", 2, *LONG, *sets(run__deadline_s=deadline_s, run__watch_s=4))
+    run.until_training()
+    bench.cluster.run("scontrol", "suspend", run.job)
+    steps = lambda: len((run.folder / "metrics.jsonl").read_text().splitlines())
+    run.until("the ranks stand still", lambda: all(stands_still(pid) for pid in ranks_of(run.folder).values()))
+    before = steps()
+    check(not (run.folder / "result.json").exists(), "the run was over: nothing was suspended")
+    time.sleep(deadline_s + 6)
+    check(steps() == before, "it trained meanwhile: nothing was suspended")
+    bench.cluster.run("scontrol", "resume", run.job)
+    run.until_over("COMPLETED")
+    check(policy_line(run.log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{run.log()}")
+    check(run.fact("Restarts") == "0" and "the job was suspended" in run.log(), f"it was started again, or not a word\n{run.log()}")
+
+
 def two_jobs_on_one_folder(bench):
     """Whoever comes second is told so, once, and changes nothing. The first stands still meanwhile: it could be over before the other starts."""
     first = Submitted(bench, "shared", *LONG)
@@ -186,7 +204,7 @@ def scaling_study(bench):
 
 
 # The longest waits first.
-SCENARIOS = (node_death, scaling_study, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, an_odd_name, run_on_two_nodes, submit_an_array)
+SCENARIOS = (node_death, suspension, scaling_study, wall_time, rank_death, preemption, requeue, scancel_signal, two_jobs_on_one_folder, an_odd_name, run_on_two_nodes, submit_an_array)
 
 
 class Bench:

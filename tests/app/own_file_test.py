@@ -1,0 +1,171 @@
+"""A file of one's own from beginning to end: README's example, graders written for other trainers, evaluations from anywhere."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from chat_test import folder_with_template
+from harness import check, main, metrics, sets
+
+MISCONFIGURED, FAILED = 2, 3
+
+
+def example(harness):
+    """README's second example: its commands, with a small model, two steps and this build."""
+    block = next(b for b in re.findall(r"```sh\n(.*?)```", (harness.source / "README.md").read_text(), re.S) if "own.toml" in b)
+    check(block.count("\n") <= 20, f"the example has more than 20 lines:\n{block}")
+    check(len(re.findall(r"^\w+\.\w+ = ", block, re.M)) <= 6, f"the run file has more than six keys:\n{block}")
+    return block.replace(".deps/smollm2", str(folder_with_template(harness))).replace("steps = 20", "steps = 2")
+
+
+def run_of(harness):
+    """The run of README's example, made once."""
+    run = harness.work / "runs/own"
+    if not run.exists():
+        bin_folder = os.path.dirname(harness.binary)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", example(harness)], cwd=harness.work, env=os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"},
+                              capture_output=True, text=True, timeout=120)
+        check(done.returncode == 0, f"README's example ends with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        (harness.work / "example.out").write_text(done.stdout + done.stderr)
+    return run
+
+
+def the_example_of_the_readme_runs(harness):
+    run, said = run_of(harness), None
+    said = (harness.work / "example.out").read_text()
+    for part in ("no answer holds \"####\": the whole answer is the reference, and the verifier math judges by it", "rows: ", "pass@1", "by rollout"):
+        check(part in said, f"the example does not say {part!r}:\n{said}")
+    settings = (run / "config.toml").read_text()
+    check('verifier = "math"' in settings and 'answer_marker = ""' in settings and 'name = "jsonl"' in settings, "config.toml does not say what the file came to")
+    for row in metrics(run):
+        check(0 <= row["train/pass_rate"] <= 1 and 0 <= row["train/pass_rate_rollouts"] <= 1, str(row))
+
+
+REWARDS = '''
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    print("what a function prints is no reply")
+    if ground_truth == "8":
+        return {}["missing"]
+    right = solution_str.strip() in ground_truth
+    return {"score": 1.0 if right else 0.25, "acc": right, "length": len(solution_str)}
+
+def accuracy(completions, answer, **fields):
+    return [float(text in accepted) for text, accepted in zip(completions, answer)]
+'''
+
+
+def functions_of_other_trainers_judge(harness):
+    adapter, rewards, answers = harness.source / "jobs/verifiers/compute_score.py", harness.work / "rewards.py", harness.work / "answers.jsonl"
+    rewards.write_text(REWARDS)
+    answers.write_text("".join(json.dumps({"prompt": "2+2?", "response": response, "answer": ["4", "four"]}) + "\n" for response in ("4", "five")))
+
+    def verdicts(*words):
+        return [json.loads(line) for line in harness.succeed("score", answers, *words).splitlines()]
+
+    verl = verdicts("--components", "length", "--command", sys.executable, adapter, rewards, "length")
+    check([(v["verdict"], v["score"], v["components"]["length"]) for v in verl] == [("correct", 1.0, 1.0), ("wrong", 0.25, 4.0)], str(verl))
+    trl = verdicts("--command", sys.executable, adapter, f"{rewards}:accuracy")
+    check([(v["verdict"], v["score"]) for v in trl] == [("correct", 1.0), ("wrong", 0.0)], str(trl))
+    check([v["verdict"] for v in verdicts("--verifier", "exact_match")] == ["correct", "wrong"], "a list does not accept each of its answers")
+    code, _, err, _ = harness.run("score", answers, "--verifier", "math", "--command", "./grade")
+    check(code == MISCONFIGURED and "one of --verifier, --command and --judge says who judges" in err, err)
+
+
+def what_nobody_could_judge_is_told(harness):
+    """A grader that crashes on some rows: the end and status say how many verdicts are missing, and where in the grader it happened."""
+    (harness.work / "rewards.py").write_text(REWARDS)
+    rows, run = harness.work / "some_bad.jsonl", harness.work / "undecided"
+    rows.write_text("".join(json.dumps({"question": f"{i}+1", "answer": str((i + 1) % 20)}) + "\n" for i in range(60)))
+    command = json.dumps([sys.executable, str(harness.source / "jobs/verifiers/compute_score.py"), str(harness.work / "rewards.py")])
+    out = harness.succeed("train", *sets(run__dir=run, model__path=folder_with_template(harness), task__file=rows, reward__command=command, reward__processes=2, sampling__max_new_tokens=4,
+                                         train__steps=1, train__prompts_per_step=54, train__rollouts_per_prompt=2, scheduler__policy="uniform", eval__before="false", eval__after="false"))
+    for said in (out, harness.succeed("status", run)):
+        told = re.search(r"undecided +(\d+) of (\d+) verdicts since the last start; the first: .*rewards\.py:\d+: KeyError: 'missing' in .*verifier/", said)
+        check(told and 0 < int(told[1]) < int(told[2]), f"undecided verdicts are not told with their cause:\n{said}")
+
+
+def evaluations_work_from_anywhere(harness):
+    run = run_of(harness)
+    elsewhere = harness.work / "elsewhere"
+    elsewhere.mkdir()
+    done = subprocess.run([harness.binary, "eval", "../runs/own", "--out", "here", *sets(eval__samples=8)], cwd=elsewhere, capture_output=True, text=True, timeout=120)
+    check(done.returncode == 0, f"{done.stdout}\n{done.stderr}")
+    check(f"read from {harness.work.resolve()}, where the run was started" in done.stderr, done.stderr)
+    found = json.loads(done.stdout.splitlines()[-1])
+    check((elsewhere / "here/eval.json").exists() and found == json.loads((elsewhere / "here/eval.json").read_text()), "--out is not where the command was given")
+    rows = len((harness.work / "questions.jsonl").read_text().splitlines())
+    check(found["data"] == f"{found['prompts']} of the {rows} rows of questions.jsonl", str(found))
+    for part in (r"level +prompts +pass@1 +pass@8", r"all +\d+ +0\.\d+ \[", "questions: ", r"eval \[#+\] +\d+/\d+", r"prompts?/s|s/prompt"):
+        check(re.search(part, done.stdout), f"no {part!r} in:\n{done.stdout}")
+    code, _, err, _ = harness.run("eval", folder_with_template(harness))
+    check(code == MISCONFIGURED and "is no run of Rollcall, and there is no --run-file" in err and "which questions to ask" in err, err)
+
+
+def an_evaluation_stops_at_once(harness):
+    for ranks in (1, 3):
+        out = harness.work / f"stopped_{ranks}"
+        process = harness.start("eval", run_of(harness), "--out", out, *sets(eval__samples=20000, run__threads=1), ranks=ranks)
+        deadline = time.monotonic() + 60
+        while not (out / "config.toml").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1.5)
+        began = time.monotonic()
+        process.send_signal(signal.SIGUSR1 if ranks > 1 else signal.SIGTERM)  # mpirun passes the first on
+        _, err = process.communicate(timeout=60)
+        took = time.monotonic() - began
+        check(process.returncode != 0 and "the evaluation is not kept" in err, f"{ranks} ranks: {process.returncode} {err}")
+        check(took < 15, f"{ranks} ranks: {took:.1f} s after the signal")
+        check(not (out / "eval.json").exists() and not list((out / "archive").glob("*.h5")), "a part of an evaluation is kept")
+
+
+def a_failed_run_says_why(harness):
+    run = harness.work / "failing"
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=run, train__lr=10, train__max_grad_norm=0, train__on_nonfinite="stop", train__loss_spike_factor=1e-9))
+    check(code == FAILED, f"{code} {err}")
+    told = (run / "failure").read_text().splitlines()[0]
+    check(f"failure     {told}" in harness.succeed("status", run), harness.succeed("status", run))
+
+
+def wrong_settings_are_told_at_once_and_first(harness):
+    """Before a model is read or a grader is started: neither of these exists."""
+    nothing = sets(model__path="/no/such/model", reward__command='["/no/such/grader"]', task__file="no.jsonl")
+    code, _, err, _ = harness.run("train", *nothing, *sets(learning_rate=1, train__stepz=3, run__threads=-1))
+    check(code == MISCONFIGURED and all(part in err for part in ("3 settings are wrong", "here it is train.lr", "did you mean train.steps", "run.threads is -1")), err)
+    code, _, err, _ = harness.run("train", *nothing, *sets(teacher__model="x", probes__draws=3))
+    check(code == MISCONFIGURED and "teacher.model is set" in err and "probes.draws is set" in err, err)
+
+
+def costs_are_told(harness):
+    run, threads = harness.work / "costly", os.cpu_count() + 1
+    _, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=run, run__threads=threads, task__train_prompts=6, train__steps=1, sft__steps=0, train__prompts_per_step=2, eval__before="false",
+                                                           eval__after="false", run__log_level="info"), ranks=3)
+    for part in (f"run.threads is {threads}, and a rank may use", "3 ranks generate, and a step has 2 prompts", "memory of ranks 1-2: "):
+        check(part in err, f"no {part!r} in:\n{err}")
+    _, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "few", task__train_prompts=6, train__steps=1, sft__steps=0, eval__before="false", eval__after="false"))
+    check("train.prompts_per_step is 8, and there are 6 training prompts" in err, err)
+    code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "none", eval__every=1, task__validation_prompts=0))
+    check(code == MISCONFIGURED and "there is no validation prompt" in err, err)
+
+
+def a_folder_of_others_is_named_with_the_reason(harness):
+    """As somebody else, where the test may become that."""
+    if os.geteuid() != 0:
+        return
+    theirs = harness.work / "theirs"
+    theirs.mkdir(mode=0o755)
+    harness.work.chmod(0o755)
+    run_file = harness.work / "tiny.toml"
+    run_file.write_text((harness.source / "tests/app/tiny.toml").read_text())
+    try:
+        done = subprocess.run([harness.binary, "train", run_file, *sets(run__dir=theirs)], cwd="/", user=65534, group=65534, extra_groups=[], capture_output=True, text=True)
+    except PermissionError:
+        return  # the program's own folder is closed to them
+    check(done.returncode == MISCONFIGURED and f"cannot write to run.dir {theirs}: Permission denied" in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    main(the_example_of_the_readme_runs, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
+         a_failed_run_says_why, wrong_settings_are_told_at_once_and_first, costs_are_told, a_folder_of_others_is_named_with_the_reason)
