@@ -132,7 +132,7 @@ def other_numerics_where_they_are_allowed(harness):
     settings = folder / "config.toml"
     settings.write_text(settings.read_text().replace("fp32_fixed_order", "bf16_sliced8"))  # as a change leaves it that was killed before its first checkpoint
     _, (code, out, err, _) = numerics(harness, "refused")
-    check(code == 2 and "was computed in fp32_fixed_order and would go on in bf16_sliced8" in err and "run.allow_numerics_change=true" in err, f"exit code {code}\n{out}\n{err}")
+    check(code == 2 and 'was started with "fp32_fixed_order"' in err and "run.allow_numerics_change=true" in err, f"exit code {code}\n{out}\n{err}")
     for ranks in (1, 3):
         folder, (code, out, err, _) = numerics(harness, f"bf16_{ranks}", *ALLOWED, ranks=ranks)
         check(code == 0 and "its archive notes the change" in err, f"exit code {code}\n{out}\n{err}")

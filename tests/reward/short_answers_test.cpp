@@ -62,7 +62,7 @@ TEST(MultipleChoice, ArticlesBracketsAndReasons) {
   for (const char* right : {"the liver", "liver", "The answer is the liver.", "[[C]]", "[C]", "Only C is correct", "Option C because it makes bile",
                             "C since it makes bile", "C is correct."})
     EXPECT_EQ(say(right), "1 1 | C") << right;
-  for (const char* wrong : {"[[B]]", "a lung", "B is correct", "Option B because the liver is too large", "C because it makes bile. No, actually B."})
+  for (const char* wrong : {"[[B]]", "a lung", "B is correct", "Option B because the liver is too large", "C because it makes bile. No, actually, it is B."})
     EXPECT_EQ(say(wrong).substr(0, 1), "0") << wrong;
   EXPECT_EQ(say("C is correct. No, wait: B is correct.").substr(0, 1), "0");
 }
