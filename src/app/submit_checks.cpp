@@ -87,7 +87,7 @@ void check_space(const fs::path& folder, std::uint64_t checkpoints, std::uint64_
   if (most > free) spdlog::warn("{}, and the run folder may take {} (at the longest responses; rollcall plan has the parts)", text, bytes_text(most));
 }
 
-/// A run that goes on is refused now, and not when its job starts.
+/// Refuses settings that differ from those of the run in the folder, before its job waits in a queue.
 void check_folder(const RunConfig& config) {
   const auto recorded = stages::recorded_settings(config.run.dir);
   if (recorded) stages::check_same_settings(stages::as_resolved(config, *recorded));
