@@ -296,6 +296,14 @@ void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string me
 
 void hint_at_keys(KeyHint hint) { key_hint = hint; }
 
+void collect(std::vector<std::string>& faults, const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const ConfigError& fault) {
+    faults.emplace_back(fault.what());
+  }
+}
+
 void require_no_faults(const std::vector<std::string>& faults) {
   constexpr std::size_t kTold = 20;
   if (faults.empty()) return;

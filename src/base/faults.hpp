@@ -1,12 +1,15 @@
 // What is wrong with a run file, all of it at once, and hints about keys that are none.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rollcall {
 
+/// Keeps the message of the ConfigError that `check` throws, so that the checks after it are made, too.
+void collect(std::vector<std::string>& faults, const std::function<void()>& check);
 /// Throws ConfigError with these messages, one a line; returns where there are none. Who corrects a
 /// run file wants to see all that is wrong with it.
 void require_no_faults(const std::vector<std::string>& faults);

@@ -358,15 +358,6 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
-/// Keeps the message of what `check` throws, so that the checks after it are made, too.
-void collect(std::vector<std::string>& faults, const std::function<void()>& check) {
-  try {
-    check();
-  } catch (const ConfigError& fault) {
-    faults.emplace_back(fault.what());
-  }
-}
-
 /// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
 /// written, since it is part of the run's identity.
 std::string folder_of(const std::filesystem::path& file, const std::string& stated) {

@@ -37,6 +37,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 
 namespace rollcall::stages {
 namespace {
@@ -64,13 +65,7 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
 /// started for a run that will not begin.
 std::unique_ptr<const method::Method> check_settings(const JobRequest& request, const RunConfig& config) {
   std::vector<std::string> faults;
-  const auto check = [&](const auto& part) {
-    try {
-      part();
-    } catch (const ConfigError& fault) {
-      faults.emplace_back(fault.what());
-    }
-  };
+  const auto check = [&](const std::function<void()>& part) { collect(faults, part); };
   std::unique_ptr<const method::Method> objective;
   check([&] { check_guide(config); });
   check([&] { (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier); });
