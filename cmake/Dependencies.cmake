@@ -30,7 +30,7 @@ include(ImportedTargets)  # corrects what those packages declare
 find_package(RollcallTorch 2.1 REQUIRED)
 
 find_package(Boost 1.74 REQUIRED COMPONENTS serialization)  # control messages (home: core/serialize.hpp)
-find_package(CLI11 2.1 REQUIRED)                             # command line (home: src/app)
+find_package(CLI11 2.1 REQUIRED)                             # command line (home: src/app/command_line.cpp)
 find_package(nlohmann_json 3.11 REQUIRED)                    # config.json, manifests, metrics.jsonl
 find_package(spdlog 1.10 REQUIRED)                           # logging and, through fmt, message text (home: base)
 find_package(fmt 9 REQUIRED)

@@ -4,11 +4,11 @@
 #include "base/error.hpp"
 #include "base/faults.hpp"
 #include "base/file.hpp"
+#include "base/joined.hpp"
 #include "base/nearest.hpp"
 #include "base/visible.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ std::string suggest_key(const std::string& key, const std::vector<std::string>& 
   std::vector<std::string> alike;
   for (const auto& name : keys)
     if (name.substr(name.rfind('.') + 1) == leaf) alike.push_back(name);
-  if (!alike.empty()) return fmt::format("did you mean {}?", fmt::join(alike, " or "));
+  if (!alike.empty()) return fmt::format("did you mean {}?", joined(alike, " or "));
   return suggest_name(key, keys);
 }
 
@@ -134,12 +134,12 @@ struct Print {
   std::string operator()(const std::vector<double>* v) const {
     std::vector<std::string> parts;
     for (const double x : *v) parts.push_back(number(x));
-    return fmt::format("[{}]", fmt::join(parts, ", "));
+    return fmt::format("[{}]", joined(parts, ", "));
   }
   std::string operator()(const std::vector<std::string>* v) const {
     std::vector<std::string> parts;
     for (const auto& s : *v) parts.push_back(toml_string(s));
-    return fmt::format("[{}]", fmt::join(parts, ", "));
+    return fmt::format("[{}]", joined(parts, ", "));
   }
 };
 
@@ -211,7 +211,7 @@ struct ConfigSchema::Reader {
     if (!value.is_array()) return scalar_text(key, value);
     std::vector<std::string> items;
     for (const auto& item : *value.as_array()) items.push_back(typed_text(key, item));
-    return fmt::format("[{}]", fmt::join(items, ", "));
+    return fmt::format("[{}]", joined(items, ", "));
   }
 
   std::string scalar_text(const std::string& key, const toml::node& value) const {

@@ -39,8 +39,8 @@ class ConfigSchema {
   void set(std::string_view assignment);
 
   bool was_set(std::string_view key) const;  ///< by a file or an assignment, to whatever value
-  std::string to_toml() const;   ///< every key with its value, meaning as comment; load(to_toml()) is the identity
-  std::string describe() const;  ///< one line a key for --help: key, default, meaning
+  std::string to_toml() const;               ///< every key with its value, meaning as comment; load(to_toml()) is the identity
+  std::string describe() const;              ///< one line a key for --help: key, default, meaning
   std::vector<std::string> keys() const;
 
  private:

@@ -1,7 +1,7 @@
 // The reader's events carry the text of a number beside its value.
 #include "base/exact_number.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cfloat>

@@ -4,6 +4,7 @@
 #include "base/hash.hpp"
 #include "base/late_names.hpp"
 #include "base/plain_file.hpp"
+#include "base/planted_links.hpp"
 #include "base/storage_trouble.hpp"
 #include "base/uninterrupted.hpp"
 
@@ -312,19 +313,8 @@ int FolderLock::take() const {
   return error;
 }
 
-namespace {
-
-/// Who takes the lock is going to write, and a folder of others may hold links to anywhere.
-void require_no_links(const fs::path& folder) {
-  for (const auto& entry : list_folder(folder))
-    require<EnvironmentError>(!entry.is_symlink(), fmt::format("{} is a symbolic link", entry.path().string()),
-                              "what is written there would end in another's folder", "put the file or folder itself in its place, or remove the link");
-}
-
-}  // namespace
-
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
-  require_no_links(folder);
+  require_no_planted_links(folder);  // who takes the lock is going to write
   const fs::path path = folder / ".lock";
   fd_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); });
   if (fd_ < 0) storage_failure("open", path, errno);

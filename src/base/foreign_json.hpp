@@ -2,7 +2,7 @@
 // twice is a fault.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <set>
 #include <string>

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <mutex>
 
@@ -40,5 +41,13 @@ void start_log(const std::string& level, int rank, int ranks) {
   static std::once_flag started;
   std::call_once(started, [&] { set_log(level, ranks > 1 ? fmt::format(" [{}/{}]", rank, ranks) : ""); });
 }
+
+void write_log(LogLevel level, std::string_view text) {
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err,
+                                                          spdlog::level::critical};
+  spdlog::log(kLevels[std::size_t(level)], spdlog::string_view_t(text.data(), text.size()));
+}
+
+void flush_log() { spdlog::default_logger()->flush(); }
 
 }  // namespace rollcall

@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 
 #include "base/faults.hpp"
+#include "base/joined.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,7 +54,7 @@ std::string suggest_name(std::string_view name, const std::vector<std::string>& 
   const std::string nearest = nearest_name(name, valid);
   const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
   if (valid.size() > kListed) return guess.empty() ? "none of the names is like it; the command's --help or its document lists them" : guess;
-  return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", fmt::join(valid, ", "));
+  return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", joined(valid, ", "));
 }
 
 }  // namespace rollcall

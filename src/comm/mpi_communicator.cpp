@@ -207,7 +207,7 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
 }
 
 void MpiCommunicator::abort(int exit_code) {
-  spdlog::default_logger()->flush();
+  flush_log();
   std::fflush(nullptr);
   constexpr double kAbortDeadline_s = 10.0;  // a launcher that has gone does not answer
   const TimedCall guard(kAbortDeadline_s, "MPI_Abort");
@@ -224,8 +224,8 @@ void MpiCommunicator::drain() noexcept {
   }
   if (sending_.empty() && arriving_.empty()) return;
   const Envelope& lost = (sending_.empty() ? arriving_ : sending_).front().message;
-  spdlog::critical("rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends", rank_,
-                   wait.waited_s(), lost.bytes.size(), lost.tag, sending_.empty() ? "from" : "to", lost.source);
+  log_critical("rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends", rank_,
+               wait.waited_s(), lost.bytes.size(), lost.tag, sending_.empty() ? "from" : "to", lost.source);
   abort(int(ExitCode::failed));
 }
 

@@ -41,8 +41,8 @@ MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptio
 MpiScope::~MpiScope() {
   if (!owner_) return;
   if (std::uncaught_exceptions() > exceptions_) {
-    spdlog::critical("an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
-    spdlog::default_logger()->flush();
+    log_critical("an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
+    flush_log();
     MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
   }
   const TimedCall guard(kStartDeadline_s, "MPI_Finalize");

@@ -100,7 +100,7 @@ NcclCollectives::~NcclCollectives() {
     settle("ncclCommFinalize");
     ncclCommDestroy(comm_);
   } catch (const std::exception& error) {  // of what has aborted by then
-    spdlog::error("{}", error.what());
+    log_error("{}", error.what());
   }
 }
 

@@ -2,6 +2,7 @@
 #include "comm/stage_layout.hpp"
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ StageLayout make_layout(const std::string& name, int ranks) {
   const LayoutRow& row = find_layout(name == "auto" ? (ranks == 1 ? "single" : "colocated") : name);
   const std::string counts = row.most == 0 ? fmt::format("{} or more", row.fewest) : fmt::format("exactly {}", row.most);
   require<EnvironmentError>(row.fits(ranks), fmt::format("layout {} does not fit {} ranks", row.name, ranks), fmt::format("it takes {}", counts),
-                            fmt::format("start {} ranks or set run.layout to {}", counts, fmt::join(valid_layouts(ranks), " or ")));
+                            fmt::format("start {} ranks or set run.layout to {}", counts, joined(valid_layouts(ranks), " or ")));
   StageLayout layout{row.name, ranks, std::vector<std::vector<int>>(kStages), {}};
   layout.hosts[int(Stage::coordinator)] = {0};
   if (row.name == "disaggregated") {

@@ -225,7 +225,7 @@ void ThreadCommunicator::pause(double seconds) {
 }
 
 void ThreadCommunicator::abort(int exit_code) {
-  spdlog::default_logger()->flush();
+  flush_log();
   throw Error(ExitCode(exit_code),
               error_message(fmt::format("rank {} ends the job with exit code {}", rank_, exit_code), "abort was called", "see the lines above"));
 }

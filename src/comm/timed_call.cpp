@@ -32,7 +32,8 @@ constexpr std::size_t kNamed = 6;
 std::string stuck, advice, failure_file, roll_file;
 std::vector<std::string> named;  // by rank; empty: takes no part
 int own_rank = -1;
-std::atomic<bool> running = false;
+std::atomic_flag claimed = ATOMIC_FLAG_INIT;  // one call at a time, whichever thread makes it
+std::atomic<bool> running = false;            // all that the handler needs is there
 /// How long the call may last, and how often and by which clock the handler looks.
 double longest_s = 0.0, tick_s = 0.0;
 AttendedClock call_clock(0.0);
@@ -147,7 +148,7 @@ void on_alarm(int) {
 
 }  // namespace
 
-TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties) : owner_(!running) {
+TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties) : owner_(!claimed.test_and_set()) {
   if (!owner_) return;
   constexpr double kLongestTick_s = 30.0, kLongestLate_s = 10.0;
   longest_s = std::max(deadline_s, 1e-3), tick_s = std::clamp(deadline_s / 4, 1e-3, kLongestTick_s);
@@ -169,6 +170,7 @@ TimedCall::~TimedCall() {
   if (!owner_) return;
   running = false;
   set_timer(0);
+  claimed.clear();
 }
 
 void end_process(const std::string& message) {

@@ -3,12 +3,12 @@
 #include "base/visible.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "base/log.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <sstream>
 
@@ -81,10 +81,10 @@ RC_GTEST_PROP(Visible, JsonStaysTheSameJson, ()) {
 TEST(Visible, TheLogAndTheLastWordsShowWhatOthersWrote) {
   testing::internal::CaptureStderr();
   prepare_log();
-  spdlog::warn("a reason: {}",
-               "\x1b[2J\r12:00:00 info\n12:00:00 info \xC2\x9B"
-               "forged");
-  spdlog::default_logger()->flush();
+  log_warning("a reason: {}",
+              "\x1b[2J\r12:00:00 info\n12:00:00 info \xC2\x9B"
+              "forged");
+  flush_log();
   complain("no file \x1b]0;x\x07\nrollcall: all is well");
   complain(std::string(1 << 20, 'x'));
   const std::string said = testing::internal::GetCapturedStderr();

@@ -9,7 +9,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace rollcall::comm {
 namespace {
@@ -93,6 +95,20 @@ TEST(TimedCall, ASuspendedCallHasItsWholeTime) {
   const int code = suspended(2.0, [] {
     const TimedCall guard(0.8, "a test");
     rest(0.3);
+    return 7;
+  });
+  EXPECT_EQ(code, 7);
+}
+
+/// The words of a call are written by whoever makes it: two at the same time would write the same.
+TEST(TimedCall, ManyThreadsMakeOneAtATime) {
+  const int code = suspended(0.0, [] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([what = std::string(std::size_t(40 + 200 * t), 'a')] {
+        for (int i = 0; i < 4000; ++i) const TimedCall guard(30.0, what, {what, what});
+      });
+    for (auto& thread : threads) thread.join();
     return 7;
   });
   EXPECT_EQ(code, 7);
