@@ -140,6 +140,7 @@ constexpr Row kRows[] = {
 std::string hint_for_key(std::string_view key) {
   std::string plain(key);
   std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char c) { return c == '-' ? '_' : char(std::tolower(c)); });
+  if (plain.starts_with("scheduler.knobs.")) return {};  // a knob's name there is a policy's own
   const Row* best = nullptr;
   for (const Row& row : kRows) {
     const bool fits = plain == row.theirs || (plain.ends_with(row.theirs) && plain[plain.size() - row.theirs.size() - 1] == '.');

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kVariables = "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
 /// The comment above the variables in a config.toml that has all of them in quotes.
 constexpr const char* kOlderVariables = "variables of the chat template, for example enable_thinking = false";
+constexpr const char* kHears = "scheduler.hears";
 constexpr const char* kOwnLine = "# Every setting of this run, defaults included.";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
@@ -262,8 +263,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("scheduler.selection", &c.scheduler.selection, "replaces the policy's selection; empty: keep it");
   s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt", kPositive);
   s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
-  s.bind("scheduler.hears", &c.scheduler.hears,
-         "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone", {}, {"reward", "verifier"});
+  s.bind(kHears, &c.scheduler.hears, "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone", {},
+         {"reward", "verifier"});
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
   s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
   s.bind("success.memory_min", &c.success.memory_min, "tracked success of a prompt: least share of its evidence that is kept when a new result arrives",
@@ -358,6 +359,13 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
+/// What a run's own text means. One of an earlier build lacks the keys that came later: a run of
+/// that build goes on as it did there.
+void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text, const std::string& origin) {
+  load_settings(config, schema, text, origin);
+  if (!schema.was_set(kHears)) config.scheduler.hears = "verifier";
+}
+
 /// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
 /// written, since it is part of the run's identity.
 std::string folder_of(const std::filesystem::path& file, const std::string& stated) {
@@ -398,12 +406,38 @@ std::string settings_text(RunConfig config) { return fmt::format("{}\n{}", kOwnL
 RunConfig read_settings(const std::string& text, const std::string& origin) {
   RunConfig config;
   ConfigSchema schema = bind(config);
-  load_settings(config, schema, text, origin);
+  load_own(config, schema, text, origin);
   return config;
 }
 
+bool precedes_hears(const std::string& text) {
+  RunConfig config;
+  ConfigSchema schema = bind(config);
+  schema.load_text(text, "the settings of a run");
+  return !schema.was_set(kHears);
+}
+
+bool is_submitted(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  return name == "submitted.toml" || (name.starts_with("submitted-") && name.ends_with(".toml"));
+}
+
+bool has_record_name(const std::filesystem::path& file) { return file.filename() == "config.toml" || is_submitted(file); }
+
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text) {
-  return (file.filename() == "config.toml" || file.filename() == "submitted.toml") && text.starts_with(fmt::format("{}\n", kOwnLine));
+  return has_record_name(file) && text.starts_with(fmt::format("{}\n", kOwnLine));
+}
+
+std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config) {
+  if (!has_record_name(file)) return {};
+  const std::string text = read_file(file);
+  if (!belongs_to_folder(file, text)) return {};
+  const std::string stated = read_settings(text, file.string()).run.dir, folder = folder_of(file, stated);
+  if (folder == stated || config.run.dir != folder) return {};
+  return fmt::format(
+      "run.dir = \"{}\" of {} is ignored, because the file is a run folder's own record and belongs to the folder that it lies in; for "
+      "another folder add --set run.dir=...",
+      stated, file.string());
 }
 
 RunConfig read_run_config(const std::filesystem::path& file) { return read_settings(read_file(file), file.string()); }
@@ -415,8 +449,9 @@ RunConfig load_run_config(const std::filesystem::path& file, const std::vector<s
   if (!file.empty())
     collect(faults, [&] {
       const std::string text = read_file(file);
-      load_settings(config, schema, text, file.string());
-      if (belongs_to_folder(file, text)) config.run.dir = folder_of(file, config.run.dir);
+      if (!belongs_to_folder(file, text)) return load_settings(config, schema, text, file.string());
+      load_own(config, schema, text, file.string());
+      config.run.dir = folder_of(file, config.run.dir);
     });
   for (const auto& assignment : assignments) collect(faults, [&] { schema.set(assignment); });
   collect(faults, [&] { check_shares(schema); });

@@ -27,11 +27,11 @@ struct RunSection {
 };
 
 struct TaskSection {
-  std::string name = "sorting";  ///< a row of task/tasks.cpp
-  std::int64_t train_prompts = 16384;   ///< most of them; 0: all that task.file has, and the default where it is given
+  std::string name = "sorting";           ///< a row of task/tasks.cpp
+  std::int64_t train_prompts = 16384;     ///< most of them; 0: all that task.file has, and the default where it is given
   std::int64_t validation_prompts = 128;  ///< -1: 128 of a file, or a tenth of its rows
-  std::int64_t heldout_prompts = 512;   ///< likewise
-  std::int64_t min_level = 2;  ///< built-in tasks: smallest length or digit count
+  std::int64_t heldout_prompts = 512;     ///< likewise
+  std::int64_t min_level = 2;             ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;                              ///< P(level) proportional to level^-exponent: the heavy tail of difficulty
   std::vector<std::string> operators{"+", "-", "*", "/"};  ///< arithmetic
@@ -232,7 +232,7 @@ struct EvalSection {
 struct CheckpointSection {
   std::int64_t every = 20;  ///< steps
   std::int64_t keep_last = 2;
-  std::int64_t keep_every = 0;  ///< steps whose checkpoints are kept for good; 0: none
+  std::int64_t keep_every = 0;                     ///< steps whose checkpoints are kept for good; 0: none
   std::string keep_best = "validation/pass_at_1";  ///< metric; "": none; a leading "-": the smallest is the best
 };
 
@@ -275,6 +275,14 @@ struct RunConfig {
   CheckpointSection checkpoint;
   ArchiveSection archive;
   SandboxSection sandbox;
+
+  // Copies of some 300 members are compiled once, in run_config_copies.cpp.
+  RunConfig();
+  RunConfig(const RunConfig& other);
+  RunConfig(RunConfig&& other) noexcept;
+  RunConfig& operator=(const RunConfig& other);
+  RunConfig& operator=(RunConfig&& other) noexcept;
+  ~RunConfig();
 };
 
 /// The table of keys. The schema points into `config`, which must outlive it.

@@ -96,7 +96,7 @@ TEST(RunConfig, ARunsOwnFileBelongsToItsFolder) {
   RunConfig config;
   config.run.dir = "runs/original";
   const std::string own = settings_text(config), plain = "[run]\ndir = \"runs/original\"\n";
-  for (const char* name : {"config.toml", "submitted.toml"}) {
+  for (const char* name : {"config.toml", "submitted.toml", "submitted-0123456789abcdef.toml"}) {
     EXPECT_EQ(load_run_config(folder.write(name, own), {}).run.dir, folder.path().string());
     EXPECT_EQ(load_run_config(folder.write(name, own), {"run.dir=named"}).run.dir, "named");
     EXPECT_EQ(load_run_config(folder.write(name, plain), {}).run.dir, "runs/original") << "a person's file means what it says";
