@@ -4,13 +4,13 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/checksum_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>

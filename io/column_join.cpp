@@ -31,6 +31,7 @@ struct Offsets {
     const auto rollout = [&](Dim dim) -> auto& { return by_rollout[index(dim)]; };
     group(Dim::group) = one_each(s.keys.step.size());
     group(Dim::prompt_byte) = offsets(s.rollouts.prompt_bytes), group(Dim::reference_byte) = offsets(s.rollouts.reference_bytes);
+    group(Dim::shown_byte) = offsets(s.rollouts.shown_bytes), group(Dim::extra_byte) = offsets(s.rollouts.extra_bytes);
     rollout(Dim::rollout) = one_each(s.keys.sample.size());
     rollout(Dim::turn) = offsets(s.rollouts.turn_count);
     rollout(Dim::completion_byte) = offsets(s.rollouts.completion_bytes), rollout(Dim::extracted_byte) = offsets(s.scores.extracted_bytes);

@@ -2,9 +2,8 @@
 #include "io/compact_tables.hpp"
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/segment.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -128,6 +128,8 @@ void append(const Group& group, const ShardPrompt& prompt, float temperature, Ro
   c.stream_prompt.push_back(group.stream_prompt);
   append_text(prompt.text, c.prompt_bytes, c.prompt);
   append_text(prompt.answer, c.reference_bytes, c.reference);
+  append_text(prompt.shown, c.shown_bytes, c.shown);
+  append_text(prompt.extra, c.extra_bytes, c.extra);
   for (const Rollout& rollout : group.rollouts) {
     c.finish.push_back(std::int8_t(rollout.finish));
     c.turn_count.push_back(narrow(rollout.turns.size()));
@@ -167,9 +169,12 @@ std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollo
 
 std::vector<ShardPrompt> prompts_of(const RolloutColumns& c) {
   std::vector<ShardPrompt> prompts;
-  Cursor<std::uint8_t> prompt{c.prompt}, reference{c.reference};
+  Cursor<std::uint8_t> prompt{c.prompt}, reference{c.reference}, shown{c.shown}, extra{c.extra};
   for (std::size_t g = 0; g < c.level.size(); ++g)
-    prompts.push_back({.text = prompt.take_text(c.prompt_bytes[g]), .answer = reference.take_text(c.reference_bytes[g])});
+    prompts.push_back({.text = prompt.take_text(c.prompt_bytes[g]),
+                       .answer = reference.take_text(c.reference_bytes[g]),
+                       .shown = shown.take_text(c.shown_bytes[g]),
+                       .extra = extra.take_text(c.extra_bytes[g])});
   return prompts;
 }
 

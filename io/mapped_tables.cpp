@@ -25,7 +25,9 @@ bool MappedTables::is_large(const Column& column) {
     case Dim::reference_byte:
     case Dim::completion_byte:
     case Dim::extracted_byte:
-    case Dim::reason_byte: return true;
+    case Dim::reason_byte:
+    case Dim::shown_byte:
+    case Dim::extra_byte: return true;
     case Dim::group:
     case Dim::rollout:
     case Dim::turn:

@@ -13,7 +13,7 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -77,27 +77,27 @@ Handle open_file(const fs::path& path) {
 }
 
 /// As TableReader reads it. Lists of references are never read, neither here nor there.
-void read_attribute(hid_t holder, const char* name) {
-  const Handle attribute(H5Aopen(holder, name, H5P_DEFAULT), "open attribute", name);
-  const Handle type(H5Aget_type(attribute), "get type of", name), space(H5Aget_space(attribute), "get space of", name);
+void read_attribute(hid_t attribute) {
+  const Handle type(H5Aget_type(attribute), "get type"), space(H5Aget_space(attribute), "get space");
   const auto values = H5Sget_simple_extent_npoints(space);
   const bool texts = H5Tis_variable_str(type) > 0;
   if (H5Tget_class(type) == H5T_VLEN || values < 0 || (texts && values != 1)) return;
   std::vector<char> room(std::size_t(values) * H5Tget_size(type));
-  check(H5Aread(attribute, type, room.data()), "read attribute", name);
+  check(H5Aread(attribute, type, room.data()), "read an attribute");
   if (texts) H5Dvlen_reclaim(type, space, H5P_DEFAULT, room.data());
 }
 
-/// What one attribute refuses, the reader refuses too, with its own words.
+/// Each by its place: an iteration would end at the first damaged one, and the reader asks for the
+/// others by name. What one refuses, the reader refuses too, with its own words.
 void read_attributes(hid_t object) {
-  const auto read = [](hid_t holder, const char* name, const H5A_info_t*, void*) -> herr_t {
+  const int count = H5Aget_num_attrs(object);
+  for (int i = 0; i < count; ++i) {
     try {
-      read_attribute(holder, name);
-    } catch (const std::exception&) {  // none may leave a callback
+      const Handle attribute(H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, hsize_t(i), H5P_DEFAULT, H5P_DEFAULT), "open an attribute");
+      read_attribute(attribute);
+    } catch (const std::exception&) {
     }
-    return 0;
-  };
-  (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, read, nullptr);
+  }
 }
 
 /// What the reader asks of a data set; values themselves it takes as they lie in the file.
@@ -150,16 +150,16 @@ std::string end_of_child(const fs::path& path) {
                                                 : fmt::format("its structure is damaged: reading it ends in a crash ({})", ::strsignal(number));
 }
 
-/// Each file once, as it is now.
+/// Each file once, as it is now: one that does not end takes seconds each time.
 void look_first(const fs::path& path) {
   using Version = std::array<std::int64_t, 5>;
-  static std::set<Version> seen;
+  static std::map<Version, std::string> faults;
   struct stat facts {};
   const bool known = ::stat(path.c_str(), &facts) == 0;
   const Version version{std::int64_t(facts.st_dev), std::int64_t(facts.st_ino), facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
-  if (!known || !what_else(path).empty() || seen.contains(version)) return;
-  if (const std::string fault = end_of_child(path); !fault.empty()) throw FileFault(fault);
-  seen.insert(version);
+  if (!known || !what_else(path).empty()) return;
+  if (!faults.contains(version)) faults[version] = end_of_child(path);
+  if (const std::string& fault = faults[version]; !fault.empty()) throw FileFault(fault);
 }
 
 }  // namespace

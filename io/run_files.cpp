@@ -100,6 +100,11 @@ void move_to(const fs::path& run_dir, const std::vector<std::string>& paths, con
     fs::path place = run_dir / target / fs::path(path).filename();
     while (fs::exists(place)) place += ".again";  // two folders may hold files of one name
     fs::rename(run_dir / path, place, ec);
+    if (ec == std::errc::cross_device_link) {  // archive/ or shards/ may be a link to another file system
+      ec.clear();
+      fs::copy(run_dir / path, place, fs::copy_options::recursive, ec);
+      if (!ec) fs::remove_all(run_dir / path, ec);
+    }
     require<StorageError>(!ec, fmt::format("cannot move or remove {}: {}", (run_dir / path).string(), ec.message()),
                           "a file of an unfinished step would be taken for the run's", "check free space and permissions, then start again");
     folders.insert((run_dir / path).parent_path());

@@ -1,4 +1,4 @@
-// The columns of shards, scores and archives, schema *.5: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
+// The columns of shards, scores and archives, schema *.6: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -14,11 +14,24 @@
 namespace rollcall::io {
 
 /// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every minor version, which only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 5;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 6;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
-enum class Dim : std::uint8_t { group, rollout, turn, token, prompt_byte, reference_byte, completion_byte, extracted_byte, component, reason_byte };
-inline constexpr std::size_t kDims = 10;
+enum class Dim : std::uint8_t {
+  group,
+  rollout,
+  turn,
+  token,
+  prompt_byte,
+  reference_byte,
+  completion_byte,
+  extracted_byte,
+  component,
+  reason_byte,
+  shown_byte,
+  extra_byte
+};
+inline constexpr std::size_t kDims = 12;
 struct Dimension {
   const char *table, *name;
 };
@@ -31,7 +44,9 @@ inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
                                                            {"text", "completion_byte"},
                                                            {"text", "extracted_byte"},
                                                            {"rollouts", "component"},
-                                                           {"text", "reason_byte"}}};
+                                                           {"text", "reason_byte"},
+                                                           {"text", "shown_byte"},
+                                                           {"text", "extra_byte"}}};
 inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
 using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file has none
 
@@ -85,6 +100,8 @@ struct RolloutColumns {
   std::vector<float> logprob, entropy;
   std::vector<std::uint64_t> policy_version;
   std::vector<std::uint8_t> prompt, reference, completion;  // [*_byte]
+  std::vector<std::uint32_t> shown_bytes, extra_bytes;      // [group]
+  std::vector<std::uint8_t> shown, extra;                   // [*_byte]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -109,6 +126,16 @@ struct RolloutColumns {
     f(Column{"text", "prompt", Dim::prompt_byte, "1", "prompts, UTF-8"}, c.prompt);
     f(Column{"text", "reference", Dim::reference_byte, "1", "reference answers, UTF-8"}, c.reference);
     f(Column{"text", "completion", Dim::completion_byte, "1", "decoded policy turns, UTF-8"}, c.completion);
+    f(since(
+          6,
+          Column{"groups", "shown_bytes", Dim::group, "bytes", "length in text/shown; 0 where the policy was shown text/prompt as it stands", Dim::shown_byte},
+          0),
+      c.shown_bytes);
+    f(since(6, Column{"groups", "extra_bytes", Dim::group, "bytes", "length in text/extra; 0 where the prompt comes from no row of a file", Dim::extra_byte},
+            0),
+      c.extra_bytes);
+    f(since(6, Column{"text", "shown", Dim::shown_byte, "1", "prompts as the policy was shown them, template included, UTF-8"}, 0), c.shown);
+    f(since(6, Column{"text", "extra", Dim::extra_byte, "1", "the prompt's row: id or line, and fields beside question and answer; JSON, UTF-8"}, 0), c.extra);
   }
 };
 

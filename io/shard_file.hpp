@@ -38,6 +38,8 @@ struct PublishedFile {
 /// A group's prompt as the archive keeps it, in the shard's order of groups.
 struct ShardPrompt {
   std::string text, answer;
+  std::string shown{};  ///< as the policy was shown it; empty: as `text` says
+  std::string extra{};  ///< JSON object of its row of a file; empty: it is of none
 };
 
 /// A file that is still to be built and written, which takes its time.

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Draws io/tables.svg, the picture of io/README.md: the tables of an archive file and which row owns which. Usage: io/tables.py > io/tables.svg"""
 TABLES = {  # name: (x, y, columns; ">" marks the count of the rows of the table below, "#" the length of a text)
-    "groups": (20, 20, ["step", "prompt_id", "draw", "> rollout_count", "# prompt_bytes", "# reference_bytes", "level", "temperature", "planned  bin", "stream_prompt"]),
+    "groups": (20, 20, ["step", "prompt_id", "draw", "> rollout_count", "# prompt_bytes", "# reference_bytes", "level", "temperature", "planned  bin", "stream_prompt", "# shown_bytes", "# extra_bytes"]),
     "rollouts": (240, 20, ["group (row of groups)", "sample", "> turn_count", "# completion_bytes", "# extracted_bytes", "# reason_bytes", "finish", "reward  correct", "undecided  clock_ended", "trained  weight", "advantage", "components [ , component]"]),
     "turns": (480, 20, ["role", "> token_count"]),
     "tokens": (660, 20, ["id", "logprob", "entropy", "policy_version"]),
-    "text": (480, 170, ["prompt [prompt_byte]", "reference [reference_byte]", "completion [completion_byte]", "extracted [extracted_byte]", "reason [reason_byte]"]),
+    "text": (480, 170, ["prompt [prompt_byte]", "reference [reference_byte]", "completion [completion_byte]", "extracted [extracted_byte]", "reason [reason_byte]", "shown [shown_byte]", "extra [extra_byte]"]),
 }
 WIDTH = {"groups": 170, "rollouts": 190, "turns": 130, "tokens": 120, "text": 300}
 ROW = 17
 OWNS = [("groups", 3, "rollouts"), ("rollouts", 2, "turns"), ("turns", 1, "tokens")]
-LENGTHS = [("groups", 4), ("groups", 5), ("rollouts", 3), ("rollouts", 4), ("rollouts", 5)]
+LENGTHS = [("groups", 4), ("groups", 5), ("rollouts", 3), ("rollouts", 4), ("rollouts", 5), ("groups", 10), ("groups", 11)]
 
 
 def place(table, row=None):
@@ -19,9 +19,9 @@ def place(table, row=None):
 
 
 def draw():
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 270" font-family="monospace" font-size="12">',
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 320" font-family="monospace" font-size="12">',
            '<defs><marker id="a" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto"><path d="M0 0 8 4 0 8z" fill="#456"/></marker></defs>',
-           '<rect width="800" height="270" fill="#fff"/>']
+           '<rect width="800" height="320" fill="#fff"/>']
     for table, (x, y, columns) in TABLES.items():
         height = 30 + ROW * len(columns)
         out.append(f'<rect x="{x}" y="{y}" width="{WIDTH[table]}" height="{height}" rx="4" fill="#f4f7fa" stroke="#456"/>')

@@ -2,6 +2,7 @@
 // memory: each is read or refused with one of our errors. No signal, no time-out, no file left half-written. scripts/mutate_inputs is the long form.
 // usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated by  mutations KIND 1 N
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "io/checkpoint.hpp"
 #include "io/origin.hpp"
 #include "io/sample_run.hpp"
@@ -21,7 +22,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -39,7 +39,7 @@ using namespace rollcall;
 namespace fs = std::filesystem;
 using io::test::Dice;
 
-constexpr unsigned kLongest_s = 20;  // for one mutation, on a busy machine
+constexpr unsigned kLongest_s = 60;  // for one mutation, on a busy machine
 constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr std::uint64_t kBatch = 500;
 

@@ -4,13 +4,13 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "faults/interpose.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "io/sample_run.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <map>
 #include <optional>

@@ -5,12 +5,12 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "io/sample_run.hpp"
 #include "io/source.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <thread>

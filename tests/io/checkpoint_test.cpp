@@ -3,12 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <thread>

@@ -47,7 +47,7 @@ for path in shards:
     if facts["kind"] in ("shard", "scored"):
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
-        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 5)
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 6)
 
 for path in archives:
     found = {}
@@ -86,7 +86,7 @@ assert int(by_xarray["rollouts"].correct.sum()) == expected["correct"] and by_xa
 assert list(by_xarray["reward_by_step"].step) == [1, 2, 3] and by_xarray["correct"].dims == ("rollout",)
 assert int((by_xarray["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
 assert int(by_pandas["by_level"].rollouts.sum()) == expected["rollouts"] and abs(by_pandas["rollouts"].length.sum() - expected["policy_tokens"]) < 1e-9
-assert set(by_pandas["rollouts"].purpose) == {"train"}
+assert set(by_pandas["rollouts"].purpose) == {"train"} and sum(map(bool, by_pandas["rollouts"].row)) > 0
 assert 0 < by_pandas["pass_rate"].pass_rate.mean() < 1 and list(by_pandas["pass_rate"].index) == [1, 2, 3]
 assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
 with h5py.File(run / expected["archive"]) as f:

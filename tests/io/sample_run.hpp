@@ -101,6 +101,7 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
                 .bin = std::int32_t(prompt % 3) - 1,
                 .stream_prompt = prompt | std::uint64_t(purpose) << 60U};
     s.prompts.push_back({words(prompt_dice), words(prompt_dice)});
+    if (prompt % 3 > 0) s.prompts.back().shown = words(prompt_dice), s.prompts.back().extra = "{\"line\": " + std::to_string(prompt) + "}";
     auto& scores = s.scores.scores.emplace_back();
     const auto n = 1 + dice.below(5);
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -157,7 +158,7 @@ inline bool same(const Group& a, const Group& b) {
   return a.id == b.id && a.level == b.level && a.planned == b.planned && a.bin == b.bin && a.stream_prompt == b.stream_prompt &&
          std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(), [](const Rollout& x, const Rollout& y) { return same(x, y); });
 }
-inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer; }
+inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer && a.shown == b.shown && a.extra == b.extra; }
 inline bool same(const Score& a, const Score& b) {
   return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer && a.undecided == b.undecided &&
          a.reason == b.reason && a.clock_ended == b.clock_ended;
