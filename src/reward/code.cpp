@@ -1,4 +1,5 @@
 // Runs the response's code against the tests of its prompt, in the sandbox.
+#include "base/json.hpp"
 #include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
 #include "reward/judges.hpp"
@@ -9,7 +10,6 @@
 #include "text/thoughts.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

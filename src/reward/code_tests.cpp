@@ -3,10 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
+#include "base/json.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 // JSON whose numbers keep their value: what neither 64-bit integers nor doubles of 15 digits hold stands as its digits.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // Instructions whose following can be checked by counting: the kinds of IFEval (Zhou et al. 2023, arXiv:2311.07911), under its names.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // The part of JSON Schema (draft 2020-12) that answers are held against.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <cstddef>
 #include <string>

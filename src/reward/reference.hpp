@@ -3,9 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
+#include "base/json.hpp"
 #include "reward/judges.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <string>

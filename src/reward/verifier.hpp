@@ -53,7 +53,8 @@ class Judge {
 
  private:
   using FormParser = std::pair<const text::AnswerForm*, text::Extractor>;
-  const FormParser* parser_of(const std::string& asked) const;  ///< none: asked as it stands
+  Score score_one(const Prompt& prompt, std::string_view response, bool finished) const;  ///< its answer is one text
+  const FormParser* parser_of(const std::string& asked) const;                            ///< none: asked as it stands
 
   const Verifier* verifier_;
   text::Extractor extractor_;

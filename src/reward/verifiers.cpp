@@ -131,7 +131,15 @@ const Judge::FormParser* Judge::parser_of(const std::string& asked) const {
 
 Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
   if (const auto accepted = text::accepted_answers(prompt.answer); !accepted.empty())
-    return best_of(prompt, accepted, [&](const Prompt& alone) { return score(alone, response, finished); });
+    return best_of(prompt, accepted, [&](const Prompt& alone) { return score_one(alone, response, finished); });
+  const auto answer = text::only_answer(prompt.answer);
+  if (answer.size() == prompt.answer.size()) return score_one(prompt, response, finished);
+  Prompt alone = prompt;
+  alone.answer = answer;
+  return score_one(alone, response, finished);
+}
+
+Score Judge::score_one(const Prompt& prompt, std::string_view response, bool finished) const {
   const FormParser* parser = parser_of(prompt.text);
   const text::Extractor& extractor = parser != nullptr ? parser->second : extractor_;
   Score score;
@@ -159,16 +167,16 @@ Score Judge::score(const Reply& reply, std::string_view response, bool finished)
 
 std::string Judge::reference_problem(const Prompt& prompt) const {
   if (is_command_) return {};
-  if (const auto accepted = text::accepted_answers(prompt.answer); !accepted.empty()) {
-    Prompt alone = prompt;
-    for (const auto& answer : accepted) {
-      alone.answer = answer;
-      if (auto problem = reference_problem(alone); !problem.empty()) return problem;
-    }
-    return {};
+  auto answers = text::accepted_answers(prompt.answer);
+  if (answers.empty()) answers.emplace_back(text::only_answer(prompt.answer));
+  Prompt alone = prompt;
+  for (auto& answer : answers) {
+    alone.answer = std::move(answer);
+    std::string problem;
+    if (verifier_->judge == judge_math_answer) problem = math::reference_problem(alone.answer);
+    else verifier_->judge(alone, {{}, false, std::nullopt, false});  // reads the reference first, and of this response nothing
+    if (!problem.empty()) return problem;
   }
-  if (verifier_->judge == judge_math_answer) return math::reference_problem(prompt.answer);
-  verifier_->judge(prompt, {{}, false, std::nullopt, false});  // reads the reference first, and of this response nothing
   return {};
 }
 

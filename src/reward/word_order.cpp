@@ -1,4 +1,5 @@
 // Words in alphabetical order, separated by spaces, commas or line breaks.
+#include "base/joined.hpp"
 #include "reward/judges.hpp"
 #include "reward/reference.hpp"
 
@@ -38,7 +39,7 @@ Score judge_word_order(const Prompt& prompt, const Response& response) {
   std::size_t placed = 0;
   for (std::size_t i = 0; i < std::min(wanted.size(), given.size()); ++i) placed += wanted[i] == given[i] ? 1 : 0;
   const bool correct = given == wanted, format = correct || same_words(given, wanted);
-  return score_of({double(correct), double(format), share(placed, std::max(wanted.size(), given.size()))}, fmt::format("{}", fmt::join(given, " ")),
+  return score_of({double(correct), double(format), share(placed, std::max(wanted.size(), given.size()))}, fmt::format("{}", joined(given, " ")),
                   format ? "the words are out of order" : "these are not the words");
 }
 

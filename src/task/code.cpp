@@ -1,9 +1,9 @@
 // Small Python functions: graded by the number of operations, because each can be left out or misplaced.
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 

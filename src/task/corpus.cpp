@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 #include "text/answer_text.hpp"
@@ -9,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <span>

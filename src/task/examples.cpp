@@ -93,7 +93,7 @@ text::Conversation conversation(const Json& object, const std::string& messages_
 /// Notes the keys of a line that are not among those used.
 void note_unused(const nlohmann::json& object, std::initializer_list<std::string_view> used, const Line& line, ExampleSet& set) {
   for (const auto& [key, value] : object.items())
-    if (std::find(used.begin(), used.end(), key) == used.end()) set.unused.emplace(key, line.number);
+    if (!value.is_null() && std::find(used.begin(), used.end(), key) == used.end()) set.unused.emplace(key, line.number);
 }
 
 /// The key that the section names, or the first of two usual ones that the object has.

@@ -24,7 +24,7 @@ LevelLaw known_levels(const Generator& generator, const TaskSection& section) {
   require<ConfigError>(low <= high, fmt::format("{} has no level from {} to {}", generator.name, section.min_level, section.max_level),
                        fmt::format("its levels are {} to {}", generator.lowest, generator.highest), "change task.min_level and task.max_level");
   if (low != section.min_level || high != section.max_level) {
-    spdlog::info("{} uses levels {} to {} of the {} to {} asked for", generator.name, low, high, section.min_level, section.max_level);
+    log_info("{} uses levels {} to {} of the {} to {} asked for", generator.name, low, high, section.min_level, section.max_level);
   }
   return {low, high, section.tail_exponent};
 }
@@ -61,8 +61,8 @@ std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_
   while (std::int64_t(prompts.size()) < wanted) {
     auto prompt = draw.draw(prompts.size());
     if (!prompt) {
-      spdlog::warn("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name, prompts.size(),
-                   split_name, wanted);
+      log_warning("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name, prompts.size(),
+                  split_name, wanted);
       break;
     }
     prompts.push_back(std::move(*prompt));
@@ -112,7 +112,7 @@ void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section
 
 void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section) {
   const auto tell = [&](const std::vector<Prompt>& prompts, std::int64_t wanted, const char* split_name) {
-    if (std::int64_t(prompts.size()) < wanted) spdlog::warn("{}: only {} {} prompts found of {} wanted", task, prompts.size(), split_name, wanted);
+    if (std::int64_t(prompts.size()) < wanted) log_warning("{}: only {} {} prompts found of {} wanted", task, prompts.size(), split_name, wanted);
   };
   tell(set.train, section.train_prompts, "training");
   tell(set.validation, section.validation_prompts, "validation");

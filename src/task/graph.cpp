@@ -1,11 +1,12 @@
 // Questions about random graphs (families as in G1, arXiv:2505.18499); one row a family.
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/graph_solvers.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -114,7 +115,7 @@ std::string question(const Graph& g, const Family& family, const std::string& as
     edges.push_back(
         fmt::format("{}{}{}{}", letter_of(e.from), g.directed ? "->" : "-", letter_of(e.to), family.weighted ? fmt::format(" ({})", e.capacity) : ""));
   return fmt::format("{} graph has the nodes A to {} and the edges {}. {}", g.directed ? "A directed" : "An undirected", letter_of(g.nodes - 1),
-                     fmt::join(edges, ", "), asked);
+                     joined(edges, ", "), asked);
 }
 
 std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, Draws& draws) {
@@ -129,7 +130,7 @@ std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, D
   auto asked = family.ask(g, draws);
   if (!asked) return std::nullopt;
   const Json reference = {{"family", family.name}, {"nodes", level}, {"edges", edges}, {"answer", asked->answer}};
-  Item item{fmt::format("{} {} {}{}:", family.brief, level, fmt::join(shown, " "), asked->plain), reference.dump(), asked->solution};
+  Item item{fmt::format("{} {} {}{}:", family.brief, level, joined(shown, " "), asked->plain), reference.dump(), asked->solution};
   item.domain = family.name;
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question") item.text = question(g, family, asked->words);

@@ -1,6 +1,7 @@
 // The kinds of IFEval (arXiv:2311.07911) but for the language of a text, and startend:start_checker; names and arguments are those of its input file.
 #include "task/instruction_kinds.hpp"
 
+#include "base/joined.hpp"
 #include "text/prose.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ Json related(const char* relation, const char* number, std::size_t count, Draws&
 
 Json nothing(const Draft&, const std::string&, Draws&) { return Json::object(); }
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-std::string listed(const Json& texts) { return fmt::format("{}", fmt::join(texts.get<std::vector<std::string>>(), ", ")); }
+std::string listed(const Json& texts) { return fmt::format("{}", joined(texts.get<std::vector<std::string>>(), ", ")); }
 
 std::size_t count_lines(const Draft& draft, std::string_view mark) {
   std::size_t count = 0;
@@ -174,7 +175,7 @@ const std::vector<InstructionKind>& rows() {
 }  // namespace
 
 std::string text_of(const Draft& draft) {
-  std::string text = draft.first + fmt::format("{}", fmt::join(draft.paragraphs, draft.between));
+  std::string text = draft.first + fmt::format("{}", joined(draft.paragraphs, draft.between));
   for (const auto& line : draft.lines) text += "\n" + line;
   text += draft.last;
   if (draft.letters == Draft::Case::upper) text = text::upper(text);

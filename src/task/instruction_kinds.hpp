@@ -1,9 +1,8 @@
 // Kinds of instruction that the task instructions can give, and the draft of the text that follows them.
 #pragma once
 
+#include "base/json.hpp"
 #include "task/generate.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
 // Texts that have to follow several instructions at once. A text is written first and the instructions are measured in it, so one that follows them all exists.
+#include "base/joined.hpp"
 #include "task/instruction_kinds.hpp"
 #include "task/sources.hpp"
 #include "text/prose.hpp"
@@ -29,7 +30,7 @@ Draft draw_draft(std::int64_t level, Draws& draws) {
   for (std::int64_t p = draws.between(1, 3); p > 0; --p) {
     std::vector<std::string> sentences;
     for (std::int64_t i = draws.between(1, 1 + level / 2); i > 0; --i) sentences.push_back(draw_sentence(draws));
-    draft.paragraphs.push_back(fmt::format("{}", fmt::join(sentences, " ")));
+    draft.paragraphs.push_back(fmt::format("{}", joined(sentences, " ")));
   }
   return draft;
 }
@@ -55,7 +56,7 @@ std::string brief(const InstructionKind& kind, const nlohmann::json& arguments) 
   for (const auto& [key, value] : arguments.items()) {
     std::vector<std::string> parts;
     if (value.is_array()) parts = value.get<std::vector<std::string>>();
-    text += fmt::format(" {}", value.is_array() ? fmt::format("{}", fmt::join(parts, ",")) : value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format(" {}", value.is_array() ? fmt::format("{}", joined(parts, ",")) : value.is_string() ? value.get<std::string>() : value.dump());
   }
   return text;
 }
@@ -76,9 +77,9 @@ std::optional<Item> draw_instructions(const TaskSection& section, std::int64_t l
     words.push_back(kind->words(arguments));
     all.push_back(arguments);
   }
-  Item item{fmt::format("{}:", fmt::join(plain, ";")), nlohmann::json{{"instruction_id_list", names}, {"kwargs", all}}.dump(), text};
+  Item item{fmt::format("{}:", joined(plain, ";")), nlohmann::json{{"instruction_id_list", names}, {"kwargs", all}}.dump(), text};
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = fmt::format("{}", fmt::join(words, " "));
+  if (draw_wording(section.wording, draws) == "question") item.text = fmt::format("{}", joined(words, " "));
   return item;
 }
 

@@ -1,10 +1,11 @@
 // Objects to be written as JSON, with values to be worked out.
+#include "base/json.hpp"
+#include "base/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::task {
 namespace {
@@ -67,8 +68,8 @@ Value draw_object(std::int64_t level, std::int64_t leaves, char& key, Draws& dra
     plain.push_back(name + "=" + value.plain);
     words.push_back(name + ": " + value.words);
   }
-  object.plain = fmt::format("{{{}}}", fmt::join(plain, ","));
-  object.words = fmt::format("an object with {}", fmt::join(words, "; "));
+  object.plain = fmt::format("{{{}}}", joined(plain, ","));
+  object.words = fmt::format("an object with {}", joined(words, "; "));
   return object;
 }
 

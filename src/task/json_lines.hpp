@@ -1,7 +1,7 @@
 // Files of one JSON object a line, with messages that name file and line.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <cstddef>
 #include <functional>

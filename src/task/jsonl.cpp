@@ -47,6 +47,11 @@ std::string prompt_text(const nlohmann::json& object, const TaskSection& section
   return question + "\n";
 }
 
+void refuse_next_solution(const std::string& solution, const TaskSection& section, const Line& line) {
+  line.require_that(solution.find(kNextSolution) == std::string::npos, fmt::format("a text of \"{}\" holds the character U+001E", section.answer_key),
+                    "it would be read as two solutions", "remove it");
+}
+
 /// Of a list each text is an accepted answer, with or without the marker, and all are worked solutions for experts to draw from.
 void read_accepted(const nlohmann::json& list, const TaskSection& section, const Line& line, Prompt& prompt) {
   std::vector<std::string> answers;
@@ -59,8 +64,7 @@ void read_accepted(const nlohmann::json& list, const TaskSection& section, const
     answers.push_back(text::normal_answer(marked ? marked->answer : std::string_view(text)));
     line.require_that(!answers.back().empty(), fmt::format("\"{}\" lists an empty answer", section.answer_key), "no response could equal it",
                       "correct the line");
-    line.require_that(text.find(kNextSolution) == std::string::npos, fmt::format("a text of \"{}\" holds the character U+001E", section.answer_key),
-                      "it would be read as two solutions", "remove it");
+    refuse_next_solution(text, section, line);
     if (answers.size() == 1) prompt.level = reasoning_lines(marked ? marked->reasoning : std::string_view());
     prompt.solution += (answers.size() == 1 ? "" : std::string(1, kNextSolution)) + text;
   }
@@ -75,12 +79,21 @@ void read_answer(const nlohmann::json& object, const TaskSection& section, const
   if (const auto list = object.find(section.answer_key); list != object.end() && list->is_array()) return read_accepted(*list, section, line, prompt);
   prompt.solution = text_at(object, section.answer_key, "task.answer_key", line);
   const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
+  refuse_next_solution(prompt.solution, section, line);
   line.require_that(marked && !marked->answer.empty(),
                     section.answer_marker.empty() ? fmt::format("\"{}\" is empty", section.answer_key)
                                                   : fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
                     "the verifier compares what follows it", "set task.answer_marker (empty: the whole answer counts) or correct the line");
-  prompt.answer = text::normal_answer(marked->answer);
+  prompt.answer = text::accepting(text::normal_answer(marked->answer));
   prompt.level = reasoning_lines(marked->reasoning);
+}
+
+/// The way back to the row: its id, or its line where it has none, and what else it holds.
+std::string extra_of(const nlohmann::json& object, const TaskSection& section, const Line& line) {
+  nlohmann::json extra = object;
+  extra.erase(section.question_key), extra.erase(section.answer_key);
+  if (!extra.contains("id")) extra["line"] = line.number;
+  return extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, const Line& line) {
@@ -104,9 +117,9 @@ class Repetitions {
     return false;
   }
   void tell(const std::string& file) const {
-    if (repeated_ > 0) spdlog::info("{}: {} repeated questions are left out", file, repeated_);
+    if (repeated_ > 0) log_info("{}: {} repeated questions are left out", file, repeated_);
     if (contradictions_ > 0)
-      spdlog::warn("{}: {} questions are asked again with another answer ({} for example); the first answer counts", file, contradictions_, example_);
+      log_warning("{}: {} questions are asked again with another answer ({} for example); the first answer counts", file, contradictions_, example_);
   }
 
  private:
@@ -119,12 +132,16 @@ class Repetitions {
   std::string example_;
 };
 
-std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section) {
+using Extras = std::unordered_map<std::string, std::string>;
+
+std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section, Extras& extras) {
   std::vector<Prompt> prompts;
   Repetitions repetitions;
   each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
     Prompt prompt = read_prompt(object, section, line);
-    if (repetitions.is_new(prompt, line.number)) prompts.push_back(std::move(prompt));
+    if (!repetitions.is_new(prompt, line.number)) return;
+    extras[prompt.text] = extra_of(object, section, line);
+    prompts.push_back(std::move(prompt));
   });
   require(!prompts.empty(), fmt::format("{} holds no question", file), "there is nothing to learn or evaluate", "name a file with one JSON object a line");
   repetitions.tell(file);
@@ -185,13 +202,13 @@ std::string place_of(const TaskSection& section, const std::string& prompt) {
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   check_wordings("jsonl", section.wording, {"plain"});
   PromptSet set;
-  set.train = read_prompts(section.file, section);
+  set.train = read_prompts(section.file, section, set.extra);
   const std::size_t rows = set.train.size();
   std::string text = fmt::format("{}: {} rows: ", section.file, rows);
   if (section.heldout_file.empty()) {
     move_if(set.train, set.heldout, [](const Prompt& p) { return split_of(p.text) == Split::heldout; });
   } else {
-    set.heldout = read_prompts(section.heldout_file, section);
+    set.heldout = read_prompts(section.heldout_file, section, set.extra);
     std::unordered_set<std::string_view> heldout;
     for (const Prompt& prompt : set.heldout) heldout.insert(prompt.text);
     std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(p.text); });
@@ -204,7 +221,11 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   if (left < rows) text += fmt::format(", {} left out because {} asks them too", rows - left, section.heldout_file);
   text += section.heldout_file.empty() ? ", " : fmt::format("; {}: {} rows: ", section.heldout_file, set.heldout.size());
   text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out", "task.heldout_prompts");
-  spdlog::info("{}", text);
+  log_info("{}", text);
+  Extras kept;  // of the prompts that are asked alone: a row may be long
+  for (const Split split : {Split::train, Split::validation, Split::heldout})
+    for (const Prompt& prompt : set.of(split)) kept.insert(set.extra.extract(prompt.text));
+  set.extra = std::move(kept);
   set.hash = hash_of(set);
   return set;
 }

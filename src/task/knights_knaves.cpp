@@ -1,4 +1,5 @@
 // Knights always tell the truth, knaves never: who is who?
+#include "base/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
@@ -68,7 +69,7 @@ std::string question(const std::vector<Statement>& statements) {
   return fmt::format(
       "Each of these people is a knight, who always tells the truth, or a knave, who never does. {} What is each of them? Answer with one letter a person in that order "
       "and nothing else, K for a knight and N for a knave, for example KN for two.",
-      fmt::join(said, " "));
+      joined(said, " "));
 }
 
 std::optional<Item> draw_knights_knaves(const TaskSection& section, std::int64_t level, Draws& draws) {
@@ -82,7 +83,7 @@ std::optional<Item> draw_knights_knaves(const TaskSection& section, std::int64_t
     solution += (kinds >> i & 1U) != 0 ? 'K' : 'N';
     said.push_back(fmt::format("{}:{}", letter(i), plain(statements[std::size_t(i)])));
   }
-  Item item{fmt::format("{}>", fmt::join(said, " ")), solution, solution};
+  Item item{fmt::format("{}>", joined(said, " ")), solution, solution};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question") item.text = question(statements);
   return item;

@@ -1,10 +1,11 @@
 // Questions with one right option among several.
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -62,11 +63,10 @@ std::optional<Item> draw_multiple_choice(const TaskSection& section, std::int64_
     plain.push_back(fmt::format("{}{}", char('A' + i), numbers[i]));
     lines.push_back(fmt::format("{}) {}", char('A' + i), numbers[i]));
   }
-  Item item{fmt::format("{} {}:", question.plain, fmt::join(plain, " ")), nlohmann::json{{"answer", letter}, {"options", options}}.dump(), letter};
+  Item item{fmt::format("{} {}:", question.plain, joined(plain, " ")), nlohmann::json{{"answer", letter}, {"options", options}}.dump(), letter};
   item.domain = question.domain;
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question")
-    item.text = fmt::format("{}\n{}\nAnswer with the letter only.", question.words, fmt::join(lines, "\n"));
+  if (draw_wording(section.wording, draws) == "question") item.text = fmt::format("{}\n{}\nAnswer with the letter only.", question.words, joined(lines, "\n"));
   return item;
 }
 

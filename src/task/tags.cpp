@@ -1,10 +1,11 @@
 // Sections in tags, as reasoning models write them.
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 
@@ -37,11 +38,11 @@ std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Dr
     asked.push_back(fmt::format("- <{}>: {}", name, given ? content : "any text"));
     solution += fmt::format("<{0}>{1}</{0}>", name, content);
   }
-  Item item{fmt::format("{}:", fmt::join(plain, ",")), nlohmann::json{{"tags", tags}}.dump(), solution};
+  Item item{fmt::format("{}:", joined(plain, ",")), nlohmann::json{{"tags", tags}}.dump(), solution};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")
     item.text =
-        fmt::format("Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}", fmt::join(asked, "\n"));
+        fmt::format("Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}", joined(asked, "\n"));
   return item;
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace rollcall::task {
@@ -14,7 +15,12 @@ namespace rollcall::task {
 struct PromptSet {
   std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
   const std::vector<Prompt>& of(Split split) const { return split == Split::train ? train : split == Split::validation ? validation : heldout; }
-  std::string hash;  ///< SHA-256 over all prompts in order: the data hash of the run identity
+  std::unordered_map<std::string, std::string> extra{};  ///< by text: JSON object with the row's id or line and its fields beside question and answer
+  std::string extra_of(const Prompt& prompt) const {     ///< empty where the prompt is of no row
+    const auto row = extra.find(prompt.text);
+    return row == extra.end() ? std::string() : row->second;
+  }
+  std::string hash;              ///< SHA-256 over all prompts in order: the data hash of the run identity
 };
 
 /// A row of the table task/tasks.cpp.

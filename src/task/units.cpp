@@ -1,10 +1,10 @@
 // Quantities to be converted; every factor is exact.
+#include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -108,7 +108,7 @@ std::optional<std::string> decimal_text(Fraction f) {
   digits /= f.denominator;
   if (digits >= kMost) return std::nullopt;
   std::string text = fmt::format("{:0{}}", std::int64_t(digits), places + 1);
-  if (places > 0) text.insert(text.size() - places, ".");
+  if (places > 0) text.insert(text.size() - places, 1, '.');
   return (f.numerator < 0 ? "-" : "") + text;
 }
 

@@ -1,4 +1,5 @@
 // Sorting words by the alphabet: words can be told apart ever later the more there are.
+#include "base/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 
@@ -21,9 +22,9 @@ std::string draw_word(std::int64_t level, Draws& draws) {
 std::optional<Item> draw_word_sorting(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::string> words;
   for (std::int64_t i = 0; i < level; ++i) words.push_back(draw_word(level, draws));
-  const std::string given = fmt::format("{}", fmt::join(words, " ")), listed = fmt::format("{}", fmt::join(words, ", "));
+  const std::string given = fmt::format("{}", joined(words, " ")), listed = fmt::format("{}", joined(words, ", "));
   std::sort(words.begin(), words.end());
-  const std::string sorted = fmt::format("{}", fmt::join(words, " "));
+  const std::string sorted = fmt::format("{}", joined(words, " "));
   Item item{given + ":", sorted, sorted};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")

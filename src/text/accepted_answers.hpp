@@ -1,4 +1,4 @@
-// References that accept several answers: a JSON list of texts in the place of one.
+// References that accept several answers, and how one text tells them from a reference that is one answer.
 #pragma once
 
 #include <string>
@@ -7,13 +7,20 @@
 
 namespace rollcall::text {
 
-/// The reference that accepts each of these: {"4", "four"} -> ["4","four"]; a single one as it is.
+/// The reference of a row whose answer is this list. Two or more are JSON, as in builds before
+/// U+001E: {"4", "four"} -> ["4","four"]. A list of one has U+001E before it.
 std::string accepting(const std::vector<std::string>& answers);
+/// The reference of a row whose answer is this text: the text, with U+001E twice before one that
+/// would be read as a list.
+std::string accepting(const std::string& answer);
 
-/// The answers that a reference accepts where they are several; empty where it is one answer. No
-/// verifier has references of its own that are lists of texts.
+/// The answers of a reference that is a list; empty where it is one answer.
 std::vector<std::string> accepted_answers(std::string_view reference);
-/// The first of them, or the one answer.
+/// The text of a reference that is one answer.
+std::string_view only_answer(std::string_view reference);
+/// The first of several answers, or the one.
 std::string first_accepted(const std::string& reference);
+/// As people and models read it: an answer as it is, a list as JSON.
+std::string shown_reference(std::string_view reference);
 
 }  // namespace rollcall::text

@@ -2,6 +2,7 @@
 #include "reward/verifier.hpp"
 
 #include "base/error.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/answer_form.hpp"
 
 #include <gtest/gtest.h>
@@ -48,6 +49,16 @@ TEST(SeveralAnswers, EachIsAccepted) {
   EXPECT_EQ(judge("math", open, "The answer is x^2 - \\sin x = 1.").undecided,
             judge("math", "x^2 = \\sin x + 1", "The answer is x^2 - \\sin x = 1.").undecided);
   EXPECT_TRUE(judge("math", open, "The answer is 7.").correct);
+}
+
+TEST(SeveralAnswers, AreNotReadIntoATextThatLooksLikeThem) {
+  const std::string text = R"(["a", "b"])", reference = text::accepting(text);
+  EXPECT_TRUE(judge("exact_match", reference, text).correct);
+  EXPECT_FALSE(judge("exact_match", reference, "a").correct);
+  const std::string list = text::accepting(std::vector<std::string>{text, "c"});
+  EXPECT_TRUE(judge("exact_match", list, text).correct) << "one of the accepted answers looks like a list";
+  EXPECT_TRUE(judge("exact_match", list, "c").correct);
+  EXPECT_FALSE(judge("exact_match", list, "a").correct);
 }
 
 /// What a prompt asked in one of task.forms is judged by.

@@ -1,10 +1,10 @@
 // Texts cut into sentences: every one is asked for once, and what surrounds it is what stood there.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "task/task.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <map>

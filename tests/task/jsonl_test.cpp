@@ -4,6 +4,7 @@
 #include "task/generate.hpp"
 #include "task/solutions.hpp"
 #include "task/task.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -172,6 +173,21 @@ TEST(Jsonl, AListAcceptsEachOfItsAnswers) {
   EXPECT_NE(refused("[123456789012345678901234]").find("lists 1.2345"), std::string::npos) << "a double would round it";
 }
 
+TEST(Jsonl, ATextThatLooksLikeAListIsOneAnswer) {
+  const TemporaryFolder folder;
+  const auto answer_of = [&](const std::string& answer) {
+    TaskSection section = section_of(folder.write("rows.jsonl", fmt::format("{{\"question\": \"q\", \"answer\": {}}}\n", answer)));
+    section.answer_marker = "", section.heldout_file = folder.write("test.jsonl", R"({"question": "else", "answer": "2"})");
+    return make(section).train.front().answer;
+  };
+  const std::string text = answer_of(R"("[\"a\", \"b\"]")");
+  EXPECT_TRUE(text::accepted_answers(text).empty());
+  EXPECT_EQ(text::only_answer(text), R"(["a", "b"])");
+  EXPECT_EQ(text::accepted_answers(answer_of(R"(["a", "b"])")), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(text::accepted_answers(answer_of(R"(["a"])")), std::vector<std::string>{"a"});
+  EXPECT_NE(message_of(section_of(folder.write("bad.jsonl", "{\"question\": \"q\", \"answer\": \"1\\u001e#### 2\"}"))).find("U+001E"), std::string::npos);
+}
+
 TEST(Jsonl, FilesOfOtherKindsAreNamed) {
   const TemporaryFolder folder;
   using namespace std::string_literals;
@@ -221,7 +237,7 @@ TEST(Jsonl, AListOfAnswersIsASolutionOfEachTeacher) {
   const auto two = std::find_if(set.train.begin(), set.train.end(), [](const Prompt& p) { return p.text == "two\n"; });
   ASSERT_NE(two, set.train.end());
   EXPECT_EQ(solutions(*two), (std::vector<std::string>{"so\n#### 3", "or\nso\n#### 3.0", "#### 3"}));
-  EXPECT_EQ(two->answer, "3");
+  EXPECT_EQ(text::accepted_answers(two->answer), std::vector<std::string>{"3"}) << "which all of them come to";
   EXPECT_EQ(two->level, 1);  // of the first
   for (const Prompt& p : set.train) EXPECT_EQ(solutions(p).size(), p.text == "two\n" ? 3U : 1U);
 }
@@ -230,11 +246,10 @@ TEST(Jsonl, MalformedLinesAreNamed) {
   const TemporaryFolder folder;
   const std::string good = R"({"question": "q", "answer": "#### 1"})"
                            "\n";
-  for (const std::string bad :
-       {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
-        R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})", "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}",
-        R"({"question": null, "answer": "#### 1"})", "{} {}", R"({"question": "q2", "answer": []})",
-        R"({"question": "q2", "answer": ["#### 1", "a\u001e#### 1"]})"}) {
+  for (const std::string bad : {"{", "[1]", "\"text\"", R"({"question": "q"})", R"({"answer": "#### 1"})", R"({"question": ["q"], "answer": "#### 1"})",
+                                R"({"question": "q2", "answer": "1"})", R"({"question": "q2", "answer": "#### "})",
+                                "{\"question\": \"\xFF\", \"answer\": \"#### 1\"}", R"({"question": null, "answer": "#### 1"})", "{} {}",
+                                R"({"question": "q2", "answer": []})", R"({"question": "q2", "answer": ["#### 1", "a\u001e#### 1"]})"}) {
     const std::string message = message_of(section_of(folder.write("bad.jsonl", good + "\n" + bad + "\n" + good)));
     EXPECT_NE(message.find("bad.jsonl:3: "), std::string::npos) << bad << " -> " << message;
   }

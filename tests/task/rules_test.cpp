@@ -1,9 +1,9 @@
 // The generators behind the rule verifiers: hand-checked answers found again by other means, and levels that grow.
+#include "base/json.hpp"
 #include "task/graph_solvers.hpp"
 #include "task/task.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -108,7 +108,7 @@ class Graders::Work {
   template <class... Words>
   void tell(const char* kind, fmt::format_string<Words...> text, Words&&... words) {
     const int times = ++told_[kind];
-    if (times <= kTold) spdlog::warn("{}{}", fmt::format(text, std::forward<Words>(words)...), times == kTold ? " (more of this kind are only counted)" : "");
+    if (times <= kTold) log_warning("{}{}", fmt::format(text, std::forward<Words>(words)...), times == kTold ? " (more of this kind are only counted)" : "");
   }
 
   Spawner& spawner_;

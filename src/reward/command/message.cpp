@@ -1,12 +1,12 @@
 // Every field of a reply is asked for by name and type, so that a mistake is told as what it is.
 #include "reward/command/message.hpp"
 
+#include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "text/accepted_answers.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -62,16 +62,17 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
   return read_numbers(given == object.end() ? json::object() : *given, components, reply.components);
 }
 
-/// Several accepted answers are a list, as the file of questions has them.
+/// A list or a text, as the file of questions has it.
 json answer_value(const std::string& answer) {
   const auto accepted = text::accepted_answers(answer);
-  return accepted.empty() ? json(answer) : json(accepted);
+  return accepted.empty() ? json(text::only_answer(answer)) : json(accepted);
 }
 
 }  // namespace
 
 std::string to_line(const Sample& sample) {
-  const json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", answer_value(sample.answer)}};
+  json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", answer_value(sample.answer)}};
+  if (json extra = json::parse(sample.extra, nullptr, false); extra.is_object()) object["extra"] = std::move(extra);
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -13,6 +13,7 @@ namespace rollcall::reward {
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
+  std::string extra{};  ///< JSON object, the other fields of the row that asked; empty: none
 };
 
 /// A verdict as the command gave it.

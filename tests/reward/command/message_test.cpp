@@ -1,9 +1,11 @@
 // Lines to and from a verifier's command: what is right is taken, what is wrong is told by name, and any bytes are safe.
 #include "reward/command/message.hpp"
 
+#include "base/json.hpp"
+#include "text/accepted_answers.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 
@@ -20,6 +22,14 @@ TEST(Message, ASampleIsOneLineWhateverItHolds) {
   EXPECT_EQ(object.at("id"), "train/1/2/0/3");
   EXPECT_EQ(object.at("prompt"), "2 + 2?\n");
   EXPECT_EQ(object.at("response"), "4\xEF\xBF\xBD\"");
+}
+
+TEST(Message, AnAnswerIsATextOrAListAsItsRowHadIt) {
+  const auto answer = [](const std::string& reference) { return nlohmann::json::parse(to_line({"a", "", "", reference})).at("answer"); };
+  const std::string text = R"(["a", "b"])";
+  EXPECT_EQ(answer(text::accepting(text)), text);
+  EXPECT_EQ(answer(text::accepting(std::vector<std::string>{"a", "b"})), (nlohmann::json{"a", "b"}));
+  EXPECT_EQ(answer(text::accepting(std::vector<std::string>{"4"})), nlohmann::json::array({"4"}));
 }
 
 TEST(Message, AVerdictIsTaken) {

@@ -1,11 +1,11 @@
 // Writes generated pairs of answers as JSON lines, or judges them and counts.
 // usage: math_pairs write SEED COUNT | math_pairs judge SEED COUNT [SHOWN]
+#include "base/json.hpp"
 #include "reward/math/pairs.hpp"
 
 #include "reward/math/decide.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
