@@ -2,6 +2,7 @@
 #include "text/assistant_turns.hpp"
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
@@ -98,7 +99,7 @@ class Search {
     changed[i] = marked(messages_[i], mark_);
     const auto words = words_of(messages_[i]);
     require(!words.empty(), told(i, "is empty", {}), "an empty answer teaches nothing", "remove it, or the line");
-    const std::string quoted = fmt::format("{}", fmt::join(words, " ")), shown = render_(changed, false);
+    const std::string quoted = fmt::format("{}", joined(words, " ")), shown = render_(changed, false);
     const auto marks = marks_in(shown, mark_);
     require(!marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted), "what it leaves out cannot be learnt",
             "use another text.template, or leave out the line");

@@ -2,12 +2,12 @@
 #include "text/chat_template.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "text/jinja/characters.hpp"
 #include "text/jinja/renderer.hpp"
 #include "text/template_messages.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::text {
 namespace {

@@ -2,7 +2,7 @@
 // come with them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <string>
 #include <string_view>

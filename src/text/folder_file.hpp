@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -3,11 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "text/folder_tokens.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::text {
 namespace {
@@ -33,7 +34,7 @@ std::string origin_of_files(const std::filesystem::path& folder) {
   std::vector<std::string> places;
   for (const auto& place : {folder / kMain, folder / kMore})
     if (std::filesystem::exists(place)) places.push_back(place.string());
-  return fmt::format("{}", fmt::join(places, " and "));
+  return fmt::format("{}", joined(places, " and "));
 }
 
 ByName read_config(const FolderFile& config) {
@@ -77,7 +78,7 @@ FolderTemplate read_folder_template(const std::filesystem::path& folder, const F
   out.origin = in_files ? origin_of_files(folder) : config.name();
   std::vector<std::string> names;
   for (const auto& [name, text] : found) names.push_back(name);
-  if (found.size() > 1 || !found.contains(kDefault)) out.names = fmt::format("{}", fmt::join(names, ", "));
+  if (found.size() > 1 || !found.contains(kDefault)) out.names = fmt::format("{}", joined(names, ", "));
   if (const auto text = found.find(kDefault); text != found.end()) out.chat_template = text->second;
   const auto tools = found.find(kToolUse);
   out.with_tools = tools == found.end() ? out.chat_template : tools->second;

@@ -12,10 +12,10 @@
 namespace rollcall::text {
 
 struct FolderTemplate {
-  std::string chat_template;  ///< for conversations without tools; empty: the folder has none, or only others by name
-  std::string with_tools;     ///< for conversations with tools; the same where there is one for all
-  std::string origin;         ///< the file or folder that it is from, for messages; empty: the folder has no template
-  std::string names;          ///< of the templates, where there are several
+  std::string chat_template;                          ///< for conversations without tools; empty: the folder has none, or only others by name
+  std::string with_tools;                             ///< for conversations with tools; the same where there is one for all
+  std::string origin;                                 ///< the file or folder that it is from, for messages; empty: the folder has no template
+  std::string names;                                  ///< of the templates, where there are several
   std::map<std::string, std::string> special_tokens;  ///< bos_token and kin, and the model's own names, as far as the folder sets them
 
   /// Throws InputError where the folder has templates, but none for such conversations.

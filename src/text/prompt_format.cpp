@@ -2,17 +2,22 @@
 #include "text/prompt_format.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/joined.hpp"
+#include "base/json.hpp"
+#include "base/nearest.hpp"
 #include "text/answer_text.hpp"
 #include "text/assistant_turns.hpp"
 #include "text/conversation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 namespace rollcall::text {
 namespace {
@@ -59,6 +64,18 @@ ordered_json other_than(const ordered_json& value) {
   return value.is_array() ? ordered_json::array() : ordered_json::object();
 }
 
+/// Names that a template may read: all of its words.
+std::vector<std::string> words_of(std::string_view source) {
+  std::set<std::string> words;
+  for (std::size_t at = 0; at < source.size();) {
+    const auto ends = [&](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; };
+    const auto end = std::size_t(std::find_if(source.begin() + std::ptrdiff_t(at), source.end(), ends) - source.begin());
+    if (end > at) words.emplace(source.substr(at, end - at));
+    at = end + 1;
+  }
+  return {words.begin(), words.end()};
+}
+
 ordered_json value_of(const std::string& text) {
   auto value = ordered_json::parse(text, nullptr, false);
   return value.is_discarded() ? ordered_json(text) : value;
@@ -95,6 +112,17 @@ void PromptFormat::choose_template(const std::string& origin) {
   require<ConfigError>(template_ || (section_.system.empty() && section_.variables.empty()),
                        fmt::format("text.{} is set, but prompts have no chat template", section_.system.empty() ? "variables" : "system"),
                        "there is nowhere to put it", "set text.template to model or to a .jinja file");
+}
+
+std::string PromptFormat::unread_variable() const {
+  const auto words = words_of(files_.chat_template + " " + files_.tool_template);
+  for (const auto& [name, value] : section_.variables) {
+    if (std::binary_search(words.begin(), words.end(), name)) continue;
+    const std::string nearest = nearest_name(name, words);
+    return error_message(fmt::format("text.variables.{} is set, and the chat template does not mention it", name), "nothing would read it",
+                         is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "leave it out");
+  }
+  return {};
 }
 
 void PromptFormat::find_answer_marks() {
@@ -135,7 +163,7 @@ std::string PromptFormat::missing_end(const std::vector<std::string>& stops) con
   return fmt::format(
       "the chat template ends an answer with {0}, which is none of the model's end tokens ({1}), so that sampling would go on behind it: set "
       "sampling.stop=[\"{0}\"], or name its id ({2}) under eos_token_id in generation_config.json",
-      unknown_end_, fmt::join(end_texts_, ", "), *turn_end_);
+      unknown_end_, joined(end_texts_, ", "), *turn_end_);
 }
 
 std::string PromptFormat::special_at(std::string_view text) const {
@@ -151,8 +179,12 @@ PromptFormat::Closing PromptFormat::closing(std::string_view text, std::size_t f
   const bool is_open = from == to;  // nobody knows where the next turn begins
   if (is_open) to = text.size();
   Closing first{to, to};
-  for (const auto& end : end_texts_)
-    if (const std::size_t at = text.find(end, from); at < first.begin && at + end.size() <= to && (at == next || !is_open)) first = {at, at + end.size()};
+  const auto consider = [&](const std::string& end) {
+    const std::size_t at = text.find(end, from);
+    if (at < first.begin && at + end.size() <= to && (at == next || !is_open)) first = {at, at + end.size()};
+  };
+  for (const auto& end : end_texts_) consider(end);
+  if (!unknown_end_.empty()) consider(unknown_end_);  // the template's own, found before any turn is looked for
   if (first.begin < first.end || !any_special || next >= to) return first;
   const std::string special = special_at(text.substr(next));
   return special.empty() ? first : Closing{next, next + special.size()};
@@ -322,7 +354,7 @@ std::string differing_suggestion(const SuggestedSampling& suggested, const Sampl
         compare("top_p", suggested.top_p, sampling.top_p);
   compare("max_new_tokens", suggested.max_new_tokens, sampling.max_new_tokens);
   compare("repetition_penalty", suggested.repetition_penalty, 1.0);
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}", joined(parts, ", "));
 }
 
 }  // namespace rollcall::text

@@ -67,6 +67,9 @@ class PromptFormat {
   /// of `stops` stops there.
   std::string missing_end(const std::vector<std::string>& stops) const;
 
+  /// A variable of text.variables that no template mentions, as a message; empty: there is none.
+  std::string unread_variable() const;
+
   // Conversations; text.system goes before one that has no system message. Throw InputError without a template.
   /// Up to where the assistant speaks next.
   std::vector<std::int32_t> chat_tokens(const Conversation& conversation) const;

@@ -1,7 +1,7 @@
 // One message at a time; the order of keys is kept, since templates print objects.
 #include "text/template_messages.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace rollcall::text {
 namespace {

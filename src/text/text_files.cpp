@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "text/folder_file.hpp"
 #include "text/folder_template.hpp"
 #include "text/folder_tokens.hpp"
@@ -10,7 +11,6 @@
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -99,7 +99,10 @@ TextFiles read_text_files(const std::filesystem::path& folder) {
   const auto stated_end = eos == files.special_tokens.end() ? std::nullopt : tokenizer->find(eos->second);
   if (stated_end && tokenizer->has_row(*stated_end)) add(*stated_end);
   for (const FolderFile* settings : {&generation, &model}) {
-    for (const std::int32_t id : end_ids(*settings)) add(id);
+    for (const std::int32_t id : end_ids(*settings)) {
+      settings->check(!stated.rows || id < *stated.rows, fmt::format("\"eos_token_id\" names {}, and the model has {} tokens", id, stated.rows.value_or(0)));
+      add(id);
+    }
   }
   require(!files.end_tokens.empty() || !stated_end || stated.class_gives_end,
           fmt::format("{} has no token \"{}\"", file.string(), stated_end ? eos->second : std::string()),

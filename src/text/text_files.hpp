@@ -28,7 +28,7 @@ struct TextFiles {
   std::string tool_template;                          ///< the one for conversations with tools; the same where there is one for all
   std::map<std::string, std::string> special_tokens;  ///< bos_token and kin, and the model's own names, as far as the folder sets them
   std::vector<std::int32_t> end_tokens;               ///< any of them ends a response: eos_token, and eos_token_id of generation_config.json and config.json
-  std::optional<std::int64_t> rows;                   ///< embeddings of the model (config.json), where the folder names tokens that tokenizer.json does not have
+  std::optional<std::int64_t> rows;  ///< embeddings of the model (config.json), where the folder names tokens that tokenizer.json does not have
   SuggestedSampling suggested;
 };
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <fstream>

@@ -2,9 +2,9 @@
 #include "text/folder_template.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <fstream>

@@ -1,10 +1,9 @@
 // Reads the tokens of model folders in bulk for comparisons: a line in is {"folder", "texts",
 // "tokens"}, a line out {"ids", "templates", "decoded", "variables"} or {"error"}.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "text/folder_template.hpp"
 #include "text/text_files.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <string>

@@ -4,13 +4,13 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/folder_template.hpp"
 #include "text/text_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <fstream>
 

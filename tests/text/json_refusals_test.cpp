@@ -1,12 +1,12 @@
 // What is wrong with a tokenizer.json is said by name and place; what stands for nothing at all is refused too.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::text {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "text/json_tokenizer/normal_form.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 #include "text/text_files.hpp"
@@ -11,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>

@@ -277,6 +277,12 @@ TEST(PromptFormat, ACallIsLearntUpToItsOwnEnd) {
   const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [{"name": "f", "arguments": "7"}]},
     {"role": "tool", "content": "b"}, {"role": "assistant", "content": "c"}])");
   EXPECT_EQ(learnt_text(f, f.supervised(talk)), "[ to=f<chan>7<call>][c<end>]");
+  // ChatML on a base model, whose end token is another: what begins the next turn is not learnt.
+  const auto foreign = with_specials({"<eos>", "<im_end>", "<im_start>"},
+                                     "{% for m in messages %}<im_start>{{ m.role }}|{% for c in m.tool_calls or [] %}({{ c.name }}){% else %}{{ m.content }}"
+                                     "{% endfor %}<im_end>|{% endfor %}{% if add_generation_prompt %}<im_start>assistant|{% endif %}");
+  EXPECT_EQ(foreign.unknown_end(), "<im_end>");
+  EXPECT_EQ(learnt_text(foreign, foreign.supervised(talk)), "[(f)<im_end>][c<im_end>]");
 }
 
 /// idefics3, llava_next and others of models that see images.
@@ -297,6 +303,17 @@ TEST(PromptFormat, ThoughtsReachTheTemplateUnderEveryName) {
   const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "t", "content": "b"}])");
   EXPECT_EQ(marked_text(f.supervised(talk)), "<user>|a<end><assistant>[t|b<end>]");
   EXPECT_TRUE(f.reads(talk, "reasoning", true));
+}
+
+TEST(PromptFormat, AVariableThatTheTemplateDoesNotMentionIsToldWithTheNearest) {
+  TextSection s = section();
+  s.variables.emplace_back("enable_thinking", "false");
+  const std::string reads = "{% if enable_thinking %}x{% endif %}" + std::string(kTemplate);
+  EXPECT_EQ(format(s, reads).unread_variable(), "");
+  s.variables.emplace_back("enable_thinkng", "false");
+  const std::string told = format(s, reads).unread_variable();
+  EXPECT_NE(told.find("text.variables.enable_thinkng"), std::string::npos) << told;
+  EXPECT_NE(told.find("did you mean enable_thinking?"), std::string::npos) << told;
 }
 
 TEST(PromptFormat, KnowsWhichKeysTheTemplateReads) {

@@ -1,9 +1,8 @@
 // Renders templates in bulk for comparisons: a line in is {"template", "variables"}, a line out {"output"} or {"error"}.
+#include "base/json.hpp"
 #include "text/chat_template.hpp"
 
 #include "base/error.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <string>

@@ -2,12 +2,12 @@
 // loads tokenize damaged texts: either an InputError or tokens, never anything else.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/folder_template.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>

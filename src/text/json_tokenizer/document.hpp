@@ -1,9 +1,8 @@
 // tokenizer.json as read: the vocabulary and the merges in tables of their own, since they are nearly all of it, the rest as JSON.
 #pragma once
 
+#include "base/json.hpp"
 #include "text/json_tokenizer/fields.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string>

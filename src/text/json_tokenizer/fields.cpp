@@ -2,6 +2,7 @@
 #include "text/json_tokenizer/fields.hpp"
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "text/json_tokenizer/unicode.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ void refuse(const std::string& origin, const std::string& fault) {
 }
 
 void refuse_type(const Field& field, const std::string& type, const std::vector<std::string>& supported) {
-  field.refuse(fmt::format("has the unsupported type \"{}\"; supported are {}", type, fmt::join(supported, ", ")));
+  field.refuse(fmt::format("has the unsupported type \"{}\"; supported are {}", type, joined(supported, ", ")));
 }
 
 void Field::refuse(const std::string& fault) const { json_tokenizer::refuse(*origin_, place_ + " " + fault); }

@@ -1,7 +1,7 @@
 // A value of tokenizer.json together with its place, so that every fault names where it stands.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <cstdint>
 #include <optional>
