@@ -1,7 +1,7 @@
 // Gamma variables by squeeze and rejection (Marsaglia and Tsang 2000); a Beta variable is a share of two of them.
 #include "scheduling/beta_counts.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,13 +2,14 @@
 #include "scheduling/composed.hpp"
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "scheduling/allocation_metrics.hpp"
 #include "scheduling/candidates.hpp"
 #include "scheduling/outcomes.hpp"
 #include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -232,7 +233,7 @@ void ComposedPolicy::check_origin(const nlohmann::json& state) const {
                         "resume with the scheduler.policy it was started with");
   const auto pieces = state.at("pieces").get<std::vector<std::string>>();
   const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection};
-  require<StorageError>(pieces == own, fmt::format("scheduler state of the pieces {}, not {}", fmt::join(pieces, " x "), fmt::join(own, " x ")), kWhy,
+  require<StorageError>(pieces == own, fmt::format("scheduler state of the pieces {}, not {}", joined(pieces, " x "), joined(own, " x ")), kWhy,
                         "resume with the scheduler section it was started with");
 }
 

@@ -2,8 +2,7 @@
 #include "scheduling/piece.hpp"
 
 #include "base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace rollcall::scheduling {
 

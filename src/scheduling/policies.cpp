@@ -61,7 +61,7 @@ const std::vector<PolicyRow>& policies() {
     {"apriel_reasoner", "Apriel-Reasoner: domains keep their shares of what has finished", "arXiv:2604.02007", 2026,
       {"", "domain_share", "equal", "single", "all"}, {}, "rollouts that finish at different times: all of a step's have finished when it closes, so only uneven counts and chance move the rates"},
     {"wgrpo", "Positive-negative pairing of hard and easy prompts", "arXiv:2602.03452", 2026,
-      {"", "pairs", "equal", "single", "all"}, {}, "the paper's bound of at most c failures of G on the easy side, whose c could not be read"},
+      {"", "pairs", "equal", "single", "all"}, {{"pairs_only", "true"}}, "the paper's bound of at most c failures of G on the easy side, whose c could not be read"},
     {"one_shot", "One-shot RLVR: the prompt of largest historical variance", "arXiv:2504.20571", 2025,
       {"", "historical_deviation", "equal", "single", "all"}, {}},
     // Refill, skipping and filters.

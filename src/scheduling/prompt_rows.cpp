@@ -2,9 +2,9 @@
 #include "scheduling/prompt_rows.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Beta counts whose memory shortens as the policy drifts.
 #include "scheduling/success_tracker.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

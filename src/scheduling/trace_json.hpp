@@ -1,7 +1,7 @@
 // Reading the values of a trace's lines: whatever is not as it should be is refused by its key.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <cstdint>
 #include <limits>

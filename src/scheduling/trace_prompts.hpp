@@ -1,9 +1,8 @@
 // The prompts of a trace: from the ids of its lines to places in the policy's table, and back.
 #pragma once
 
+#include "base/json.hpp"
 #include "scheduling/policy.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,8 @@
 // The results of a trace's line, entry by entry, in an order that is not the line's.
 #pragma once
 
+#include "base/json.hpp"
 #include "scheduling/trace_prompts.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <vector>

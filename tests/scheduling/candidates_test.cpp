@@ -1,11 +1,11 @@
 // A step's candidates: nothing else is chosen, just enough of them are all chosen, and any sampler obeys.
 #include "scheduling/candidates.hpp"
+#include "base/json.hpp"
 #include "scheduling/sampler/uniform.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <set>
 

@@ -1,4 +1,5 @@
 // The paper's own bandits over counts: price by hand, what they learn, and that always the most probable arms try no other.
+#include "base/json.hpp"
 #include "scheduling/allocator/bin_square_root.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
 
@@ -6,7 +7,6 @@
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>

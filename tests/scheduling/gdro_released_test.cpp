@@ -1,9 +1,9 @@
 // The rows of the released code by hand: weights of mean 1, scores that begin with the first loss, prompts set apart, and counts by sums of losses.
 #include "scheduling/allocator/gdro_released.hpp"
+#include "base/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // Drawing prompts by difficulty bin: frequencies, stated probabilities, no replacement, and what is held.
 #include "scheduling/sampler/gdro_resample.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <set>

@@ -1,11 +1,11 @@
 // The eight traps of GDRO, each with the rule that avoids it: arXiv:2601.19280 against the code its authors released.
+#include "base/json.hpp"
 #include "scheduling/allocator/gdro.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

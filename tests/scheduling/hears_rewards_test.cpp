@@ -65,7 +65,7 @@ TEST(HearsRewards, AreToldByWhatAPolicyDoes) {
     const auto knobs = knob_names({row});
     const auto has = [&](const char* knob) { return std::find(knobs.begin(), knobs.end(), knob) != knobs.end(); };
     const bool by_loss = has("signal") || has("arm_signal");  // whose default is a loss; others hear rewards
-    const bool rare = row == "gdro_sqrt";  // its bins differ in variance only after longer
+    const bool rare = row == "gdro_sqrt";                     // its bins differ in variance only after longer
     EXPECT_TRUE(differs || !policy->hears_rewards() || by_loss || rare) << row << " says that it hears rewards";
   }
 }

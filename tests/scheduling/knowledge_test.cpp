@@ -2,10 +2,10 @@
 #include "scheduling/knowledge.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 

@@ -1,10 +1,10 @@
 // What every row of the table must hold: resume equal to no interruption, states and knobs that refuse what is wrong. Budgets: exact_totals_test.cpp.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <map>

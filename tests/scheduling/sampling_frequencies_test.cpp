@@ -1,9 +1,9 @@
 // How often prompts are drawn, against the chances that theory gives: chi-square for uniform, square-root, GDRO, UCB and Thompson.
+#include "base/json.hpp"
 #include "scheduling/sampler/bandit.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <numeric>

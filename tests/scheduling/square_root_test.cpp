@@ -1,11 +1,11 @@
 // The square-root allocator: hand-worked counts, learning in the right direction, nobody starves.
 #include "scheduling/allocator/square_root.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/simulated_run.hpp"
 #include "scheduling/success_estimate.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 

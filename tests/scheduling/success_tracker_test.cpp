@@ -1,13 +1,13 @@
 // The tracker of a prompt's success: its law by hand, its state, and that everyone who learns from the same groups knows the same.
 #include "scheduling/success_tracker.hpp"
 
+#include "base/json.hpp"
 #include "base/random.hpp"
 #include "scheduling/knowledge.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <limits>
 

@@ -2,9 +2,9 @@
 #include "scheduling/trace.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -133,8 +133,8 @@ const json kStep = {{"prompts", {2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
 json entry(const json& prompt, int step, int first, int count) {
   json rewards = json::array();
   for (int j = first; j < first + count; ++j) rewards.push_back((prompt.get<int>() * 31 + step * 17 + j * j * 7) % 29 < prompt.get<int>() ? 1 : 0);
-  return {{"prompt", prompt},     {"rewards", rewards}, {"mean_abs_advantage", 0.25}, {"predicted", std::vector<double>(std::size_t(count), 0.5)},
-          {"diversity", 0.5}};
+  return {
+      {"prompt", prompt}, {"rewards", rewards}, {"mean_abs_advantage", 0.25}, {"predicted", std::vector<double>(std::size_t(count), 0.5)}, {"diversity", 0.5}};
 }
 
 /// A run: what each step drew in all its rounds, and the state after it.

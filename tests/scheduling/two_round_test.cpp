@@ -1,9 +1,9 @@
 // The interface carries policies of several rounds: a pilot round to look, a second one where outcomes differed.
+#include "base/json.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::scheduling {
 namespace {

@@ -1,4 +1,5 @@
 // The uniform sampler and its addressed permutation: every prompt once an epoch, whatever the step sizes.
+#include "base/json.hpp"
 #include "scheduling/sampler/permutation.hpp"
 #include "scheduling/sampler/uniform.hpp"
 
@@ -6,7 +7,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <map>
 #include <set>

@@ -2,8 +2,7 @@
 #include "scheduling/allocator/bin_square_root.hpp"
 
 #include "base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

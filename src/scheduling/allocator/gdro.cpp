@@ -1,7 +1,7 @@
 // Arms drawn at the budget; what each further rollout added, back to the counts that it tells of.
 #include "scheduling/allocator/gdro.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Arms of the bandits, made to meet the budget together; results back to the arms that were really played.
 #include "scheduling/allocator/gdro_paper.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,8 @@
 // Most probable counts at the budget, and what they were credited with.
 #include "scheduling/allocator/gdro_released.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/game/joint_arms.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

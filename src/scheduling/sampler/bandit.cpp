@@ -2,12 +2,12 @@
 #include "scheduling/sampler/bandit.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/beta_counts.hpp"
 #include "scheduling/outcomes.hpp"
 #include "scheduling/sampler/ranked.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

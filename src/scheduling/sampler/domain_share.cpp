@@ -2,10 +2,10 @@
 #include "scheduling/sampler/domain_share.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,9 @@
 // Bins by the prompt game, prompts by an unfinished shuffle of each bin.
 #include "scheduling/sampler/gdro_resample.hpp"
 
+#include "base/json.hpp"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>

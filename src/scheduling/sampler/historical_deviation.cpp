@@ -1,9 +1,8 @@
 // Sums of accuracies by prompt, and the ranking made of them once.
 #include "scheduling/sampler/historical_deviation.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

@@ -1,9 +1,8 @@
 // Two ranked draws, one for each side, laid side by side.
 #include "scheduling/sampler/pairs.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

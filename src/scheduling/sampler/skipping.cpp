@@ -1,10 +1,9 @@
 // The walk, and the two reasons to skip.
 #include "scheduling/sampler/skipping.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
 #include "scheduling/sampler/ranked.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 #include "scheduling/sampler/stage_gate.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::scheduling {
 

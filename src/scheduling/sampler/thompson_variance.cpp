@@ -1,9 +1,8 @@
 // Posterior draws addressed by (step, prompt); evidence fades lazily.
 #include "scheduling/sampler/thompson_variance.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,8 @@
 // Prompts by the spread of their tracked success.
 #include "scheduling/sampler/tracked_deviation.hpp"
 
+#include "base/json.hpp"
 #include "scheduling/outcomes.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,9 @@
 #include "scheduling/sampler/uniform.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/random.hpp"
 #include "scheduling/sampler/permutation.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <unordered_set>

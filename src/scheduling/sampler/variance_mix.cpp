@@ -1,7 +1,7 @@
 // A weighted part and a shuffled part that share no prompt.
 #include "scheduling/sampler/variance_mix.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

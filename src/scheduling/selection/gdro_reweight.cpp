@@ -1,8 +1,9 @@
 // Weights of the prompt game, looked up by each group's own prompt.
 #include "scheduling/selection/gdro_reweight.hpp"
 
+#include "base/json.hpp"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <numeric>
 

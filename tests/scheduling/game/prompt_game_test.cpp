@@ -2,10 +2,10 @@
 #include "scheduling/game/prompt_game.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // PCL, DOTS, VADE, SPO and MMR1: prompts chosen by how likely they are solved.
+#include "base/json.hpp"
 #include "scheduling/sampler/thompson_variance.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 #include "scheduling/sampler/variance_mix.hpp"
 #include "scheduling/works_when/small_run.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <set>
