@@ -1,7 +1,7 @@
 // What the engine is timed at: one function a kind of work. A case is a JSON object; the answer holds seconds and what was done in them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <functional>
 

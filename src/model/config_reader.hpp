@@ -1,7 +1,7 @@
 // Private to the model: a JSON file of a model folder with typed access; what is wrong with it is said with file, key and value.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 #include <cstdint>
 #include <string>

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/joined.hpp"
 #include "kernels/bf16.hpp"
 #include "model/config_reader.hpp"
 
@@ -22,7 +23,7 @@ constexpr const char* kHead = "lm_head.weight";
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 10;
   const std::vector<std::string> shown(names.begin(), names.begin() + std::ptrdiff_t(std::min(kShown, names.size())));
-  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+  return fmt::format("{}{}", joined(shown, ", "), names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
 
 void check_names(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files, const std::set<std::string>& beside) {

@@ -1,6 +1,7 @@
 // Reading settings into pieces, with messages that name the piece and the valid values.
 #include "objective/knobs.hpp"
 
+#include "base/joined.hpp"
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
@@ -70,7 +71,7 @@ void Knobs::number(std::string name, double& target, Range range, std::string me
 
 void Knobs::add_choice(std::string name, std::vector<std::string> names, std::string meaning, std::function<void(std::size_t)> assign,
                        std::function<std::size_t()> value) {
-  const std::string key = family_ + "." + name, valid = fmt::format("{}", fmt::join(names, ", "));
+  const std::string key = family_ + "." + name, valid = fmt::format("{}", joined(names, ", "));
   const auto read = [names, meaning, key, assign = std::move(assign)](const std::string& text) {
     const auto found = std::find(names.begin(), names.end(), text);
     require<ConfigError>(found != names.end(), fmt::format("objective.knobs: {} = {} is not a choice", key, text), meaning, suggest_name(text, names));
@@ -85,7 +86,7 @@ void Knobs::numbers(std::string name, std::map<std::string, double>& target, Ran
   const auto shown = [&target] {
     std::vector<std::string> entries;
     for (const auto& [entry, number] : target) entries.push_back(fmt::format("{}={}", entry, number));
-    return entries.empty() ? std::string("none") : fmt::format("{}", fmt::join(entries, ", "));
+    return entries.empty() ? std::string("none") : fmt::format("{}", joined(entries, ", "));
   };
   add(std::move(name), std::move(meaning), kNumbers, assign, shown);
 }
@@ -101,7 +102,7 @@ void Knobs::words(std::string name, std::vector<std::string>& target, std::strin
       begin = end + 1;
     }
   };
-  const auto shown = [&target] { return target.empty() ? std::string("none") : fmt::format("{}", fmt::join(target, ", ")); };
+  const auto shown = [&target] { return target.empty() ? std::string("none") : fmt::format("{}", joined(target, ", ")); };
   add(std::move(name), std::move(meaning), "NAME, ... or none", assign, shown);
 }
 

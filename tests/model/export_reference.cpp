@@ -1,9 +1,8 @@
 // Writes the reference models with what Rollcall says of them, for tests/model/transformers_parity.py: export_reference FOLDER.
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <filesystem>

@@ -1,10 +1,10 @@
 // config.json: round trips of every reference model, defaults and spellings of transformers, and what is refused by key and value.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "model/reference_models.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace rollcall::model::testing {
 namespace {

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
 #include "model/reward_model.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

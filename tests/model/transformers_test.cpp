@@ -1,10 +1,10 @@
 // Every reference model is what transformers said of the files we wrote (fixtures/transformers.json, by transformers_parity.py --write).
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
