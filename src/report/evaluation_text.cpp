@@ -1,9 +1,9 @@
 // Evaluations for machines (JSON) and for people (an aligned table).
+#include "base/json.hpp"
 #include "report/evaluation_table.hpp"
 #include "report/number_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

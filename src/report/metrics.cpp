@@ -3,13 +3,13 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/plain_file.hpp"
 #include "report/append.hpp"
 #include "report/event_file.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>

@@ -73,9 +73,8 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
     batch.training.push_back(stages::recorded(g.group.id, g.training));
   }
   const bool drop = config_->reward.undecided == "drop";
-  stages::settle_undecided(batch, drop);
   const auto seed = std::uint64_t(config_->run.seed), step = groups.front().step;
-  if (config_->task.shuffle_rewards) stages::shuffle_rewards(batch, seed, step);
+  stages::close_step(batch, *config_, step);
   const auto trained = stages::mini_batch(batch, 0, 1);
   if (trained.empty()) return {};
   auto columns = stages::make_train_batch(batch, trained, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;

@@ -3,6 +3,7 @@
 
 #include "base/hash.hpp"
 #include "io/shard_name.hpp"
+#include "text/accepted_answers.hpp"
 #include "view/script_text.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +89,10 @@ void ArchiveIndex::add(const io::ArchivedGroup& g) {
   step.rollouts += line.rollouts, step.correct += line.correct;
   PromptLine& prompt = prompts_[line.prompt];
   if (prompt.text.empty() && prompt.reference.empty())
-    prompt = {std::string(beginning(g.prompt.text, kPromptBytes)), std::string(beginning(g.prompt.answer, kReferenceBytes)), g.group.level, {}};
+    prompt = {std::string(beginning(g.prompt.text, kPromptBytes)),
+              std::string(beginning(text::shown_reference(g.prompt.answer), kReferenceBytes)),
+              g.group.level,
+              {}};
   step.groups.push_back(line);
 }
 

@@ -7,6 +7,7 @@
 #include "base/visible.hpp"
 #include "view/script_text.hpp"
 
+#include <fmt/format.h>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -24,7 +25,6 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -62,9 +62,7 @@ constexpr const char* kPlain = "text/plain; charset=utf-8";
 std::string_view plain(beast::string_view text) { return {text.data(), text.size()}; }
 
 const char* type_of(std::string_view name) {
-  return name.ends_with(".html")  ? "text/html; charset=utf-8"
-         : name.ends_with(".css") ? "text/css; charset=utf-8"
-                                  : "text/javascript; charset=utf-8";
+  return name.ends_with(".html") ? "text/html; charset=utf-8" : name.ends_with(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
 }
 
 /// Nothing of it is kept by browsers, and the connection ends with it. Ranges are ignored, as
@@ -89,8 +87,7 @@ Answer refusal(http::status status, const std::string& why) { return answer(stat
 /// A name that some other site had resolved to 127.0.0.1 stands in Host (DNS rebinding).
 bool is_own_host(const Head& head, int port) {
   const std::string_view host = plain(head[http::field::host]);
-  return head.count(http::field::host) == 1 &&
-         (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
+  return head.count(http::field::host) == 1 && (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
 /// A script element of another site may load a script from here; browsers say so.
@@ -106,8 +103,7 @@ std::optional<Answer> refused(const Head& head, int port) {
   if (head.method() != http::verb::get && head.method() != http::verb::head)
     return refusal(http::status::method_not_allowed, "Only GET and HEAD are answered.");
   if (!plain(head.target()).starts_with('/')) return refusal(http::status::bad_request, "This names no page.");
-  if (!is_own_host(head, port))
-    return refusal(http::status::forbidden, fmt::format("This server answers as 127.0.0.1:{} only.", port));
+  if (!is_own_host(head, port)) return refusal(http::status::forbidden, fmt::format("This server answers as 127.0.0.1:{} only.", port));
   if ((!length.empty() && length != "0") || head.count(http::field::transfer_encoding) > 0)
     return refusal(http::status::payload_too_large, "A request has no body here.");
   return std::nullopt;
@@ -170,8 +166,7 @@ class Server {
     require<EnvironmentError>(!error || port != 0, fmt::format("no port of 127.0.0.1 can be used: {}", error.message()),
                               "the pages have to be served somewhere", "use --out, or another machine");
     require<EnvironmentError>(!error, fmt::format("port {} of 127.0.0.1 cannot be used: {}", port, error.message()),
-                              "another program has it, or it needs other rights",
-                              "name another port: --serve 8801, or --serve 0 for any that is free");
+                              "another program has it, or it needs other rights", "name another port: --serve 8801, or --serve 0 for any that is free");
     return acceptor_.local_endpoint().port();
   }
 
@@ -215,8 +210,8 @@ class Server {
       connection.waits = true;
     } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
       out = refusal(http::status::request_header_fields_too_large, "The request's head is too long.");
-    } else if (error.category() == beast::error_code(http::error::bad_method).category() &&
-               error != http::error::end_of_stream && error != http::error::partial_message) {
+    } else if (error.category() == beast::error_code(http::error::bad_method).category() && error != http::error::end_of_stream &&
+               error != http::error::partial_message) {
       out = refusal(http::status::bad_request, "This is no request of HTTP: " + error.message() + ".");
     } else {
       co_return;  // it has gone, or took too long
@@ -232,8 +227,7 @@ class Server {
     if (error) co_return;
     stream.socket().shutdown(Tcp::socket::shutdown_send, error);
     stream.expires_after(kForTheRest);
-    for (std::array<char, 4096> rest{}; !error;)
-      co_await stream.async_read_some(asio::buffer(rest), asio::redirect_error(asio::use_awaitable, error));
+    for (std::array<char, 4096> rest{}; !error;) co_await stream.async_read_some(asio::buffer(rest), asio::redirect_error(asio::use_awaitable, error));
   }
 
   asio::awaitable<Answer> make(const Head& head) { co_return page(site_, head); }

@@ -2,6 +2,7 @@
 #include "view/step_scripts.hpp"
 
 #include "io/schema.hpp"
+#include "text/accepted_answers.hpp"
 #include "view/script_text.hpp"
 #include "view/token_pieces.hpp"
 
@@ -72,7 +73,9 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
   add_field(out, "draw", std::int64_t(g.group.id.draw)), add_field(out, "level", g.group.level), add_field(out, "bin", g.group.bin);
   add_field(out, "planned", std::int64_t(g.group.planned)), add_field(out, "part", std::int64_t(part));
   out += ",\"temperature\":", add_number(out, double(g.temperature));
-  add_field(out, "prompt", g.prompt.text), add_field(out, "reference", g.prompt.answer);
+  add_field(out, "prompt", g.prompt.text), add_field(out, "reference", text::shown_reference(g.prompt.answer));
+  if (!g.prompt.shown.empty()) add_field(out, "shown", g.prompt.shown);
+  if (!g.prompt.extra.empty()) add_field(out, "extra", g.prompt.extra);
   if (const auto& before = step.before.at(index)) {
     out += ",\"before\":";
     add_list(out, std::array{before->step, std::uint64_t(before->rollouts), std::uint64_t(before->correct)},

@@ -3,13 +3,13 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/schema.hpp"
 #include "stages/run_folder.hpp"
 #include "text/prompt_format.hpp"
 #include "view/script_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <set>

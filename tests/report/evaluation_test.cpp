@@ -1,11 +1,11 @@
 // pass@k against its definition, majority votes, bootstrap intervals, JSON and table.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/random.hpp"
 #include "report/evaluation_table.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 

@@ -1,9 +1,10 @@
 // What a model wrote stays a string in a script, whatever it is.
 #include "view/script_text.hpp"
 
+#include "base/json.hpp"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <limits>
 

@@ -22,7 +22,8 @@ function listed(step, filter, query) {
   const all = [];
   const words = query.toLowerCase();
   step.groups.forEach((group, g) => {
-    const here = !words || group.prompt.toLowerCase().includes(words) || group.reference.toLowerCase().includes(words);
+    const here = !words || group.prompt.toLowerCase().includes(words) || group.reference.toLowerCase().includes(words)
+      || (group.extra || "").toLowerCase().includes(words);
     group.sample.forEach((_, i) => {
       if (here || group.text[i].toLowerCase().includes(words) || group.extracted[i].toLowerCase().includes(words)) all.push({ g, i });
     });

@@ -17,6 +17,8 @@ function group_card(where, visits, open_step) {
       if (bins[name] && bins[name][group.bin] !== undefined) facts.append(fact(`bin ${name.replace("_", " ")}`, short(bins[name][group.bin]), title));
   }
   const card = el("div", { class: "card group" }, facts, el("h3", {}, "prompt"), el("pre", { class: "prompt" }, group.prompt));
+  if (group.shown) card.append(el("details", {}, el("summary", { class: "soft" }, "as the policy was shown it"), el("pre", { class: "shown" }, group.shown)));
+  if (group.extra) card.append(el("h3", { title: "its id or line, and what it holds beside question and answer" }, "row of the file"), el("pre", { class: "extra" }, group.extra));
   if (visits) card.append(el("h3", { title: "height: share of correct rollouts" }, `${plural(visits.length, "visit")}: ${story(visits)}`), strip(visits, where.step.step, open_step));
   card.append(el("div", { class: "samples", role: "group", "aria-label": "Samples" }, group.sample.map((sample, k) => el("button", { class: group.correct[k] ? "right" : "wrong",
     title: `sample ${sample}: reward ${short(group.reward[k])}, ${group.correct[k] ? "correct" : "wrong"}`, "aria-current": k === where.i, onclick: () => where.pick(k) }, sample))));
