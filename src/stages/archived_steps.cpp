@@ -141,11 +141,10 @@ GroupId ArchivedSteps::place(const io::ArchivedGroup& group) {
 void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
   if (!tells_) return;
   if (group.training.empty() && told_.insert("unrecorded").second)
-    spdlog::warn(
-        "{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
-        source_.string(), group.step);
+    log_warning("{}: step {} does not say which of its rollouts trained, and how strongly (an earlier build wrote it): all of such a step train, with weight 1",
+                source_.string(), group.step);
   if (is_foreign(prompt) && told_.insert("foreign").second)
-    spdlog::warn(
+    log_warning(
         "{}: step {} asks prompts that the run file does not have (the first: \"{}\"): they are trained on, and only what the run file says of its prompts "
         "is not known of them",
         source_.string(), group.step, excerpt(group.prompt.text));
@@ -180,7 +179,7 @@ void check_from_archive(const Job& job, const method::Method& objective) {
                        "steps from an archive are not archived again, so a resumed run could not replay them", "set replay.share=0");
   const auto& path = job.config.train.from_archive;
   if (const auto left_out = io::open_source(path).loose.size() - complete_source(path).loose.size(); left_out > 0)
-    spdlog::warn("{}: {} shards are left out: no checkpoint says that their steps are complete", path, left_out);
+    log_warning("{}: {} shards are left out: no checkpoint says that their steps are complete", path, left_out);
   ArchivedSteps steps(job);
   const StepBatch first = steps.read(1);
   const auto columns = objective.columns();
@@ -191,10 +190,9 @@ void check_from_archive(const Job& job, const method::Method& objective) {
       "they would have to be generated", "choose another recipe, or an archive of a run with greedy baselines");
   const auto others = other_sampling(job.config.sampling, stored_sampling(io::open_source(path), job.config.sampling, steps.temperature()));
   if (!others.empty())
-    spdlog::warn("{} was sampled with other settings: {}; its log-probs are those of its own temperature, and gradients those of this run's", path,
-                 fmt::join(others, "; "));
-  spdlog::info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive,
-               steps.size() < job.config.train.steps ? ", repeatedly" : "");
+    log_warning("{} was sampled with other settings: {}; its log-probs are those of its own temperature, and gradients those of this run's", path,
+                fmt::join(others, "; "));
+  log_info("training from {} archived steps of {}{}", steps.size(), job.config.train.from_archive, steps.size() < job.config.train.steps ? ", repeatedly" : "");
 }
 
 std::vector<std::int64_t> archived_rollouts(const RunConfig& config) {

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "core/settings_text.hpp"
 #include "io/archive.hpp"
@@ -18,7 +19,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -53,7 +53,9 @@ std::string parent_json(const Branch& branch, const RunConfig& config) {
 CoordinatorState state_of_branch(const Branch& branch, const Job& job) {
   CoordinatorState state = branch.state;
   state.before.reset(), state.after.reset();
-  state.best_value.reset(), state.best_metric.clear(), state.best_checkpoint.clear();
+  state.before_prompts.clear(), state.after_prompts.clear();
+  state.best_value.reset(), state.best_metric.clear(), state.best_checkpoint.clear(), state.kept.emplace();
+  state.rollouts_total = 0;  // those of its own: rollouts_per_level counts what training has seen
   state.rollback_to = branch.checkpoint;
   state.unpacked.clear(), state.packed_steps = state.train_steps;
   state.text_hash.clear(), state.examples_hash.clear();  // a resume compares with what the branch itself began with
@@ -62,6 +64,9 @@ CoordinatorState state_of_branch(const Branch& branch, const Job& job) {
   const auto now = numerics_here(job.config.run.numerics, state.sft_steps, state.train_steps);
   if (state.numerics.empty() || state.numerics.back().numerics != now.numerics || state.numerics.back().device != now.device) state.numerics.push_back(now);
   state.parent = parent_json(branch, job.config);
+  const auto changed = changed_in(branch, job.config);  // other prompts are no surprise where they were asked for
+  if (std::any_of(changed.begin(), changed.end(), [](const ChangedKey& c) { return c.key.starts_with("task.") || c.key == "run.seed"; }))
+    state.prompts_hash.clear();
   return state;
 }
 
@@ -91,8 +96,6 @@ std::uint64_t reach_of(const RunConfig& config) {
 
 void keep_earlier_steps(const Branch& branch, const Job& job) {
   const fs::path kept = job.run_dir / kParentFolder;
-  std::error_code none;
-  fs::remove_all(kept, none);  // of a start that did not get far enough to count
   const std::uint64_t reach = reach_of(job.config), last = std::uint64_t(branch.state.train_steps), first = last - std::min(last, reach);
   if (reach == 0) return;
   const auto wanted = [&](std::uint64_t from, std::uint64_t to) { return to > first && from <= last; };
@@ -122,7 +125,7 @@ std::set<std::string> scheduler_files_to_leave(const io::StoredCheckpoint& check
   } catch (const StorageError& other) {
     for (const auto& [name, facts] : checkpoint.files())
       if (name.starts_with("scheduler")) left_out.insert(name);
-    spdlog::warn("the scheduler starts afresh: {}", other.what());
+    log_warning("the scheduler starts afresh: {}", other.what());
   }
   return left_out;
 }
@@ -144,11 +147,12 @@ Branch find_branch(const std::string& reference) {
 
 RunConfig settings_of_branch(const Branch& branch, RunConfig config) {
   std::error_code unknown;
+  const fs::path own = fs::path(config.run.dir) / "config.toml";
   require<ConfigError>(!fs::equivalent(branch.parent, config.run.dir, unknown), fmt::format("--from {} needs a folder for the branch", branch.parent.string()),
                        "the run that it comes from stays as it is", "add --set run.dir=NEW");
   require<EnvironmentError>(
       !holds_run(config.run.dir), fmt::format("run folder {} already holds a run", config.run.dir), "a branch begins in a folder of its own",
-      fmt::format("choose another with --set run.dir=..., or continue it with train --resume {}", (fs::path(config.run.dir) / "config.toml").string()));
+      fmt::format("choose another with --set run.dir=...{}", fs::exists(own) ? fmt::format(", or continue it with train --resume {}", own.string()) : ""));
   require<ConfigError>(config.sft.steps == branch.settings.sft.steps, fmt::format("sft.steps is {}, and --from is given", config.sft.steps),
                        "a branch goes on from trained weights, without a warm start", "leave sft.steps out");
   require<ConfigError>(config.train.steps > branch.state.train_steps,
@@ -171,8 +175,8 @@ void plant(const Branch& branch, const Job& job) {
   copy_metrics(branch, job.run_dir);
   write_file_atomic(job.run_dir / "parent.json", json::parse(state.parent).dump(2) + "\n");
   io::branch_checkpoint(checkpoint, job.run_dir, {{kCoordinatorState, to_json(state)}}, left_out, settings_text(job.config));
-  spdlog::info("branching from {} of {}", branch.checkpoint, branch.parent.string());
-  for (const auto& c : changed_in(branch, job.config)) spdlog::info("{} is {} from here on; it was {}", c.key, c.now, c.before);
+  log_info("branching from {} of {}", branch.checkpoint, branch.parent.string());
+  for (const auto& c : changed_in(branch, job.config)) log_info("{} is {} from here on; it was {}", c.key, c.now, c.before);
 }
 
 EarlierFiles parse_earlier(const std::string& text, const std::string& origin) {

@@ -26,7 +26,7 @@ void ErrorFiles::write(std::size_t process, std::string_view bytes) {
   known->second += bytes.size();
   Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
   if (file >= 0 && uninterrupted([&] { return ::write(file, bytes.data(), bytes.size()); }) == ssize_t(bytes.size())) return;
-  spdlog::warn("cannot write {}: what the verifier wrote to standard error is lost", path.string());
+  log_warning("cannot write {}: what the verifier wrote to standard error is lost", path.string());
   known->second = kMostErrors;
 }
 
@@ -41,7 +41,11 @@ CommandScoring::CommandScoring(const Job& job, const RepeatedVerdicts& repeated,
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
   OpenShard open(*job_, *repeated_, notice, std::move(shard), read_s);
   std::vector<reward::Sample> samples;
-  for (std::size_t at = 0; at < open.size(); ++at) samples.push_back({open.sample(at), open.prompt(at).text, open.rollout(at).text, open.prompt(at).answer});
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    const Prompt& prompt = open.prompt(at);
+    samples.push_back(
+        {open.sample(at), prompt.text, open.rollout(at).text, prompt.answer, job_->prompts.extra_of(job_->prompts.of(prompt.split).at(prompt.id.value))});
+  }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
 }
 

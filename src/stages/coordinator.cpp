@@ -62,7 +62,7 @@ void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFa
 void tell(const scheduling::LoadReport& report) {
   if (report.same_prompts) return;
   const std::string anew = report.restarted.empty() ? "" : fmt::format("; these pieces start afresh: {}", fmt::join(report.restarted, ", "));
-  spdlog::warn("the training prompts have changed: the scheduler knows {} of them, {} are new, {} are gone{}", report.kept, report.fresh, report.gone, anew);
+  log_warning("the training prompts have changed: the scheduler knows {} of them, {} are new, {} are gone{}", report.kept, report.fresh, report.gone, anew);
 }
 
 }  // namespace
@@ -79,25 +79,21 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
       metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
+      heldout_(heldout_digest(job)),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
   const bool has_scheduler = resumed.checkpoint && SchedulerFiles::are_in(*resumed.checkpoint);  // not of a branch with another one
   if (has_scheduler) tell(scheduler_files_.load(*scheduler_, *resumed.checkpoint));
-  if (resumed.checkpoint) missing_ = rollouts_missing(job.run_dir, state_);
+  if (resumed.checkpoint) replace_archived(), missing_ = rollouts_missing(job.run_dir, state_);
   else state_.archive_digest = archive_digest(job.config);
   if (!state_.groups_drawn) state_.groups_drawn = state_.train_steps * job.config.train.prompts_per_step;
   if (job.config.train.rollouts > 0) archived_rollouts_ = archived_rollouts(job.config);
   state_.weights_hash = job.identity.weights_hash, state_.text_hash = text_fingerprint(job);
-  state_.judge_digest = job.judge_digest, state_.numerics = job.numerics, state_.graders = find_grader_files(job.config.reward.command);
-  state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
+  state_.judge_digest = job.judge_digest, state_.numerics = job.numerics, state_.graders = job.graders;
+  state_.prompts_hash = job.prompts.hash, state_.examples_hash = job.examples_hash, state_.arithmetic = arithmetic_of(job.config.run.numerics);
   compare_anew();
-  for (auto* earlier : {&state_.before, &state_.after}) {
-    if (!*earlier || can_measure(**earlier, job.config.eval.pass_k)) continue;
-    spdlog::warn("an evaluation {} training has fewer samples than eval.pass_k asks for: it is left out", earlier == &state_.before ? "before" : "after");
-    earlier->reset();
-  }
+  keep_earlier(), look_at_evaluations();
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));  // as earlier starts measured it
-  if (const auto left = stop_.left_s())
-    spdlog::info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
+  if (const auto left = stop_.left_s()) log_info("the allocation ends in {:.0f} s: the run will stop in time, with room for a step and two checkpoints", *left);
   if (state_.metric_rows > 0) {
     for (const auto& row : report::read_metrics(job.run_dir)) recent_.add(row);
     diagnoses_ = report::diagnose(recent_, job.config);
@@ -109,7 +105,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
 void Coordinator::compare_anew() {
   const auto& wanted = job_->config.checkpoint.keep_best;
   if (state_.best_metric.empty() || state_.best_metric == wanted) return;
-  spdlog::info("checkpoint.keep_best was {} and is \"{}\" now: the best checkpoint is chosen among the steps from here on", state_.best_metric, wanted);
+  log_info("checkpoint.keep_best was {} and is \"{}\" now: the best checkpoint is chosen among the steps from here on", state_.best_metric, wanted);
   state_.best_value.reset(), state_.best_metric.clear(), state_.best_checkpoint.clear();
 }
 
@@ -130,26 +126,27 @@ ExitCode Coordinator::train() try {
   const auto& config = job_->config;
   if (!warm_start()) return ExitCode::requeue;
   if (state_.after && progress() < 1.0) {  // it goes on behind an end; what the end of the warm start measured is where training begins
-    if (config.eval.before && state_.train_steps == 0 && !state_.before) state_.before = std::move(state_.after);
+    if (config.eval.before && state_.train_steps == 0 && !state_.before) state_.before = std::move(state_.after), state_.before_prompts = state_.after_prompts;
     state_.after.reset();
   }
-  if (config.eval.before && config.train.steps > 0 && state_.train_steps == 0 && !state_.before) {
+  if (config.eval.before && config.train.steps > 0 && state_.train_steps == 0 && !is_current(state_.before, state_.before_prompts)) {
     write_status("eval before training", true);
-    state_.before = evaluate(Purpose::eval, config.eval.samples);
-    if (!state_.before) return stopped_early();
+    if (!measure(state_.before, state_.before_prompts)) return stopped_early();
   }
   if (!train_steps()) return ExitCode::requeue;
-  if (config.eval.after && !state_.after) {
+  if (config.eval.after && !is_current(state_.after, state_.after_prompts)) {
     write_status("eval after training", true);
-    state_.after = evaluate(Purpose::eval, config.eval.samples);
-    if (!state_.after) return stopped_early();
+    if (!measure(state_.after, state_.after_prompts)) return stopped_early();
     begin_save(fmt::format("done_{:06}", state_.train_steps));
   }
   finish_save();
   pack(state_.unpacked);
   if (policy_sha256_.empty()) policy_sha256_ = job_->store->sha256();
   model::huge_blocks().release_idle();  // no step follows, and the archive is read into memory of another kind
-  require_own_lock(job_->run_dir), require_kept_rollouts(job_->run_dir, state_, missing_);
+  leave_out_old_evaluations();
+  job_->lock->require_own();
+  if (missing_ > 0) missing_ = std::min(missing_, rollouts_missing(job_->run_dir, state_));  // an evaluation that was gone may have been made again
+  require_kept_rollouts(job_->run_dir, state_, missing_);
   write_results(*job_, state_, tally_, policy_sha256_, checkpoint_, missing_);
   write_status("done", true);
   return ExitCode::done;
@@ -158,19 +155,11 @@ ExitCode Coordinator::train() try {
   throw;
 }
 
-ExitCode Coordinator::stopped_early() {
-  require<EnvironmentError>(stepped_ || !stop_.is_out_of_time(), "an evaluation did not finish within a whole job",
-                            "every restart would begin it again, forever",
-                            "lower eval.samples or task.heldout_prompts, add ranks that generate, or ask for more time");
-  stop_wanted();
-  return ExitCode::requeue;
-}
-
 bool Coordinator::stop_wanted() {
   const auto reason = stop_.reason();
   if (!reason) return false;
   progress_.reset();
-  spdlog::info("stopping on {}", *reason);
+  log_info("stopping on {}", *reason);
   finish_save();
   start_save(step_name());  // packing can wait for the next start
   finish_save();
@@ -330,7 +319,7 @@ void Coordinator::train_step() {
 void Coordinator::diagnose(const report::MetricRow& row) {
   recent_.add(row);
   diagnoses_ = report::diagnose(recent_, job_->config);
-  for (const auto& diagnosis : diagnosis_log_.due(row.step, diagnoses_)) spdlog::warn("step {}: {}", row.step, diagnosis.text());
+  for (const auto& diagnosis : diagnosis_log_.due(row.step, diagnoses_)) log_warning("step {}: {}", row.step, diagnosis.text());
 }
 
 UpdateReport Coordinator::update(const scheduling::StepRequest& request, const Round& round) {
@@ -383,7 +372,7 @@ void Coordinator::judge_update(const UpdateReport& report, const std::string& st
   const bool back = config.on_nonfinite == "rollback" && !state_.rollback_to.empty();
   const std::string stays =
       report.applied == 0 ? "step skipped" : fmt::format("the rest of the step is skipped, and what was applied before it stays ({})", report.applied);
-  spdlog::warn("{} in {}: {}", what, step, back ? "rolling back" : stays);
+  log_warning("{} in {}: {}", what, step, back ? "rolling back" : stays);
   if (back) {
     mail_->send_all(job_->layout.of(comm::Stage::update), Tag::rollback, state_.rollback_to);
     state_.policy_version = await<UpdateReport>(Tag::updated, "the rollback").version;

@@ -92,18 +92,28 @@ class Coordinator {
   void judge_update(const UpdateReport& report, const std::string& step);  ///< the policy for spikes and non-finite gradients
   void compare_anew();                                                     ///< where checkpoint.keep_best names another metric than before
   bool validate();                                                         ///< true: the best so far
+  using Outcomes = std::vector<report::PromptOutcome>;
+  /// Whether it has the samples that pass@k of now takes, of the held-out prompts of now, as `prompts` says.
+  bool is_current(const std::optional<Outcomes>& evaluation, const std::string& prompts) const;
+  void look_at_evaluations();  ///< of earlier starts: says which cannot be compared any more
+  void leave_out_old_evaluations();
+  /// Evaluates on the held-out prompts in place of what `slot` holds, also in the archive. False: stopped, and nothing has changed.
+  bool measure(std::optional<Outcomes>& slot, std::string& prompts);
+  void replace_archived();  ///< archive files of evaluations that were made again
   /// Nothing when it was asked to stop between two rounds; what was sampled then counts as never drawn.
   std::optional<std::vector<report::PromptOutcome>> evaluate(Purpose purpose, std::int64_t samples);
   /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
   void begin_save(const std::string& name);  ///< after the one before, whose steps may then be packed
   void start_save(const std::string& name);
   bool is_kept(std::int64_t step) const;  ///< checkpoint.keep_every names the step
-  double grad_norm_limit() const;         ///< beyond which an update is a spike; 0: none
-  void on_saved(SaveReport report);       ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
-  void finish_save();                     ///< waits for the checkpoint begun last, if it is not durable yet
-  void notice_saved();                    ///< the same without waiting; throws what the writing met
-  void saved();                           ///< the checkpoint begun last is durable
-  void pack_when_due();                   ///< what a durable checkpoint covers goes to the archive
+  void keep_for_good(const std::string& name);
+  void keep_earlier();               ///< those of earlier starts that checkpoint.keep_every names, whatever it is from here on
+  double grad_norm_limit() const;    ///< beyond which an update is a spike; 0: none
+  void on_saved(SaveReport report);  ///< a rank's share is durable; with the last one rank 0 writes its own and ends the checkpoint
+  void finish_save();                ///< waits for the checkpoint begun last, if it is not durable yet
+  void notice_saved();               ///< the same without waiting; throws what the writing met
+  void saved();                      ///< the checkpoint begun last is durable
+  void pack_when_due();              ///< what a durable checkpoint covers goes to the archive
   /// Takes note when the row has the best value so far of the metric that checkpoint.keep_best names.
   bool note_best(const report::MetricRow& row);
   void pack(std::vector<UnpackedFile> files);
@@ -137,6 +147,7 @@ class Coordinator {
   std::vector<std::int64_t> archived_rollouts_;  ///< [archived steps], where train.rollouts counts what train.from_archive holds
   bool greedy_ = false;                          ///< the objective compares with the reward of a greedy answer
   double saving_s_ = 0.0, packing_s_ = 0.0;      ///< what the run waited for checkpoints, and packed, since the last metrics row
+  std::string heldout_;                          ///< digest of the held-out prompts
   std::string checkpoint_;                       ///< newest durable one: for rollback, and to take unchanged files from
   std::optional<Saving> saving_;                 ///< the checkpoint on its way to the disk
   BackgroundTask<io::CheckpointFacts> ending_;   ///< rank 0's share of it, its manifest, and the removal of old ones

@@ -1,4 +1,4 @@
-// Rounds of plan -> shards -> scores over the generation ranks, evaluations made of them, and the archive they end in.
+// Rounds of plan -> shards -> scores over the generation ranks, and the archive they end in.
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "core/judge_task.hpp"
@@ -20,39 +20,6 @@
 
 namespace rollcall::stages {
 namespace {
-
-/// Most prompts of one round of an evaluation. Its shards lie in memory and must arrive within run.deadline_s, and a time limit ends an evaluation only between
-/// two rounds: so it is as large as a step of training, or as what a rank samples in minutes where that is more.
-std::int64_t most_of_a_round(const Job& job, std::int64_t samples) {
-  constexpr std::int64_t tokens_of_a_rank = 1 << 18, most_rollouts_of_a_rank = 16384;
-  const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
-  const auto by_tokens = ranks * std::min(tokens_of_a_rank / job.config.sampling.max_new_tokens, most_rollouts_of_a_rank);
-  return std::max<std::int64_t>(1, std::max(by_tokens, job.config.train.prompts_per_step * job.config.train.rollouts_per_prompt) / samples);
-}
-
-/// Prompts of an evaluation's rounds: as many as take some seconds, since progress is told, and a
-/// stop obeyed, between two rounds. No result depends on it. Devices are filled instead.
-class EvaluationRounds {
- public:
-  EvaluationRounds(const Job& job, std::int64_t samples) : most_(most_of_a_round(job, samples)) {
-    constexpr std::int64_t kFirstTokens = 8192;  // of a rank, while nobody knows how fast it is: a second or two of a small model
-    const auto ranks = std::int64_t(job.layout.of(comm::Stage::generation).size());
-    const std::int64_t first = ranks * std::max<std::int64_t>(1, kFirstTokens / (job.config.sampling.max_new_tokens * samples));
-    next_ = job.store->on_device() ? most_ : std::min(most_, first);
-  }
-  std::int64_t next() const { return next_; }
-  void took(std::int64_t prompts, double seconds) {
-    constexpr double kRound_s = 8.0;
-    if (prompts < next_) return;  // the last one
-    next_ = std::int64_t(std::clamp(double(prompts) * kRound_s / std::max(seconds, 1e-3), 1.0, double(most_)));
-    longest_s_ = std::max(longest_s_, seconds);
-  }
-  double longest_s() const { return longest_s_; }
-
- private:
-  std::int64_t most_, next_ = 1;
-  double longest_s_ = 0.0;
-};
 
 std::int64_t rollouts_of(const std::vector<GroupPlan>& groups) {
   return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, [](std::int64_t sum, const GroupPlan& group) { return sum + group.count; });
@@ -129,9 +96,9 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   round.judge_tasks.assign(std::move_iterator(of_tasks), std::move_iterator(round.reports.end()));
   round.reports.erase(of_tasks, round.reports.end());
   if (const auto& v = round.verdicts; v.undecided > 0)
-    spdlog::warn("{} step {}: {} of {} verdicts are undecided, {} were ended by a clock, {} are repeated from before the stop; the first: {}{}",
-                 purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
-                 v.slowest.empty() ? "" : fmt::format("; the slowest: {} ({:.1f} s)", v.slowest.front().sample, v.slowest.front().seconds));
+    log_warning("{} step {}: {} of {} verdicts are undecided, {} were ended by a clock, {} are repeated from before the stop; the first: {}{}",
+                purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
+                v.slowest.empty() ? "" : fmt::format("; the slowest: {} ({:.1f} s)", v.slowest.front().sample, v.slowest.front().seconds));
   return round;
 }
 
@@ -173,13 +140,13 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
         all.slowest_rank = round.slowest_rank, all.scoring_s += round.scoring_s, all.archive_s += round.archive_s;
     if (decision.last_round) break;
     settle_rewards(round.reports, lowest_of(all));  // of the rounds so far
-    heard_.rewrite({&round.reports});
+    heard_.rewrite({&round.reports}, all.greedy);
     decision = scheduler_->next_round(request, round.reports);
   }
   const double lowest = lowest_of(all);
   for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy}) settle_rewards(*reports, lowest);
   std::vector<GroupReport> judge_tasks = all.judge_tasks;  // theirs go to the metrics as they are
-  heard_.rewrite({&all.reports, &judge_tasks});
+  heard_.rewrite({&all.reports, &judge_tasks}, all.greedy);
   all.training = scheduler_->settle(request, all.reports);
   for (const auto* reports : {&all.reports, &all.judge_tasks})
     for (const auto& report : *reports) state_.rollouts_per_level[report.level] += drawn(report), ++*state_.groups_drawn;
@@ -187,74 +154,15 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
   return all;
 }
 
-std::optional<std::vector<report::PromptOutcome>> Coordinator::evaluate(Purpose purpose, std::int64_t samples) {
-  const Stopwatch clock;
-  const auto unpacked = state_.unpacked;
-  const auto drawn = state_.rollouts_total;
-  const auto& prompts = job_->prompts.of(split_of(purpose));
-  EvaluationRounds rounds(*job_, samples);
-  std::vector<report::PromptOutcome> outcomes;
-  const bool tells = purpose == Purpose::eval;  // validations belong to their step and are short
-  if (tells) progress_.emplace("eval", 0, std::int64_t(prompts.size()), report::Progress::Output{.unit = "prompt"});
-  double solved = 0.0;
-  for (std::uint32_t number = 0; outcomes.size() < prompts.size(); ++number) {
-    const Stopwatch clock_of_round;
-    StepPlan plan{purpose, split_of(purpose), std::uint64_t(state_.train_steps), number, PolicyVersion{state_.policy_version}, job_->config.sampling, {}};
-    const std::size_t first = outcomes.size(), last = std::min(prompts.size(), first + std::size_t(rounds.next()));
-    for (std::size_t p = first; p < last; ++p) plan.groups.push_back({{plan.step, prompts[p].id, 0}, prompts[p].level, 0, std::uint32_t(samples)});
-    Round round;
-    if (tells && stop_.reason(rounds.longest_s())) round.cut_short = true;
-    else round = play({plan});
-    if (round.cut_short) {
-      if (!stop_.reason()) stop_.remember_signal("a signal on a rank that generates");
-      progress_.reset();
-      state_.unpacked = unpacked, state_.rollouts_total = drawn;
-      return std::nullopt;
-    }
-    for (auto& report : round.reports) {
-      solved += double(std::count(report.correct.begin(), report.correct.end(), 1)) / double(samples);
-      outcomes.push_back({report.level, std::move(report.correct), std::move(report.answers)});
-    }
-    rounds.took(std::int64_t(last - first), clock_of_round.seconds());
-    if (tells) progress_->update(std::int64_t(outcomes.size()), {{"pass@1", solved / double(outcomes.size())}});
-  }
-  if (tells) progress_.reset();
-  state_.seconds["eval"] += clock.seconds();
-  return outcomes;
-}
-
-bool Coordinator::validate() {
-  const auto& config = job_->config.eval;
-  const auto result =
-      report::evaluate(*evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
-  const report::MetricRow row{"validation",
-                              std::uint64_t(state_.train_steps),
-                              {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}};
-  metrics_.write(row);
-  return note_best(row);
-}
-
-std::optional<report::Evaluation> Coordinator::evaluate_only() {
-  const auto& config = job_->config.eval;
-  state_.after = evaluate(Purpose::eval, config.samples);
-  if (!state_.after) {
-    spdlog::info("stopping on {}: the evaluation is not kept", *stop_.reason());
-    return std::nullopt;
-  }
-  pack(state_.unpacked);
-  auto evaluation = report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
-  evaluation.extract = job_->judge->extraction();
-  return evaluation;
-}
-
 void Coordinator::forget_archived() {
   // A stop between packing and the next checkpoint, or a fall back to an older checkpoint, leaves steps in the state that the archive holds already.
   // A step drawn again has the same content, so the archive's copy stands and the other is set aside.
+  replace_archived();
   const auto entries = io::read_manifest(job_->run_dir);
   if (std::erase_if(state_.unpacked, [&](const UnpackedFile& file) { return io::any_holds(entries, file.purpose, file.step); }) > 0) {
     std::vector<io::PublishedFile> keep;
     for (const auto& file : state_.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
-    if (const int moved = io::set_aside_unfinished(job_->run_dir, keep)) spdlog::info("set aside {} files of steps that the archive holds", moved);
+    if (const int moved = io::set_aside_unfinished(job_->run_dir, keep)) log_info("set aside {} files of steps that the archive holds", moved);
   }
 }
 

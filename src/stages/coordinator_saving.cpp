@@ -4,6 +4,7 @@
 #include "io/checkpoint_settings.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/kept_folder.hpp"
+#include "stages/recorded_settings.hpp"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,26 @@ bool Coordinator::is_kept(std::int64_t step) const {
   return every > 0 && step % every == 0;
 }
 
+void Coordinator::keep_for_good(const std::string& name) {
+  auto& kept = *state_.kept;
+  if (std::find(kept.begin(), kept.end(), name) == kept.end()) kept.push_back(name);
+}
+
+void Coordinator::keep_earlier() {
+  std::vector<std::string> damaged;
+  const auto names = io::list_checkpoints(job_->run_dir, &damaged);
+  const auto keep_multiples = [&](std::int64_t every) {
+    for (std::int64_t step = every; every > 0 && step <= state_.train_steps; step += every)
+      if (const auto name = fmt::format("train_{:06}", step); std::find(names.begin(), names.end(), name) != names.end()) keep_for_good(name);
+  };
+  if (!state_.kept) {  // an earlier build kept by the setting alone
+    state_.kept.emplace();
+    const auto recorded = checkpoint_.empty() ? std::nullopt : recorded_settings(job_->run_dir, checkpoint_);
+    if (recorded) keep_multiples(recorded->config.checkpoint.keep_every);
+  }
+  keep_multiples(job_->config.checkpoint.keep_every);
+}
+
 void Coordinator::begin_save(const std::string& name) {
   finish_save();
   pack_when_due();
@@ -38,12 +59,12 @@ void Coordinator::start_save(const std::string& name) {
   saving.covered = state_.unpacked;
   for (const auto& kept : {state_.best_checkpoint, state_.rollback_to})
     if (!kept.empty()) saving.keep.push_back(kept);
-  if (const std::int64_t every = job_->config.checkpoint.keep_every; every > 0)
-    for (std::int64_t step = every; step <= state_.train_steps; step += every) saving.keep.push_back(fmt::format("train_{:06}", step));
+  if (state_.train_steps > 0 && is_kept(state_.train_steps) && name == step_name()) keep_for_good(name);
+  saving.keep.insert(saving.keep.end(), state_.kept->begin(), state_.kept->end());
   saving.own.earlier = checkpoint_;
   scheduler_files_.add_to(saving.own, *scheduler_);
   saving.own.files[kCoordinatorState] = [state = state_] { return to_json(state); };
-  require_own_lock(job_->run_dir);
+  job_->lock->require_own();
   mail_->send_all(writers, Tag::save, SaveRequest{name, checkpoint_});
   saving_s_ += clock.seconds();
 }

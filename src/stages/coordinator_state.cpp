@@ -2,14 +2,15 @@
 #include "stages/coordinator_state.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "io/shard_name.hpp"
 #include "stages/job.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace rollcall::stages {
 namespace {
@@ -18,6 +19,13 @@ using nlohmann::json;
 // 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4 tokenizers and templates from files, 5 examples,
 // 7 files that hold both rollouts and scores
 constexpr int kFormat = 8, kOldest = 2;
+
+/// Texts that a state has only where they are not empty, so that other builds read the rest.
+constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {{"judge_digest", &CoordinatorState::judge_digest},
+                                                                                      {"best_metric", &CoordinatorState::best_metric},
+                                                                                      {"prompts_hash", &CoordinatorState::prompts_hash},
+                                                                                      {"before_prompts", &CoordinatorState::before_prompts},
+                                                                                      {"after_prompts", &CoordinatorState::after_prompts}};
 
 json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
 io::PublishedFile file_from(const json& j) { return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()}; }
@@ -118,11 +126,12 @@ std::string to_json(const CoordinatorState& s) {
          {"seconds", s.seconds},
          {"before", outcomes_json(s.before)},
          {"after", outcomes_json(s.after)}};
-  if (!s.best_metric.empty()) j["best_metric"] = s.best_metric;
   if (s.groups_drawn) j["groups_drawn"] = *s.groups_drawn;
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
-  if (!s.judge_digest.empty()) j["judge_digest"] = s.judge_digest;  // only runs with a judge have it, so that other builds read the rest
   if (!s.parent.empty()) j["parent"] = json::parse(s.parent);
+  if (s.kept) j["kept"] = *s.kept;
+  for (const auto& [key, member] : kOptionalTexts)
+    if (!(s.*member).empty()) j[key] = s.*member;
   if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
   for (const Prompt& task : s.judge_tasks) j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
   j["unpacked"] = json::array();
@@ -146,7 +155,8 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (format > 4) j.at("text_hash").get_to(s.text_hash);
     if (format > 5) j.at("examples_hash").get_to(s.examples_hash);
     if (format > 6) j.at("arithmetic").get_to(s.arithmetic);
-    s.judge_digest = j.value("judge_digest", ""), s.best_metric = j.value("best_metric", "");
+    for (const auto& [key, member] : kOptionalTexts) s.*member = j.value(key, "");
+    if (j.contains("kept")) s.kept = j.at("kept").get<std::vector<std::string>>();
     if (j.contains("groups_drawn")) s.groups_drawn = j.at("groups_drawn").get<std::int64_t>();
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (j.contains("parent")) s.parent = j.at("parent").dump();

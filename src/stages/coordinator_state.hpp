@@ -47,19 +47,22 @@ struct CoordinatorState {
   std::optional<double> best_value;          ///< of the metric that checkpoint.keep_best names, larger is better
   std::string best_metric;                   ///< what best_value is of, as checkpoint.keep_best named it; empty in states of an earlier build
   std::string best_checkpoint;
-  std::int64_t packed_steps = 0;         ///< train steps in the archive
-  std::string text_hash;                 ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
-  std::string examples_hash;             ///< of what sft.file names, when the run began
-  std::string judge_digest;              ///< of the model that judges (JudgeIdentity), when the run began; empty where none does
-  std::string arithmetic;                ///< of the machine that did the last step (method::Library::arithmetic)
-  std::vector<NumericsRecord> numerics;  ///< from the beginning on, one more where a resume changed them; empty in states of an earlier build
-  std::string archive_digest;            ///< of what train.from_archive names, when the run began
-  std::string parent;                    ///< JSON: where the run branched off, and with which other settings; empty in a run of its own
-  std::vector<GraderFile> graders;       ///< of reward.command, as the last start found them
-  std::vector<Prompt> judge_tasks;       ///< that the next step asks, ascending
-  std::vector<UnpackedFile> unpacked;    ///< scored, not yet in the archive; published by the end of their step
+  std::optional<std::vector<std::string>> kept;  ///< checkpoints that checkpoint.keep_every has named so far; nothing in states of an earlier build
+  std::int64_t packed_steps = 0;                 ///< train steps in the archive
+  std::string text_hash;                         ///< of tokenizer and template (PromptFormat::fingerprint), when the run began
+  std::string examples_hash;                     ///< of what sft.file names, when the run began
+  std::string judge_digest;                      ///< of the model that judges (JudgeIdentity), when the run began; empty where none does
+  std::string arithmetic;                        ///< of the machine that did the last step (method::Library::arithmetic)
+  std::vector<NumericsRecord> numerics;          ///< from the beginning on, one more where a resume changed them; empty in states of an earlier build
+  std::string archive_digest;                    ///< of what train.from_archive names, when the run began
+  std::string parent;                            ///< JSON: where the run branched off, and with which other settings; empty in a run of its own
+  std::string prompts_hash;                      ///< of all prompts (task::PromptSet), as the last start found them; empty in states of an earlier build
+  std::vector<GraderFile> graders;               ///< of reward.command, as the last start found them
+  std::vector<Prompt> judge_tasks;               ///< that the next step asks, ascending
+  std::vector<UnpackedFile> unpacked;            ///< scored, not yet in the archive; published by the end of their step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
+  std::string before_prompts, after_prompts;  ///< what these are of (heldout_digest); empty in states of an earlier build
 };
 
 /// Whether an evaluation of an earlier start has the samples that a pass@k of now takes.

@@ -21,7 +21,7 @@ struct DeviceNeed {
 };
 struct DeviceRank {
   std::vector<comm::Stage> stages;  ///< that it hosts
-  GivenTexts longest;                  ///< of the run's texts
+  GivenTexts longest;               ///< of the run's texts
   int update_ranks = 1;             ///< that share the optimizer
 };
 /// `config.train.leaf_tokens` as leaf_tokens() gave it.

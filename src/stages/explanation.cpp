@@ -1,6 +1,7 @@
 // Groups of ranks of whom the same can be said; suspects first.
 #include "stages/explanation.hpp"
 
+#include "base/joined.hpp"
 #include "comm/rank_groups.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ struct Group {
 /// Threads have numbers, which differ where nothing else does.
 std::string text_of(const std::vector<ThreadRecord>& threads) {
   std::string text;
-  for (const auto& t : threads) text += fmt::format("{}|{}|{}\n", t.thread == "main" ? "main" : "", t.state, fmt::join(t.frames, ","));
+  for (const auto& t : threads) text += fmt::format("{}|{}|{}\n", t.thread == "main" ? "main" : "", t.state, joined(t.frames, ","));
   return text;
 }
 

@@ -19,7 +19,7 @@ bool is_first_failure(const std::filesystem::path& run_dir, const std::string& m
   const int fd = uninterrupted([&] { return ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
   if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks
   const bool noted = uninterrupted([&] { return ::write(fd, message.data(), message.size()); }) == ssize_t(message.size());
-  if (!noted) spdlog::warn("cannot write {}", (run_dir / "failure").string());
+  if (!noted) log_warning("cannot write {}", (run_dir / "failure").string());
   ::close(fd);
   return true;
 }

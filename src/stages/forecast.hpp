@@ -27,7 +27,7 @@ struct Forecast {
   std::int64_t prompts = 0, rollouts_per_prompt = 0, updates = 0;  ///< of a step
   std::int64_t new_tokens = 0;                                     ///< of a response, at most
   std::string memory_limit;                                        ///< as the run file gives it; empty: none
-  GivenTexts longest;                                                 ///< of the run's texts
+  GivenTexts longest;                                              ///< of the run's texts
   std::vector<RankRange> ranks;
   std::uint64_t messages_per_step = 0;                       ///< control messages
   std::uint64_t control_bytes_per_step = 0;                  ///< plans and reports, estimated

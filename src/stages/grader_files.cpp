@@ -2,12 +2,13 @@
 #include "stages/grader_files.hpp"
 
 #include "base/hash.hpp"
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "io/checksum_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -53,7 +54,7 @@ std::string changes_of(const std::vector<GraderFile>& before, const std::vector<
   }
   for (const auto& file : now)
     if (of(before, file.path) == before.end()) said.push_back(file.path + " is new");
-  return fmt::format("{}", fmt::join(said, ", "));
+  return fmt::format("{}", joined(said, ", "));
 }
 
 std::string to_json(const std::vector<GraderFile>& files) {

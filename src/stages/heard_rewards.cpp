@@ -2,8 +2,10 @@
 #include "stages/heard_rewards.hpp"
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "core/judge_task.hpp"
 #include "stages/step_wire.hpp"
+#include "stages/undecided.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,55 +73,54 @@ void HeardRewards::add(const std::string& rollouts) {
   std::move(part.scores.begin(), part.scores.end(), std::back_inserter(rollouts_.scores));
 }
 
-void HeardRewards::rewrite(const std::vector<std::vector<GroupReport>*>& reports) const {
-  if (by_rollouts_) rewrite_shaped(reports);
-  else if (config_->task.shuffle_rewards) rewrite_shuffled(reports);
+StepBatch HeardRewards::as_reported(const Reports& reports) {
+  StepBatch step;
+  for (const auto* of_round : reports)
+    for (const GroupReport& report : *of_round) {
+      Group& group = step.groups.emplace_back(Group{.id = report.id, .level = report.level, .rollouts = {}});
+      group.rollouts.resize(report.rewards.size());
+      auto& scores = step.scores.emplace_back();
+      for (std::size_t i = 0; i < report.rewards.size(); ++i)
+        scores.push_back({.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
+    }
+  return step;
 }
 
-void HeardRewards::rewrite_shaped(const std::vector<std::vector<GroupReport>*>& reports) const {
-  std::vector<StepBatch> parts;
-  parts.push_back(rollouts_);
-  StepBatch step = joined(std::move(parts));
-  settle_undecided(step, config_->reward.undecided == "drop");
-  if (step.groups.empty()) return;  // no verdict at all: the update says so
-  if (config_->task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(config_->run.seed), step_);
+std::vector<std::vector<double>> HeardRewards::paid(const StepBatch& step) const {
   std::vector<std::size_t> all(step.groups.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   auto columns = make_train_batch(step, all, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
   columns.seed = std::uint64_t(config_->run.seed), columns.step = step_;
   columns.progress = progress_;
-  const auto rewards = rewards_by_group(*objective_, columns, step);
+  return rewards_by_group(*objective_, columns, step);
+}
+
+void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport>& greedy) const {
+  if (!by_rollouts_ && !config_->task.shuffle_rewards) return;
+  std::vector<StepBatch> parts;
+  parts.push_back(by_rollouts_ ? rollouts_ : as_reported(reports));
+  StepBatch step = by_rollouts_ ? joined(std::move(parts)) : std::move(parts.front());
+  step.greedy = greedy_rewards(greedy);
+  close_step(step, *config_, step_);
+  if (step.groups.empty()) return;  // no verdict at all: the update says so
+  const auto shaped = by_rollouts_ ? paid(step) : std::vector<std::vector<double>>();
   std::map<GroupId, std::size_t> index;
-  for (const std::size_t g : all) index[step.groups[g].id] = g;
+  for (std::size_t g = 0; g < step.groups.size(); ++g) index[step.groups[g].id] = g;
   for (auto* of_round : reports)
     for (GroupReport& report : *of_round) {
       const std::size_t n = report.rewards.size();
       if (n == 0) continue;
-      const std::size_t g = index.at(report.id), first = rewards[g].size() - n;  // a round's are a group's last
+      const auto at = index.find(report.id);
+      if (at == index.end()) {  // with its greedy answer
+        let_go(report);
+        continue;
+      }
+      const auto& scores = step.scores[at->second];
+      const std::size_t first = scores.size() - n;  // a round's are a group's last
       for (std::size_t i = 0; i < n; ++i) {
-        report.rewards[i] = rewards[g].at(first + i);
-        report.correct[i] = step.scores[g].at(first + i).correct ? 1 : 0;
+        report.rewards[i] = by_rollouts_ ? shaped[at->second].at(first + i) : scores.at(first + i).reward;
+        report.correct[i] = scores.at(first + i).correct ? 1 : 0;
       }
-    }
-}
-
-void HeardRewards::rewrite_shuffled(const std::vector<std::vector<GroupReport>*>& reports) const {
-  StepBatch step;
-  for (const auto* of_round : reports)
-    for (const GroupReport& report : *of_round) {
-      auto& scores = step.scores.emplace_back();
-      for (std::size_t i = 0; i < report.rewards.size(); ++i)
-        scores.push_back({.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
-    }
-  shuffle_rewards(step, std::uint64_t(config_->run.seed), step_);
-  auto scores = step.scores.begin();
-  for (auto* of_round : reports)
-    for (GroupReport& report : *of_round) {
-      for (std::size_t i = 0; i < report.rewards.size(); ++i) {
-        report.rewards[i] = (*scores)[i].reward;
-        report.correct[i] = (*scores)[i].correct ? 1 : 0;
-      }
-      ++scores;
     }
 }
 

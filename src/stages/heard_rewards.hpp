@@ -36,12 +36,15 @@ class HeardRewards {
   void begin(std::uint64_t step, double progress) { step_ = step, progress_ = progress, rollouts_ = {}; }
   /// What scoring sent of a shard (ScoredNotice::rollouts); empty where it sends nothing.
   void add(const std::string& rollouts);
-  /// Rewrites rewards, and under task.shuffle_rewards who is correct. `reports`: of all rounds so far, or of the latest; all of them settled.
-  void rewrite(const std::vector<std::vector<GroupReport>*>& reports) const;
+  using Reports = std::vector<std::vector<GroupReport>*>;
+  /// Rewrites rewards, and under task.shuffle_rewards who is correct; groups that leave the step with
+  /// their greedy answer count as dropped. `reports`: of all rounds so far, or of the latest; all of
+  /// them settled. `greedy`: of all rounds so far; empty where the recipe compares with none.
+  void rewrite(const Reports& reports, const std::vector<GroupReport>& greedy = {}) const;
 
  private:
-  void rewrite_shaped(const std::vector<std::vector<GroupReport>*>& reports) const;
-  void rewrite_shuffled(const std::vector<std::vector<GroupReport>*>& reports) const;
+  static StepBatch as_reported(const Reports& reports);
+  std::vector<std::vector<double>> paid(const StepBatch& step) const;
 
   const RunConfig* config_;
   const method::Method* objective_;

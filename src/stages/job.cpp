@@ -95,6 +95,12 @@ const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& pro
   return job.prompt_tokens[std::size_t(prompt.split)].at(form * job.prompts.of(prompt.split).size() + prompt.id.value);
 }
 
+std::string heldout_digest(const Job& job) {
+  std::uint64_t digest = 0;
+  for (const Prompt& prompt : job.prompts.heldout) digest = checksum64(prompt.answer, checksum64(prompt.text, digest));
+  return hex64(digest);
+}
+
 std::string text_fingerprint(const Job& job) {
   std::string digest = job.format->fingerprint();
   for (const text::AnswerForm* form : job.forms)
@@ -201,13 +207,13 @@ void fill_examples(Job& job, const task::ExampleSet& set) {
   });
   thoughts.check();
   unread.tell(job.config.sft.file);
-  for (const auto& [key, line] : set.unused) spdlog::warn("{}:{}: nothing is learnt from the key \"{}\" of a line", job.config.sft.file, line, key);
+  for (const auto& [key, line] : set.unused) log_warning("{}:{}: nothing is learnt from the key \"{}\" of a line", job.config.sft.file, line, key);
   const std::int64_t positions = job.models.policy.max_position_embeddings;
   const auto left_out = std::erase_if(job.examples, [&](const text::Supervised& e) { return std::int64_t(e.tokens.size()) > positions; });
   require<ConfigError>(!job.examples.empty(), fmt::format("all {} examples of the supervised steps are longer than the model's {} positions", count, positions),
                        "there is nothing to learn from", "raise model.max_position_embeddings, use shorter examples, or set sft.steps=0");
   if (left_out > 0)
-    spdlog::warn("{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions", left_out, count, positions);
+    log_warning("{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions", left_out, count, positions);
 }
 
 /// The data of a run: its prompts, and what else decides the tokens that it learns from.
@@ -242,7 +248,7 @@ void drop_overlong(Job& job) {
     for (Prompt& prompt : *prompts) prompt.id = {next++};
   }
   if (dropped == 0) return;
-  spdlog::info("task.drop_overlong: {} prompts of more than {} tokens are left out, {} for example", dropped, room, example);
+  log_info("task.drop_overlong: {} prompts of more than {} tokens are left out, {} for example", dropped, room, example);
   require<ConfigError>(!job.prompts.train.empty(), "task.drop_overlong leaves no training prompt", "there is nothing to learn from",
                        "lower sampling.max_new_tokens, or use a model with more positions");
   fill_prompt_tokens(job);
@@ -274,7 +280,7 @@ void check_lengths(const Job& job) {
 /// What neither weights nor a processor of a kind is needed for. The data hash does not know what fill_texts() leaves out.
 task::ExampleSet begin_job(Job& job, const RunConfig& config, const RankShape& shape) {
   job.config = config;
-  if (const auto said = task::settle_answers(job.config.task, job.config.reward); !said.empty()) spdlog::info("{}", said);
+  if (const auto said = task::settle_answers(job.config.task, job.config.reward); !said.empty()) log_info("{}", said);
   job.run_dir = config.run.dir;
   job.layout = layout_of(config, shape.ranks);
   job.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
@@ -381,10 +387,10 @@ void fit_memory(Job& job, int rank, const std::vector<std::uint64_t>& offered) {
   for (int r = 1; r < job.layout.ranks; ++r) fit(r);
   std::size_t told = 0;
   for (const auto& [use, ranks] : alike)
-    if (++told <= comm::kNamedGroups) spdlog::info("memory of {}: {}", comm::name_ranks(ranks), use);
+    if (++told <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
   if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
-    spdlog::warn("run.memory_limit is {}, but a node offers a rank only {}", given, bytes_text(least));
+    log_warning("run.memory_limit is {}, but a node offers a rank only {}", given, bytes_text(least));
 }
 
 }  // namespace rollcall::stages

@@ -9,6 +9,7 @@
 #include "model/optimizer.hpp"
 #include "model/policy.hpp"
 #include "reward/verifier.hpp"
+#include "stages/grader_files.hpp"
 #include "stages/leaves.hpp"
 #include "stages/memory.hpp"
 #include "stages/numerics.hpp"
@@ -27,6 +28,8 @@
 #include <vector>
 
 namespace rollcall::stages {
+
+class LockFile;
 
 /// Weights of the moment and the packed policy made of them, for the kernels of the run: once a node. AdamW writes what generation reads, so nothing may run
 /// the policy while it works.
@@ -88,6 +91,8 @@ struct Job {
   std::optional<reward::Judge> verdict_judge;  ///< of the policy's verdicts on its own answers; only where it is asked for them
   std::string judge_digest;                    ///< of the model that judges beside it (JudgeIdentity), on rank 0; empty where none does
   std::vector<NumericsRecord> numerics;        ///< of the run so far and from here on, on rank 0
+  std::vector<GraderFile> graders;             ///< of reward.command, on rank 0: hashed once a start
+  std::shared_ptr<const LockFile> lock;        ///< of the run folder, on rank 0
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Leaves> leaves;  ///< on these workers
@@ -100,6 +105,8 @@ struct Job {
 
 /// Tokens of one of the job's prompts as the policy sees it in a form (stages/question_forms.hpp says in which).
 const std::vector<std::int32_t>& prompt_tokens(const Job& job, const Prompt& prompt, std::size_t form);
+/// Digest of the held-out prompts in their order: evaluations of two starts are compared prompt by prompt.
+std::string heldout_digest(const Job& job);
 /// Digest of what makes tokens of the task's texts: format and forms. Empty where they are the texts themselves in a built-in tokenizer.
 std::string text_fingerprint(const Job& job);
 Split split_of(Purpose purpose);

@@ -3,16 +3,17 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "model/model_folder.hpp"
 #include "stages/generation.hpp"
 #include "stages/numerics.hpp"
 #include "stages/run_folder.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/answer_text.hpp"
 #include "text/conversation.hpp"
 #include "text/fill.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -123,7 +124,7 @@ std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto plain = [&](const std::string& said) { return text::without_special(tokenizer, said); };
   // A chat template reads UTF-8 alone, and an answer may be any bytes.
   const std::string response = text::valid_utf8(text::without_special(tokenizer, question.response, end_marks_));
-  const Question clean{plain(question.prompt), response, plain(question.answer)};
+  const Question clean{plain(question.prompt), response, plain(text::shown_reference(question.answer))};
   if (!is_conversation(section_)) return format_.prompt_tokens(filled(section_.prompt, clean));
   return format_.conversation_tokens({{text::message("user", clean.prompt), text::message("assistant", clean.response)}});
 }

@@ -1,8 +1,9 @@
-// Looks at the lock as another job would, and counts rows.
+// Compares the lock with its name, and counts rows.
 #include "stages/kept_folder.hpp"
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/plain_file.hpp"
 #include "io/kept_rollouts.hpp"
 
 #include <fmt/format.h>
@@ -11,15 +12,21 @@
 
 namespace rollcall::stages {
 
-void require_own_lock(const std::filesystem::path& run_dir) {
-  require<StorageError>(FolderLock::is_held(run_dir), fmt::format("{} was removed or replaced while the run held it", (run_dir / ".lock").string()),
+LockFile::LockFile(const std::filesystem::path& run_dir) : path_(run_dir / ".lock"), file_(path_, kOpenToRead) {
+  const bool held = FolderLock::is_held(run_dir);  // or another file took its place between the lock and this
+  require_own(held);
+}
+
+void LockFile::require_own() const { require_own(is_still(file_, path_)); }
+
+void LockFile::require_own(bool is_own) const {
+  require<StorageError>(is_own, fmt::format("{} was removed or replaced while the run held it", path_.string()),
                         "another job could start in the same folder and neither would notice", "find out what cleans up there, then resume");
 }
 
 std::uint64_t rollouts_missing(const std::filesystem::path& run_dir, const CoordinatorState& state) {
   const std::uint64_t kept = io::kept_rollouts(run_dir), missing = state.rollouts_total - std::min(state.rollouts_total, kept);
-  if (missing > 0)
-    spdlog::warn("{} of the {} rollouts that the run drew before are not in its archive; it goes on without them", missing, state.rollouts_total);
+  if (missing > 0) log_warning("{} of the {} rollouts that the run drew before are not in its archive; it goes on without them", missing, state.rollouts_total);
   return missing;
 }
 

@@ -38,6 +38,22 @@ constexpr const char* kFamilies[] = {"bandit/value/",     "domain/rate/", "gdro/
                                      "gdro/probability/", "gdro/signal/", "gdro/weight/",     "moving/",      "perf/",           "rollout_alloc/class_share/",
                                      "scoring/",          "timing_s/"};
 
+/// Names that only some runs measure begin so.
+constexpr struct {
+  const char* begin;
+  bool (*is_measured)(const RunConfig& config);
+} kOfSections[] = {
+    {"experts/", [](const RunConfig& c) { return c.experts.share > 0; }},
+    {"guide/", [](const RunConfig& c) { return c.guide.share > 0; }},
+    {"replay/", [](const RunConfig& c) { return c.replay.share > 0; }},
+    {"self_judging/", [](const RunConfig& c) { return c.self_judging.share > 0; }},
+};
+
+bool is_measured(const RunConfig& config, std::string_view name) {
+  return std::none_of(std::begin(kOfSections), std::end(kOfSections),
+                      [&](const auto& section) { return name.starts_with(section.begin) && !section.is_measured(config); });
+}
+
 /// The pieces of a family that the run's objective is made of.
 std::vector<std::string> pieces_of(const ObjectiveSection& objective, method::Family family) {
   const auto& recipes = method::library().recipes();
@@ -56,8 +72,8 @@ std::vector<std::string> pieces_of(const ObjectiveSection& objective, method::Fa
 
 }  // namespace
 
-MetricNames::MetricNames(const RunConfig& config, const std::vector<std::string>& components)
-    : names(std::begin(kNames), std::end(kNames)), families(std::begin(kFamilies), std::end(kFamilies)) {
+MetricNames::MetricNames(const RunConfig& config, const std::vector<std::string>& components) : families(std::begin(kFamilies), std::end(kFamilies)) {
+  std::copy_if(std::begin(kNames), std::end(kNames), std::back_inserter(names), [&](const char* name) { return is_measured(config, name); });
   for (const auto& piece : pieces_of(config.objective, method::Family::regularizer)) names.push_back(fmt::format("actor/{}_loss", piece));
   for (const auto& piece : pieces_of(config.objective, method::Family::reward)) names.push_back(fmt::format("critic/shaping/{}/mean", piece));
   for (const auto& component : components) names.push_back(fmt::format("critic/component/{}/mean", component));

@@ -2,13 +2,13 @@
 #include "stages/numerics.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "method/method.hpp"
 #include "model/device_choice.hpp"
 #include "model/model_folder.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cstdlib>

@@ -2,11 +2,11 @@
 #include "stages/objective_state.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "method/columns.hpp"
 #include "scheduling/policies.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 // Checks first, changes to the folder last.
 #include "stages/opening.hpp"
 
-#include "base/faults.hpp"
 #include "base/log.hpp"
+#include "core/settings_text.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "io/origin.hpp"
@@ -11,24 +11,21 @@
 #include "reward/command/graders.hpp"
 #include "stages/archived_steps.hpp"
 #include "stages/branch.hpp"
+#include "stages/branch_leftovers.hpp"
 #include "stages/coordinator.hpp"
 #include "stages/experts.hpp"
 #include "stages/grader_files.hpp"
-#include "stages/guide.hpp"
 #include "stages/heard_rewards.hpp"
 #include "stages/judging.hpp"
+#include "stages/kept_folder.hpp"
 #include "stages/metric_names.hpp"
 #include "stages/numerics.hpp"
 #include "stages/probes.hpp"
 #include "stages/question_forms.hpp"
-#include "stages/recipe_needs.hpp"
 #include "stages/recorded_settings.hpp"
-#include "stages/replay_buffer.hpp"
 #include "stages/run_folder.hpp"
-#include "stages/self_judging.hpp"
 #include "stages/start_checks.hpp"
 #include "stages/start_directory.hpp"
-#include "stages/unread_settings.hpp"
 #include "task/sources.hpp"
 #include "text/accepted_answers.hpp"
 
@@ -37,7 +34,6 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <functional>
 
 namespace rollcall::stages {
 namespace {
@@ -61,47 +57,26 @@ void open_evaluation(const JobRequest& request, RunConfig& config) {
   config.sft.steps = 0, config.train.steps = 0, config.train.from_archive.clear();
 }
 
-/// What is known from the settings alone is told first, and all of it: neither model nor grader is
-/// started for a run that will not begin.
-std::unique_ptr<const method::Method> check_settings(const JobRequest& request, const RunConfig& config) {
-  std::vector<std::string> faults;
-  const auto check = [&](const std::function<void()>& part) { collect(faults, part); };
-  std::unique_ptr<const method::Method> objective;
-  check([&] { check_guide(config); });
-  check([&] { (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier); });
-  check([&] { objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs); });
-  if (faults.empty()) {
-    if (request.kind != JobKind::eval && request.start == Start::anew) {
-      check([&] { check_unread_settings(config, *objective); });
-      check([&] { check_recipe_needs(config); });
-    }
-    check([&] { check_replay(config, *objective); });
-    check([&] { check_self_judging(config, *objective); });
-  }
-  require_no_faults(faults);
-  return objective;
-}
-
-/// The run that a resume asks for. A new one in its place would be noticed only after hours.
-void require_run(const JobRequest& request, const RunConfig& config) {
-  if (request.start == Start::anew) return;
+/// The run that a resume asks for, and no other where a new one begins: both are known before a model
+/// is read. A new run in place of an old one would be noticed only after hours.
+void require_run(const JobRequest& request, const RunConfig& config, const std::string& ignored) {
+  if (request.kind == JobKind::eval) return;
+  if (request.start == Start::anew) return require_no_run(config.run.dir, ignored);
   const bool there = holds_run(config.run.dir);
   require<EnvironmentError>(there || request.start == Start::resume_or_anew, fmt::format("run.dir {} holds no run", config.run.dir),
                             "--resume continues one, and a new one would begin at step 0",
                             "correct the run file or run.dir, leave --resume out, or add --start-if-none");
-  if (!there) spdlog::info("run.dir {} holds no run yet: it starts one", config.run.dir);
+  if (!there) log_info("run.dir {} holds no run yet: it starts one", config.run.dir);
 }
 
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
 std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config, CoordinatorState& state) {
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
-  for (const auto& warning : warnings) spdlog::warn("{}", warning);
+  for (const auto& warning : warnings) log_warning("{}", warning);
   if (!checkpoint) return checkpoint;
   state = state_of(*checkpoint);
-  require<ConfigError>(state.train_steps <= config.train.steps,
-                       fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, state.train_steps),
-                       "steps cannot be undone", "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
+  check_steps(config, state.train_steps);
   return checkpoint;
 }
 
@@ -122,6 +97,17 @@ void check_same_data(const Job& job, const CoordinatorState& state) {
                        "a resumed run must equal the uninterrupted one", "restore its folder, or start a new run with --set run.dir=... and --init-from");
 }
 
+/// Prompts may change: the scheduler tells old ones from new ones, and evaluations of others are left
+/// out. But a file of the same name that lies elsewhere is seldom meant.
+void tell_other_prompts(const Job& job, const CoordinatorState& state) {
+  if (state.prompts_hash.empty() || state.prompts_hash == job.prompts.hash) return;
+  const TaskSection& task = job.config.task;
+  const auto whole = [](const std::string& file) { return std::filesystem::absolute(file).string(); };
+  const std::string files = task.heldout_file.empty() ? whole(task.file) + " holds" : fmt::format("{} or {} holds", whole(task.file), whole(task.heldout_file));
+  log_warning("the prompts are not those of the last start: {} others; the run goes on with them, so it is another than without the change",
+              task.file.empty() ? "the task makes" : files);
+}
+
 /// What the run was computed in so far, and from here on. Refused where that differs and the run file does not allow it.
 std::vector<NumericsRecord> numerics_of_run(const RunConfig& config, const CoordinatorState& state) {
   auto all = state.numerics;
@@ -131,7 +117,7 @@ std::vector<NumericsRecord> numerics_of_run(const RunConfig& config, const Coord
   const std::string change = fmt::format("the run in {} was computed in {} and would go on in {}", config.run.dir, text_of(all.back()), text_of(now));
   require<ConfigError>(config.run.allow_numerics_change, change, "a resumed run must equal the uninterrupted one",
                        "resume in what it was computed in, or allow the change by run.allow_numerics_change=true: the archive then notes it");
-  spdlog::warn("{}: its bits will be those of neither alone, and its archive notes the change", change);
+  log_warning("{}: its bits will be those of neither alone, and its archive notes the change", change);
   all.push_back(now);
   return all;
 }
@@ -140,22 +126,30 @@ std::vector<NumericsRecord> numerics_of_run(const RunConfig& config, const Coord
 void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& state) {
   const std::string now = arithmetic_of(config.run.numerics);
   if (!state.arithmetic.empty() && state.arithmetic != now)
-    spdlog::warn("the run was on {} and continues on {}: its bits no longer match those of a run on either alone", state.arithmetic, now);
+    log_warning("the run was on {} and continues on {}: its bits no longer match those of a run on either alone", state.arithmetic, now);
 }
 
 /// What a reader should know of a model's own text files before the run.
 void tell_text(const Job& job) {
   const auto suggestion = text::differing_suggestion(job.format->suggested(), job.config.sampling);
-  if (!suggestion.empty()) spdlog::info("generation_config.json suggests {}: the run file decides", suggestion);
-  if (const auto missing = job.format->missing_end(job.config.sampling.stop); !missing.empty()) spdlog::warn("{}", missing);
+  if (!suggestion.empty()) log_info("generation_config.json suggests {}: the run file decides", suggestion);
+  if (const auto missing = job.format->missing_end(job.config.sampling.stop); !missing.empty()) log_warning("{}", missing);
   if (job.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)
-    spdlog::warn(
+    log_warning(
         "the chat template writes the date into every prompt: the run cannot be resumed on another day, and a repeat on another day would differ; set it in "
         "[text.variables] if the template has a variable for it, or start and resume with SOURCE_DATE_EPOCH={} in the environment",
         std::time(nullptr));
   if (job.format->is_chat() && !job.prompts.train.empty())
-    spdlog::info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front(), 0).size(),
-                 job.format->prompt_text(asked(job, job.prompts.train.front(), 0).text, job.forms.front()->opening));
+    log_info("a prompt as the policy sees it ({} tokens):\n{}", prompt_tokens(job, job.prompts.train.front(), 0).size(),
+             job.format->prompt_text(asked(job, job.prompts.train.front(), 0).text, job.forms.front()->opening));
+}
+
+/// Runs that an earlier build began may have such a variable, and go on.
+void check_variables(const Job& job, JobKind kind) {
+  const std::string unread = job.format->unread_variable();
+  if (unread.empty()) return;
+  if (kind == JobKind::train && !holds_run(job.config.run.dir)) throw ConfigError(unread);
+  log_warning("{}", unread);
 }
 
 /// A command that is missing, crashes at its start or answers wrongly is told now and not after the warm start.
@@ -165,11 +159,11 @@ void check_command(const Job& job, reward::Spawner* spawner) {
   const auto& prompts = job.prompts.train.empty() ? job.prompts.heldout : job.prompts.train;
   const Prompt& prompt = prompts.at(0);
   const std::string answer = text::first_accepted(prompt.answer);
-  const auto verdict = reward::try_command(*spawner, job.config.reward, {"check/0/0/0/0", prompt.text, answer, prompt.answer});
+  const auto verdict = reward::try_command(*spawner, job.config.reward, {"check/0/0/0/0", prompt.text, answer, prompt.answer, job.prompts.extra_of(prompt)});
   if (verdict.reply.undecided || !verdict.reply.correct)
-    spdlog::warn("reward.command says of a response that is nothing but the reference answer \"{}\": {}{}", excerpt(answer),
-                 verdict.reply.undecided ? "no verdict" : "wrong", verdict.reply.reason.empty() ? "" : fmt::format(" ({})", verdict.reply.reason));
-  else spdlog::info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
+    log_warning("reward.command says of a response that is nothing but the reference answer \"{}\": {}{}", excerpt(answer),
+                verdict.reply.undecided ? "no verdict" : "wrong", verdict.reply.reason.empty() ? "" : fmt::format(" ({})", verdict.reply.reason));
+  else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
 /// References of a file that no response can be held against are told with their lines, before one is drawn.
@@ -186,10 +180,10 @@ void check_references(const Job& job) {
       } catch (const InputError& unusable) {
         throw InputError(fmt::format("{}: {}", task::place_of(section, prompt.text), unusable.what()));
       }
-      if (!problem.empty() && ++unreadable <= kTold) spdlog::warn("{}: {}; only the same text is right", task::place_of(section, prompt.text), problem);
+      if (!problem.empty() && ++unreadable <= kTold) log_warning("{}: {}; only the same text is right", task::place_of(section, prompt.text), problem);
     }
   }
-  if (unreadable > kTold) spdlog::warn("{} references cannot be read in all", unreadable);
+  if (unreadable > kTold) log_warning("{} references cannot be read in all", unreadable);
 }
 
 /// Of the run's verdicts; an archive says by itself which its have.
@@ -219,17 +213,21 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   RunConfig config = load_run_config(request.run_file, request.assignments);
   if (request.kind == JobKind::eval) open_evaluation(request, config);
   start_log(config.run.log_level, world.rank(), world.size());
+  if (request.lacks_directory) log_warning("{}", request.note);
+  else if (!request.note.empty()) log_info("{}", request.note);
+  const std::string ignored = ignored_run_dir(request.run_file, config);
+  if (!ignored.empty()) log_warning("{}", ignored);
   std::optional<Branch> branch;
   if (!request.from.empty()) config = settings_of_branch(branch.emplace(find_branch(request.from)), config);
   const bool resume = request.start != Start::anew;
-  require_run(request, config);
-  if (resume && config.train.leaf_tokens == 0) {  // whatever its limit is now: another size would round gradients otherwise
-    if (const auto recorded = recorded_settings(config.run.dir)) config.train.leaf_tokens = recorded->config.train.leaf_tokens;
-  }
-  const auto objective = check_settings(request, config);
+  require_run(request, config, ignored);
+  if (resume && holds_run(config.run.dir))
+    if (const auto recorded = recorded_settings(config.run.dir)) config = as_begun(std::move(config), *recorded);
+  const auto objective = check_start(config, request.kind);
   look_through_archive(config);
   opening.job.emplace(make_job(config, {.ranks = world.size(), .threads = thread_count(config, share)}));
   opening.job->layout.nodes = share.nodes;
+  check_variables(*opening.job, request.kind);
   check_references(*opening.job);
   check_forms(*opening.job);
   check_splits(*opening.job, request.kind);
@@ -242,11 +240,9 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   fit_memory(*opening.job, world.rank(), share.memory);
   tell_text(*opening.job);
   const auto policy = make_scheduler(*opening.job);
-  for (const auto& warning : policy->warnings()) spdlog::warn("scheduler.policy {}: {}", config.scheduler.policy, warning);
+  for (const auto& warning : policy->warnings()) log_warning("scheduler.policy {}: {}", config.scheduler.policy, warning);
   if (request.kind == JobKind::train)
-    for (const auto& warning : costly_settings(*opening.job, share.cores)) spdlog::warn("{}", warning);
-  if (request.kind != JobKind::eval && request.start == Start::anew)
-    check_policy_needs(config, *policy), check_hears(config, *objective, *policy), check_control(config, *objective);
+    for (const auto& warning : costly_settings(*opening.job, share.cores)) log_warning("{}", warning);
   opening.preamble.sends_rollouts = opening.job->sends_rollouts = sends_rollouts(config, *objective, *policy);
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);
@@ -255,6 +251,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   check_keep_best(config, known_components(*opening.job));
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
+  opening.job->lock = std::make_shared<LockFile>(config.run.dir);
+  if (!resume || !holds_run(config.run.dir)) remove_unfinished_branch(config.run.dir);
   CoordinatorState state;
   if (branch) plant(*branch, *opening.job);
   const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
@@ -266,12 +264,14 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   if (checkpoint && state.best_value && state.best_metric.empty() && std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     state.best_metric = read_run_folder(config.run.dir).checkpoint.keep_best;  // an earlier build did not say what it is the best value of
   if (checkpoint && state.train_steps < config.train.steps) check_same_archive(config, state.archive_digest);
-  if (checkpoint) check_same_settings(config, checkpoint->name()), check_same_data(*opening.job, state), tell_other_arithmetic(config, state);
+  if (checkpoint)
+    check_same_settings(config, checkpoint->name()), check_same_data(*opening.job, state), tell_other_arithmetic(config, state),
+        tell_other_prompts(*opening.job, state);
   opening.job->numerics = numerics_of_run(config, state);
   if (opening.job->numerics.size() > 1) opening.job->identity.numerics = to_json(opening.job->numerics);
-  const auto graders = find_grader_files(config.reward.command);
+  const auto& graders = opening.job->graders = find_grader_files(config.reward.command);
   if (const auto changes = changes_of(state.graders, graders); checkpoint && !state.graders.empty() && !changes.empty())
-    spdlog::warn("the grader is not what it was at the last start: {}; answers from here on may be judged otherwise than those before", changes);
+    log_warning("the grader is not what it was at the last start: {}; answers from here on may be judged otherwise than those before", changes);
   opening.job->identity.parent = state.parent;
   if (!graders.empty()) opening.job->identity.grader = to_json(graders);
   const bool compared = open_run_folder(config, resume || branch, checkpoint ? checkpoint->name() : "");
@@ -283,14 +283,14 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
     if (checkpoint) {
       for (const auto& file : state.unpacked) keep.push_back(file.files.shard), keep.push_back(file.files.scores);
       for (const auto& file : keep) io::look_through(std::filesystem::path(config.run.dir) / file.path);
-      spdlog::info("resuming from {}", checkpoint->name());
-      if (!compared) spdlog::warn("{} had no config.toml: it is not known whether the settings are those the run was started with", config.run.dir);
+      log_info("resuming from {}", checkpoint->name());
+      if (!compared) log_warning("{} had no config.toml: it is not known whether the settings are those the run was started with", config.run.dir);
     } else if (compared) {
-      spdlog::warn("the run in {} has no checkpoint yet: it begins at step 0", config.run.dir);
+      log_warning("the run in {} has no checkpoint yet: it begins at step 0", config.run.dir);
     }
     io::Removed removed = io::remove_leftovers(config.run.dir);
-    if (const int moved = io::set_aside_unfinished(config.run.dir, keep, &removed)) spdlog::info("set aside {} files of unfinished steps", moved);
-    if (removed.files > 0) spdlog::info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
+    if (const int moved = io::set_aside_unfinished(config.run.dir, keep, &removed)) log_info("set aside {} files of unfinished steps", moved);
+    if (removed.files > 0) log_info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
   }
   if (checkpoint && !state.weights_hash.empty()) opening.job->identity.weights_hash = state.weights_hash;  // the folder of run.init_from may have changed
   opening.preamble.weights_hash = opening.job->identity.weights_hash, opening.preamble.data_hash = opening.job->identity.data_hash;

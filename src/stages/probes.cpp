@@ -7,6 +7,7 @@
 #include "stages/generation.hpp"
 #include "stages/message_bytes.hpp"
 #include "stages/question_forms.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -64,10 +65,11 @@ void check_probes(const Job& job, const method::Method& objective) {
   std::int64_t prompt = 0, reference = 0;
   bool said = false;
   for (const Prompt& p : job.prompts.train) {
-    const auto tokens = std::int64_t(tokenizer.encode(p.answer).size());
+    const std::string answer = text::first_accepted(p.answer);
+    const auto tokens = std::int64_t(tokenizer.encode(answer).size());
     require<ConfigError>(tokens > 0, fmt::format("prompt {} of the task has no reference answer", p.id.value),
                          fmt::format("objective.recipe {} asks how likely it is behind each reasoning step", c.objective.recipe), "use another task or recipe");
-    said = said || p.solution.find(p.answer) != std::string::npos;
+    said = said || p.solution.find(answer) != std::string::npos;
     reference = std::max(reference, tokens);
     for (std::size_t form = 0; form < job.forms.size(); ++form) prompt = std::max(prompt, std::int64_t(prompt_tokens(job, p, form).size()));
   }
@@ -107,7 +109,7 @@ StepBatch reference_answers(const Job& job, const StepBatch& batch, std::span<co
     require(group.id.prompt.value < known.size() && prompt.tokens == prompt_tokens(job, Purpose::train, group.id),
             fmt::format("prompt {} of step {} is not the task's prompt of that number", group.id.prompt.value, group.id.step),
             "its rollouts would be held against another prompt's reference answer", "set task and text as the run did whose archive is trained from");
-    auto reference = job.tokenizer->encode(known[group.id.prompt.value].answer);
+    auto reference = job.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
     const std::size_t count = reference.size();
     Rollout rollout;
     rollout.turns = {prompt, {Role::environment, shown(batch, end, opener), {}, {}, {}}};

@@ -33,7 +33,11 @@ std::vector<io::ShardPrompt> stored_prompts(const Job& job, const RolloutShard& 
   std::vector<io::ShardPrompt> prompts;
   for (const Group& group : shard.groups) {
     Prompt prompt = asked(job, shard.purpose, group.id, judge_tasks);
-    prompts.push_back({std::move(prompt.text), std::move(prompt.answer)});
+    const bool of_task = !is_judge_task(group.id.prompt);
+    std::string extra = of_task ? job.prompts.extra_of(job.prompts.of(split_of(shard.purpose)).at(group.id.prompt.value)) : "";
+    std::string shown = job.format->prompt_text(prompt.text, of_task ? job.forms.at(form_of(job, shard.purpose, group.id))->opening : "");
+    if (shown == prompt.text) shown.clear();
+    prompts.push_back({std::move(prompt.text), std::move(prompt.answer), std::move(shown), std::move(extra)});
   }
   return prompts;
 }

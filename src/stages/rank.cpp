@@ -107,7 +107,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, Job job, const s
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()), transfer_ranks_.end());
   auto chosen = comm::choose_carrier(world, job_.config.run.comm, on_device ? std::optional(model::device_index()) : std::nullopt);
   job_.carrier = std::move(chosen.carrier);
-  if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) spdlog::info("sums and weights travel by {}", comm::describe(chosen.choice));
+  if (rank == 0 && chosen.choice.transport != comm::Transport::mpi) log_info("sums and weights travel by {}", comm::describe(chosen.choice));
   transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, job_.carrier);
   if (hosts(comm::Stage::generation)) generation_.emplace(job_, rank);
   if (hosts(comm::Stage::scoring)) scoring_.emplace(job_, mail_, spawner, hosts(comm::Stage::update) ? &kept_ : nullptr);
@@ -355,7 +355,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
       opening.job->layout.nodes = share.nodes;
       require_same_start(opening.job->identity, opening.preamble);
       if (const std::string own = arithmetic_of(config.run.numerics); own != opening.preamble.arithmetic)
-        spdlog::warn("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
+        log_warning("this rank computes on {}, rank 0 on {}: results depend on who computes what", own, opening.preamble.arithmetic);
       take_identity(opening.preamble, opening.job->identity);
       opening.job->sends_rollouts = opening.preamble.sends_rollouts;
       fit_memory(*opening.job, world.rank(), share.memory);
@@ -364,18 +364,18 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     catch_stop_signals();
     comm::TimedCall::note_failure_in(std::filesystem::path(config.run.dir) / "failure", world.rank());
     for (const auto& line : comm::rank_map(world)) {
-      if (world.rank() == 0) spdlog::info("{}", line);
+      if (world.rank() == 0) log_info("{}", line);
     }
     if (node->size() < share.ranks)
-      spdlog::warn(
+      log_warning(
           "{} of the {} ranks on this node can reach memory of the others: weights and gradient sums stand there more than once (process namespaces, as of "
           "a container for each rank, have this effect)",
           node->size(), share.ranks);
     if (config.run.numerics == kernels::kCudaBf16Sliced8) {
-      spdlog::info("rank {} computes on {}", world.rank(), model::device_text());
+      log_info("rank {} computes on {}", world.rank(), model::device_text());
       if (const int place = device_place(node->rank()); place != node->rank())
-        spdlog::warn("the launcher numbers rank {} {} on its node, but {} ranks before it share its memory: its device is chosen by the launcher's number",
-                     world.rank(), place, node->rank());
+        log_warning("the launcher numbers rank {} {} on its node, but {} ranks before it share its memory: its device is chosen by the launcher's number",
+                    world.rank(), place, node->rank());
     }
     opening.job->workers->report_to(world.activity());
     std::optional<Watcher> watcher;

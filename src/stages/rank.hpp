@@ -28,6 +28,8 @@ struct JobRequest {
   std::string (*binary_version)() = nullptr;  ///< with the libraries', so LibTorch is loaded: asked for once nothing is left to refuse
   std::string evaluate;                       ///< eval: checkpoint reference; its weights are evaluated
   reward::Spawner* spawner = nullptr;         ///< of this rank, where the run file has a reward.command
+  std::string note{};                         ///< where the run's relative paths are read from, if not where the command was given (enter_directory_of)
+  bool lacks_directory = false;               ///< the note says that this is another place than where the run was started
 };
 
 /// Runs the job on this rank and returns its exit code, the same on every rank. Errors of input and environment are found by rank 0 alone and

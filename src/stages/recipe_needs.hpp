@@ -10,6 +10,9 @@ namespace rollcall::stages {
 /// Throws ConfigError where the run file lacks what its recipe is made of, with the setting that is missing. A run from an archive takes its steps from there.
 void check_recipe_needs(const RunConfig& config);
 
+/// Whether the recipe's data begin anew with each copy of the policy into the reference.
+bool forgets_at_refresh(const RunConfig& config);
+
 /// The same of a policy: its rounds may draw more rollouts of a prompt than the run allows.
 void check_policy_needs(const RunConfig& config, const scheduling::Policy& policy);
 

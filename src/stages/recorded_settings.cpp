@@ -2,10 +2,14 @@
 #include "stages/recorded_settings.hpp"
 
 #include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/joined.hpp"
 #include "base/log.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"
 #include "io/checkpoint_settings.hpp"
+#include "stages/branch_leftovers.hpp"
+#include "task/answer_source.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,17 +59,22 @@ std::vector<ChangedKey> refused_keys(const RunConfig& before, const RunConfig& n
   return keys;
 }
 
+/// Policies that draw otherwise than in builds before scheduler.hears, by a knob that their row sets now.
+constexpr struct {
+  std::string_view policy;
+  const char* knob;
+} kChangedPolicies[] = {{"wgrpo", "pairs_only"}};
+
 std::string names_of(const std::vector<ChangedKey>& keys) {
   std::vector<std::string> names;
   for (const auto& c : keys) names.push_back(c.key);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", joined(names, ", "));
 }
 
 void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
   const std::int64_t before = earlier.train.steps, steps = now.train.steps;
   if (before != 0 && earlier.train.optimizer.min_lr_ratio < 1.0)
-    spdlog::warn("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run matches a run of neither number alone", before,
-                 steps);
+    log_warning("train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run matches a run of neither number alone", before, steps);
 }
 
 }  // namespace
@@ -108,9 +117,10 @@ bool may_change(const std::string& key) {
 std::optional<RecordedSettings> recorded_settings(const fs::path& run_dir, const std::string& checkpoint) {
   const fs::path own = run_dir / "config.toml", manifest = run_dir / "checkpoints" / checkpoint / "manifest.json";
   const std::string text = checkpoint.empty() ? std::string() : io::settings_of_checkpoint(manifest.parent_path());
-  if (!text.empty()) return RecordedSettings{"checkpoint " + checkpoint, read_settings(text, fmt::format("the settings in {}", manifest.string()))};
+  if (!text.empty())
+    return RecordedSettings{"checkpoint " + checkpoint, read_settings(text, fmt::format("the settings in {}", manifest.string())), precedes_hears(text)};
   if (!fs::exists(own)) return std::nullopt;
-  return RecordedSettings{"config.toml", read_run_config(own)};
+  return RecordedSettings{"config.toml", read_run_config(own), precedes_hears(read_file(own))};
 }
 
 std::optional<RecordedSettings> recorded_settings(const fs::path& run_dir) {
@@ -124,16 +134,45 @@ std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& re
   return refused_keys(recorded, read_run_config(run_dir / "config.toml"));
 }
 
+RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
+  if (config.train.leaf_tokens == 0) config.train.leaf_tokens = recorded.config.train.leaf_tokens;  // another size would round gradients otherwise
+  if (!recorded.precedes_hears) return config;
+  require<ConfigError>(
+      !recorded.config.task.shuffle_rewards,
+      fmt::format("the run in {} permutes rewards (task.shuffle_rewards), and an earlier build began it", config.run.dir),
+      "that build let the scheduler hear the verdicts as they were, which this one does not, and a resumed run must equal the uninterrupted one",
+      "finish it with the build that began it, or begin it anew with --set run.dir=NEW");
+  const auto* const changed = std::find_if(std::begin(kChangedPolicies), std::end(kChangedPolicies), [&](const auto& row) {
+    const auto& knobs = config.scheduler.knobs;
+    return row.policy == config.scheduler.policy && std::none_of(knobs.begin(), knobs.end(), [&](const auto& knob) { return knob.first == row.knob; });
+  });
+  require<ConfigError>(changed == std::end(kChangedPolicies),
+                       fmt::format("the run in {} draws its prompts by {}, and an earlier build began it", config.run.dir, config.scheduler.policy),
+                       "that build drew others, and a resumed run must equal the uninterrupted one",
+                       "finish it with the build that began it, or begin it anew with --set run.dir=NEW");
+  config.scheduler.hears = recorded.config.scheduler.hears;
+  return config;
+}
+
 RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded) {
-  if (config.train.leaf_tokens == 0) config.train.leaf_tokens = recorded.config.train.leaf_tokens;
+  config = as_begun(std::move(config), recorded);
+  (void)task::settle_answers(config.task, config.reward);
   if (config.text.tokenizer == "auto") config.text.tokenizer = recorded.config.text.tokenizer;
   if (config.text.chat_template == "auto") config.text.chat_template = recorded.config.text.chat_template;
   return config;
 }
 
 bool holds_run(const fs::path& run_dir) {
+  if (!fs::is_directory(run_dir)) return false;  // a file in its place is refused where the folder is made
+  if (fs::exists(run_dir / "config.toml")) return true;
   std::vector<std::string> damaged;
-  return fs::exists(run_dir / "config.toml") || !io::list_checkpoints(run_dir, &damaged).empty() || !damaged.empty();
+  const bool any = !io::list_checkpoints(run_dir, &damaged).empty() || !damaged.empty();
+  return any && !is_unfinished_branch(run_dir);
+}
+
+void check_steps(const RunConfig& config, std::int64_t done) {
+  require<ConfigError>(done <= config.train.steps, fmt::format("train.steps is {}, but the run in {} has done {}", config.train.steps, config.run.dir, done),
+                       "steps cannot be undone", "ask for at least as many, or start a new run with --set run.dir=... and --init-from RUN@STEP");
 }
 
 void check_same_settings(const RunConfig& config, const std::string& checkpoint) {
@@ -161,11 +200,11 @@ void tell_changes(const RunConfig& config, const std::string& checkpoint) {
   if (!recorded) return;
   for (const auto& c : changed_keys(recorded->config, config)) {
     if (c.key == kSteps) tell_other_steps(recorded->config, config);
-    spdlog::info("{} is {} from here on; it was {}", c.key, c.now, c.before);
+    log_info("{} is {} from here on; it was {}", c.key, c.now, c.before);
   }
   for (const auto& c : edited_keys(dir, recorded->config))
-    spdlog::warn("{} was edited: it said {} = {} where {} says {}; it is written anew with the settings of this start", (dir / "config.toml").string(), c.key,
-                 c.now, recorded->place, c.before);
+    log_warning("{} was edited: it said {} = {} where {} says {}; it is written anew with the settings of this start", (dir / "config.toml").string(), c.key,
+                c.now, recorded->place, c.before);
 }
 
 }  // namespace rollcall::stages

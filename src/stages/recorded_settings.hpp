@@ -3,6 +3,7 @@
 
 #include "core/run_config.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ bool may_change(const std::string& key);
 struct RecordedSettings {
   std::string place;  ///< "checkpoint train_000004" or "config.toml"
   RunConfig config;
+  bool precedes_hears = false;  ///< an earlier build wrote it, whose policies heard the verifier alone
 };
 
 /// What the manifest of that checkpoint says, else config.toml, since checkpoints of earlier builds
@@ -36,12 +38,21 @@ std::optional<RecordedSettings> recorded_settings(const std::filesystem::path& r
 /// What config.toml says by now of keys that only the first start may set, where somebody edited it.
 std::vector<ChangedKey> edited_keys(const std::filesystem::path& run_dir, const RunConfig& recorded);
 
-/// The settings with what the earlier start made of those that a run file leaves open:
-/// train.leaf_tokens, text.tokenizer and text.template.
+/// Settings of a resume with what the first start made of those that a run file leaves open and
+/// that would fall out otherwise by now: train.leaf_tokens, and scheduler.hears where the run is of
+/// a build that had no such key. Throws ConfigError where this build cannot go on as that one did.
+RunConfig as_begun(RunConfig config, const RecordedSettings& recorded);
+
+/// The same, with text.tokenizer, text.template, task.answer_marker and reward.verifier too, which
+/// a start takes from the files that they follow from. Throws InputError where it cannot.
 RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded);
 
-/// Whether a folder holds a run: its config.toml, or a checkpoint.
+/// Whether a folder holds a run: its config.toml, or a checkpoint that is not just what a branch
+/// left that did not begin.
 bool holds_run(const std::filesystem::path& run_dir);
+
+/// Throws ConfigError where the run in run.dir has done more steps than train.steps.
+void check_steps(const RunConfig& config, std::int64_t done);
 
 /// Throws ConfigError naming every key that fixes the result and is not what the run in run.dir was
 /// started with. Does nothing where the folder holds no run.

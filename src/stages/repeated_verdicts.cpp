@@ -32,7 +32,7 @@ RepeatedVerdicts::RepeatedVerdicts(const Job& job) {
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample), content_hash(verdict.prompt, verdict.answer, verdict.response),
                         std::move(verdict.score));
   }
-  for (const auto& fault : unreadable) spdlog::warn("verdicts to repeat that a file set aside may hold are not known: {}", fault);
+  for (const auto& fault : unreadable) log_warning("verdicts to repeat that a file set aside may hold are not known: {}", fault);
 }
 
 const Score* RepeatedVerdicts::find(Purpose purpose, const GroupId& group, const Rollout& rollout, const Prompt& prompt) const {

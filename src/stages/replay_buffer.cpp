@@ -9,6 +9,7 @@
 #include "stages/branch.hpp"
 #include "stages/group_training.hpp"
 #include "stages/message_bytes.hpp"
+#include "stages/recipe_needs.hpp"
 #include "stages/step_wire.hpp"
 
 #include <fmt/format.h>
@@ -184,7 +185,7 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
 
 std::uint64_t first_replayed(const RunConfig& config, std::uint64_t step) {
   const auto every = std::uint64_t(config.reference.refresh_every);
-  return every == 0 || config.objective.recipe != "remix-squeeze" ? 0 : (step - 1) / every * every + 1;
+  return every == 0 || !forgets_at_refresh(config) ? 0 : (step - 1) / every * every + 1;
 }
 
 void check_replay(const RunConfig& config, const method::Method& objective) {

@@ -56,7 +56,7 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir, 
                                           std::uint64_t oldest, comm::Communicator& ranks);
 
 /// The first step whose rollouts may come back at `step`: that after the last change of the base model where the recipe starts its data anew then
-/// (reincarnation of ReMix, arXiv:2507.06892: remix-squeeze with reference.refresh_every); 0 for all others.
+/// (recipe_needs.hpp: reincarnation of ReMix, arXiv:2507.06892); 0 for all others.
 std::uint64_t first_replayed(const RunConfig& config, std::uint64_t step);
 
 /// Throws ConfigError when the objective asks for what is not kept with old groups.

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/plain_file.hpp"
 #include "base/visible.hpp"
@@ -14,7 +15,6 @@
 #include "task/answer_source.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -28,12 +28,10 @@ namespace fs = std::filesystem;
 
 json interval_json(const report::Interval& i) { return {{"mean", i.mean}, {"ci95", {i.low, i.high}}}; }
 
-void write_report(const Job& job, const CoordinatorState& state, const std::string& sha) {
+void write_report(const Job& job, const CoordinatorState& state, const json& result) {
   auto input = read_report(job.run_dir, job.config, state, "done");
-  input.run_id = job.identity.run_id, input.policy_sha256 = sha;
-  input.facts.emplace_back("parameters", fmt::format("{}", job.store->layout().size));
-  input.facts.emplace_back("layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks));
-  input.facts.emplace_back("version", job.identity.binary_version);
+  input.run_id = job.identity.run_id, input.policy_sha256 = result.at("policy_sha256");
+  for (auto& fact : facts_of(result)) input.facts.push_back(std::move(fact));
   write_file_atomic(job.run_dir / "report.html", report::html_report(input));
 }
 
@@ -48,6 +46,9 @@ void write_results(const Job& job, const CoordinatorState& state, const VerdictT
               {"data_hash", job.identity.data_hash},
               {"extract", job.judge->extraction()},
               {"archive_sha256", io::archive_sha256(job.run_dir)},
+              {"parameters", job.store->layout().size},
+              {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},
+              {"version", job.identity.binary_version},
               {"train_steps", state.train_steps},
               {"rollouts_total", state.rollouts_total},
               {"timing_s", state.seconds}};
@@ -60,7 +61,7 @@ void write_results(const Job& job, const CoordinatorState& state, const VerdictT
     for (const auto& test :
          report::paired_tests(*state.before, *state.after, job.config.eval.pass_k, job.config.eval.bootstrap, std::uint64_t(job.config.run.seed)))
       result["tests"].push_back({{"measure", test.measure}, {"gain", test.gain}, {"p", test.p}, {"p_holm", test.p_holm}});
-  write_report(job, state, sha);
+  write_report(job, state, result);
   write_file_atomic(job.run_dir / "result.json", result.dump(2) + "\n");
 
   if (evals.contains("before") && evals.contains("after")) {
@@ -128,7 +129,7 @@ void write_status_file(const Job& job, const CoordinatorState& state, const std:
   std::error_code ec;
   if (out) fs::rename(partial, path, ec);
   if (out && !ec) return;
-  spdlog::warn("cannot write {}: {}", path.string(), ec ? ec.message() : "the file system refuses it");
+  log_warning("cannot write {}: {}", path.string(), ec ? ec.message() : "the file system refuses it");
   fs::remove(partial, ec);
 }
 

@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"
+#include "stages/branch_leftovers.hpp"
 #include "stages/recorded_settings.hpp"
 #include "text/text_files.hpp"
 
@@ -51,13 +52,19 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
                             "choose a run.dir on a file system that all nodes of the job share");
 }
 
+void require_no_run(const fs::path& dir, const std::string& note) {
+  if (!fs::is_directory(dir)) return;
+  const std::string said = note.empty() ? "" : fmt::format("; {}", note);
+  require<EnvironmentError>(!fs::exists(dir / "config.toml"), fmt::format("run folder {} already holds a run{}", dir.string(), said),
+                            "a new run would mix with its rollouts", "add --resume to continue it, or choose another folder with --set run.dir=...");
+  require<EnvironmentError>(list_folder(dir / "checkpoints").empty() || is_unfinished_branch(dir),
+                            fmt::format("run folder {} holds checkpoints but no config.toml", dir.string()), "a new run would mix with the files of another",
+                            "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
+}
+
 bool open_run_folder(const RunConfig& config, bool resume, const std::string& checkpoint) {
   const fs::path dir = config.run.dir, path = dir / "config.toml";
-  require<EnvironmentError>(resume || !fs::exists(path), fmt::format("run folder {} already holds a run", dir.string()),
-                            "a new run would mix with its rollouts", "add --resume to continue it, or choose another folder with --set run.dir=...");
-  require<EnvironmentError>(resume || list_folder(dir / "checkpoints").empty(), fmt::format("run folder {} holds checkpoints but no config.toml", dir.string()),
-                            "a new run would mix with the files of another",
-                            "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
+  if (!resume) require_no_run(dir);
   const bool earlier = recorded_settings(dir, checkpoint).has_value();
   check_same_settings(config, checkpoint);
   tell_changes(config, checkpoint);
@@ -71,11 +78,23 @@ bool open_run_folder(const RunConfig& config, bool resume, const std::string& ch
   return earlier;
 }
 
-fs::path run_of(const std::string& reference) { return fs::is_directory(reference) ? reference : reference.substr(0, reference.rfind('@')); }
+namespace {
+
+/// "RUN/" names what "RUN" names, and its last part is no empty one.
+std::string without_last_slash(std::string reference) {
+  while (reference.size() > 1 && reference.ends_with('/')) reference.pop_back();
+  return reference;
+}
+
+}  // namespace
+
+fs::path run_of(const std::string& reference) {
+  const std::string name = without_last_slash(reference);
+  return fs::is_directory(name) ? name : name.substr(0, name.rfind('@'));
+}
 
 fs::path run_with(const std::string& reference) {
-  fs::path dir = run_of(reference);
-  if (!dir.has_filename()) dir = dir.parent_path();  // a trailing slash
+  const fs::path dir = run_of(reference);
   if (fs::exists(dir / "config.toml")) return dir;
   const fs::path above = fs::absolute(dir).lexically_normal().parent_path();
   return above.filename() == "checkpoints" && fs::exists(above.parent_path() / "config.toml") ? above.parent_path() : fs::path();
@@ -85,7 +104,8 @@ fs::path weights_source(const RunConfig& config) {
   return config.run.init_from.empty() ? fs::path(config.model.path) : checkpoint_folder(config.run.init_from);
 }
 
-fs::path checkpoint_folder(const std::string& reference) {
+fs::path checkpoint_folder(const std::string& given) {
+  const std::string reference = without_last_slash(given);
   const fs::path dir = run_of(reference);
   const bool newest = dir.native().size() == reference.size();
   if (newest && fs::exists(dir / "config.json")) return verified(dir);

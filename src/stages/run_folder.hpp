@@ -27,6 +27,10 @@ void make_run_folder(const std::filesystem::path& run_dir);
 /// On the ranks that did not make it: returns when the run file that rank 0 wrote can be seen here. Throws EnvironmentError.
 void await_run_folder(const std::filesystem::path& run_dir, double longest_s = kLateName_s);
 
+/// Throws EnvironmentError when the folder holds a run, or checkpoints of one. `note`: what is said of
+/// how the command came to this folder; may be empty.
+void require_no_run(const std::filesystem::path& run_dir, const std::string& note = {});
+
 /// Prepares the folder of a run, which must exist: compares the settings with those of an earlier start (stages/recorded_settings.hpp), writes config.toml.
 /// `checkpoint`: what the run goes on from; empty where there is none. Throws EnvironmentError when the folder holds a run and `resume` is false,
 /// ConfigError when a setting that fixes the result has changed. Returns whether the settings of an earlier start were found.

@@ -3,13 +3,14 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/archive.hpp"
 #include "reward/verifier.hpp"
 #include "stages/recorded_settings.hpp"
 #include "task/task.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -54,7 +55,7 @@ std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
     if (entry->purpose != "train") continue;
     const auto groups = io::read_archive(run_dir, *entry);
     for (auto g = groups.rbegin(); g != groups.rend(); ++g) {
-      report::GroupExhibit shown{g->prompt.text, g->prompt.answer, {}};
+      report::GroupExhibit shown{g->prompt.text, text::shown_reference(g->prompt.answer), {}};
       bool differ = false;
       for (std::size_t i = 0; i < g->scores.size(); ++i) {
         shown.responses.emplace_back(g->group.rollouts[i].text, g->scores[i].reward);
@@ -101,6 +102,15 @@ std::map<std::string, report::Interval> gains_of(const RunConfig& config, const 
   for (const std::int64_t k : {std::int64_t{1}, config.eval.pass_k})
     gains[fmt::format("pass@{}", k)] = report::paired_gain(*state.before, *state.after, k, config.eval.bootstrap, std::uint64_t(config.run.seed));
   return gains;
+}
+
+Facts facts_of(const nlohmann::json& result) {
+  Facts facts;
+  for (const char* name : {"parameters", "layout", "version"}) {
+    const auto value = result.find(name);
+    if (value != result.end()) facts.emplace_back(name, value->is_string() ? value->get<std::string>() : value->dump());
+  }
+  return facts;
 }
 
 report::ReportInput read_report(const fs::path& run_dir, const RunConfig& config, const CoordinatorState& state, const std::string& phase) {

@@ -2,10 +2,54 @@
 #include "stages/start_checks.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
+#include "stages/guide.hpp"
+#include "stages/heard_rewards.hpp"
+#include "stages/recipe_needs.hpp"
+#include "stages/recorded_settings.hpp"
+#include "stages/replay_buffer.hpp"
+#include "stages/self_judging.hpp"
+#include "stages/unread_settings.hpp"
 
 #include <fmt/format.h>
 
+#include <functional>
+
 namespace rollcall::stages {
+namespace {
+
+/// The scheduler as its knobs make it. What it wants and hears does not depend on the prompts.
+std::unique_ptr<const scheduling::Policy> policy_without_prompts(const RunConfig& config) {
+  const SchedulerSection& s = config.scheduler;
+  return scheduling::make_policy({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs, scheduling::PromptTable{.level = {0}},
+                                 std::uint64_t(config.run.seed));
+}
+
+}  // namespace
+
+std::unique_ptr<const method::Method> check_start(const RunConfig& config, JobKind kind) {
+  std::vector<std::string> faults;
+  const auto check = [&](const std::function<void()>& part) { collect(faults, part); };
+  std::unique_ptr<const method::Method> objective;
+  std::unique_ptr<const scheduling::Policy> policy;
+  check([&] { check_guide(config); });
+  check([&] { (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier); });
+  check([&] { objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs); });
+  check([&] { policy = policy_without_prompts(config); });
+  if (faults.empty()) {
+    if (kind != JobKind::eval && !holds_run(config.run.dir)) {
+      check([&] { check_unread_settings(config, *objective); });
+      check([&] { check_recipe_needs(config); });
+      check([&] { check_policy_needs(config, *policy); });
+      check([&] { check_hears(config, *objective, *policy); });
+      check([&] { check_control(config, *objective); });
+    }
+    check([&] { check_replay(config, *objective); });
+    check([&] { check_self_judging(config, *objective); });
+  }
+  require_no_faults(faults);
+  return objective;
+}
 
 void check_splits(const Job& job, JobKind kind) {
   const EvalSection& eval = job.config.eval;

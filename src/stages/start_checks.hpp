@@ -1,14 +1,22 @@
-// What rank 0 looks at before a run: splits that are empty, and settings that cost without a use.
+// What rank 0 looks at before a run: its settings alone, splits that are empty, settings that cost without a use.
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "method/method.hpp"
 #include "stages/job.hpp"
 #include "stages/rank.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace rollcall::stages {
+
+/// All that is known from the settings alone, before a model is read or a grader is started. What
+/// only a new run can have wrong is checked where run.dir holds no run yet, however it is started:
+/// one that earlier builds began may go on. Throws ConfigError with everything that is wrong.
+/// Returns the objective.
+std::unique_ptr<const method::Method> check_start(const RunConfig& config, JobKind kind = JobKind::train);
 
 /// Throws ConfigError where an evaluation that is asked for has no prompts.
 void check_splits(const Job& job, JobKind kind);

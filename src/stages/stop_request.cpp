@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -42,12 +43,43 @@ std::optional<double> end_of_allocation() {
   const auto [rest, error] = std::from_chars(all.data(), all.data() + all.size(), end);
   const bool number = error == std::errc() && rest == all.data() + all.size();
   if (number && double(end) > unix_time()) return double(end);
-  spdlog::warn("SLURM_JOB_END_TIME is \"{}\", which is {}: it is ignored. Unset it, or set run.wall_time_s if this run must end by itself", visible(brief(all)),
-               number ? "past" : "no Unix time");
+  log_warning("SLURM_JOB_END_TIME is \"{}\", which is {}: it is ignored. Unset it, or set run.wall_time_s if this run must end by itself", visible(brief(all)),
+              number ? "past" : "no Unix time");
   return std::nullopt;
 }
 
+/// A variable of digits alone; empty where it is none.
+std::string number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  const std::string digits(text == nullptr ? "" : text);
+  return digits.find_first_not_of("0123456789") == std::string::npos ? digits : std::string();
+}
+
+/// What scontrol says of this job; empty where it says nothing within its time. An element of an
+/// array is asked for by its number: the job id of one of them stands for the whole array.
+std::string shown_job() {
+  const std::string array = number_in("SLURM_ARRAY_JOB_ID"), task = number_in("SLURM_ARRAY_TASK_ID"), job = number_in("SLURM_JOB_ID");
+  const std::string asked = array.empty() || task.empty() ? job : array + "_" + task;
+  if (asked.empty()) return {};
+  const std::string command = fmt::format("SLURM_TIME_FORMAT=%s timeout 30 scontrol --oneliner show job {} 2>/dev/null", asked);
+  std::string said;
+  std::FILE* const pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return {};
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += char(c);
+  return ::pclose(pipe) == 0 ? said : std::string();
+}
+
 }  // namespace
+
+std::optional<double> end_time_of(std::string_view job) {
+  constexpr std::string_view kKey = " EndTime=";
+  const auto at = job.find(kKey);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = job.substr(at + kKey.size()), text = rest.substr(0, rest.find_first_of(" \n"));
+  std::int64_t end = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), end);
+  return error == std::errc() && last == text.data() + text.size() && end > 0 ? std::optional(double(end)) : std::nullopt;
+}
 
 void catch_stop_signals() {
   struct sigaction action = {};
@@ -78,13 +110,25 @@ std::optional<std::string> stop_signal() {
 
 StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : run_dir_(std::move(run_dir)) {
   if (wall_time_s > 0) end_s_ = unix_time() + wall_time_s;
-  else end_s_ = end_of_allocation(), slurms_ = true;
+  else end_s_ = end_of_allocation(), slurms_ = true, stood_still_s_ = stood_still_s();
 }
 
 void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }
-std::optional<double> StopRequest::left_s() const {
+
+std::optional<double> StopRequest::left_s() {
   if (!end_s_) return std::nullopt;
-  return *end_s_ + (slurms_ ? stood_still_s() : 0.0) - unix_time();
+  if (slurms_ && stood_still_s() > stood_still_s_) ask_slurm();
+  return *end_s_ - unix_time();
+}
+
+/// What this process measured moves nothing: it may be wrong, and the job would be killed. Without an
+/// answer the end stays where it was, and the run stops early at worst.
+void StopRequest::ask_slurm() {
+  stood_still_s_ = stood_still_s();
+  const auto told = end_time_of(shown_job());
+  if (told) log_info("after a suspension Slurm says that the allocation ends in {:.0f} s", *told - unix_time());
+  else log_warning("after a suspension scontrol does not say when the allocation ends: the run keeps to the end that it knew");
+  if (told) end_s_ = *told;
 }
 
 // 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.

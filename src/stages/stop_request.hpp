@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace rollcall::stages {
 
@@ -13,6 +14,9 @@ void catch_stop_signals();
 /// The signal that came, if any.
 std::optional<std::string> stop_signal();
 
+/// EndTime of what `scontrol show job` prints with SLURM_TIME_FORMAT=%s, as Unix time; nothing where it says none.
+std::optional<double> end_time_of(std::string_view job);
+
 /// Knows when the run must have ended and how long a step and a checkpoint take.
 class StopRequest {
  public:
@@ -21,17 +25,20 @@ class StopRequest {
   void remember_signal(const std::string& text) { signal_ = text; }  ///< from another rank
   void step_took(double seconds);
   void checkpoint_took(double seconds);
-  std::optional<double> left_s() const;  ///< to the end of the allocation
-  double margin_s() const;               ///< before it at which the run stops: learned from its steps and checkpoints
+  std::optional<double> left_s();  ///< to the end of the allocation
+  double margin_s() const;         ///< before it at which the run stops: learned from its steps and checkpoints
   /// Why the run should stop now, for the log; empty to go on. Leaves room for one more step and two checkpoints before the end.
   /// Once given it stays. `more_s`: what has to fit beside a step.
   std::optional<std::string> reason(double more_s = 0.0);
   bool is_out_of_time() const { return out_of_time_; }  ///< the reason given is the end of the allocation
 
  private:
+  void ask_slurm();  ///< after a suspension, for which Slurm moves the end of the allocation
+
   std::filesystem::path run_dir_;
   std::optional<double> end_s_;  ///< Unix time
-  bool slurms_ = false;          ///< the end is Slurm's, which adds the time of a suspension
+  bool slurms_ = false;          ///< the end is Slurm's
+  double stood_still_s_ = 0.0;   ///< when Slurm was asked last
   std::string signal_;
   std::optional<std::string> given_;
   bool out_of_time_ = false;

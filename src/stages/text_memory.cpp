@@ -22,6 +22,8 @@ void count_bytes(const Job& job, GivenTexts& given) {
     for (const Prompt& p : prompts) given.text_bytes += on_heap(p.text) + on_heap(p.answer) + on_heap(p.solution) + on_heap(p.domain);
     for (const auto& tokens : job.prompt_tokens[std::size_t(split)]) given.text_bytes += sizeof tokens + on_heap(tokens.capacity() * sizeof(std::int32_t));
   }
+  constexpr std::uint64_t kNode = 2 * sizeof(std::string) + 2 * sizeof(void*), kBucket = sizeof(void*);
+  for (const auto& [text, row] : job.prompts.extra) given.text_bytes += on_heap(kNode) + kBucket + on_heap(text) + on_heap(row);
   for (const auto& example : job.examples)
     given.text_bytes +=
         sizeof example + on_heap(example.tokens.capacity() * sizeof example.tokens[0]) + on_heap(example.learnt.capacity() * sizeof example.learnt[0]);

@@ -86,6 +86,12 @@ std::size_t settle_undecided(StepBatch& batch, bool drop) {
   return lowest.decided;
 }
 
+std::size_t close_step(StepBatch& step, const RunConfig& config, std::uint64_t number) {
+  const std::size_t decided = settle_undecided(step, config.reward.undecided == "drop");
+  if (config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(config.run.seed), number);
+  return decided;
+}
+
 double lowest_reward(std::span<const std::vector<GroupReport>* const> reports) {
   double lowest = kUnsettled;
   for (const auto* groups : reports)
@@ -98,6 +104,21 @@ void settle_rewards(std::vector<GroupReport>& reports, double lowest) {
   for (auto& group : reports)
     for (double& reward : group.rewards)
       if (std::isnan(reward)) reward = lowest;
+}
+
+std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy) {
+  std::map<PromptId, double> all;
+  for (const auto& report : greedy) {
+    const bool gone = report.rewards.empty();
+    const double reward = gone ? std::numeric_limits<double>::quiet_NaN() : report.rewards.front();
+    all[report.id.prompt] = !gone && std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;  // kUnsettled: settled with the step
+  }
+  return all;
+}
+
+void let_go(GroupReport& report) {
+  report.dropped += std::uint32_t(report.rewards.size());
+  report.rewards.clear(), report.correct.clear(), report.lengths.clear(), report.answers.clear(), report.predicted.clear();
 }
 
 }  // namespace rollcall::stages

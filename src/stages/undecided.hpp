@@ -2,10 +2,13 @@
 #pragma once
 
 #include "core/plan.hpp"
+#include "core/run_config.hpp"
 #include "stages/step_batch.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -25,11 +28,19 @@ inline bool leaves_the_step(const Score& score, bool drop) { return drop && scor
 // that the verifier gave to a rollout of the step, or 0 where it gave none. So does a greedy answer. The whole step is
 // needed. Returns how many rollouts the verifier has decided.
 
+/// Closes a sampled step: settle_undecided, then shuffle_rewards under task.shuffle_rewards. Whoever
+/// wants the verdicts that the update trains on asks this. Returns how many rollouts the verifier has decided.
+std::size_t close_step(StepBatch& step, const RunConfig& config, std::uint64_t number);
+
 /// In GroupReport::rewards: of an answer without a verdict that stays, until the whole step is known.
 inline constexpr double kUnsettled = std::numeric_limits<double>::quiet_NaN();
 /// Of the rewards of a step so far that are known; 0 where none is.
 double lowest_reward(std::span<const std::vector<GroupReport>* const> reports);
 /// Gives those that are not settled this one.
 void settle_rewards(std::vector<GroupReport>& reports, double lowest);
+/// StepBatch::greedy of what the scheduler is told of greedy answers, one a report.
+std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy);
+/// The group has left the step: its rollouts were drawn, and nothing is known of them.
+void let_go(GroupReport& report);
 
 }  // namespace rollcall::stages

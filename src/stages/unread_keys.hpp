@@ -37,8 +37,8 @@ class UnreadKeys {
   void tell(const std::string& file) const {
     for (const auto& [key, state] : states_)
       if (!state.read)
-        spdlog::warn("{}:{}: the chat template does not read {}\"{}\", here or on any other line: nothing is learnt from it", file, state.line,
-                     key.first ? "a message's " : "", key.second);
+        log_warning("{}:{}: the chat template does not read {}\"{}\", here or on any other line: nothing is learnt from it", file, state.line,
+                    key.first ? "a message's " : "", key.second);
   }
 
  private:

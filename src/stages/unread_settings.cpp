@@ -3,9 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/faults.hpp"
+#include "base/log.hpp"
 #include "method/columns.hpp"
+#include "model/model_folder.hpp"
 #include "reward/verifier.hpp"
 #include "stages/objective_state.hpp"
+#include "stages/run_folder.hpp"
 #include "task/task.hpp"
 
 #include <fmt/format.h>
@@ -101,10 +104,40 @@ std::map<std::string, std::string> values_of(RunConfig config) {
   return values;
 }
 
+/// A model that is read has the shape of its own files. A run file may serve for it and for one that
+/// is made, so a key that says otherwise is told and not refused.
+void tell_other_shapes(const RunConfig& config) {
+  const std::filesystem::path folder = weights_source(config);
+  if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;  // told where it is read
+  const auto own = model::read_folder_config(folder);
+  const ModelSection &stated = config.model, usual;
+  const struct {
+    const char* key;
+    double stated, usual, own;
+  } shapes[] = {
+      {"hidden_size", double(stated.hidden_size), double(usual.hidden_size), double(own.hidden_size)},
+      {"intermediate_size", double(stated.intermediate_size), double(usual.intermediate_size), double(own.intermediate_size)},
+      {"num_hidden_layers", double(stated.num_hidden_layers), double(usual.num_hidden_layers), double(own.num_hidden_layers)},
+      {"num_attention_heads", double(stated.num_attention_heads), double(usual.num_attention_heads), double(own.num_attention_heads)},
+      {"num_key_value_heads", double(stated.num_key_value_heads), double(usual.num_key_value_heads), double(own.num_key_value_heads)},
+      {"head_dim", double(stated.head_dim), double(usual.head_dim), double(own.head_dim)},
+      {"max_position_embeddings", double(stated.max_position_embeddings), double(usual.max_position_embeddings), double(own.max_position_embeddings)},
+      {"rope_theta", stated.rope_theta, usual.rope_theta, own.rope_theta},
+      {"rms_norm_eps", stated.rms_norm_eps, usual.rms_norm_eps, own.rms_norm_eps},
+      {"tie_word_embeddings", double(stated.tie_word_embeddings), double(usual.tie_word_embeddings), double(own.tie_word_embeddings)},
+      {"qk_norm", double(stated.qk_norm), double(usual.qk_norm), double(own.qk_norm)},
+      {"attention_bias", double(stated.attention_bias), double(usual.attention_bias), double(own.attention_bias)},
+  };
+  for (const auto& shape : shapes)
+    if (shape.stated != shape.usual && shape.stated != shape.own)
+      log_warning("model.{} is {}, and the model in {} has {}, which counts", shape.key, shape.stated, folder.string(), shape.own);
+}
+
 }  // namespace
 
 void check_unread_settings(const RunConfig& config, const method::Method& objective) {
   const auto values = values_of(config), usual = values_of({});
+  tell_other_shapes(config);
   std::vector<std::string> faults;
   for (const auto& [key, value] : values) {
     if (const auto own = usual.find(key); own != usual.end() && own->second == value) continue;

@@ -20,11 +20,10 @@ namespace rollcall::stages {
 StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
   const bool had_any = !step.groups.empty();
   const bool drop = job_->config.reward.undecided == "drop";
-  const std::size_t decided = settle_undecided(step, drop);
+  const std::size_t decided = close_step(step, job_->config, number);
   require<InputError>(!had_any || (!step.groups.empty() && (decided > 0 || !drop)), fmt::format("no rollout of step {} came to a verdict", number),
                       "there is nothing to learn from",
                       "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
-  if (job_->config.task.shuffle_rewards) shuffle_rewards(step, std::uint64_t(job_->config.run.seed), number);
   return step;
 }
 
@@ -47,7 +46,7 @@ void Update::recall(const UpdatePlan& plan) {
     if (replay_.on()) replay_.remember(std::move(step));
   }
   if (unrecorded > 0 && replay_.on() && leader())
-    spdlog::warn("{} earlier steps do not say which of their rollouts trained (an earlier build wrote them): all of their groups may be replayed", unrecorded);
+    log_warning("{} earlier steps do not say which of their rollouts trained (an earlier build wrote them): all of their groups may be replayed", unrecorded);
 }
 
 StepBatch Update::archived_step(std::uint64_t step) {

@@ -1,11 +1,11 @@
 // Records as JSON in fixed slots.
 #include "stages/watch.hpp"
 
+#include "base/json.hpp"
 #include "base/plain_file.hpp"
 #include "base/uninterrupted.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>

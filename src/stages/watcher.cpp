@@ -51,9 +51,14 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
+/// Of clocks that are looked at once a tick.
+double late_s(double tick_s, double watch_s) {
+  constexpr double kLate_s = 10.0;  // a look that comes later than this says that the process was suspended
+  return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
+}
+
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
 constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up: they are there when somebody asks
-constexpr double kLate_s = 10.0;          // a turn that comes later than this says that the process was suspended
 constexpr double kWrites = 100.0;         // a second, of all ranks together, are more than a file system should notice
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
@@ -75,7 +80,7 @@ class Rounds {
         main_thread_(main_thread),
         watch_s_(watch_s),
         clock_offset_s_(clock_offset_s),
-        clock_(tick_s() + std::clamp(watch_s / 4, 1.0, kLate_s)) {}
+        clock_(late_s(tick_s(), watch_s)) {}
 
   /// As short as the file system allows, since nobody hears what a rank did after its last word.
   double turn_s() const { return std::min(std::clamp(watch_s_ / kTurns, kShortestTurn_s, kLongestTurn_s), std::max(1.0, double(own_.ranks) / kWrites)); }
@@ -100,7 +105,7 @@ class Rounds {
     look();
     own_.ended = true, own_.threads.clear();
     write();
-    for (const auto& line : teller_.tell({})) spdlog::warn("{}", line);
+    for (const auto& line : teller_.tell({})) log_warning("{}", line);
   }
 
  private:
@@ -123,9 +128,8 @@ class Rounds {
     const double lasted_s = clock_.stood_still_s() - own_standstills_s_;
     if (lasted_s <= 0) return false;
     own_standstills_s_ = clock_.stood_still_s();
-    all_standstills_s = all_standstills_s + lasted_s;
     own_.stood_still_s = lasted_s, own_.moved_unix_s = own_.beat_unix_s;
-    if (own_.rank == 0) spdlog::info("rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no deadline counts that time", lasted_s);
+    if (own_.rank == 0) log_info("rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no deadline counts that time", lasted_s);
     return true;
   }
 
@@ -148,7 +152,7 @@ class Rounds {
 
   void write() {
     const std::string problem = write_record(run_dir_, own_);
-    if (!problem.empty() && !std::exchange(warned_, true)) spdlog::warn("{} (rollcall status will not know what this rank does; the run continues)", problem);
+    if (!problem.empty() && !std::exchange(warned_, true)) log_warning("{} (rollcall status will not know what this rank does; the run continues)", problem);
   }
 
   /// Rank 0 speaks for all; rank 1 where rank 0 is what is wrong. Nothing is read while this rank itself gets on.
@@ -156,7 +160,7 @@ class Rounds {
     if (own_.rank > 1) return;
     const bool told = own_.silent_s >= watch_s_ && (own_.rank == 0 || rank_0_is_gone());
     for (const auto& line : teller_.tell(told ? explain(read_watch(run_dir_).value_or(WatchFile{}), own_.beat_unix_s, watch_s_) : Explanation{}))
-      spdlog::warn("{}", line);
+      log_warning("{}", line);
   }
 
   bool rank_0_is_gone() const {
@@ -177,6 +181,24 @@ class Rounds {
   SilenceTeller teller_;
 };
 
+/// A thread that touches no file and takes no lock for long: it comes late only where the whole process
+/// stood still, the main thread included. The one that writes RUN/watch comes late where its file
+/// system hangs, too. Where both ranks and watches are threads of one process, each counts for all.
+template <class End>
+void count_standstills(const std::shared_ptr<End>& end, double tick_s, double watch_s) {
+  std::thread([end, tick_s, clock = AttendedClock(late_s(tick_s, watch_s))]() mutable {
+    double known_s = 0.0;
+    std::unique_lock lock(end->mutex);
+    while (!end->wanted) {
+      end->changed.wait_for(lock, std::chrono::duration<double>(tick_s), [&] { return end->wanted; });
+      (void)clock.seconds();
+      const double lasted_s = clock.stood_still_s() - known_s;
+      known_s += lasted_s;
+      all_standstills_s += lasted_s;
+    }
+  }).detach();
+}
+
 /// What this rank's clock lacks of rank 0's: they read them within moments of each other.
 double offset_to_rank_0(comm::Communicator& world) {
   world.barrier();
@@ -195,6 +217,7 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
   sigset_t all, before;  // what stops or ends the run is for the thread that makes this one
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  count_standstills(end_, rounds.tick_s(), watch_s);
   std::thread([end = end_, rounds = std::move(rounds)]() mutable {
     const auto tick = std::chrono::duration<double>(rounds.tick_s());
     std::unique_lock lock(end->mutex);
@@ -203,7 +226,7 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
       try {
         rounds.tick();
       } catch (const std::exception& error) {
-        spdlog::debug("the watch missed a turn: {}", error.what());
+        log_debug("the watch missed a turn: {}", error.what());
       }
       lock.lock();
       end->changed.wait_for(lock, tick, [&] { return end->wanted || end->asked; });
@@ -219,7 +242,7 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
     try {
       rounds.end();
     } catch (const std::exception& error) {
-      spdlog::debug("the watch cannot say that it ends: {}", error.what());
+      log_debug("the watch cannot say that it ends: {}", error.what());
     }
     lock.lock();
     end->reached = true;

@@ -1,11 +1,11 @@
 // What rank 0 remembers: the same bits after a round trip through JSON, and a refusal of anything else.
 #include "stages/coordinator_state.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <nlohmann/json.hpp>
 
 #include <bit>
 #include <cmath>
@@ -38,6 +38,8 @@ CoordinatorState any_state() {
   s.grad_norm_mean = any_finite();
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
   s.best_checkpoint = any_text(), s.best_metric = any_text(), s.archive_digest = any_text();
+  s.prompts_hash = any_text(), s.before_prompts = any_text(), s.after_prompts = any_text();
+  if (*rc::gen::arbitrary<bool>()) s.kept.emplace(std::size_t(*rc::gen::inRange(0, 3)), any_text());
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) s.numerics.push_back({i, *rc::gen::arbitrary<std::int64_t>(), any_text(), i > 1 ? any_text() : ""});
   s.text_hash = any_text(), s.examples_hash = any_text(), s.judge_digest = any_text(), s.arithmetic = any_text();
   s.rollouts_per_level = *rc::gen::arbitrary<std::map<std::int32_t, std::int64_t>>();
@@ -76,6 +78,10 @@ auto bits(const CoordinatorState& s) {
                     std::bit_cast<std::uint64_t>(s.best_value.value_or(0.0)),
                     s.best_checkpoint,
                     s.best_metric,
+                    s.kept,
+                    s.prompts_hash,
+                    s.before_prompts,
+                    s.after_prompts,
                     s.packed_steps,
                     s.archive_digest,
                     s.text_hash,

@@ -116,7 +116,8 @@ TEST_P(ExactBudget, OfARunFileIsSpentInEachOfAHundredSteps) {
   }
   ASSERT_EQ(workers.generated.size(), kSteps);
   for (const auto& [step, rollouts] : workers.generated) ASSERT_EQ(rollouts, kRollouts) << "step " << step;
-  if (GetParam() != "one_shot") {  // its second half is copies of one prompt
+  // one_shot's second half is copies of one prompt; a side of wgrpo's pairs that has run out draws its own prompts again.
+  if (GetParam() != "one_shot" && GetParam() != "wgrpo") {
     for (const auto& [step, prompts] : workers.groups) ASSERT_EQ(prompts.size(), 256U) << "step " << step;
   }
   std::size_t told = 0;

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -42,8 +43,7 @@ std::vector<GroupReport> reports_of(const StepBatch& batch, const RunConfig& con
 
 /// As the update closes the step.
 std::vector<std::vector<double>> by_update(StepBatch batch, const RunConfig& config) {
-  settle_undecided(batch, config.reward.undecided == "drop");
-  if (config.task.shuffle_rewards) shuffle_rewards(batch, std::uint64_t(config.run.seed), 3);
+  close_step(batch, config, 3);
   std::vector<std::size_t> all(batch.groups.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   auto columns = make_train_batch(batch, all, 1 << 20, config.sampling.max_new_tokens).columns;
@@ -116,6 +116,39 @@ TEST(HeardRewards, APermutationReachesASchedulerThatHearsTheVerifier) {
   }
 }
 
+/// Where the recipe compares with greedy answers, a prompt without one leaves the step before its
+/// verdicts are permuted.
+TEST(HeardRewards, AGroupLeavesWithItsGreedyAnswer) {
+  for (const bool by_rollouts : {false, true})
+    for (const bool shuffled : {false, true}) {
+      RunConfig config = by_rollouts ? shaped_config() : RunConfig();
+      config.task.shuffle_rewards = shuffled;
+      if (!by_rollouts && !shuffled) continue;  // nothing is rewritten
+      const auto objective = method_of(config);
+      StepBatch batch = random_batch(15, 12);
+      const PromptId without = batch.groups[2].id.prompt;
+      std::vector<GroupReport> greedy;
+      for (const Group& group : batch.groups) {
+        if (!batch.greedy.emplace(group.id.prompt, group.id.prompt == without ? std::nan("") : 0.25).second) continue;
+        GroupReport& report = greedy.emplace_back(GroupReport{.id = {3, group.id.prompt, 0}});
+        if (group.id.prompt == without) report.dropped = 1;
+        else report.rewards = {0.25}, report.correct = {0};
+      }
+      auto reports = reports_of(batch, config);
+      HeardRewards heard(config, *objective, by_rollouts);
+      heard.begin(3, 0.0);
+      StepBatch sent = batch;
+      sent.greedy.clear();  // scoring sends training rollouts alone
+      heard.add(to_wire(sent));
+      heard.rewrite({&reports}, greedy);
+      expect_same(reports, by_update(batch, config));
+      for (std::size_t g = 0; g < reports.size(); ++g) {
+        EXPECT_EQ(reports[g].rewards.empty() && reports[g].id.prompt == without, reports[g].id.prompt == without);
+        EXPECT_EQ(drawn(reports[g]), std::int64_t(batch.groups[g].rollouts.size())) << "budgets count what was drawn";
+      }
+    }
+}
+
 TEST(HeardRewards, GroupsThatDifferInTheRecipesRewardAreNotDead) {
   RunConfig config;
   config.objective.recipe = "dapo_overlong", config.sampling.max_new_tokens = 4;
@@ -178,6 +211,25 @@ TEST(Control, IsRefusedWhereVerdictsAreNotAllThatTeaches) {
   EXPECT_NE(control("grpo", "", 0.5).find("worked solutions"), std::string::npos);
   EXPECT_NE(control("grpo", "confidence").find("reads no verdict"), std::string::npos);
   for (const auto* recipe : {"grpo", "psr-nsr-w-reinforce", "gdpo", "pacs"}) EXPECT_EQ(control(recipe), "") << recipe;
+}
+
+TEST(RecipeNeeds, AnEnsembleHasTwoScorersThatCount) {
+  RunConfig config;
+  config.objective.recipe = "rm-ensemble-wco-uwo";
+  const auto needs = [&] { return refusal([&] { check_recipe_needs(config); }); };
+  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos) << "the task's verifier has correct and format, which do not count";
+  config.reward.command = {"./grade"}, config.reward.components = {"a"};
+  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos);
+  config.judge.model = "model", config.judge.component = "b";
+  EXPECT_EQ(needs(), "");
+  config.objective.knobs = {{"component_weights", "a=1, b=0"}};
+  EXPECT_NE(needs().find("fewer than two components count"), std::string::npos) << "a weight of 0 leaves a scorer out";
+  config.objective.knobs = {{"omit_components", "correct"}}, config.judge.model = "", config.reward.components = {"a", "b"};
+  EXPECT_EQ(needs(), "");
+  config.objective.knobs = {}, config.objective.recipe = "ace-rl", config.reward.components = {};
+  EXPECT_NE(needs().find("no reward component counts"), std::string::npos);
+  config.reward.components = {"clear"};
+  EXPECT_EQ(needs(), "");
 }
 
 TEST(PolicyNeeds, ARunThatAllowsFewerRolloutsIsRefused) {

@@ -1,6 +1,7 @@
 // Whole jobs with ranks as threads: one result in every layout, and stop and resume that leave no trace in it.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"
@@ -10,7 +11,6 @@
 #include "stages/step_batch.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,9 @@
 // What a run was computed in, as text; and which of several devices a rank takes, by what the launcher says.
 #include "stages/numerics.hpp"
 
+#include "base/json.hpp"
+
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <map>

@@ -3,12 +3,12 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "stages/rank.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <map>
 #include <set>

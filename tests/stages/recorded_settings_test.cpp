@@ -68,6 +68,50 @@ TEST_F(Recorded, EveryRefusedKeyIsNamed) {
   EXPECT_EQ(said.find("train.steps"), std::string::npos) << said;
 }
 
+TEST_F(Recorded, AnEarlierBuildsPolicyGoesOnHearingTheVerifier) {
+  const auto without = [&] {
+    std::string text = settings_text(config);
+    const auto line = text.find("\nhears = ");
+    return text.erase(line, text.find('\n', line + 1) - line);
+  };
+  save("train_000001");
+  EXPECT_EQ(as_begun(config, *recorded_settings(root.path())).scheduler.hears, "reward");
+  io::end_checkpoint(root.path(), "train_000002", io::write_share(root.path(), "train_000002", {}), without());
+  const auto recorded = recorded_settings(root.path());
+  EXPECT_EQ(recorded->config.scheduler.hears, "verifier");
+  config = as_begun(config, *recorded);
+  EXPECT_EQ(config.scheduler.hears, "verifier");
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(load_run_config(root.write("config.toml", without()), {}).scheduler.hears, "verifier") << "a run's own file";
+  EXPECT_EQ(load_run_config(root.write("mine.toml", without()), {}).scheduler.hears, "reward") << "a person's";
+}
+
+TEST_F(Recorded, AnEarlierBuildsPermutationIsNotThisOnes) {
+  config.task.shuffle_rewards = true;
+  RecordedSettings recorded{"config.toml", config};
+  EXPECT_NO_THROW(as_begun(config, recorded));
+  recorded.precedes_hears = true;
+  EXPECT_THROW(as_begun(config, recorded), ConfigError);
+}
+
+TEST_F(Recorded, WhatRowsDecideIsNoChange) {
+  config.task.name = "jsonl", config.task.answer_marker = "auto";
+  config.task.file = root.write("rows.jsonl", R"({"question": "1+1", "answer": "2"})");
+  const RunConfig asked = config;
+  config.task.answer_marker = "", config.reward.verifier = "math";
+  save("train_000002");
+  config = asked;
+  EXPECT_NE(refusal().find("reward.verifier"), std::string::npos);
+  config = as_resolved(asked, *recorded_settings(root.path()));
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Recorded, StepsAreNotUndone) {
+  config.train.steps = 4;
+  EXPECT_NO_THROW(check_steps(config, 4));
+  EXPECT_THROW(check_steps(config, 5), ConfigError);
+}
+
 TEST_F(Recorded, ChangedKeysAreThoseOfWhichTheTextDiffers) {
   RunConfig other = config;
   EXPECT_TRUE(changed_keys(config, other).empty());

@@ -2,6 +2,7 @@
 #include "stages/replay_buffer.hpp"
 #include "stages/group_training.hpp"
 #include "stages/random_batch.hpp"
+#include "stages/recipe_needs.hpp"
 #include "stages/step_record.hpp"
 #include "stages/step_wire.hpp"
 
@@ -53,6 +54,10 @@ TEST(ReplayBuffer, StartsAnewWhereTheBaseModelChanges) {
   EXPECT_EQ(first, (std::vector<std::uint64_t>{1, 1, 1, 1, 5, 5, 5, 5, 9}));
   config.objective.recipe = "dots-rr";
   EXPECT_EQ(first_replayed(config, 9), 0U);
+  EXPECT_FALSE(forgets_at_refresh(config));
+  config.objective.recipe = "remix-squeeze", config.reference.refresh_every = 0;
+  EXPECT_TRUE(forgets_at_refresh(config));
+  EXPECT_EQ(first_replayed(config, 9), 0U) << "the base model never changes";
   ReplayBuffer buffer(kHalf, 1);
   for (std::uint64_t s = 1; s <= 3; ++s) buffer.remember(step_of(s));
   buffer.forget_before(3);

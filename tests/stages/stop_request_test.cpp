@@ -41,6 +41,14 @@ TEST_F(Stop, TakesTheEndFromSlurmUnlessTheRunFileNamesOne) {
   EXPECT_EQ(StopRequest(folder.path(), 0).reason(), std::nullopt);
 }
 
+TEST(EndTime, IsReadFromWhatScontrolPrints) {
+  EXPECT_EQ(end_time_of("JobId=7 JobName=a StartTime=1795000000 EndTime=1795003600 Deadline=N/A\n"), 1795003600.0);
+  EXPECT_EQ(end_time_of("JobId=7 EndTime=1795003600"), 1795003600.0);
+  for (const char* text :
+       {"", "JobId=7", "JobId=7 EndTime=Unknown Deadline=N/A", "JobId=7 EndTime=2026-11-29T12:00:00", "JobId=7 EndTime=", "MyEndTime=1795003600"})
+    EXPECT_EQ(end_time_of(text), std::nullopt) << text;
+}
+
 // A shell that is left from an old allocation would end every run in it before the first step.
 TEST_F(Stop, IgnoresAnEndThatCannotBeOne) {
   for (const char* text : {"1000000000", "0", "-5", "", "soon", "2030-01-01T00:00:00", "99999999999x", "1e300", "999999999999999999999"}) {

@@ -1,6 +1,6 @@
 // Answers without a verdict: what they are paid is never better than what a wrong answer is, and only what no answer can bring about is dropped.
-#include "stages/replay_buffer.hpp"
 #include "stages/undecided.hpp"
+#include "stages/replay_buffer.hpp"
 
 #include "stages/random_batch.hpp"
 

@@ -2,10 +2,10 @@
 #include "stages/watch.hpp"
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>

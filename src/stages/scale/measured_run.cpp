@@ -1,6 +1,7 @@
 // A run folder as the calibration sees it: what its steps worked on, and how long they took.
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "io/checkpoint.hpp"
 #include "io/source.hpp"
 #include "model/weights.hpp"
@@ -10,7 +11,6 @@
 #include "stages/scale/calibration.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
