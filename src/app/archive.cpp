@@ -6,26 +6,23 @@
 
 namespace rollcall::app {
 
-void add_archive(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, compare");
-  command->require_subcommand(0, 1);  // a required one would be missed before a misspelt one is named
-  command->callback([command, &action] {
-    if (!command->get_subcommands().empty()) return;
-    action = [help = command->help("rollcall")] {
-      std::fputs(help.c_str(), stdout);
-      return ExitCode::misconfigured;
-    };
+void add_archive(Command program) {
+  auto command = program.command("archive", "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, compare");
+  command.expects_commands(0, 1);  // a required one would be missed before a misspelt one is named
+  command.runs([command] {
+    std::fputs(command.help().c_str(), stdout);
+    return ExitCode::misconfigured;
   });
-  archive::add_ls(*command, action);
-  archive::add_show(*command, action);
-  archive::add_verify(*command, action);
-  archive::add_repair(*command, action);
-  archive::add_pack(*command, action);
-  archive::add_stats(*command, action);
-  archive::add_export(*command, action);
-  archive::add_rescore(*command, action);
-  archive::add_diff(*command, action);
-  command->footer(
+  archive::add_ls(command);
+  archive::add_show(command);
+  archive::add_verify(command);
+  archive::add_repair(command);
+  archive::add_pack(command);
+  archive::add_stats(command);
+  archive::add_export(command);
+  archive::add_rescore(command);
+  archive::add_diff(command);
+  command.footer(
       "RUN is a run folder, also of a running run; repair and pack need its job to have ended. RUN|FILE also takes one HDF5 file of a run, wherever it was "
       "copied.");
 }

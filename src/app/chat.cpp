@@ -57,15 +57,15 @@ ExitCode chat(ChatFlags flags) {
 
 }  // namespace
 
-void add_chat(CLI::App& app, Action& action) {
+void add_chat(Command program) {
   auto flags = std::make_shared<ChatFlags>();
-  auto* command = app.add_subcommand("chat", "talk with a model: a line in, an answer out, word by word; /exit or end of input quits");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template")->required();
-  command->add_option("--system", flags->system, "system message");
-  add_numerics(*command, flags->numerics);
-  add_exact(*command, flags->exact);
-  command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
-  command->callback([flags, &action] { action = [flags] { return chat(*flags); }; });
+  auto command = program.command("chat", "talk with a model: a line in, an answer out, word by word; /exit or end of input quits");
+  command.option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json, model.safetensors and a chat template").required();
+  command.option("--system", flags->system, "system message");
+  add_numerics(command, flags->numerics);
+  add_exact(command, flags->exact);
+  command.option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated").repeated();
+  command.runs([flags] { return chat(*flags); });
 }
 
 }  // namespace rollcall::app

@@ -1,17 +1,11 @@
-// The subcommands of `rollcall`, one file each. A command adds its flags to the parser and leaves what it will do.
+// The subcommands of `rollcall`, one file each. Each adds its options, and what it does.
 #pragma once
 
-#include "base/error.hpp"
+#include "app/command_line.hpp"
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
 #include <string>
 
 namespace rollcall::app {
-
-/// Chosen by the parser, run by main: returns the exit code of the process.
-using Action = std::function<ExitCode()>;
 
 /// argc and argv reach MPI_Init through the commands that start a job.
 struct Arguments {
@@ -19,29 +13,30 @@ struct Arguments {
   char** argv;
 };
 
-void add_train(CLI::App& app, const Arguments& arguments, Action& action);  ///< train and sft
-void add_eval(CLI::App& app, const Arguments& arguments, Action& action);
-void add_generate(CLI::App& app, Action& action);
-void add_chat(CLI::App& app, Action& action);
-void add_logprob(CLI::App& app, Action& action);
-void add_compare(CLI::App& app, Action& action);
-void add_plan(CLI::App& app, Action& action);
-void add_prove(CLI::App& app, Action& action);
-void add_recipes(CLI::App& app, Action& action);
-void add_policies(CLI::App& app, Action& action);
-void add_schedule(CLI::App& app, Action& action);
-void add_simulate(CLI::App& app, Action& action);
-void add_export(CLI::App& app, Action& action);
-void add_archive(CLI::App& app, Action& action);
-void add_status(CLI::App& app, Action& action);
-void add_view(CLI::App& app, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_submit(CLI::App& app, Action& action);
-void add_score(CLI::App& app, Action& action);
-void add_sandbox(CLI::App& app, Action& action);
-void add_tokenize(CLI::App& app, Action& action);
-void add_template(CLI::App& app, Action& action);
-void add_doctor(CLI::App& app, Action& action);
+void add_train(Command program, const Arguments& arguments);  ///< train and sft
+void add_eval(Command program, const Arguments& arguments);
+void add_generate(Command program);
+void add_chat(Command program);
+void add_logprob(Command program);
+void add_compare(Command program);
+void add_plan(Command program);
+void add_prove(Command program);
+void add_recipes(Command program);
+void add_policies(Command program);
+void add_schedule(Command program);
+void add_simulate(Command program);
+void add_export(Command program);
+void add_weights(Command program);
+void add_archive(Command program);
+void add_status(Command program);
+void add_view(Command program);
+void add_report(Command program);
+void add_submit(Command program);
+void add_score(Command program);
+void add_sandbox(Command program);
+void add_tokenize(Command program);
+void add_template(Command program);
+void add_doctor(Command program);
 
 std::string version();                 ///< "rollcall 0.1.0"
 std::string version_with_libraries();  ///< for the archive: with MPI, HDF5 and LibTorch

@@ -1,6 +1,6 @@
 // rollcall compare: two runs side by side on the held-out prompts that both answered, with their settings and their cost.
 #include "app/archive/committed.hpp"
-#include "app/run_reports.hpp"
+#include "app/commands.hpp"
 #include "base/visible.hpp"
 #include "io/source.hpp"
 #include "report/evaluation.hpp"
@@ -145,12 +145,12 @@ ExitCode compare(const std::string& first, const std::string& second) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Action& action) {
+void add_compare(Command program) {
   auto runs = std::make_shared<std::pair<std::string, std::string>>();
-  auto* command = app.add_subcommand("compare", "two runs: what they gain on held-out prompts with paired intervals, the settings that differ, what they cost");
-  command->add_option("a", runs->first, "run folder")->required();
-  command->add_option("b", runs->second, "run folder")->required();
-  command->callback([runs, &action] { action = [runs] { return compare(runs->first, runs->second); }; });
+  auto command = program.command("compare", "two runs: what they gain on held-out prompts with paired intervals, the settings that differ, what they cost");
+  command.option("a", runs->first, "run folder").required();
+  command.option("b", runs->second, "run folder").required();
+  command.runs([runs] { return compare(runs->first, runs->second); });
 }
 
 }  // namespace rollcall::app

@@ -5,6 +5,7 @@
 #include "app/job_world.hpp"
 #include "app/launcher.hpp"
 #include "base/byte_size.hpp"
+#include "base/joined.hpp"
 #include "base/visible.hpp"
 #include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
@@ -55,7 +56,7 @@ std::vector<Finding> kernels_found() {
   const bool all_refused = std::all_of(choices.begin(), choices.end(), [](const auto& choice) { return choice.chosen.empty(); });
   std::vector<Finding> findings;
   for (const auto& choice : choices) {
-    const std::string names = fmt::format("{}", fmt::join(choice.runnable, ", "));
+    const std::string names = fmt::format("{}", joined(choice.runnable, ", "));
     if (choice.chosen.empty()) {
       findings.push_back({all_refused ? Level::problem : Level::note, "kernels", fmt::format("{}: none of {}", choice.numerics, names), choice.problem});
       continue;
@@ -163,22 +164,19 @@ ExitCode examine() {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& action) {
+void add_doctor(Command program) {
   struct Flags {
     bool launcher = false;
     std::string bind = "none";
   };
   auto flags = std::make_shared<Flags>();
-  auto* command =
-      app.add_subcommand("doctor", "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest");
-  command->add_flag("--launcher", flags->launcher, "print only the command that starts the ranks of a job here");
-  command->add_option("--bind", flags->bind, "with --launcher: what a rank is bound to: none, core or numa");
-  command->callback([flags, &action] {
-    action = [flags] {
-      if (!flags->launcher) return examine();
-      print_visible("{}\n", choose_launcher(launcher_facts(), find_bind(flags->bind)).command);
-      return ExitCode::done;
-    };
+  auto command = program.command("doctor", "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest");
+  command.flag("--launcher", flags->launcher, "print only the command that starts the ranks of a job here");
+  command.option("--bind", flags->bind, "with --launcher: what a rank is bound to: none, core or numa");
+  command.runs([flags] {
+    if (!flags->launcher) return examine();
+    print_visible("{}\n", choose_launcher(launcher_facts(), find_bind(flags->bind)).command);
+    return ExitCode::done;
   });
 }
 

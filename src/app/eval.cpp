@@ -51,13 +51,16 @@ void enter_directory(EvalFlags& flags) {
   const fs::path whole = fs::absolute(run);
   flags.weights = fs::absolute(flags.weights).lexically_normal().string();
   if (!flags.out.empty()) flags.out = fs::absolute(flags.out).lexically_normal().string();
-  if (const auto said = stages::enter_recorded_directory(whole); !said.empty() && !launched_by_mpi()) spdlog::info("{}", said);
+  const fs::path here = fs::current_path();
+  if (const auto said = stages::enter_recorded_directory(whole); !said.empty() && !launched_by_mpi()) log_info("{}", said);
+  flags.assignments = stages::assignments_from(flags.assignments, here, fs::current_path());
 }
 
 /// A run folder may come from anybody, and its settings name a program of this machine.
 void tell_command(const std::string& run_file, const std::vector<std::string>& assignments) {
   std::string words;
-  for (const auto& word : load_run_config(run_file, assignments).reward.command) words += (words.empty() ? "" : " ") + visible_format("\"{}\"", word);
+  const RunConfig config = load_run_config(run_file, assignments);
+  for (const auto& word : config.reward.command) words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
   fmt::print(stderr,
              "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set 'reward.command=[]' judges by the task's verifier\n",
              visible(run_file), words);
@@ -65,33 +68,31 @@ void tell_command(const std::string& run_file, const std::vector<std::string>& a
 
 }  // namespace
 
-void add_eval(CLI::App& app, const Arguments& arguments, Action& action) {
+void add_eval(Command program, const Arguments& arguments) {
   auto flags = std::make_shared<EvalFlags>();
-  auto* command = app.add_subcommand("eval", "pass@k and maj@k on held-out prompts, with bootstrap intervals");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a folder with config.json and model.safetensors")->required();
-  command->add_option("--run-file", flags->run_file, "run file with task, verifier and sampling; default: that of the run folder");
-  command->add_option("--out", flags->out, "folder for the rollouts and eval.json; default: WEIGHTS/eval-<name>");
-  command->add_option("--set", flags->assignments, "key=value, overrides a setting; may be repeated")->allow_extra_args(false)->take_all();
-  command->callback([flags, arguments, &action] {
-    action = [flags, arguments] {
-      enter_directory(*flags);
-      const auto folder = stages::checkpoint_folder(flags->weights);
-      const auto settings = settings_of(*flags);
-      const auto run = settings.empty() || !flags->run_file.empty() ? stages::run_of(flags->weights) : stages::run_with(flags->weights);
-      std::vector<std::string> assignments = flags->run_file.empty() ? stages::kept_settings(run) : std::vector<std::string>();
-      assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
-      const auto own = run / ("eval-" + folder.filename().string());
-      require<EnvironmentError>(!flags->out.empty() || !is_link(own), fmt::format("{} is a symbolic link", own.string()),
-                                "the rollouts would end in another's folder", "remove the link, or name a folder by --out");
-      assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
-      const auto spawner = make_spawner(settings, assignments);
-      const stages::JobRequest request{stages::JobKind::eval,  settings,        assignments,  stages::Start::anew, {},
-                                       version_with_libraries, folder.string(), spawner.get()};
-      start_sandbox(settings, assignments);
-      const JobWorld world(arguments);
-      if (flags->run_file.empty() && spawner && world.communicator().rank() == 0) tell_command(settings, assignments);
-      return stages::run_job(world.communicator(), request);
-    };
+  auto command = program.command("eval", "pass@k and maj@k on held-out prompts, with bootstrap intervals");
+  command.option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a folder with config.json and model.safetensors").required();
+  command.option("--run-file", flags->run_file, "run file with task, verifier and sampling; default: that of the run folder");
+  command.option("--out", flags->out, "folder for the rollouts and eval.json; default: WEIGHTS/eval-<name>");
+  command.option("--set", flags->assignments, "key=value, overrides a setting; may be repeated").repeated();
+  command.runs([flags, arguments] {
+    enter_directory(*flags);
+    const auto folder = stages::checkpoint_folder(flags->weights);
+    const auto settings = settings_of(*flags);
+    const auto run = settings.empty() || !flags->run_file.empty() ? stages::run_of(flags->weights) : stages::run_with(flags->weights);
+    std::vector<std::string> assignments = flags->run_file.empty() ? stages::kept_settings(run) : std::vector<std::string>();
+    assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
+    const auto own = run / ("eval-" + folder.filename().string());
+    require<EnvironmentError>(!flags->out.empty() || !is_link(own), fmt::format("{} is a symbolic link", own.string()),
+                              "the rollouts would end in another's folder", "remove the link, or name a folder by --out");
+    assignments.push_back("run.dir=" + (flags->out.empty() ? own.string() : flags->out));
+    const auto spawner = make_spawner(settings, assignments);
+    const stages::JobRequest request{stages::JobKind::eval,  settings,        assignments,  stages::Start::anew, {},
+                                     version_with_libraries, folder.string(), spawner.get()};
+    start_sandbox(settings, assignments);
+    const JobWorld world(arguments);
+    if (flags->run_file.empty() && spawner && world.communicator().rank() == 0) tell_command(settings, assignments);
+    return stages::run_job(world.communicator(), request);
   });
 }
 

@@ -46,14 +46,14 @@ ExitCode export_weights(const ExportFlags& flags) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Action& action) {
+void add_export(Command program) {
   auto flags = std::make_shared<ExportFlags>();
-  auto* command = app.add_subcommand("export", "write config.json, model.safetensors and the tokenizer's files for transformers");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")->required();
-  command->add_option("out", flags->out, "folder to write")->required();
-  command->add_option("--dtype", flags->dtype, "f32, or bf16: rounded to the nearest, ties to even")->check(CLI::IsMember({"f32", "bf16"}));
-  command->add_flag("--force", flags->force, "overwrite an earlier export in that folder");
-  command->callback([flags, &action] { action = [flags] { return export_weights(*flags); }; });
+  auto command = program.command("export", "write config.json, model.safetensors and the tokenizer's files for transformers");
+  command.option("weights", flags->weights, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder").required();
+  command.option("out", flags->out, "folder to write").required();
+  command.option("--dtype", flags->dtype, "f32, or bf16: rounded to the nearest, ties to even").one_of({"f32", "bf16"});
+  command.flag("--force", flags->force, "overwrite an earlier export in that folder");
+  command.runs([flags] { return export_weights(*flags); });
 }
 
 }  // namespace rollcall::app

@@ -43,20 +43,20 @@ ExitCode generate_text(GenerateFlags flags) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, Action& action) {
+void add_generate(Command program) {
   auto flags = std::make_shared<GenerateFlags>();
-  auto* command = app.add_subcommand("generate", "a prompt in, text out");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
+  auto command = program.command("generate", "a prompt in, text out");
+  command.option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors").required();
   command
-      ->add_option("prompt", flags->prompt,
-                   "the prompt, or - to read it from standard input; formatted as the run formats its own, through the chat template if any")
-      ->required();
-  command->add_option("--samples", flags->samples, "how many responses")->check(CLI::Range(1, 1 << 20));
-  add_numerics(*command, flags->numerics);
-  add_exact(*command, flags->exact);
-  command->add_flag("--raw", flags->raw, "the prompt as it is: no chat template, no words around it");
-  command->add_option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated")->allow_extra_args(false)->take_all();
-  command->callback([flags, &action] { action = [flags] { return generate_text(*flags); }; });
+      .option("prompt", flags->prompt,
+              "the prompt, or - to read it from standard input; formatted as the run formats its own, through the chat template if any")
+      .required();
+  command.option("--samples", flags->samples, "how many responses").range(1, 1 << 20);
+  add_numerics(command, flags->numerics);
+  add_exact(command, flags->exact);
+  command.flag("--raw", flags->raw, "the prompt as it is: no chat template, no words around it");
+  command.option("--set", flags->assignments, "key=value, for example sampling.temperature=0; may be repeated").repeated();
+  command.runs([flags] { return generate_text(*flags); });
 }
 
 }  // namespace rollcall::app

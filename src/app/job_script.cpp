@@ -59,7 +59,7 @@ void require_one_line(const std::string& what, const std::string& value) {
 
 std::string launch_line(const RunOfJob& run) {
   return fmt::format("launch {} {} train --resume --start-if-none {}", shell_quoted(run.dir.string()), shell_quoted(executable().string()),
-                     shell_quoted(run.submitted().string()));
+                     shell_quoted(run.submitted.string()));
 }
 
 /// Options of sbatch that a person added, as lines of the script. The template's own have flags.
@@ -219,6 +219,15 @@ Site read_site(const std::string& name) {
   }
   schema.load(path);
   return site;
+}
+
+bool books_gpus(const BatchJob& job) {
+  const auto books = [](const std::string& option) {
+    const std::size_t equals = std::min(option.find_first_of("= "), option.size());
+    const std::string_view name = std::string_view(option).substr(0, equals), value = std::string_view(option).substr(equals);
+    return name == "--gpus" || name.starts_with("--gpus-per-") || ((name == "--gres" || name.starts_with("--tres-per-")) && value.find("gpu") != value.npos);
+  };
+  return job.site.gpus_per_node > 0 || std::any_of(job.options.begin(), job.options.end(), books);
 }
 
 std::string job_script(const BatchJob& job) {

@@ -34,8 +34,8 @@ Site read_site(const std::string& name);
 
 /// One element of a job.
 struct RunOfJob {
-  std::filesystem::path dir, file;                                            ///< the run folder, and the run file that its settings came from
-  std::filesystem::path submitted() const { return dir / "submitted.toml"; }  ///< what the job runs
+  std::filesystem::path dir, file;    ///< the run folder, and the run file that its settings came from
+  std::filesystem::path submitted{};  ///< what the job runs: these settings, in a file of their own in dir
 };
 
 struct BatchJob {
@@ -49,6 +49,8 @@ struct BatchJob {
 };
 
 std::string job_script(const BatchJob& job);
+/// Whether its jobs have GPUs, by the site's values or an option of sbatch.
+bool books_gpus(const BatchJob& job);
 std::string shell_quoted(const std::string& text);
 
 }  // namespace rollcall::app

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/speaker.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "model/model_folder.hpp"
 #include "model/policy.hpp"
@@ -9,7 +10,6 @@
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <iostream>
@@ -79,13 +79,13 @@ ExitCode score_lines(const LogprobFlags& flags) {
 
 }  // namespace
 
-void add_logprob(CLI::App& app, Action& action) {
+void add_logprob(Command program) {
   auto flags = std::make_shared<LogprobFlags>();
-  auto* command = app.add_subcommand(
-      "logprob", "log-probs of given token ids: one JSON array of ids per input line, one array of the log-probs of ids[1:] per output line");
-  command->add_option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors")->required();
-  add_numerics(*command, flags->numerics);
-  command->callback([flags, &action] { action = [flags] { return score_lines(*flags); }; });
+  auto command =
+      program.command("logprob", "log-probs of given token ids: one JSON array of ids per input line, one array of the log-probs of ids[1:] per output line");
+  command.option("weights", flags->weights, "RUN, RUN@STEP or a folder with config.json and model.safetensors").required();
+  add_numerics(command, flags->numerics);
+  command.runs([flags] { return score_lines(*flags); });
 }
 
 }  // namespace rollcall::app

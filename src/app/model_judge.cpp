@@ -7,10 +7,10 @@
 
 namespace rollcall::app {
 
-CLI::Option* add_judge_options(CLI::App& command, JudgeFlags& flags) {
-  auto* judge = command.add_option("--judge", flags.file, "run file whose [judge] names a model that judges instead");
-  command.add_option("--set", flags.assignments, "key=value over that run file; may be repeated")->allow_extra_args(false)->take_all()->needs(judge);
-  command.add_option("--threads", flags.threads, "threads; the output is the same with any number")->check(CLI::Range(1, 1024));
+Option add_judge_options(Command command, JudgeFlags& flags) {
+  auto judge = command.option("--judge", flags.file, "run file whose [judge] names a model that judges instead");
+  command.option("--set", flags.assignments, "key=value over that run file; may be repeated").repeated().needs(judge);
+  command.option("--threads", flags.threads, "threads; the output is the same with any number").range(1, 1024);
   return judge;
 }
 

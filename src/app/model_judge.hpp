@@ -1,10 +1,9 @@
 // A model that judges because the command line says so, of `rollcall score` and `rollcall archive rescore`: --judge RUNFILE and --set.
 #pragma once
 
+#include "app/command_line.hpp"
 #include "core/run_config.hpp"
 #include "stages/judge_model.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <optional>
 #include <string>
@@ -20,7 +19,7 @@ struct JudgeFlags {
 };
 
 /// Returns --judge, for options that exclude it.
-CLI::Option* add_judge_options(CLI::App& command, JudgeFlags& flags);
+Option add_judge_options(Command command, JudgeFlags& flags);
 
 class ModelJudge {
  public:

@@ -20,7 +20,7 @@ namespace {
 constexpr int kTokenizing = 16;  // threads on a login node, which is others' too
 }
 
-void add_plan(CLI::App& app, Action& action) {
+void add_plan(Command program) {
   struct Flags {
     std::string run_file;
     std::vector<std::string> assignments;
@@ -29,35 +29,33 @@ void add_plan(CLI::App& app, Action& action) {
     stages::Quota quota;
   };
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("plan", "what a run on N ranks would need: layout, memory, messages and files, without running it");
-  command->add_option("run-file", flags->run_file, "TOML run file")->required();
-  command->add_option("--ranks", flags->ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--ranks-per-node", flags->ranks_per_node, "ranks of a node, which share weights and gradient sum; without it one node has all")
-      ->check(CLI::Range(1, 1 << 20));
-  auto* gpus = command->add_option("--gpus", flags->gpus, "a rank for each of so many GPUs: what each of them would hold")->check(CLI::Range(1, 1 << 20));
-  gpus->excludes("--ranks");
-  command->add_option("--gpu-memory", flags->gpu_memory, "memory of a GPU, as 80G")->needs(gpus)->capture_default_str();
-  command->add_option("--quota-files", flags->quota.files, "files and folders the site allows; more is an error");
-  command->add_option("--quota-bytes", flags->quota.bytes, "bytes the site allows, also as 500G or 10T")->transform(CLI::AsSizeValue(false));
-  command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
-  command->callback([flags, &action] {
-    action = [flags] {
-      start_log("warn", 0, 1);  // to standard error: standard output is the plan's
-      const RunConfig config = load_run_config(flags->run_file, flags->assignments);
-      if (flags->gpus > 0) flags->ranks = flags->gpus;
-      const text::PromptFormat format(config.text, stages::text_source(config));
-      const int on_node =
-          flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
-      const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
-      const auto models = stages::models_of(config, *format.tokenizer());
-      const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node},
-                                             stages::longest_given(config, {flags->ranks, std::min(comm::cores_available(), kTokenizing), false}));
-      std::cout << visible_lines(stages::one_sentence(forecast, comm::memory_available()) + "\n" + stages::to_text(forecast)) << std::flush;
-      if (flags->gpus > 0)
-        std::cout << visible_lines(stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory"))) << std::flush;
-      stages::check_quota(forecast, flags->quota);
-      return ExitCode::done;
-    };
+  auto command = program.command("plan", "what a run on N ranks would need: layout, memory, messages and files, without running it");
+  command.option("run-file", flags->run_file, "TOML run file").required();
+  auto ranks = command.option("--ranks", flags->ranks, "number of ranks").range(1, 1 << 20);
+  command.option("--ranks-per-node", flags->ranks_per_node, "ranks of a node, which share weights and gradient sum; without it one node has all")
+      .range(1, 1 << 20);
+  auto gpus = command.option("--gpus", flags->gpus, "a rank for each of so many GPUs: what each of them would hold").range(1, 1 << 20);
+  gpus.excludes(ranks);
+  command.option("--gpu-memory", flags->gpu_memory, "memory of a GPU, as 80G").needs(gpus).default_shown();
+  command.option("--quota-files", flags->quota.files, "files and folders the site allows; more is an error");
+  command.option("--quota-bytes", flags->quota.bytes, "bytes the site allows, also as 500G or 10T").byte_size();
+  command.option("--set", flags->assignments, "key=value, overrides the run file; may be repeated").repeated();
+  command.runs([flags] {
+    start_log("warn", 0, 1);  // to standard error: standard output is the plan's
+    const RunConfig config = load_run_config(flags->run_file, flags->assignments);
+    if (flags->gpus > 0) flags->ranks = flags->gpus;
+    const text::PromptFormat format(config.text, stages::text_source(config));
+    const int on_node =
+        flags->ranks_per_node > 0 ? std::min(flags->ranks, flags->ranks_per_node) : flags->ranks;  // nodes like this one, as thread_count() has it
+    const int threads = config.run.threads > 0 ? int(config.run.threads) : std::max(1, comm::cores_available() / on_node);
+    const auto models = stages::models_of(config, *format.tokenizer());
+    const auto forecast = stages::forecast(config, models, {flags->ranks, threads, flags->ranks_per_node},
+                                           stages::longest_given(config, {flags->ranks, std::min(comm::cores_available(), kTokenizing), false}));
+    std::cout << visible_lines(stages::one_sentence(forecast, comm::memory_available()) + "\n" + stages::to_text(forecast)) << std::flush;
+    if (flags->gpus > 0)
+      std::cout << visible_lines(stages::device_text(forecast, config, models, parse_bytes(flags->gpu_memory, "--gpu-memory"))) << std::flush;
+    stages::check_quota(forecast, flags->quota);
+    return ExitCode::done;
   });
 }
 

@@ -83,18 +83,18 @@ ExitCode show(const std::string& name) {
 
 }  // namespace
 
-void add_policies(CLI::App& app, Action& action) {
+void add_policies(Command program) {
   struct Flags {
     std::string name;
     Filter filter;
   };
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("policies", "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, source");
-  auto* name = command->add_option("name", flags->name, "policy to show in full");
-  command->add_option("--piece", flags->filter.piece, "only rows with this piece (square_root, or allocator=square_root)")->excludes(name);
-  command->add_option("--paper", flags->filter.paper, "only rows whose paper or title contains this text")->excludes(name);
-  command->add_option("--year", flags->filter.year, "only rows of this year")->excludes(name);
-  command->callback([flags, &action] { action = [flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); }; });
+  auto command = program.command("policies", "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, source");
+  auto name = command.option("name", flags->name, "policy to show in full");
+  command.option("--piece", flags->filter.piece, "only rows with this piece (square_root, or allocator=square_root)").excludes(name);
+  command.option("--paper", flags->filter.paper, "only rows whose paper or title contains this text").excludes(name);
+  command.option("--year", flags->filter.year, "only rows of this year").excludes(name);
+  command.runs([flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); });
 }
 
 }  // namespace rollcall::app

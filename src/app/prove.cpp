@@ -212,24 +212,21 @@ ExitCode prove_it(ProveFlags flags) {
 
 }  // namespace
 
-void add_prove(CLI::App& app, Action& action) {
+void add_prove(Command program) {
   auto flags = std::make_shared<ProveFlags>();
-  auto* command = app.add_subcommand("prove", "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all bits");
-  command->add_option("run-file", flags->run_file, "TOML run file")->required();
-  command->add_option("--set", flags->assignments, "key=value, overrides the run file and its short form; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--ranks", flags->ranks, "rank counts to compare, such as 1,2,8")->delimiter(',')->check(CLI::Range(1, 1 << 16))->capture_default_str();
+  auto command = program.command("prove", "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all bits");
+  command.option("run-file", flags->run_file, "TOML run file").required();
+  command.option("--set", flags->assignments, "key=value, overrides the run file and its short form; may be repeated").repeated();
+  command.option("--ranks", flags->ranks, "rank counts to compare, such as 1,2,8").comma_separated().range(1, 1 << 16).default_shown();
   command
-      ->add_option("--seconds", flags->seconds,
-                   "time budget [s]: no run is started that would end after it, but at least four are made (three with one rank count)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--seed", flags->seed, "seed of the moments at which runs are killed; 0: a new one each time");
-  command->add_option("--launcher", flags->launcher, "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
-  command->add_option("--folder", flags->folder, "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");
-  command->footer("Exit codes: 0 identical, 2 misconfigured, 3 different or failed.");
-  command->callback([flags, &action] { action = [flags] { return prove_it(*flags); }; });
+      .option("--seconds", flags->seconds, "time budget [s]: no run is started that would end after it, but at least four are made (three with one rank count)")
+      .positive()
+      .default_shown();
+  command.option("--seed", flags->seed, "seed of the moments at which runs are killed; 0: a new one each time");
+  command.option("--launcher", flags->launcher, "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
+  command.option("--folder", flags->folder, "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");
+  command.footer("Exit codes: 0 identical, 2 misconfigured, 3 different or failed.");
+  command.runs([flags] { return prove_it(*flags); });
 }
 
 }  // namespace rollcall::app

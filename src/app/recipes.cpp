@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/no_recipes.hpp"
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "base/nearest.hpp"
 #include "method/method.hpp"
 
@@ -65,7 +66,7 @@ ExitCode show(const std::string& name) {
   const auto& rows = method::library().recipes();
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
   std::cout << fmt::format("  complete: {}\n", row->lacks.empty() ? "yes" : fmt::format("partly, lacks {}", row->lacks));
-  if (const auto columns = recipe->columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", fmt::join(columns, ", "));
+  if (const auto columns = recipe->columns(); !columns.empty()) std::cout << fmt::format("  needs columns: {}\n", joined(columns, ", "));
   if (recipe->needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
   if (recipe->whole_groups()) std::cout << "  couples the rollouts of a group\n";
   std::cout << fmt::format("  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n",
@@ -76,18 +77,18 @@ ExitCode show(const std::string& name) {
 
 }  // namespace
 
-void add_recipes(CLI::App& app, Action& action) {
+void add_recipes(Command program) {
   struct Flags {
     std::string name;
     Filter filter;
   };
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("recipes", "list the objectives, or show one in full: pieces, formulas, knobs, source");
-  auto* name = command->add_option("name", flags->name, "recipe to show in full");
-  command->add_option("--slot", flags->filter.slot, "only rows that choose something for this slot (weight), or this piece (weight=tis)")->excludes(name);
-  command->add_option("--paper", flags->filter.paper, "only rows whose paper or title contains this text")->excludes(name);
-  command->add_option("--year", flags->filter.year, "only rows of this year")->excludes(name);
-  command->callback([flags, &action] { action = [flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); }; });
+  auto command = program.command("recipes", "list the objectives, or show one in full: pieces, formulas, knobs, source");
+  auto name = command.option("name", flags->name, "recipe to show in full");
+  command.option("--slot", flags->filter.slot, "only rows that choose something for this slot (weight), or this piece (weight=tis)").excludes(name);
+  command.option("--paper", flags->filter.paper, "only rows whose paper or title contains this text").excludes(name);
+  command.option("--year", flags->filter.year, "only rows of this year").excludes(name);
+  command.runs([flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); });
 }
 
 }  // namespace rollcall::app

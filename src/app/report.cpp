@@ -1,14 +1,14 @@
 // rollcall report: the page of a run from its folder, also of one that stopped or failed.
 #include "app/archive/committed.hpp"
-#include "app/run_reports.hpp"
+#include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/visible.hpp"
 #include "stages/recorded_settings.hpp"
 #include "stages/run_folder.hpp"
 #include "stages/run_report.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -41,7 +41,10 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   const auto result = read_object(dir / "result.json");
   const bool done = newest && result.value("train_steps", std::int64_t{-1}) == newest->state.train_steps;
   auto input = stages::read_report(dir, config, newest ? newest->state : stages::CoordinatorState{}, phase_of(dir));
-  if (done) input.run_id = result.value("run_id", ""), input.policy_sha256 = result.value("policy_sha256", "");
+  if (done) {
+    input.run_id = result.value("run_id", ""), input.policy_sha256 = result.value("policy_sha256", "");
+    for (auto& fact : stages::facts_of(result)) input.facts.push_back(std::move(fact));
+  }
   const fs::path path = out.empty() ? dir / "report.html" : fs::path(out);
   write_file_atomic(path, report::html_report(input));
   print_visible("report  {} ({}; {} of {} steps are in its newest checkpoint)\n", path.string(), phase_of(dir), newest ? newest->state.train_steps : 0,
@@ -51,12 +54,12 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Action& action) {
+void add_report(Command program) {
   auto words = std::make_shared<std::pair<std::string, std::string>>();
-  auto* command = app.add_subcommand("report", "write report.html of a run as it is now: done, stopped, failed or still running");
-  command->add_option("run", words->first, "run folder")->required();
-  command->add_option("--out", words->second, "file to write; default: RUN/report.html");
-  command->callback([words, &action] { action = [words] { return report_of(words->first, words->second); }; });
+  auto command = program.command("report", "write report.html of a run as it is now: done, stopped, failed or still running");
+  command.option("run", words->first, "run folder").required();
+  command.option("--out", words->second, "file to write; default: RUN/report.html");
+  command.runs([words] { return report_of(words->first, words->second); });
 }
 
 }  // namespace rollcall::app

@@ -4,12 +4,12 @@
 #include "app/start_sandbox.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "base/visible.hpp"
 #include "text/answer_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -98,23 +98,23 @@ ExitCode run(const SandboxFlags& flags, const std::vector<std::string>& argv) {
 
 }  // namespace
 
-void add_sandbox(CLI::App& app, Action& action) {
+void add_sandbox(Command program) {
   auto flags = std::make_shared<SandboxFlags>();
-  auto* command = app.add_subcommand(
+  auto command = program.command(
       "sandbox", "run a grader in the sandbox, once for each line of standard input: reward.command = [\"rollcall\", \"sandbox\", \"./grade.py\"]");
-  command->add_option("--with", flags->with, "a further file that the program needs, such as a module; may be repeated")->allow_extra_args(false)->take_all();
-  command->add_option("--cpu", flags->limits.cpu_s, "processor time of a run [s]")->check(CLI::Range(1, 86400))->capture_default_str();
-  command->add_option("--wall", flags->limits.wall_s, "wall clock that guards a run [s]")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
-  command->add_option("--memory", flags->limits.memory, "address space of each process")->capture_default_str();
-  command->add_option("--output", flags->limits.output, "most output of a run")->capture_default_str();
-  command->add_option("--files", flags->limits.files, "most that a run may write to its folder")->capture_default_str();
-  command->add_option("--processes", flags->limits.processes, "processes and threads at a time")->check(CLI::Range(1, 4096))->capture_default_str();
-  command->add_flag("--allow-landlock", flags->limits.allow_landlock, "where user namespaces are forbidden, Landlock and seccomp may serve");
-  command->prefix_command();
-  command->footer(
+  command.option("--with", flags->with, "a further file that the program needs, such as a module; may be repeated").repeated();
+  command.option("--cpu", flags->limits.cpu_s, "processor time of a run [s]").range(1, 86400).default_shown();
+  command.option("--wall", flags->limits.wall_s, "wall clock that guards a run [s]").range(0.1, 86400.0).default_shown();
+  command.option("--memory", flags->limits.memory, "address space of each process").default_shown();
+  command.option("--output", flags->limits.output, "most output of a run").default_shown();
+  command.option("--files", flags->limits.files, "most that a run may write to its folder").default_shown();
+  command.option("--processes", flags->limits.processes, "processes and threads at a time").range(1, 4096).default_shown();
+  command.flag("--allow-landlock", flags->limits.allow_landlock, "where user namespaces are forbidden, Landlock and seccomp may serve");
+  command.keeps_rest();
+  command.footer(
       "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its standard input and writes one\n"
       "(jobs/README.md, \"A verifier of your own\"). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
-  command->callback([flags, command, &action] { action = [flags, argv = command->remaining()] { return run(*flags, argv); }; });
+  command.runs([flags, command] { return run(*flags, command.rest()); });
 }
 
 }  // namespace rollcall::app

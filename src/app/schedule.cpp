@@ -31,7 +31,7 @@ scheduling::Trace make_trace(const Flags& flags) {
 ExitCode run(const Flags& flags) {
   start_log("warn", 0, 1);  // to standard error: standard output is the decisions'
   auto trace = make_trace(flags);
-  for (const auto& warning : trace.warnings()) spdlog::warn("{}: {}", flags.policy, warning);
+  for (const auto& warning : trace.warnings()) log_warning("{}: {}", flags.policy, warning);
   std::string line;
   for (std::size_t number = 1; next_line(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -61,18 +61,16 @@ The policy's table of prompts is 0 .. N-1 with --prompts N, else the candidates 
 
 }  // namespace
 
-void add_schedule(CLI::App& app, Action& action) {
+void add_schedule(Command program) {
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("schedule", "a scheduling policy as a filter: steps in, decisions out, one JSON object a line");
-  command->add_option("policy", flags->policy, "row of the table; rollcall policies lists them")->required();
-  command
-      ->add_option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, hears=; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--prompts", flags->prompts, "the prompts are 0 .. N-1; default: the first line's candidates")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0xFFFFFFFF}));
-  command->footer(kFooter);
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  auto command = program.command("schedule", "a scheduling policy as a filter: steps in, decisions out, one JSON object a line");
+  command.option("policy", flags->policy, "row of the table; rollcall policies lists them").required();
+  command.option("--set", flags->assignments, "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, hears=; may be repeated")
+      .repeated();
+  command.option("--prompts", flags->prompts, "the prompts are 0 .. N-1; default: the first line's candidates")
+      .range(std::uint64_t{1}, std::uint64_t{0xFFFFFFFF});
+  command.footer(kFooter);
+  command.runs([flags] { return run(*flags); });
 }
 
 }  // namespace rollcall::app

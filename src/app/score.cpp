@@ -5,14 +5,15 @@
 #include "base/exact_number.hpp"
 #include "base/file.hpp"
 #include "base/foreign_json.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "base/visible.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
+#include "text/accepted_answers.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -49,10 +50,21 @@ struct Line {
 /// Text as it is; another JSON value as JSON, as verifiers with structured references read it.
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
+/// The reference of a list: its texts and numbers, each right. One with other entries is no choice
+/// and goes to the verifier as JSON.
+std::string accepting_each(const Json& list) {
+  std::vector<std::string> answers;
+  for (const Json& one : list) {
+    if (!one.is_string() && !one.is_number()) return text::accepting(list.dump());
+    answers.push_back(text_of(one));
+  }
+  return text::accepting(answers);
+}
+
 /// A response and what it answers, as a line gives them.
 struct Answered {
   Prompt prompt;
-  std::string response;
+  std::string response, extra;  ///< `extra`: an object for a command, as a run gives it the row's other fields; empty: none
 };
 
 Answered answered(const Line& line, const std::string& file) {
@@ -68,15 +80,21 @@ Answered answered(const Line& line, const std::string& file) {
   const char* reference = value.contains("tests") ? "tests" : "answer";
   need(value.contains(reference) && !value[reference].is_null(), "neither \"answer\" nor \"tests\"");
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
+  need(!value.contains("extra") || value["extra"].is_object(), "what is under \"extra\" is no object");
   Answered result;
-  result.prompt.answer = value[reference].is_number() ? exact_number(json, reference) : text_of(value[reference]);
+  if (value.contains("extra")) result.extra = value["extra"].dump();
+  const Json& given = value[reference];
+  const bool is_list = given.is_array() && !value.contains("tests");
+  need(!is_list || !given.empty(), "an empty list under \"answer\"");
+  if (is_list) result.prompt.answer = accepting_each(given);
+  else result.prompt.answer = text::accepting(given.is_number() ? exact_number(json, reference) : text_of(given));
   result.prompt.text = value.value("prompt", std::string());
   result.response = value["response"].get<std::string>();
   return result;
 }
 
 std::string score_line(const reward::Judge& judge, const Line& line, const std::string& file) {
-  const auto [prompt, response] = answered(line, file);
+  const auto [prompt, response, extra] = answered(line, file);
   Score score;
   std::string problem;
   try {
@@ -108,7 +126,7 @@ void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFla
   std::vector<std::vector<std::int32_t>> questions;
   try {
     for (const Line& line : lines) {
-      const auto [prompt, response] = answered(line, flags.file);
+      const auto [prompt, response, extra] = answered(line, flags.file);
       questions.push_back(judge.model().tokens({prompt.text, response, prompt.answer}));
     }
   } catch (...) {
@@ -135,8 +153,8 @@ void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFl
   std::vector<reward::Sample> samples;
   try {
     for (const Line& line : lines) {
-      const auto [prompt, response] = answered(line, flags.file);
-      samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response, prompt.answer});
+      const auto [prompt, response, extra] = answered(line, flags.file);
+      samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response, prompt.answer, extra});
     }
   } catch (...) {
     lines[samples.size()].fault = std::current_exception();
@@ -225,8 +243,9 @@ std::string footer() {
   std::string rows;
   for (const auto& name : reward::verifier_names()) rows += fmt::format("\n  {:21}{}", name, reward::find_verifier(name).meaning);
   return fmt::format(
-      R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given.
-A list of texts as the "answer" accepts each of them.
+      R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given,
+and with --command "extra", an object.
+A list as the "answer" accepts each of its texts and numbers; a text accepts itself, whatever it looks like.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
 With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
 An "answer" that the verifier cannot use ends the command with an example of one it can; jobs/README.md describes them.
@@ -236,23 +255,22 @@ Verifiers, and in brackets the tasks whose answers they judge:{})",
 
 }  // namespace
 
-void add_score(CLI::App& app, Action& action) {
+void add_score(Command program) {
   auto flags = std::make_shared<ScoreFlags>();
-  auto* command = app.add_subcommand("score", "judge responses with a verifier, a program or a model, one JSON object a line");
-  command->add_option("file", flags->file, "JSON lines; - reads standard input")->required();
-  command->add_option("--verifier", flags->verifier, "who judges");
-  auto* judge = add_judge_options(*command, flags->judge);
-  command->add_option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way")
-      ->excludes(judge);
-  command->add_option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker (verifier marked_answer)")
-      ->capture_default_str()
-      ->excludes(judge);
-  command->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
-  command->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
-  command->add_option("--processes", flags->reward.processes, "processes of the command side by side")->capture_default_str();
-  command->add_option("--timeout", flags->reward.timeout_s, "longest time of the command for a verdict [s]")->capture_default_str();
-  command->footer(footer());
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  auto command = program.command("score", "judge responses with a verifier, a program or a model, one JSON object a line");
+  command.option("file", flags->file, "JSON lines; - reads standard input").required();
+  command.option("--verifier", flags->verifier, "who judges");
+  auto judge = add_judge_options(command, flags->judge);
+  command.option("--extract", flags->task.extract, "how the answer is found in a response, as task.extract; default: the verifier's own way").excludes(judge);
+  command.option("--marker", flags->task.answer_marker, "what stands before the answer, for --extract marker (verifier marked_answer)")
+      .default_shown()
+      .excludes(judge);
+  command.option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  command.option("--components", flags->reward.components, "components that the command reports beside correct").comma_separated().expected(1, 1);
+  command.option("--processes", flags->reward.processes, "processes of the command side by side").default_shown();
+  command.option("--timeout", flags->reward.timeout_s, "longest time of the command for a verdict [s]").default_shown();
+  command.footer(footer());
+  command.runs([flags] { return run(*flags); });
 }
 
 }  // namespace rollcall::app

@@ -105,7 +105,7 @@ std::vector<Contender> read_policies(const Flags& flags) {
   }
   for (const Contender& contender : contenders) {
     const auto policy = scheduling::make_policy(contender.settings.choice, contender.settings.knobs, scheduling::PromptTable{.level = {0}}, 0);
-    for (const auto& warning : policy->warnings()) spdlog::warn("{}: {}", contender.name, warning);
+    for (const auto& warning : policy->warnings()) log_warning("{}: {}", contender.name, warning);
   }
   return contenders;
 }
@@ -213,18 +213,16 @@ constexpr const char* kFooter =
 
 }  // namespace
 
-void add_simulate(CLI::App& app, Action& action) {
+void add_simulate(Command program) {
   auto flags = std::make_shared<Flags>();
   Simulation& s = flags->simulation;
-  auto* command = app.add_subcommand("simulate", "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: tables in seconds");
-  const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
-    return command->add_option(name, values, meaning)->allow_extra_args(false)->take_all();
-  };
+  auto command = program.command("simulate", "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: tables in seconds");
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) { return command.option(name, values, meaning).repeated(); };
   const auto count = [&](const char* name, auto& value, double low, double high, const char* meaning) {
     using T = std::decay_t<decltype(value)>;
-    command->add_option(name, value, meaning)->check(CLI::Range(T(low), T(high)))->capture_default_str();
+    command.option(name, value, meaning).range(T(low), T(high)).default_shown();
   };
-  list("--policy", flags->policies, "row of the table, with settings of its own in quotes, or all; may be repeated")->capture_default_str();
+  list("--policy", flags->policies, "row of the table, with settings of its own in quotes, or all; may be repeated").default_shown();
   list("--set", flags->assignments, "knob=value, sampler=, allocator=, rounds=, selection= of the policies; may be repeated");
   count("--prompts", s.prompts, 5, 0xFFFFFFFF, "training prompts");
   count("--prompts-per-step", s.prompts_per_step, 1, 1e6, "prompts of a step");
@@ -233,14 +231,14 @@ void add_simulate(CLI::App& app, Action& action) {
   count("--max-rollouts", s.max_rollouts, 1, 1e6, "most rollouts of a prompt");
   count("--steps", s.steps, 1, 1e6, "steps");
   count("--seeds", flags->seeds, 1, 1000, "runs of each policy, counting up from --seed: means with 95 % intervals");
-  command->add_option("--out", flags->out, "picture to write")->capture_default_str();
+  command.option("--out", flags->out, "picture to write").default_shown();
   auto scale = std::make_shared<ScaleFlags>();
-  add_scale(*command, *scale);
-  command->add_option("--seed", s.seed, "seed of prompts, answers, learner and policies; with --scale of the lengths")->capture_default_str();
-  command->footer(kFooter);
-  command->callback([flags, scale, &action] {
+  add_scale(command, *scale);
+  command.option("--seed", s.seed, "seed of prompts, answers, learner and policies; with --scale of the lengths").default_shown();
+  command.footer(kFooter);
+  command.runs([flags, scale] {
     scale->seed = flags->simulation.seed;
-    action = [flags, scale] { return scale->on ? simulate_scale(*scale) : run(*flags); };
+    return scale->on ? simulate_scale(*scale) : run(*flags);
   });
 }
 

@@ -119,26 +119,22 @@ Assumed:
 
 }  // namespace
 
-void add_scale(CLI::App& command, ScaleFlags& flags) {
-  const std::vector<CLI::Option*> of_learner = command.get_options();
-  auto* on = command.add_flag("--scale", flags.on, "simulate a step of a job on many ranks instead, from the costs of measured runs");
-  for (CLI::Option* option : of_learner) {
-    if (option != command.get_help_ptr()) on->excludes(option);
-  }
-  const auto add = [&](const char* name, auto& value, const char* meaning) { return command.add_option(name, value, meaning)->needs(on); };
+void add_scale(Command command, ScaleFlags& flags) {
+  const std::vector<Option> of_learner = command.options();
+  auto on = command.flag("--scale", flags.on, "simulate a step of a job on many ranks instead, from the costs of measured runs");
+  for (const Option option : of_learner) on.excludes(option);
+  const auto add = [&](const char* name, auto& value, const char* meaning) { return command.option(name, value, meaning).needs(on); };
   add("--from", flags.from, "run folders to which costs are fitted: of one model, with several numbers of ranks");
   add("--check", flags.check, "run folders that are predicted and not fitted to");
-  add("--cores", flags.cores, "cores that the ranks of these runs shared (default: those of this machine)")->check(CLI::Range(1, 1 << 16));
-  add("--ranks", flags.ranks, "numbers of ranks to predict, in ascending order")->check(CLI::Range(1, 1 << 20))->delimiter(',')->capture_default_str();
+  add("--cores", flags.cores, "cores that the ranks of these runs shared (default: those of this machine)").range(1, 1 << 16);
+  add("--ranks", flags.ranks, "numbers of ranks to predict, in ascending order").range(1, 1 << 20).comma_separated().default_shown();
   add("--rollouts-per-rank", flags.rollouts_per_rank, "weak scaling: of a step; strong scaling has as many in all as the fewest ranks")
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 16))
-      ->capture_default_str();
-  add("--larger", flags.larger, "predict a model of so many times the weights, whose tokens cost so many times as much")
-      ->check(CLI::Range(1e-3, 1e6))
-      ->capture_default_str();
-  add("--ranks-per-node", flags.ranks_per_node, "ranks on each node of the predicted job")->check(CLI::Range(1, 1 << 12))->capture_default_str();
-  add("--latency-us", flags.latency_us, "latency of a message between nodes [us]")->check(CLI::Range(0.0, 1e6))->capture_default_str();
-  add("--link-gbit", flags.link_gbit, "bandwidth of a node's link [Gbit/s]")->check(CLI::Range(1e-3, 1e5))->capture_default_str();
+      .range(std::int64_t(1), std::int64_t(1) << 16)
+      .default_shown();
+  add("--larger", flags.larger, "predict a model of so many times the weights, whose tokens cost so many times as much").range(1e-3, 1e6).default_shown();
+  add("--ranks-per-node", flags.ranks_per_node, "ranks on each node of the predicted job").range(1, 1 << 12).default_shown();
+  add("--latency-us", flags.latency_us, "latency of a message between nodes [us]").range(0.0, 1e6).default_shown();
+  add("--link-gbit", flags.link_gbit, "bandwidth of a node's link [Gbit/s]").range(1e-3, 1e5).default_shown();
 }
 
 ExitCode simulate_scale(const ScaleFlags& flags) {

@@ -1,7 +1,7 @@
 // rollcall simulate --scale: a step of a job on many ranks, from the costs of measured runs.
 #pragma once
 
-#include "app/commands.hpp"
+#include "app/command_line.hpp"
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct ScaleFlags {
 };
 
 /// The learner's options, which the command has already, are refused beside --scale.
-void add_scale(CLI::App& command, ScaleFlags& flags);
+void add_scale(Command command, ScaleFlags& flags);
 ExitCode simulate_scale(const ScaleFlags& flags);
 
 }  // namespace rollcall::app

@@ -44,12 +44,12 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
   return {config, std::move(format), model::read_policy(folder, &stages::find_kernels(config.run.numerics), {.count = all.threads})};
 }
 
-void add_numerics(CLI::App& command, std::string& numerics) {
+void add_numerics(Command command, std::string& numerics) {
   command
-      .add_option(
+      .option(
           "--numerics", numerics,
           "fp32_fixed_order, bf16_sliced8 or cuda_bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
-      ->check(CLI::IsMember({kernels::kFp32FixedOrder, kernels::kBf16Sliced8, kernels::kCudaBf16Sliced8}));
+      .one_of({kernels::kFp32FixedOrder, kernels::kBf16Sliced8, kernels::kCudaBf16Sliced8});
 }
 
 model::DecodeOptions decode_options(const RunConfig& config) {
@@ -58,8 +58,8 @@ model::DecodeOptions decode_options(const RunConfig& config) {
 
 std::string as_said(std::string text, bool exact) { return exact ? text : visible_lines(text); }
 
-void add_exact(CLI::App& command, bool& exact) {
-  command.add_flag("--exact", exact, "the answer byte for byte; without it control characters are shown as escapes (\\u001B), on a terminal and in a pipe");
+void add_exact(Command command, bool& exact) {
+  command.flag("--exact", exact, "the answer byte for byte; without it control characters are shown as escapes (\\u001B), on a terminal and in a pipe");
 }
 
 std::string Speaker::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn, bool exact) const {

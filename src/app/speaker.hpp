@@ -1,11 +1,10 @@
 // A model that answers on the command line: weights, settings and prompt format of a run or a folder.
 #pragma once
 
+#include "app/command_line.hpp"
 #include "core/run_config.hpp"
 #include "model/decode.hpp"
 #include "text/prompt_format.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdint>
 #include <span>
@@ -34,9 +33,9 @@ Speaker open_speaker(const std::string& reference, const std::vector<std::string
 /// What is printed of an answer: its control characters as escapes, for a model may have learnt
 /// any, or with `exact` its bytes.
 std::string as_said(std::string text, bool exact);
-void add_exact(CLI::App& command, bool& exact);
+void add_exact(Command command, bool& exact);
 
 /// --numerics: in place of the model's own. `numerics` stays empty where it is not given.
-void add_numerics(CLI::App& command, std::string& numerics);
+void add_numerics(Command command, std::string& numerics);
 
 }  // namespace rollcall::app

@@ -2,7 +2,10 @@
 #include "app/commands.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "base/joined.hpp"
+#include "base/json.hpp"
 #include "base/visible.hpp"
+#include "core/settings_text.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "stages/explanation.hpp"
@@ -12,7 +15,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -68,7 +70,7 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
   if (std::all_of(file->records.begin(), file->records.end(), [](const auto& record) { return record.ended; })) return {};
   const double age_s = unix_time() - newest_beat(*file);
   if (!running && age_s > watch_s) {  // a file system without locks does not say whether a run is alive
-    lines.push_back(fmt::format("ranks       last heard of {:.0f} s ago: {}", age_s, fmt::join(stages::last_seen(*file), "; ")));
+    lines.push_back(fmt::format("ranks       last heard of {:.0f} s ago: {}", age_s, joined(stages::last_seen(*file), "; ")));
   } else if (const auto why = explain_now(dir, *file, watch_s); why.silent) {
     lines = why.lines;
     lines.front().insert(0, "ranks       ");
@@ -100,7 +102,9 @@ std::string failure_of(const fs::path& dir) {
 }
 
 ExitCode show(const fs::path& dir) {
-  if (!fs::exists(dir / "config.toml") && fs::exists(dir / "submitted.toml")) {
+  const auto in_folder = list_folder(dir);
+  const bool submitted = std::any_of(in_folder.begin(), in_folder.end(), [](const auto& entry) { return is_submitted(entry.path()); });
+  if (!fs::exists(dir / "config.toml") && submitted) {
     print_visible("run         {}\nstate       submitted, and not started yet (squeue shows its job)\n", dir.string());
     return ExitCode::done;
   }
@@ -192,13 +196,13 @@ ExitCode watch(const fs::path& dir) {
 
 }  // namespace
 
-void add_status(CLI::App& app, Action& action) {
+void add_status(Command program) {
   auto dir = std::make_shared<std::string>();
   auto keep = std::make_shared<bool>(false);
-  auto* command = app.add_subcommand("status", "what a run is doing and, if it hangs, which rank is silent and where in the code; read from its folder");
-  command->add_option("run", *dir, "run folder")->required();
-  command->add_flag("--watch", *keep, "go on until the run ends: a line when a step is done, and what is wrong when none is");
-  command->callback([dir, keep, &action] { action = [dir, keep] { return *keep ? watch(*dir) : show(*dir); }; });
+  auto command = program.command("status", "what a run is doing and, if it hangs, which rank is silent and where in the code; read from its folder");
+  command.option("run", *dir, "run folder").required();
+  command.flag("--watch", *keep, "go on until the run ends: a line when a step is done, and what is wrong when none is");
+  command.runs([dir, keep] { return *keep ? watch(*dir) : show(*dir); });
 }
 
 }  // namespace rollcall::app

@@ -4,6 +4,8 @@
 #include "app/job_script.hpp"
 #include "app/submit_checks.hpp"
 #include "base/file.hpp"
+#include "base/hash.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/visible.hpp"
 #include "core/run_config.hpp"
@@ -15,7 +17,6 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -77,6 +78,7 @@ Submitted make_run(const std::string& file, const std::vector<std::string>& assi
   if (!dir.has_filename()) dir = dir.parent_path();  // of "runs/a/"
   if (seed) dir /= fmt::format("seed_{}", *seed);
   made.config.run.dir = dir.string();
+  made.run.submitted = dir / fmt::format("submitted-{:016x}.toml", checksum64(settings_text(made.config)));
   return made;
 }
 
@@ -95,16 +97,43 @@ std::vector<Submitted> all_runs(const SubmitFlags& flags) {
   return runs;
 }
 
-/// What the job runs, whatever becomes of the run file while it waits. Says what changes for a job
-/// of the same folder that waits already.
-void write_submitted(const Submitted& made) {
-  const fs::path path = made.run.submitted();
-  stages::make_run_folder(made.run.dir);
-  if (fs::exists(path))
-    for (const auto& c : stages::changed_keys(read_run_config(path), made.config))
-      spdlog::warn("{} is replaced: {} was {} and is {}, also for a job that still waits to run it", path.string(), c.key, c.before, c.now);
-  write_file_atomic(path, settings_text(made.config));
+/// The settings of the last submission of the folder; empty where there is none.
+fs::path submitted_before(const fs::path& dir) {
+  fs::path last;
+  std::error_code unknown;
+  for (const auto& entry : list_folder(dir))
+    if (is_submitted(entry.path()) && (last.empty() || entry.last_write_time(unknown) > fs::last_write_time(last, unknown))) last = entry.path();
+  return last;
 }
+
+/// What the jobs run, whatever becomes of the run file while they wait. Each set of settings has a
+/// file of its own, so that a job that waits already keeps its own. Files that no job took go again.
+class SubmittedFiles {
+ public:
+  explicit SubmittedFiles(const std::vector<Submitted>& runs) {
+    for (const auto& [run, config] : runs) {
+      const bool had_folder = fs::exists(run.dir);
+      stages::make_run_folder(run.dir);
+      if (!had_folder) folders_.push_back(run.dir);
+      if (const auto before = submitted_before(run.dir); !before.empty() && before != run.submitted)
+        for (const auto& c : stages::changed_keys(read_run_config(before), config))
+          log_warning("{} was {} in the last submission of {} and is {}; a job that still waits keeps its own", c.key, c.before, run.dir.string(), c.now);
+      if (!fs::exists(run.submitted)) files_.push_back(run.submitted);
+      write_file_atomic(run.submitted, settings_text(config));
+    }
+  }
+  SubmittedFiles(const SubmittedFiles&) = delete;
+  SubmittedFiles& operator=(const SubmittedFiles&) = delete;
+  ~SubmittedFiles() {
+    std::error_code left;  // a folder with anything else in it stays
+    for (const auto& path : files_) fs::remove(path, left);
+    for (const auto& path : folders_) fs::remove(path, left);
+  }
+  void keep() { files_.clear(), folders_.clear(); }
+
+ private:
+  std::vector<fs::path> files_{}, folders_{};
+};
 
 /// The deepest folder that holds all run folders: an array has one script.
 fs::path common_folder(const std::vector<RunOfJob>& runs) {
@@ -128,8 +157,8 @@ void tell_hidden_folder(const fs::path& folder) {
   const bool in_memory = facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC;
   const auto is_below = [&](const fs::path& top) { return std::mismatch(top.begin(), top.end(), folder.begin(), folder.end()).first == top.end(); };
   if (in_memory || is_below("/tmp") || is_below("/var/tmp"))
-    spdlog::warn("run.dir is in {}, which is usually this machine's own: a job on another node would find no run there; name a folder that all nodes share",
-                 folder.string());
+    log_warning("run.dir is in {}, which is usually this machine's own: a job on another node would find no run there; name a folder that all nodes share",
+                folder.string());
 }
 
 /// sbatch's standard output; its errors go to the terminal.
@@ -168,12 +197,13 @@ ExitCode submit(const SubmitFlags& flags) {
     std::cout << script << std::flush;
     return ExitCode::done;
   }
-  for (const auto& made : submitted) write_submitted(made);
+  SubmittedFiles files(submitted);
   const fs::path path = job.folder / "job.sbatch";
   write_file_atomic(path, script);
   std::string before;
   for (std::int64_t i = 0; i < flags.chain; ++i) {
     const std::string id = sbatch(path, before);
+    files.keep();
     print_visible("Submitted batch job {}{}\n", id, before.empty() ? "" : ", to start when " + before + " has ended");
     std::fflush(stdout);
     before = id;
@@ -182,43 +212,40 @@ ExitCode submit(const SubmitFlags& flags) {
 }
 
 /// One flag per value of a site file.
-void add_site_flags(CLI::App& command, const std::shared_ptr<SubmitFlags>& flags) {
+void add_site_flags(Command command, const std::shared_ptr<SubmitFlags>& flags) {
   for (const SiteKey& key : site_keys()) {
     const std::string meaning = key.meaning + " (site file)";
     if (const auto* number = std::get_if<std::int64_t Site::*>(&key.member)) {
       command
-          .add_option_function<std::int64_t>(
+          .option(
               key.flag(), [flags, m = *number](std::int64_t value) { flags->site_values.push_back([=](Site& s) { s.*m = value; }); }, meaning)
-          ->check(CLI::Range(std::int64_t(key.range.low), std::int64_t(key.range.high)));
+          .range(std::int64_t(key.range.low), std::int64_t(key.range.high));
       continue;
     }
     const auto member = std::get<std::string Site::*>(key.member);
-    auto* option = command.add_option_function<std::string>(
+    auto option = command.option(
         key.flag(), [flags, member](const std::string& value) { flags->site_values.push_back([=](Site& s) { s.*member = value; }); }, meaning);
-    if (!key.choices.empty()) option->check(CLI::IsMember(key.choices));
+    if (!key.choices.empty()) option.one_of(key.choices);
   }
 }
 
 }  // namespace
 
-void add_submit(CLI::App& app, Action& action) {
+void add_submit(Command program) {
   auto flags = std::make_shared<SubmitFlags>();
-  auto* command = app.add_subcommand("submit", "write a batch script for the run and hand it to Slurm");
-  command->add_option("run-file", flags->run_files, "TOML run file; several make a job array")->required();
-  command->add_option("--seeds", flags->seeds, "1-8 or 1,2,5: a job array with one element per seed, each in its own folder below run.dir");
-  command->add_option("--at-once", flags->at_once, "elements of an array that may run at the same time; default: all")->check(CLI::Range(1, 100000));
-  command->add_option("--chain", flags->chain, "jobs one after the other, each continuing the run, instead of one that is requeued")
-      ->check(CLI::Range(1, 1000));
-  command->add_flag("--no-requeue", flags->no_requeue, "do not requeue a stopped job");
-  command->add_option("--nodes", flags->nodes, "nodes")->check(CLI::Range(1, 100000));
-  command->add_option("--site", flags->site, "a file in jobs/sites, or a path");
-  add_site_flags(*command, flags);
-  command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
-  command->add_option("--sbatch", flags->options, "another option of sbatch, as --sbatch \"--mail-type=END\"; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_flag("--dry-run", flags->dry_run, "print the script and submit nothing");
-  command->callback([flags, &action] { action = [flags] { return submit(*flags); }; });
+  auto command = program.command("submit", "write a batch script for the run and hand it to Slurm");
+  command.option("run-file", flags->run_files, "TOML run file; several make a job array").required();
+  command.option("--seeds", flags->seeds, "1-8 or 1,2,5: a job array with one element per seed, each in its own folder below run.dir");
+  command.option("--at-once", flags->at_once, "elements of an array that may run at the same time; default: all").range(1, 100000);
+  command.option("--chain", flags->chain, "jobs one after the other, each continuing the run, instead of one that is requeued").range(1, 1000);
+  command.flag("--no-requeue", flags->no_requeue, "do not requeue a stopped job");
+  command.option("--nodes", flags->nodes, "nodes").range(1, 100000);
+  command.option("--site", flags->site, "a file in jobs/sites, or a path");
+  add_site_flags(command, flags);
+  command.option("--set", flags->assignments, "key=value, overrides the run file; may be repeated").repeated();
+  command.option("--sbatch", flags->options, "another option of sbatch, as --sbatch \"--mail-type=END\"; may be repeated").repeated();
+  command.flag("--dry-run", flags->dry_run, "print the script and submit nothing");
+  command.runs([flags] { return submit(*flags); });
 }
 
 }  // namespace rollcall::app

@@ -1,6 +1,7 @@
 // rollcall template: a conversation through a chat template, as the model will see it.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "base/visible.hpp"
 #include "text/chat_template.hpp"
@@ -8,7 +9,6 @@
 #include "text/folder_template.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -46,12 +46,12 @@ ExitCode render(const std::filesystem::path& path) {
 
 }  // namespace
 
-void add_template(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("template", "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
+void add_template(Command program) {
+  auto command =
+      program.command("template", "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
   auto path = std::make_shared<std::string>();
-  command->add_option("template", *path, "a model folder, or a .jinja file")->required();
-  command->callback([path, &action] { action = [path] { return render(*path); }; });
+  command.option("template", *path, "a model folder, or a .jinja file").required();
+  command.runs([path] { return render(*path); });
 }
 
 }  // namespace rollcall::app

@@ -1,12 +1,12 @@
 // rollcall tokenize: texts to ids and back, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 #include "text/text_files.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -127,14 +127,14 @@ AutoTokenizer does. With --decode a line holds an array of ids, and its line of 
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, Action& action) {
+void add_tokenize(Command program) {
   auto flags = std::make_shared<TokenizeFlags>();
-  auto* command = app.add_subcommand("tokenize", "turn texts into ids with a tokenizer.json, and back, one JSON value a line");
-  command->add_option("tokenizer", flags->source, "a folder with a tokenizer.json, or the file")->required();
-  command->add_flag("--special", flags->special, "add the special tokens around a text; with --decode, keep special tokens");
-  command->add_flag("--decode", flags->decode, "ids to texts");
-  command->footer(kFooter);
-  command->callback([flags, &action] { action = [flags] { return run(*flags); }; });
+  auto command = program.command("tokenize", "turn texts into ids with a tokenizer.json, and back, one JSON value a line");
+  command.option("tokenizer", flags->source, "a folder with a tokenizer.json, or the file").required();
+  command.flag("--special", flags->special, "add the special tokens around a text; with --decode, keep special tokens");
+  command.flag("--decode", flags->decode, "ids to texts");
+  command.footer(kFooter);
+  command.runs([flags] { return run(*flags); });
 }
 
 }  // namespace rollcall::app

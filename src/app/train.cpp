@@ -5,6 +5,7 @@
 #include "core/run_config.hpp"
 #include "stages/rank.hpp"
 #include "stages/run_folder.hpp"
+#include "stages/start_directory.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -19,54 +20,53 @@ struct TrainFlags {
   bool resume = false, start_if_none = false, supervised_only = false;
 };
 
-void add_job(CLI::App& app, const char* name, const char* meaning, bool supervised_only, const Arguments& arguments, Action& action) {
+void add_job(Command program, const char* name, const char* meaning, bool supervised_only, const Arguments& arguments) {
   auto flags = std::make_shared<TrainFlags>();
   flags->supervised_only = supervised_only;
-  auto* command = app.add_subcommand(name, meaning);
-  auto* run_file = command->add_option("run-file", flags->run_file, "TOML run file; without it every setting has its default");
-  command->add_option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")->allow_extra_args(false)->take_all();
-  auto* init_from = command->add_option("--init-from", flags->init_from, "start a new run from the weights of RUN or RUN@STEP");
+  auto command = program.command(name, meaning);
+  auto run_file = command.option("run-file", flags->run_file, "TOML run file; without it every setting has its default");
+  command.option("--set", flags->assignments, "key=value, overrides the run file; may be repeated").repeated();
+  auto init_from = command.option("--init-from", flags->init_from, "start a new run from the weights of RUN or RUN@STEP");
   if (!supervised_only)
-    command->add_option("--from-archive", flags->from_archive,
-                        "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
-  auto* resume = command->add_flag("--resume", flags->resume, "continue the run in run.dir from its newest checkpoint");
-  command->add_flag("--start-if-none", flags->start_if_none, "with --resume: start a run where run.dir holds none")->needs(resume);
+    command.option("--from-archive", flags->from_archive,
+                   "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
+  auto resume = command.flag("--resume", flags->resume, "continue the run in run.dir from its newest checkpoint");
+  command.flag("--start-if-none", flags->start_if_none, "with --resume: start a run where run.dir holds none").needs(resume);
   if (!supervised_only)
     command
-        ->add_option("--from", flags->from,
-                     "branch off: a new run with the settings of RUN, from its newest checkpoint or RUN@STEP; --set run.dir=NEW and what is to differ")
-        ->excludes(run_file)
-        ->excludes(init_from)
-        ->excludes(resume);
+        .option("--from", flags->from,
+                "branch off: a new run with the settings of RUN, from its newest checkpoint or RUN@STEP; --set run.dir=NEW and what is to differ")
+        .excludes(run_file)
+        .excludes(init_from)
+        .excludes(resume);
   RunConfig defaults;
-  command->footer("Keys of a run file, with defaults:\n" + bind(defaults).describe() +
-                  "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again with --resume).");
-  command->callback([flags, arguments, &action] {
-    action = [flags, arguments] {
-      const auto start = flags->start_if_none ? stages::Start::resume_or_anew : flags->resume ? stages::Start::resume : stages::Start::anew;
-      stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, start, {}, version_with_libraries, "", nullptr};
-      if (!flags->from.empty()) {
-        const auto parent = stages::run_with(flags->from);
-        request.from = flags->from;
-        request.run_file = flags->run_file = parent.empty() ? "" : (parent / "config.toml").string();
-      }
-      if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
-      if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
-      if (flags->supervised_only) request.assignments.push_back("train.steps=0");
-      const auto spawner = make_spawner(flags->run_file, request.assignments);
-      request.spawner = spawner.get();
-      start_sandbox(flags->run_file, request.assignments);
-      const JobWorld world(arguments);
-      return stages::run_job(world.communicator(), request);
-    };
+  command.footer("Keys of a run file, with defaults:\n" + bind(defaults).describe() +
+                 "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again with --resume).");
+  command.runs([flags, arguments] {
+    const auto start = flags->start_if_none ? stages::Start::resume_or_anew : flags->resume ? stages::Start::resume : stages::Start::anew;
+    stages::JobRequest request{stages::JobKind::train, flags->run_file, flags->assignments, start, {}, version_with_libraries, "", nullptr};
+    if (!flags->from.empty()) {
+      const auto parent = stages::run_with(flags->from);
+      request.from = flags->from;
+      request.run_file = parent.empty() ? "" : (parent / "config.toml").string();
+    }
+    if (!flags->init_from.empty()) request.assignments.push_back("run.init_from=" + flags->init_from);
+    if (!flags->from_archive.empty()) request.assignments.push_back("train.from_archive=" + std::filesystem::absolute(flags->from_archive).string());
+    if (flags->supervised_only) request.assignments.push_back("train.steps=0");
+    stages::enter_directory_of(request);
+    const auto spawner = make_spawner(request.run_file, request.assignments);
+    request.spawner = spawner.get();
+    start_sandbox(request.run_file, request.assignments);
+    const JobWorld world(arguments);
+    return stages::run_job(world.communicator(), request);
   });
 }
 
 }  // namespace
 
-void add_train(CLI::App& app, const Arguments& arguments, Action& action) {
-  add_job(app, "train", "run or continue a run: warm start, then training", false, arguments, action);
-  add_job(app, "sft", "only the supervised warm start", true, arguments, action);
+void add_train(Command program, const Arguments& arguments) {
+  add_job(program, "train", "run or continue a run: warm start, then training", false, arguments);
+  add_job(program, "sft", "only the supervised warm start", true, arguments);
 }
 
 }  // namespace rollcall::app

@@ -1,5 +1,6 @@
 // What this binary is and what it was built with.
 #include "app/commands.hpp"
+#include "base/joined.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/library.hpp"
@@ -23,7 +24,7 @@ std::string kernel_lines() {
   std::string lines;
   for (const auto& choice : kernels::kernel_choices())
     lines += fmt::format("{}{}: {} of {}", lines.empty() ? "" : "\n           ", choice.numerics, choice.chosen.empty() ? "none" : choice.chosen,
-                         fmt::join(choice.runnable, ", "));
+                         joined(choice.runnable, ", "));
   return lines;
 }
 

@@ -19,7 +19,6 @@ struct Flags {
   std::vector<std::string> runs;
   std::string out;
   std::string port;  ///< empty: the default
-  CLI::Option *writes = nullptr, *serves = nullptr;
 };
 
 int port_of(const std::string& text) {
@@ -31,8 +30,7 @@ int port_of(const std::string& text) {
   return port;
 }
 
-ExitCode show(const Flags& flags) {
-  const bool writes = flags.writes->count() > 0, serves = flags.serves->count() > 0;
+ExitCode show(const Flags& flags, bool writes, bool serves) {
   require<ConfigError>(writes != serves, writes ? "--out and --serve are two ways to show the pages" : "rollcall view needs --out FOLDER or --serve [PORT]",
                        "a folder is written once, a server answers until it is stopped", "name one of them");
   require<ConfigError>(flags.runs.size() <= 2, fmt::format("{} runs are named", flags.runs.size()), "two can be put side by side, no more",
@@ -51,15 +49,15 @@ ExitCode show(const Flags& flags) {
 
 }  // namespace
 
-void add_view(CLI::App& app, Action& action) {
+void add_view(Command program) {
   auto flags = std::make_shared<Flags>();
-  auto* command = app.add_subcommand("view", "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
-  command->add_option("run", flags->runs, "run folder, or two to put side by side")->required()->expected(1, 1000)->option_text("RUN [OTHER]");
-  flags->writes = command->add_option("--out", flags->out, "folder to write; it opens from the disk and from any web server")->type_name("FOLDER");
+  auto command = program.command("view", "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
+  command.option("run", flags->runs, "run folder, or two to put side by side").required().expected(1, 1000).words("RUN [OTHER]");
+  const Option writes = command.option("--out", flags->out, "folder to write; it opens from the disk and from any web server").value_name("FOLDER");
   const std::string served = fmt::format("answer on 127.0.0.1 until Ctrl-C, also while the run writes (reload for new steps); port {}", view::kDefaultPort);
-  flags->serves = command->add_option("--serve", flags->port, served)->type_name("[PORT]")->expected(0, 1);
-  command->footer("From a cluster: rollcall view RUN --out pages, copy the folder, open pages/index.html.");
-  command->callback([flags, &action] { action = [flags] { return show(*flags); }; });
+  const Option serves = command.option("--serve", flags->port, served).value_name("[PORT]").expected(0, 1);
+  command.footer("From a cluster: rollcall view RUN --out pages, copy the folder, open pages/index.html.");
+  command.runs([flags, writes, serves] { return show(*flags, writes.is_given(), serves.is_given()); });
 }
 
 }  // namespace rollcall::app

@@ -1,13 +1,13 @@
 // rollcall weights: which weights two checkpoints differ in, and one model made of several.
-#include "app/weights.hpp"
+#include "app/commands.hpp"
 
+#include "base/json.hpp"
 #include "base/visible.hpp"
 #include "model/model_folder.hpp"
 #include "model/weight_changes.hpp"
 #include "stages/run_folder.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -100,36 +100,36 @@ ExitCode merge(const Merge& flags) {
   return ExitCode::done;
 }
 
-void add_weight_changes(CLI::App& parent, Action& action) {
+void add_weight_changes(Command parent) {
   auto flags = std::make_shared<Comparison>();
-  auto* command = parent.add_subcommand("compare", "for each tensor, how many weights differ between two checkpoints, and the share that does not");
-  command->add_option("before", flags->before, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")->required();
-  command->add_option("after", flags->after, "another of the same model")->required();
-  command->add_option("--tolerance", flags->tolerance, "a weight that moved by no more than this has not changed")->check(CLI::NonNegativeNumber);
-  command->add_flag("--json", flags->json, "one JSON object instead of lines");
-  command->callback([flags, &action] { action = [flags] { return compare(*flags); }; });
+  auto command = parent.command("compare", "for each tensor, how many weights differ between two checkpoints, and the share that does not");
+  command.option("before", flags->before, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder").required();
+  command.option("after", flags->after, "another of the same model").required();
+  command.option("--tolerance", flags->tolerance, "a weight that moved by no more than this has not changed").non_negative();
+  command.flag("--json", flags->json, "one JSON object instead of lines");
+  command.runs([flags] { return compare(*flags); });
 }
 
-void add_merge(CLI::App& parent, Action& action) {
+void add_merge(Command parent) {
   auto flags = std::make_shared<Merge>();
-  auto* command = parent.add_subcommand("merge", "write a model folder that is the mean of checkpoints, or a base with their largest moves");
-  command->add_option("out", flags->out, "folder to write")->required();
-  command->add_option("models", flags->models, "RUN, RUN@STEP, RUN@CHECKPOINT or model folders, of one model")->required();
-  command->add_option("--shares", flags->shares, "of each model in the mean; they add up to 1 (default: equal)")->delimiter(',');
-  command->add_option("--base", flags->base, "what training began from: only each model's moves from it are merged");
-  command->add_option("--keep", flags->keep, "share of a model's moves that stay, the largest (DLER: 0.25)")->check(CLI::Range(0.0, 1.0));
-  command->add_option("--scale", flags->scale, "factor on the moves that stay (DLER: 0.7)")->check(CLI::NonNegativeNumber);
-  command->add_flag("--force", flags->force, "overwrite a model in that folder");
-  command->callback([flags, &action] { action = [flags] { return merge(*flags); }; });
+  auto command = parent.command("merge", "write a model folder that is the mean of checkpoints, or a base with their largest moves");
+  command.option("out", flags->out, "folder to write").required();
+  command.option("models", flags->models, "RUN, RUN@STEP, RUN@CHECKPOINT or model folders, of one model").required();
+  command.option("--shares", flags->shares, "of each model in the mean; they add up to 1 (default: equal)").comma_separated();
+  command.option("--base", flags->base, "what training began from: only each model's moves from it are merged");
+  command.option("--keep", flags->keep, "share of a model's moves that stay, the largest (DLER: 0.25)").range(0.0, 1.0);
+  command.option("--scale", flags->scale, "factor on the moves that stay (DLER: 0.7)").non_negative();
+  command.flag("--force", flags->force, "overwrite a model in that folder");
+  command.runs([flags] { return merge(*flags); });
 }
 
 }  // namespace
 
-void add_weights(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("weights", "compare the weights of checkpoints, or merge them into one model");
-  command->require_subcommand(1);
-  add_weight_changes(*command, action);
-  add_merge(*command, action);
+void add_weights(Command program) {
+  auto command = program.command("weights", "compare the weights of checkpoints, or merge them into one model");
+  command.expects_commands(1, 1);
+  add_weight_changes(command);
+  add_merge(command);
 }
 
 }  // namespace rollcall::app

@@ -58,13 +58,11 @@ class Rescores {
 
 }  // namespace
 
-void add_source(CLI::App& verb, Choice& choice) { verb.add_option("run", choice.source, "RUN|FILE")->required(); }
-void add_purpose(CLI::App& verb, Choice& choice) { verb.add_option("--purpose", choice.purpose, "only this purpose: train, validation, eval or greedy"); }
-void add_step(CLI::App& verb, Choice& choice) { verb.add_option("--step", choice.step, "only this step"); }
-void add_scores(CLI::App& verb, Choice& choice) {
-  verb.add_option("--scores", choice.scores, "with the verdicts of RUN/rescored/NAME in place of the stored ones");
-}
-CLI::Option* add_prompt(CLI::App& verb, Choice& choice) { return verb.add_option("--prompt", choice.prompt, "only this prompt, by its position in its split"); }
+void add_source(Command verb, Choice& choice) { verb.option("run", choice.source, "RUN|FILE").required(); }
+void add_purpose(Command verb, Choice& choice) { verb.option("--purpose", choice.purpose, "only this purpose: train, validation, eval or greedy"); }
+void add_step(Command verb, Choice& choice) { verb.option("--step", choice.step, "only this step"); }
+void add_scores(Command verb, Choice& choice) { verb.option("--scores", choice.scores, "with the verdicts of RUN/rescored/NAME in place of the stored ones"); }
+Option add_prompt(Command verb, Choice& choice) { return verb.option("--prompt", choice.prompt, "only this prompt, by its position in its split"); }
 
 void each_chosen(const Choice& choice, const io::Visit& visit) {
   bool found = false;

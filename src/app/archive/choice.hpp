@@ -1,7 +1,7 @@
 // Which rollouts a verb reads: RUN|FILE, and of it one step, one prompt, one purpose.
 #pragma once
 
-#include "app/commands.hpp"
+#include "app/command_line.hpp"
 #include "io/source.hpp"
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Choice {
   std::optional<std::uint64_t> step, prompt;
 };
 /// Options that write into `choice`, which lives as long as the parser.
-void add_source(CLI::App& verb, Choice& choice);
-void add_purpose(CLI::App& verb, Choice& choice);
-void add_step(CLI::App& verb, Choice& choice);
-void add_scores(CLI::App& verb, Choice& choice);
-CLI::Option* add_prompt(CLI::App& verb, Choice& choice);
+void add_source(Command verb, Choice& choice);
+void add_purpose(Command verb, Choice& choice);
+void add_step(Command verb, Choice& choice);
+void add_scores(Command verb, Choice& choice);
+Option add_prompt(Command verb, Choice& choice);
 
 /// io::each_group of what was chosen. Throws InputError when something was asked for and there is none of it.
 void each_chosen(const Choice& choice, const io::Visit& visit);

@@ -24,12 +24,12 @@ ExitCode diff(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void add_diff(CLI::App& command, Action& action) {
+void add_diff(Command command) {
   auto paths = std::make_shared<std::pair<std::string, std::string>>();
-  auto* verb = command.add_subcommand("diff", "the same content hash, or the first value that differs; exit code 3 when they differ");
-  verb->add_option("a", paths->first, "RUN|FILE")->required();
-  verb->add_option("b", paths->second, "RUN|FILE")->required();
-  verb->callback([paths, &action] { action = [paths] { return diff(paths->first, paths->second); }; });
+  auto verb = command.command("diff", "the same content hash, or the first value that differs; exit code 3 when they differ");
+  verb.option("a", paths->first, "RUN|FILE").required();
+  verb.option("b", paths->second, "RUN|FILE").required();
+  verb.runs([paths] { return diff(paths->first, paths->second); });
 }
 
 }  // namespace rollcall::app::archive

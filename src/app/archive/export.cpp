@@ -2,9 +2,9 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/json.hpp"
 #include "io/schema.hpp"
-
-#include <nlohmann/json.hpp>
+#include "text/accepted_answers.hpp"
 
 #include <memory>
 
@@ -31,6 +31,18 @@ ordered_json turns_of(const Rollout& rollout) {
   return turns;
 }
 
+/// A list where the row of the file has one, else a text.
+ordered_json reference_of(const std::string& stored) {
+  const auto accepted = text::accepted_answers(stored);
+  return accepted.empty() ? ordered_json(text::only_answer(stored)) : ordered_json(accepted);
+}
+
+/// null where the prompt comes from no row of a file.
+ordered_json extra_of(const io::ShardPrompt& prompt) {
+  const ordered_json extra = ordered_json::parse(prompt.extra, nullptr, false);
+  return extra.is_discarded() ? ordered_json() : extra;
+}
+
 std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector<std::string>& component_names, bool tokens) {
   const Rollout& rollout = g.group.rollouts[i];
   const Score& score = g.scores[i];
@@ -43,7 +55,9 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"bin", g.group.bin},
                     {"temperature", g.temperature},
                     {"prompt", g.prompt.text},
-                    {"reference", g.prompt.answer},
+                    {"reference", reference_of(g.prompt.answer)},
+                    {"shown", g.prompt.shown.empty() ? g.prompt.text : g.prompt.shown},
+                    {"extra", extra_of(g.prompt)},
                     {"completion", rollout.text},
                     {"finish", rollout.finish == FinishReason::stop ? "stop" : "length"},
                     {"reward", score.reward},
@@ -75,17 +89,17 @@ ExitCode export_lines(const Flags& flags) {
 
 }  // namespace
 
-void add_export(CLI::App& command, Action& action) {
+void add_export(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto* verb = command.add_subcommand("export", "JSON lines, one rollout each, to standard output or a file");
-  add_source(*verb, flags->choice);
-  verb->add_option("--out", flags->out, "file to write");
-  add_purpose(*verb, flags->choice);
-  add_scores(*verb, flags->choice);
-  add_step(*verb, flags->choice);
-  add_prompt(*verb, flags->choice);
-  verb->add_flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");
-  verb->callback([flags, &action] { action = [flags] { return export_lines(*flags); }; });
+  auto verb = command.command("export", "JSON lines, one rollout each, to standard output or a file");
+  add_source(verb, flags->choice);
+  verb.option("--out", flags->out, "file to write");
+  add_purpose(verb, flags->choice);
+  add_scores(verb, flags->choice);
+  add_step(verb, flags->choice);
+  add_prompt(verb, flags->choice);
+  verb.flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");
+  verb.runs([flags] { return export_lines(*flags); });
 }
 
 }  // namespace rollcall::app::archive

@@ -109,11 +109,11 @@ ExitCode list(const fs::path& path) {
 
 }  // namespace
 
-void add_ls(CLI::App& command, Action& action) {
+void add_ls(Command command) {
   auto path = std::make_shared<std::string>();
-  auto* verb = command.add_subcommand("ls", "every file: kind, steps, groups, rollouts, bytes, state");
-  verb->add_option("run", *path, "RUN|FILE")->required();
-  verb->callback([path, &action] { action = [path] { return list(*path); }; });
+  auto verb = command.command("ls", "every file: kind, steps, groups, rollouts, bytes, state");
+  verb.option("run", *path, "RUN|FILE").required();
+  verb.runs([path] { return list(*path); });
 }
 
 }  // namespace rollcall::app::archive

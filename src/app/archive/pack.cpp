@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/visible.hpp"
+#include "io/redrawn.hpp"
 #include "io/source.hpp"
 
 #include <fmt/format.h>
@@ -35,6 +36,9 @@ ExitCode pack(const fs::path& run_dir) {
   if (const int left = io::end_interrupted_pack(run_dir))
     out.write(visible_format("removed {} files that an interrupted pack had left: the archive holds them\n", left));
   auto files = newest->state.unpacked;
+  std::vector<io::PackInput> shards;
+  for (const auto& file : files) shards.push_back({file.files.shard, file.files.scores});
+  if (const int again = io::give_way_to(shards, run_dir)) out.write(visible_format("set aside {} archive files of evaluations that were made again\n", again));
   const auto entries = io::read_manifest(run_dir);
   std::erase_if(files, [&](const auto& file) { return io::any_holds(entries, file.purpose, file.step); });
   const auto requests = stages::pack_requests(std::move(files), entries);
@@ -53,11 +57,11 @@ ExitCode pack(const fs::path& run_dir) {
 
 }  // namespace
 
-void add_pack(CLI::App& command, Action& action) {
+void add_pack(Command command) {
   auto path = std::make_shared<std::string>();
-  auto* verb = command.add_subcommand("pack", "pack the shards that a checkpoint covers, and remove them once the archive file is verified");
-  verb->add_option("run", *path, "run folder; its job must have ended")->required();
-  verb->callback([path, &action] { action = [path] { return pack(*path); }; });
+  auto verb = command.command("pack", "pack the shards that a checkpoint covers, and remove them once the archive file is verified");
+  verb.option("run", *path, "run folder; its job must have ended").required();
+  verb.runs([path] { return pack(*path); });
 }
 
 }  // namespace rollcall::app::archive

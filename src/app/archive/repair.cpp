@@ -132,11 +132,11 @@ ExitCode repair(const fs::path& run_dir) {
 
 }  // namespace
 
-void add_repair(CLI::App& command, Action& action) {
+void add_repair(Command command) {
   auto path = std::make_shared<std::string>();
-  auto* verb = command.add_subcommand("repair", "set aside what is damaged or not committed and say what a resume will do; deletes nothing");
-  verb->add_option("run", *path, "run folder; its job must have ended")->required();
-  verb->callback([path, &action] { action = [path] { return repair(*path); }; });
+  auto verb = command.command("repair", "set aside what is damaged or not committed and say what a resume will do; deletes nothing");
+  verb.option("run", *path, "run folder; its job must have ended").required();
+  verb.runs([path] { return repair(*path); });
 }
 
 }  // namespace rollcall::app::archive

@@ -120,7 +120,7 @@ class Rescoring {
     std::vector<reward::Sample> samples;
     for (const Rollout& rollout : g.group.rollouts)
       samples.push_back({fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step, g.group.id.prompt.value, g.group.id.draw, rollout.sample), g.prompt.text,
-                         rollout.text, g.prompt.answer});
+                         rollout.text, g.prompt.answer, g.prompt.extra});
     if (!graders_) {
       auto first = samples.at(0);
       first.response = text::first_accepted(first.answer);
@@ -252,21 +252,21 @@ ExitCode rescore(Flags flags) {
 
 }  // namespace
 
-void add_rescore(CLI::App& command, Action& action) {
+void add_rescore(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto* verb =
-      command.add_subcommand("rescore", "score stored rollouts again; writes new score files to RUN/rescored/NAME and prints how far old and new scores agree");
-  verb->add_option("run", flags->run, "RUN")->required();
-  verb->add_option("--verifier", flags->verifier, "a verifier of Rollcall");
-  verb->add_option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
-  add_judge_options(*verb, flags->judge);
-  verb->add_option("--components", flags->reward.components, "components that the command reports beside correct")->delimiter(',')->expected(1);
-  verb->add_option("--processes", flags->reward.processes, "processes of the command side by side");
-  verb->add_option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
-  verb->add_option("--name", flags->name, "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
-  verb->add_option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
-  verb->footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
-  verb->callback([flags, &action] { action = [flags] { return rescore(*flags); }; });
+  auto verb =
+      command.command("rescore", "score stored rollouts again; writes new score files to RUN/rescored/NAME and prints how far old and new scores agree");
+  verb.option("run", flags->run, "RUN").required();
+  verb.option("--verifier", flags->verifier, "a verifier of Rollcall");
+  verb.option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  add_judge_options(verb, flags->judge);
+  verb.option("--components", flags->reward.components, "components that the command reports beside correct").comma_separated().expected(1, 1);
+  verb.option("--processes", flags->reward.processes, "processes of the command side by side");
+  verb.option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
+  verb.option("--name", flags->name, "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
+  verb.option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
+  verb.footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
+  verb.runs([flags] { return rescore(*flags); });
 }
 
 }  // namespace rollcall::app::archive

@@ -4,6 +4,7 @@
 #include "app/archive/verbs.hpp"
 #include "base/visible.hpp"
 #include "io/schema.hpp"
+#include "text/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -62,7 +63,9 @@ std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& 
                                  group.level, group.rollouts.size());
   if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
-  text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(g.prompt.answer));
+  text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(text::shown_reference(g.prompt.answer)));
+  if (!g.prompt.shown.empty()) text += "  as the policy was shown it\n" + barred(g.prompt.shown);
+  if (!g.prompt.extra.empty()) text += visible_format("  row of the file  {}\n", g.prompt.extra);
   for (std::size_t i = 0; i < group.rollouts.size(); ++i)
     text += text_of(group.rollouts[i], g.scores[i], component_names, g.training.empty() ? "" : text_of(g.training[i]));
   return text + "\n";
@@ -77,14 +80,14 @@ ExitCode show(const Choice& choice) {
 
 }  // namespace
 
-void add_show(CLI::App& command, Action& action) {
+void add_show(Command command) {
   auto choice = std::make_shared<Choice>();
-  auto* verb = command.add_subcommand("show", "the groups of a prompt: prompt, completions, rewards by component, extracted answers");
-  add_source(*verb, *choice);
-  add_prompt(*verb, *choice)->required();
-  add_step(*verb, *choice);
-  add_purpose(*verb, *choice);
-  verb->callback([choice, &action] { action = [choice] { return show(*choice); }; });
+  auto verb = command.command("show", "the groups of a prompt: prompt, completions, rewards by component, extracted answers");
+  add_source(verb, *choice);
+  add_prompt(verb, *choice).required();
+  add_step(verb, *choice);
+  add_purpose(verb, *choice);
+  verb.runs([choice] { return show(*choice); });
 }
 
 }  // namespace rollcall::app::archive

@@ -3,11 +3,11 @@
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "io/schema.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -107,17 +107,16 @@ ExitCode stats(const Flags& flags) {
 
 }  // namespace
 
-void add_stats(CLI::App& command, Action& action) {
+void add_stats(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto* verb =
-      command.add_subcommand("stats", "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
-  add_source(*verb, flags->choice);
-  verb->add_option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
-  add_purpose(*verb, flags->choice);
-  add_scores(*verb, flags->choice);
-  add_step(*verb, flags->choice);
-  verb->add_flag("--json", flags->json, "as a JSON list");
-  verb->callback([flags, &action] { action = [flags] { return stats(*flags); }; });
+  auto verb = command.command("stats", "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
+  add_source(verb, flags->choice);
+  verb.option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
+  add_purpose(verb, flags->choice);
+  add_scores(verb, flags->choice);
+  add_step(verb, flags->choice);
+  verb.flag("--json", flags->json, "as a JSON list");
+  verb.runs([flags] { return stats(*flags); });
 }
 
 }  // namespace rollcall::app::archive

@@ -1,18 +1,18 @@
 // The verbs of `rollcall archive`, one file each.
 #pragma once
 
-#include "app/commands.hpp"
+#include "app/command_line.hpp"
 
 namespace rollcall::app::archive {
 
-void add_ls(CLI::App& command, Action& action);
-void add_show(CLI::App& command, Action& action);
-void add_verify(CLI::App& command, Action& action);
-void add_repair(CLI::App& command, Action& action);
-void add_pack(CLI::App& command, Action& action);
-void add_stats(CLI::App& command, Action& action);
-void add_export(CLI::App& command, Action& action);
-void add_rescore(CLI::App& command, Action& action);
-void add_diff(CLI::App& command, Action& action);
+void add_ls(Command command);
+void add_show(Command command);
+void add_verify(Command command);
+void add_repair(Command command);
+void add_pack(Command command);
+void add_stats(Command command);
+void add_export(Command command);
+void add_rescore(Command command);
+void add_diff(Command command);
 
 }  // namespace rollcall::app::archive

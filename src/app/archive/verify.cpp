@@ -4,13 +4,13 @@
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/visible.hpp"
 #include "io/kept_rollouts.hpp"
 #include "io/run_files.hpp"
 #include "io/source.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -132,11 +132,11 @@ ExitCode verify(const fs::path& path) {
 
 }  // namespace
 
-void add_verify(CLI::App& command, Action& action) {
+void add_verify(Command command) {
   auto path = std::make_shared<std::string>();
-  auto* verb = command.add_subcommand("verify", "check every file, column and structure; exit code 3 when something is wrong");
-  verb->add_option("run", *path, "RUN|FILE")->required();
-  verb->callback([path, &action] { action = [path] { return verify(*path); }; });
+  auto verb = command.command("verify", "check every file, column and structure; exit code 3 when something is wrong");
+  verb.option("run", *path, "RUN|FILE").required();
+  verb.runs([path] { return verify(*path); });
 }
 
 }  // namespace rollcall::app::archive

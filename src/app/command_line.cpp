@@ -1,0 +1,181 @@
+// The only file that knows CLI11: hands what commands declare to it, and words its complaints.
+#include "app/command_line.hpp"
+
+#include "base/faults.hpp"
+#include "base/joined.hpp"
+#include "base/nearest.hpp"
+#include "base/visible.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall::app {
+namespace {
+
+using Text = const std::string&;
+using Words = std::vector<std::string>;
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+/// What somebody could have meant in this place: commands and flags.
+Words valid_words(const CLI::App& app) {
+  Words words;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  for (const auto* command : commands_of(app)) words.push_back(command->get_name());
+  return words;
+}
+
+/// "rollcall archive ls --help"
+std::string help_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return app.get_name() + " " + (chosen.empty() ? std::string("--help") : help_of(*chosen.front()));
+}
+
+/// What was left over, in the order of the command line.
+Words unexpected(const CLI::App& app, const Words& arguments) {
+  auto left = app.remaining(true);
+  Words ordered;
+  for (const auto& argument : arguments) {
+    const auto found = std::find(left.begin(), left.end(), argument);
+    if (found == left.end()) continue;
+    left.erase(found);
+    ordered.push_back(argument);
+  }
+  return ordered;
+}
+
+/// The message for words that cannot be understood.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
+  std::string problem = error.what(), suggestion = "see " + help_of(app);
+  Words extra;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) extra = unexpected(app, arguments);
+  if (!extra.empty()) {
+    const std::string word = extra.front().substr(0, extra.front().find('='));
+    const auto& chosen = innermost(app);
+    const bool flag = word.starts_with('-'), command = !flag && !commands_of(chosen).empty();
+    const std::string where = &chosen == &app ? "" : chosen.get_name() + " ";
+    if (command) problem = "there is no command " + where + word;
+    else problem = fmt::format("not expected here: {}", joined(extra, " "));
+    const std::string nearest = nearest_name(word, valid_words(chosen));
+    const bool meant = (flag || command) && is_near(word, nearest);
+    if (meant) suggestion = fmt::format("did you mean {}? {} shows all", nearest, help_of(app));
+  }
+  return error_message(problem, "the command line cannot be understood", suggestion);
+}
+
+}  // namespace
+
+Option Option::required() { return option_->required(); }
+Option Option::needs(Option other) { return option_->needs(other.option_); }
+Option Option::excludes(Option other) { return option_->excludes(other.option_); }
+template <class Number>
+Option Option::range(Number low, Number high) {
+  return option_->check(CLI::Range(low, high));
+}
+template Option Option::range(int, int);
+template Option Option::range(std::int64_t, std::int64_t);
+template Option Option::range(std::uint64_t, std::uint64_t);
+template Option Option::range(double, double);
+Option Option::positive() { return option_->check(CLI::PositiveNumber); }
+Option Option::non_negative() { return option_->check(CLI::NonNegativeNumber); }
+Option Option::one_of(const Words& choices) { return option_->check(CLI::IsMember(choices)); }
+Option Option::byte_size() { return option_->transform(CLI::AsSizeValue(false)); }
+Option Option::default_shown() { return option_->capture_default_str(); }
+Option Option::repeated() { return option_->allow_extra_args(false)->take_all(); }
+Option Option::comma_separated() { return option_->delimiter(','); }
+Option Option::expected(int low, int high) { return option_->expected(low, high); }
+Option Option::value_name(const std::string& name) { return option_->type_name(name); }
+Option Option::words(const std::string& text) { return option_->option_text(text); }
+bool Option::is_given() const { return option_->count() > 0; }
+
+Command Command::command(const std::string& name, const std::string& meaning) {
+  CLI::App* added = app_->add_subcommand(name, meaning);
+  return {added, chosen_};
+}
+
+template <class Value>
+Option Command::option(const std::string& name, Value& variable, const std::string& meaning) {
+  CLI::Option* added = app_->add_option(name, variable, meaning);
+  return added;
+}
+template Option Command::option(Text, std::string&, Text);
+template Option Command::option(Text, int&, Text);
+template Option Command::option(Text, std::int64_t&, Text);
+template Option Command::option(Text, std::uint64_t&, Text);
+template Option Command::option(Text, double&, Text);
+template Option Command::option(Text, std::optional<std::uint64_t>&, Text);
+template Option Command::option(Text, std::vector<std::string>&, Text);
+template Option Command::option(Text, std::vector<int>&, Text);
+template Option Command::option(Text, std::vector<double>&, Text);
+
+Option Command::option(Text name, const TakesText& take, Text meaning) {
+  CLI::Option* added = app_->add_option_function<std::string>(name, take, meaning);
+  return added;
+}
+
+Option Command::option(Text name, const TakesNumber& take, Text meaning) {
+  CLI::Option* added = app_->add_option_function<std::int64_t>(name, take, meaning);
+  return added;
+}
+
+Option Command::flag(Text name, bool& variable, Text meaning) {
+  CLI::Option* added = app_->add_flag(name, variable, meaning);
+  return added;
+}
+
+std::vector<Option> Command::options() const {
+  std::vector<Option> options;
+  for (CLI::Option* option : app_->get_options()) {
+    if (option != app_->get_help_ptr()) options.emplace_back(option);
+  }
+  return options;
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+void Command::expects_commands(int low, int high) { app_->require_subcommand(low, high); }
+void Command::keeps_rest() { app_->prefix_command(); }
+
+void Command::runs(Action action) {
+  app_->callback([app = app_, chosen = chosen_, action = std::move(action)] {
+    if (app->get_subcommands().empty()) *chosen = action;
+  });
+}
+
+std::vector<std::string> Command::rest() const { return app_->remaining(); }
+
+std::string Command::help() const {
+  const CLI::App* parent = app_->get_parent();
+  return app_->help(parent == nullptr ? "" : parent->get_name());
+}
+
+CommandLine::CommandLine(Text name, Text meaning) : app_(new CLI::App(meaning, name)) {}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::program() { return {app_.get(), &chosen_}; }
+
+std::optional<int> CommandLine::read(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app_->exit(help);
+  } catch (const CLI::ParseError& error) {
+    complain(usage_error(*app_, error, {argv + 1, argv + argc}));
+    return int(ExitCode::misconfigured);
+  }
+  return std::nullopt;
+}
+
+}  // namespace rollcall::app
