@@ -26,6 +26,11 @@ def branch(harness, name, *settings, step=2, ranks=1, code=0):
     return folder, out + err
 
 
+def rollouts_of(folder):
+    """In its archive, without greedy ones."""
+    return sum(entry["rollouts"] for entry in json.loads((folder / "archive/manifest.json").read_text())["files"] if entry["purpose"] != "greedy")
+
+
 def it_goes_on_bit_for_bit(harness):
     """Weights, moments, scheduler and replay: with no setting changed a branch ends as its parent did, also when it is resumed."""
     before = {path: path.read_bytes() for path in parent(harness).rglob("*") if path.is_file()}
@@ -37,6 +42,8 @@ def it_goes_on_bit_for_bit(harness):
         check(result(folder)["policy_sha256"] == result(parent(harness))["policy_sha256"], f"other weights on {ranks} ranks")
         steps = sorted(path.name for path in (folder / "archive").glob("train_*.h5"))
         check(steps[0].startswith("train_000003-") and len(metrics(folder)) == STEPS, f"{steps}, {len(metrics(folder))} rows")
+        kept = rollouts_of(folder)
+        check("rollouts_missing" not in result(folder) and result(folder)["rollouts_total"] == kept, f"{kept} rollouts of its own: {result(folder)}")
         check("eval_before" not in result(folder) and "eval_after" in result(folder), "an evaluation too many, or too few")
     check({path: path.read_bytes() for path in before} == before, "the parent was changed")
 
@@ -67,6 +74,7 @@ def wrong_branches_are_refused(harness):
                         (["--from", f"{run}@4", *sets(run__dir=edited)], "already holds a run"),
                         (["--from", harness.work, *there], "names no run"),
                         (["--from", f"{run}@4", *there, *sets(train__steps=4)], "train_000004 has done 4"),
+                        (["--from", f"{run}/checkpoints/train_000004/", *there, *sets(train__steps=4)], "train_000004 has done 4"),
                         (["--from", f"{run}@4", *there, *sets(sft__steps=9)], "without a warm start"),
                         (["--from", f"{run}@4", *there, *sets(model__hidden_size=64)], "model.hidden_size is 64"),
                         (["--from", f"{edited}@4", *there], "run.seed = 4 for 1"),
@@ -88,6 +96,44 @@ def what_only_looks_may_change(harness):
     check(any(row["phase"] == "validation" for row in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())), "nothing was validated")
     names = {path.name for path in (folder / "checkpoints").glob("train_*")}
     check({"train_000003", "train_000006"} <= names and "train_000002" not in names, f"kept: {names}")
+    for steps, every in ((9, 0), (13, 4)):  # what was kept for good stays, whatever is kept from here on
+        harness.ranks(1).train(folder, "--resume", *SHORT, *kept, *sets(train__steps=steps, checkpoint__keep_every=every, eval__before="true"))
+        names = {path.name for path in (folder / "checkpoints").glob("train_*")}
+        check({"train_000003", "train_000006"} <= names and ("train_000012" in names) == (every == 4), f"kept: {names}")
+
+
+def an_unfinished_branch_begins_again(harness):
+    """A crash before config.toml is written leaves what the same command replaces, and what a run of its own removes."""
+    whole, _ = branch(harness, "whole")
+    for name in ("again", "plain"):
+        left = harness.work / name
+        (left / "checkpoints").mkdir(parents=True)
+        for part in ("parent", "checkpoints/train_000002"):
+            shutil.copytree(parent(harness) / part if part.startswith("check") else whole / part, left / part)
+        for part in ("parent.json", "metrics.jsonl"):
+            shutil.copy(whole / part, left)
+    again, told = branch(harness, "again")
+    check("what a branch left that did not begin" in told and result(again)["policy_sha256"] == result(whole)["policy_sha256"], told)
+    plain = harness.work / "plain"
+    harness.succeed("train", harness.tiny, *SHORT, *sets(run__dir=plain, train__steps=1))
+    check("parent" not in result(plain) and not (plain / "parent.json").exists() and len(metrics(plain)) == 1, f"leftovers of the branch: {result(plain)}")
+
+
+def an_end_is_measured_with_more_samples(harness):
+    """The archive holds the new evaluation in place of the old one, beside the one before training, and every rollout counts once."""
+    for ranks in (1, 3):
+        folder = harness.work / f"measured_{ranks}"
+        harness.ranks(1).train(folder, *SHORT, *sets(train__steps=2, eval__before="true"))
+        before = result(folder)
+        words = ["train", harness.tiny, "--resume", *SHORT, *sets(run__dir=folder, train__steps=2, eval__before="true", eval__samples=16, eval__pass_k=16)]
+        harness.succeed(*words, ranks=ranks)
+        end = result(folder)
+        check(end["eval_after"]["samples"] == 8 * 16 and end["rollouts_total"] == before["rollouts_total"] + 8 * 12, f"{end}")
+        for _ in range(2):
+            check("rollouts_missing" not in result(folder) and rollouts_of(folder) == result(folder)["rollouts_total"], f"{result(folder)}")
+            check("all checksums" in harness.succeed("archive", "verify", folder), "the archive is not whole")
+            harness.succeed(*words)
+        check(result(folder)["archive_sha256"] == end["archive_sha256"], "the next start changed the archive")
 
 
 def a_changed_grader_is_told(harness):
@@ -138,9 +184,14 @@ def a_report_of_any_run(harness):
     shutil.rmtree(dead / "checkpoints")
     harness.succeed("report", dead, "--out", harness.work / "page.html")
     check("0 of 5" in (harness.work / "page.html").read_text(), "a run without a checkpoint")
-    harness.succeed("report", parent(harness))
-    check(result(parent(harness))["policy_sha256"] in (parent(harness) / "report.html").read_text(), "a finished run's page lacks its policy")
+    end = result(parent(harness))
+    for _ in range(2):  # as the run wrote it, and made again from its folder
+        page = (parent(harness) / "report.html").read_text()
+        for words in (end["policy_sha256"], f"{end['parameters']}", end["layout"], end["version"]):
+            check(words in page, f"a finished run's page lacks {words!r}")
+        harness.succeed("report", parent(harness))
 
 
-main(it_goes_on_bit_for_bit, what_differs_is_named, wrong_branches_are_refused, what_only_looks_may_change, a_changed_grader_is_told, two_runs_are_compared,
+main(it_goes_on_bit_for_bit, what_differs_is_named, wrong_branches_are_refused, an_unfinished_branch_begins_again, what_only_looks_may_change,
+     an_end_is_measured_with_more_samples, a_changed_grader_is_told, two_runs_are_compared,
      a_report_of_any_run)

@@ -90,6 +90,7 @@ def a_template_that_writes_the_date_is_told(harness):
     for i, (settings, env, told) in enumerate((([], {}, True), ([], {"SOURCE_DATE_EPOCH": "1"}, False), (sets(text__variables__date="today"), {}, False))):
         code, _, err, _ = harness.run(*start, *sets(run__dir=harness.work / f"dated_{i}"), *settings, env=env)
         check(code == 0 and ("SOURCE_DATE_EPOCH=" in err) == told, f"{settings} {env}: exit code {code}\n{err}")
+        check("model.max_position_embeddings is 32, and the model in" in err and "has 160, which counts" in err, f"another shape is not told:\n{err}")
 
 
 def other_examples_are_no_resume(harness):

@@ -82,11 +82,15 @@ def links_lead_nowhere(harness):
             shutil.rmtree(path)
         path.unlink(missing_ok=True)
         path.symlink_to(victim)
-        longer = sets(train__steps=6)
-        code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *SHORT, *longer, "--resume")
+        if name in ("archive", "checkpoints"):  # one's own link to a folder of one's own is followed
+            if os.geteuid() != 0:
+                continue
+            os.lchown(path, 65534, 65534)
+        steps = 4 if name.startswith("eval") else 6  # an evaluation of another checkpoint would have another name
+        code, out, err, _ = harness.run("train", harness.tiny, *sets(run__dir=folder), *SHORT, *sets(train__steps=steps), "--resume")
         check(code in (0, 2, 3), f"{name}: exit code {code}\n{out}\n{err}")
         if name.startswith("eval"):
-            code, _, err, _ = harness.run("eval", folder)
+            code, _, err, _ = harness.run("eval", f"{folder}@4")
             check(code == 2 and "is a symbolic link" in err, f"eval: exit code {code}\n{err}")
         check(not list(victim.iterdir()) if is_folder else victim.read_text() == "mine\n", f"{name}: what it points to was written\n{out}\n{err}")
         shutil.rmtree(folder)

@@ -213,14 +213,14 @@ def metrics(folder, phase="train"):
 
 def ranks_of(folder):
     """Process ids of the ranks that train in `folder`, by rank."""
-    found, names = {}, {f"run.dir={folder}".encode(), f"{folder}/submitted.toml".encode()}
+    found, named = {}, re.compile(rb"run\.dir=%b|%b/submitted-[0-9a-f]+\.toml" % ((re.escape(str(folder)).encode(),) * 2))
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             command, environment = (process / "cmdline").read_bytes().split(b"\0"), (process / "environ").read_bytes()
         except OSError:
             continue  # it has ended
         rank = re.search(rb"\0(?:PMIX_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)\0", environment)
-        if rank and names & set(command) and command[0].endswith(b"rollcall"):
+        if rank and any(map(named.fullmatch, command)) and command[0].endswith(b"rollcall"):
             found[int(rank.group(1))] = int(process.name)
     return found
 

@@ -4,9 +4,8 @@
 #include "app/job_world.hpp"
 #include "app/start_sandbox.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "stages/rank.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -48,6 +48,8 @@ def prompts_are_in_the_plan(harness):
         taken.append(peak_bytes(harness, "train", harness.tiny, *sets(run__dir=harness.work / f"prompts{count}"), *many)[0])
         print(f"{count} prompts: planned {planned[-1] / 1e6:.0f} MB, taken {taken[-1] / 1e6:.0f} MB", flush=True)
         check(taken[-1] < 1.15 * planned[-1], f"{count} prompts: plan says {planned[-1] / 1e6:.0f} MB, the run took {taken[-1] / 1e6:.0f} MB")
+    # A small run's plan is mostly what the libraries may take at most: only the large one is held from below, at 0.85 of its plan when this was written.
+    check(0.8 * planned[1] < taken[1], f"a million prompts: plan says {planned[1] / 1e6:.0f} MB, the run took {taken[1] / 1e6:.0f} MB")
     more, real = planned[1] - planned[0], taken[1] - taken[0]
     check(0.85 * more < real < 1.15 * more, f"a million prompts: plan says {more / 1e6:.0f} MB more, the run took {real / 1e6:.0f} MB more")
     code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "no_room", run__memory_limit="400M"), *many)

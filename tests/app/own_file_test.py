@@ -49,6 +49,8 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     print("what a function prints is no reply")
     if ground_truth == "8":
         return {}["missing"]
+    if not extra_info or extra_info.get("source", "") != data_source:
+        raise ValueError(f"extra_info {extra_info} is not the row's")
     right = solution_str.strip() in ground_truth
     return {"score": 1.0 if right else 0.25, "acc": right, "length": len(solution_str)}
 
@@ -60,16 +62,25 @@ def accuracy(completions, answer, **fields):
 def functions_of_other_trainers_judge(harness):
     adapter, rewards, answers = harness.source / "jobs/verifiers/compute_score.py", harness.work / "rewards.py", harness.work / "answers.jsonl"
     rewards.write_text(REWARDS)
-    answers.write_text("".join(json.dumps({"prompt": "2+2?", "response": response, "answer": ["4", "four"]}) + "\n" for response in ("4", "five")))
+    answers.write_text("".join(json.dumps({"prompt": "2+2?", "response": response, "answer": ["4", "four"], "extra": {"line": 1}}) + "\n" for response in ("4", "five")))
 
     def verdicts(*words):
         return [json.loads(line) for line in harness.succeed("score", answers, *words).splitlines()]
 
     verl = verdicts("--components", "length", "--command", sys.executable, adapter, rewards, "length")
     check([(v["verdict"], v["score"], v["components"]["length"]) for v in verl] == [("correct", 1.0, 1.0), ("wrong", 0.25, 4.0)], str(verl))
+    answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": {"id": "a", "data_source": "sums", "source": "sums"}}) + "\n")
+    check(verdicts("--command", sys.executable, adapter, rewards)[0]["verdict"] == "correct", "a line's \"extra\" does not reach the function")
+    answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": 7}) + "\n")
+    code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, rewards)
+    check(code == MISCONFIGURED and "answers.jsonl:1: what is under \"extra\" is no object" in err, err)
+    answers.write_text("".join(json.dumps({"prompt": "2+2?", "response": response, "answer": ["4", "four"], "extra": {"line": 1}}) + "\n" for response in ("4", "five")))
     trl = verdicts("--command", sys.executable, adapter, f"{rewards}:accuracy")
     check([(v["verdict"], v["score"]) for v in trl] == [("correct", 1.0), ("wrong", 0.0)], str(trl))
     check([v["verdict"] for v in verdicts("--verifier", "exact_match")] == ["correct", "wrong"], "a list does not accept each of its answers")
+    text = '["4", "four"]'  # which looks like the list
+    answers.write_text("".join(json.dumps({"response": response, "answer": text}) + "\n" for response in ("4", text)))
+    check([v["verdict"] for v in verdicts("--verifier", "exact_match")] == ["wrong", "correct"], "a text that looks like a list is taken for one")
     code, _, err, _ = harness.run("score", answers, "--verifier", "math", "--command", "./grade")
     check(code == MISCONFIGURED and "one of --verifier, --command and --judge says who judges" in err, err)
 
@@ -78,13 +89,42 @@ def what_nobody_could_judge_is_told(harness):
     """A grader that crashes on some rows: the end and status say how many verdicts are missing, and where in the grader it happened."""
     (harness.work / "rewards.py").write_text(REWARDS)
     rows, run = harness.work / "some_bad.jsonl", harness.work / "undecided"
-    rows.write_text("".join(json.dumps({"question": f"{i}+1", "answer": str((i + 1) % 20)}) + "\n" for i in range(60)))
+    numbers = [str((i + 1) % 20) for i in range(60)]
+    forms = (lambda one: one, lambda one: json.dumps([one, "no"]), lambda one: [one, "no"], lambda one: [one])  # the second is a text that looks like the third
+    kinds = [one if one == "8" else forms[i % 4](one) for i, one in enumerate(numbers)]
+    row = lambda i: {"question": f"{i}+1", "answer": kinds[i]} | ({} if i % 2 else {"id": f"row {i}", "data_source": "sums", "source": "sums"})
+    rows.write_text("".join(json.dumps(row(i)) + "\n" for i in range(60)))
     command = json.dumps([sys.executable, str(harness.source / "jobs/verifiers/compute_score.py"), str(harness.work / "rewards.py")])
     out = harness.succeed("train", *sets(run__dir=run, model__path=folder_with_template(harness), task__file=rows, reward__command=command, reward__processes=2, sampling__max_new_tokens=4,
                                          train__steps=1, train__prompts_per_step=54, train__rollouts_per_prompt=2, scheduler__policy="uniform", eval__before="false", eval__after="false"))
     for said in (out, harness.succeed("status", run)):
         told = re.search(r"undecided +(\d+) of (\d+) verdicts since the last start; the first: .*rewards\.py:\d+: KeyError: 'missing' in .*verifier/", said)
         check(told and 0 < int(told[1]) < int(told[2]), f"undecided verdicts are not told with their cause:\n{said}")
+    asked = {int(line["prompt"].split("+")[0]): line["reference"] for line in map(json.loads, harness.succeed("archive", "export", run).splitlines())}
+    check(len(asked) > 40 and all(reference == kinds[i] for i, reference in asked.items()), f"references are not as in their rows: {asked}")
+    noting, notes = harness.work / "noting.py", harness.work / "notes.jsonl"
+    noting.write_text(f"import json, sys\nfor line in sys.stdin:\n    s = json.loads(line)\n    print(json.dumps({{'prompt': s['prompt'], 'reference': s['answer']}}), file=open({str(notes)!r}, 'a'))\n"
+                      "    print(json.dumps({'id': s['id'], 'score': 1, 'correct': True}), flush=True)\n")
+    harness.succeed("archive", "rescore", run, "--command", sys.executable, noting)
+    heard = {int(line["prompt"].split("+")[0]): line["reference"] for line in map(json.loads, notes.read_text().splitlines())}
+    check(heard == asked, f"a grader gets other references than the rows have: {heard}")
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", run, "--purpose", "train").splitlines()]
+    for line in lines:  # the way back to the row
+        i = int(line["prompt"].split("+")[0])
+        wanted = {"line": i + 1} if i % 2 else {"id": f"row {i}", "data_source": "sums", "source": "sums"}
+        check(line["extra"] == wanted, f"{line['prompt']!r} has {line['extra']}, not {wanted}")
+        check(line["shown"] != line["prompt"] and line["prompt"].strip() in line["shown"], f"the prompt as it was shown is {line['shown']!r}")
+    check(len(lines) == 108, f"{len(lines)} rollouts")
+    shown = harness.succeed("archive", "show", run, "--prompt", lines[0]["prompt_id"], "--purpose", "train")
+    check("as the policy was shown it" in shown and "row of the file" in shown, shown)
+
+
+def an_unchanged_file_continues_its_run(harness):
+    """The job that ended is submitted again: what the rows decided at its start is no change."""
+    run_of(harness)
+    done = subprocess.run([harness.binary, "submit", "own.toml", "--dry-run"], cwd=harness.work, capture_output=True, text=True)
+    check(done.returncode == 0 and "#SBATCH" in done.stdout, f"{done.returncode} {done.stderr}")
+    harness.succeed("submit", harness.work / "runs/own/config.toml", "--dry-run")  # whose paths are relative to where the run was started
 
 
 def evaluations_work_from_anywhere(harness):
@@ -100,6 +140,10 @@ def evaluations_work_from_anywhere(harness):
     check(found["data"] == f"{found['prompts']} of the {rows} rows of questions.jsonl", str(found))
     for part in (r"level +prompts +pass@1 +pass@8", r"all +\d+ +0\.\d+ \[", "questions: ", r"eval \[#+\] +\d+/\d+", r"prompts?/s|s/prompt"):
         check(re.search(part, done.stdout), f"no {part!r} in:\n{done.stdout}")
+    for folder, count in ((elsewhere, 3), (harness.work, 5)):
+        (folder / "q2.jsonl").write_text("".join(json.dumps({"question": f"{i}+2", "answer": str(i + 2)}) + "\n" for i in range(count)))
+    done = subprocess.run([harness.binary, "eval", "../runs/own", "--out", "there", *sets(eval__samples=8, task__heldout_file="q2.jsonl")], cwd=elsewhere, capture_output=True, text=True)
+    check(done.returncode == 0 and json.loads(done.stdout.splitlines()[-1])["data"] == f"3 of the 3 rows of elsewhere/q2.jsonl", f"{done.stdout}\n{done.stderr}")
     code, _, err, _ = harness.run("eval", folder_with_template(harness))
     check(code == MISCONFIGURED and "is no run of Rollcall, and there is no --run-file" in err and "which questions to ask" in err, err)
 
@@ -167,5 +211,5 @@ def a_folder_of_others_is_named_with_the_reason(harness):
 
 
 if __name__ == "__main__":
-    main(the_example_of_the_readme_runs, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
+    main(the_example_of_the_readme_runs, an_unchanged_file_continues_its_run, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
          a_failed_run_says_why, wrong_settings_are_told_at_once_and_first, costs_are_told, a_folder_of_others_is_named_with_the_reason)

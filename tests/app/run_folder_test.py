@@ -1,6 +1,9 @@
 """The run folder is the run: a copy resumes as itself, an edited config.toml is noticed, and --resume starts nothing new unless it is asked to."""
+import json
+import os
 import re
 import shutil
+import subprocess
 
 from harness import check, main, result, sets
 
@@ -42,7 +45,9 @@ def a_copy_resumes_where_it_lies(harness):
     original = begun(harness)
     before, copy = content(original), copied(harness, "copy")
     for ranks, steps in ((1, 5), (3, 6)):
-        harness.succeed("train", "--resume", copy / "config.toml", *sets(train__steps=steps), ranks=ranks)
+        _, _, err, _ = harness.run("train", "--resume", copy / "config.toml", *sets(train__steps=steps), ranks=ranks)
+        told = err.count(f'run.dir = "{original}" of {copy / "config.toml"} is ignored')
+        check(told == (1 if steps == 5 else 0), f"told {told} times where the run lies\n{err}")
         check(result(copy)["train_steps"] == steps, f"the copy did not go on: {result(copy)['train_steps']} steps")
     check(content(original) == before, "the original was changed")
     moved = harness.work / "elsewhere/moved"
@@ -51,6 +56,11 @@ def a_copy_resumes_where_it_lies(harness):
     harness.succeed("train", "--resume", "elsewhere/moved/config.toml", *sets(train__steps=7))
     check(result(moved)["train_steps"] == 7 and not copy.exists(), "a moved run began again where it was")
     refused(harness, moved / "config.toml", says=["already holds a run", str(moved)])
+    edited = harness.work / "edited_copy"
+    edited.mkdir()
+    (edited / "config.toml").write_text((moved / "config.toml").read_text().replace(str(moved), "runs/new"))
+    refused(harness, edited / "config.toml", *sets(model__path="/no/such/model", sft__steps=2),
+            says=["already holds a run", 'run.dir = "runs/new"', "is ignored", str(edited)])
 
 
 def an_edited_config_is_noticed(harness):
@@ -80,6 +90,104 @@ def a_resume_needs_a_run(harness):
     check(code == 0 and "holds no run yet: it starts one" in err and result(new)["train_steps"] == 1, f"exit code {code}\n{out}\n{err}")
 
 
+def a_new_run_is_checked_however_it_starts(harness):
+    """By one that says --resume --start-if-none, as every batch script does."""
+    for settings, says in ((sets(objective__recipe="pods", sandbox__cpu_s=33), ["objective.recipe is pods", "sandbox.cpu_s is set"]),
+                           (sets(objective__pieces__reward="kl_limit", scheduler__policy="dapo"), ["kl_limit", "scheduler.policy dapo"]),
+                           (sets(objective__recipe="grpo", experts__share=0.1, task__shuffle_rewards="true"), ["task.shuffle_rewards is set"])):
+        new = harness.work / "unchecked"
+        for words in ([], ["--resume", "--start-if-none"]):
+            refused(harness, harness.tiny, *words, *settings, *sets(run__dir=new, model__path="/no/such/model", sft__steps=2), says=says)
+        check(not new.exists(), "a refusal made the folder")
+
+
+QUESTIONS = {"here": [f"{a}+1" for a in range(40)], "there": [f"{a}+2" for a in range(40)]}
+OWN_FILE = [*SHORT, *sets(task__name="jsonl", task__file="q.jsonl", text__tokenizer="byte", task__train_prompts=30, task__heldout_prompts=4, task__validation_prompts=2,
+                          task__answer_marker='""', task__format_weight=0, reward__verifier="exact_match", train__prompts_per_step=4, checkpoint__every=1)]
+
+
+def write_questions(path, questions):
+    path.write_text("".join(json.dumps({"question": text, "answer": str(sum(map(int, text.split("+"))))}) + "\n" for text in questions))
+
+
+def relative_paths_stay_where_they_were(harness):
+    """Also on three ranks, for a branch, and for a grader; a path of the command line is relative to where it is given."""
+    for name, questions in QUESTIONS.items():
+        (harness.work / name).mkdir()
+        write_questions(harness.work / name / "q.jsonl", questions)
+    here, there = harness.work / "here", harness.work / "there"
+
+    def run(folder, *words, ranks=1):
+        done = subprocess.run(harness.command(["train", *words], ranks), cwd=folder, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    code, said = run(here, harness.tiny, *OWN_FILE, *sets(run__dir="run", train__steps=1))
+    check(code == 0, said)
+    data = result(here / "run")["data_hash"]
+    for ranks, steps in ((1, 2), (3, 3)):
+        code, said = run(there, "--resume", "../here/run/config.toml", *sets(train__steps=steps, run__log_level="info"), ranks=ranks)
+        check(code == 0 and f"are read from {here.resolve()}" in said and "the prompts are not those" not in said, f"{ranks} ranks: {code}\n{said}")
+        check(result(here / "run")["data_hash"] == data and result(here / "run")["train_steps"] == steps, "it trained on the other file")
+    code, said = run(there, "--from", "../here/run", *sets(run__dir="branch", train__steps=4))
+    check(code == 0 and result(there / "branch")["data_hash"] == data and not (here / "branch").exists(), f"{code}\n{said}")
+    check((there / "branch/directory").read_text().strip() == str(here.resolve()), "the branch's own paths are relative to another folder")
+    code, said = run(there, "--resume", "../here/run/config.toml", *sets(train__steps=4, task__file="q.jsonl"))
+    check(code == 2 and f"task.file is \"{there.resolve() / 'q.jsonl'}\"" in said, f"{code}\n{said}")
+    code, said = run(there, "--resume", "../here/run/config.toml", *sets(train__steps=4, task__file="../here/q.jsonl"))
+    check(code == 0 and result(here / "run")["train_steps"] == 4, f"the same file by another name: {code}\n{said}")
+    write_questions(here / "q.jsonl", QUESTIONS["there"])
+    code, said = run(here, "--resume", "run/config.toml", *sets(train__steps=5))
+    check(code == 0 and f"the prompts are not those of the last start: {here.resolve() / 'q.jsonl'} hold" in said, f"{code}\n{said}")
+
+
+def other_heldout_prompts_are_not_compared(harness):
+    """As many others, and fewer: `before` is left out, and `after` is made again where the run has ended."""
+    folder, held = harness.work / "heldout", harness.work / "held.jsonl"
+    write_questions(harness.work / "q.jsonl", QUESTIONS["here"])
+    words = [*OWN_FILE, *sets(run__dir=folder, task__heldout_file=held, eval__before="true", eval__after="true", eval__samples=8)]
+    write_questions(held, [f"{a}+50" for a in range(4)])
+    harness.succeed("train", harness.tiny, *words, *sets(train__steps=1))
+    check("gain" in result(folder), "nothing was compared")
+    for steps, count in ((2, 4), (2, 3)):
+        write_questions(held, [f"{a}+{60 + count}" for a in range(count)])
+        code, out, err, _ = harness.run("train", harness.tiny, "--resume", *words, *sets(train__steps=steps))
+        check(code == 0 and "is of other held-out prompts" in err, f"exit code {code}\n{out}\n{err}")
+        end = result(folder)
+        check("eval_before" not in end and "gain" not in end and end["eval_after"]["prompts"] == count and "rollouts_missing" not in end, str(end))
+        check("all checksums" in harness.succeed("archive", "verify", folder), "the archive is not whole")
+
+
+def links_of_ones_own_are_followed(harness):
+    """Folders of large files may lie elsewhere; a link under the name of a file that is written, of another's or into another run, may not."""
+    folder, scratch = harness.work / "linked", harness.work / "scratch"
+    folder.mkdir()
+    for name in ("archive", "checkpoints"):
+        (scratch / name).mkdir(parents=True)
+        (folder / name).symlink_to(scratch / name)
+    (folder / "slurm.log").symlink_to("/dev/null")
+    words = [harness.tiny, *SHORT, *sets(run__dir=folder, run__log_level="info")]
+    _, _, err, _ = harness.run("train", *words, *sets(train__steps=2))
+    harness.succeed("train", "--resume", *words, *sets(train__steps=4), ranks=3)
+    check(result(folder)["policy_sha256"] == result(begun(harness))["policy_sha256"] and list((scratch / "archive").glob("*.h5")), "the links were not used")
+    check(f"{folder / 'checkpoints'} lies in {scratch.resolve() / 'checkpoints'}" in err, err)
+
+    def refuses(says):
+        refused(harness, "--resume", *words, *sets(train__steps=5), says=["is a symbolic link that " + says])
+
+    (folder / "status.json").unlink()
+    (folder / "status.json").symlink_to(harness.work / "elsewhere.json")
+    refuses("is none of the folders that may lie elsewhere")
+    (folder / "status.json").unlink()
+    (folder / "shards").rmdir()
+    (folder / "shards").symlink_to(begun(harness) / "shards")
+    refuses("leads into the run folder")
+    if os.geteuid() == 0:
+        (folder / "shards").unlink()
+        (folder / "shards").symlink_to(scratch)
+        os.lchown(folder / "shards", 65534, 65534)
+        refuses("belongs to somebody else")
+
+
 def without_a_checkpoint_it_begins_again(harness):
     """As after a kill before the first one."""
     folder = harness.work / "no_checkpoint"
@@ -90,4 +198,5 @@ def without_a_checkpoint_it_begins_again(harness):
     check(result(folder)["policy_sha256"] == result(begun(harness))["policy_sha256"], "it began otherwise")
 
 
-main(a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, without_a_checkpoint_it_begins_again)
+main(a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
+     other_heldout_prompts_are_not_compared, links_of_ones_own_are_followed, without_a_checkpoint_it_begins_again)

@@ -1,4 +1,5 @@
 """What sites do to a run: folders that are cleaned while it runs, limits of files and memory, launchers that start every rank alone. Each is said, with exit code 2 or 3."""
+import fcntl
 import json
 import os
 import re
@@ -41,7 +42,14 @@ def metrics_are_removed(harness):
 
 
 def the_lock_is_replaced(harness):
-    for name, disturb in (("gone", lambda path: path.unlink()), ("new", lambda path: (path.unlink(), path.touch()))):
+    other = []  # another job's lock
+
+    def taken(path):
+        path.unlink()
+        other.append(open(path, "w", encoding="utf-8"))
+        fcntl.flock(other[0], fcntl.LOCK_EX)
+
+    for name, disturb in (("gone", lambda path: path.unlink()), ("new", lambda path: (path.unlink(), path.touch())), ("taken", taken)):
         err = disturbed(harness, f"lock_{name}", lambda folder: disturb(folder / ".lock"))
         check(".lock was removed or replaced while the run held it" in err, err)
 

@@ -50,7 +50,7 @@ def gpus_need_a_template_that_books_them(harness):
 
 def an_array_has_its_line(harness):
     script = harness.succeed("submit", harness.tiny, "--seeds", "1-3", "--at-once", 2, "--dry-run", *sets(run__dir=harness.work / "run"))
-    check(directives(script).get("array") == "0-2%2" and all(f"/run/seed_{seed}/submitted.toml" in script for seed in (1, 2, 3)), script)
+    check(directives(script).get("array") == "0-2%2" and all(re.search(rf"/run/seed_{seed}/submitted-[0-9a-f]{{16}}\.toml", script) for seed in (1, 2, 3)), script)
     check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"bash cannot read it\n{script}")
 
 
@@ -76,7 +76,7 @@ def names_stay_names_in_an_array(harness):
         words = shlex.split(launch.removeprefix("  1) launch ").removesuffix(" ;;"))
         folder = str(harness.work / "odd" / name.rstrip("/") / "seed_2")
         check(words[0] == folder, f"{name}: {words}")
-        check(words[2:] == ["train", "--resume", "--start-if-none", f"{folder}/submitted.toml"], f"{name}: {words}")
+        check(words[2:5] == ["train", "--resume", "--start-if-none"] and re.fullmatch(re.escape(folder) + r"/submitted-[0-9a-f]{16}\.toml", *words[5:]), f"{name}: {words}")
 
 
 def no_value_becomes_a_line_of_the_script(harness):
@@ -87,21 +87,30 @@ def no_value_becomes_a_line_of_the_script(harness):
         check(code == 2 and not out and "control character" in err and err.count("\n") == 1, f"{words}: exit code {code}\n{out}\n{err}")
 
 
+def sbatch_that(harness, name, does):
+    """An environment whose sbatch does that with the script $2."""
+    fake = harness.work / name / "sbatch"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\n{does}\n")
+    fake.chmod(0o755)
+    return {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
+
+
+def settings_in(folder):
+    return {path.name: path.read_text() for path in folder.glob("submitted-*.toml")}
+
+
 def what_is_submitted_is_what_runs(harness):
-    """The settings of the moment, --set included, are in RUN/submitted.toml; what becomes of the run file afterwards is nothing to the job."""
+    """The settings of the moment, --set included, are in a file of the run folder; what becomes of the run file afterwards is nothing to the job, nor is another submission."""
     mine, folder, log = harness.work / "mine.toml", harness.work / "submitted", harness.work / "sbatch.log"
     mine.write_text(pathlib.Path(harness.tiny).read_text())
-    fake = harness.work / "bin/sbatch"
-    fake.parent.mkdir()
-    fake.write_text(f"#!/bin/sh\ncp \"$2\" {log}\necho 7\n")
-    fake.chmod(0o755)
-    env = {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
+    env = sbatch_that(harness, "accepting", f'cp "$2" {log}\necho 7')
     words = ("submit", mine, "--sbatch", "--mail-type=END", "--sbatch", "--comment=a b", *sets(run__dir=folder, eval__before="false", eval__after="false"))
     harness.succeed(*words, *sets(train__steps=3, run__seed=5), env=env)
     check("not started yet" in harness.succeed("status", folder), "status says nothing of it")
     mine.write_text("nonsense")
-    script = log.read_text()
-    check("#SBATCH --mail-type=END\n#SBATCH --comment=a b\n" in script and "--set" not in script and f"{folder}/submitted.toml" in script, script)
+    script, (first,) = log.read_text(), settings_in(folder).items()
+    check("#SBATCH --mail-type=END\n#SBATCH --comment=a b\n" in script and "--set" not in script and f"{folder}/{first[0]}" in script, script)
     run = re.sub(r"^source .*$", 'launch() { shift; exec "$@"; }', script, flags=re.MULTILINE)
     for _ in range(2):  # started, and requeued
         told = subprocess.run(["bash"], input=run, capture_output=True, text=True, cwd=harness.work)
@@ -111,7 +120,28 @@ def what_is_submitted_is_what_runs(harness):
     code, _, err, _ = harness.run(*words, *sets(train__steps=3, run__seed=6), env=env)
     check(code == 2 and "run.seed is 6" in err and "was started with 5" in err, f"another seed in the same folder: exit code {code}\n{err}")
     code, _, err, _ = harness.run(*words, *sets(train__steps=4, run__seed=5), env=env)
-    check(code == 0 and "submitted.toml is replaced: train.steps was 3 and is 4" in err, f"exit code {code}\n{err}")
+    check(code == 0 and f"train.steps was 3 in the last submission of {folder} and is 4; a job that still waits keeps its own" in err, f"exit code {code}\n{err}")
+    both = settings_in(folder)
+    check(len(both) == 2 and both[first[0]] == first[1], f"the settings of the job that waits are others: {sorted(both)}")
+    a_run_is_continued_as_its_checkpoint_says(harness, [*words, *sets(run__seed=5)], folder)
+    code, _, err, _ = harness.run(*words, *sets(train__steps=5, run__seed=5), env=sbatch_that(harness, "refusing", "echo 'no such account' >&2\nexit 1"))
+    check(code != 0 and "no such account" in err and settings_in(folder) == both, f"a submission that sbatch refused: exit code {code}, {sorted(settings_in(folder))}\n{err}")
+    code, _, err, _ = harness.run(*words, *sets(run__dir=harness.work / "refused"), env=sbatch_that(harness, "refusing_again", "exit 1"))
+    check(code != 0 and not settings_in(harness.work / "refused"), err)
+
+
+def a_run_is_continued_as_its_checkpoint_says(harness, words, folder):
+    """The folder holds a run of three steps. config.toml may have been edited since; the newest checkpoint counts, as in the job."""
+    code, _, err, _ = harness.run(*words, "--dry-run", *sets(train__steps=2))
+    check(code == 2 and f"train.steps is 2, but the run in {folder} has done 3" in err, f"exit code {code}\n{err}")
+    own = folder / "config.toml"
+    recorded = own.read_text()
+    own.write_text(re.sub(r"(?m)^lr = \S+", "lr = 0.125", recorded))
+    code, _, err, _ = harness.run("submit", own, "--dry-run")
+    check(code == 2 and "train.lr is 0.125" in err and "as checkpoint " in err, f"an edited config.toml: exit code {code}\n{err}")
+    code, _, err, _ = harness.run(*words, "--dry-run", *sets(train__steps=3))
+    check(code == 0, f"the file that began the run: exit code {code}\n{err}")
+    own.write_text(recorded)
 
 
 def what_would_end_the_job_is_said_at_once(harness):
@@ -119,8 +149,13 @@ def what_would_end_the_job_is_said_at_once(harness):
     rows.write_text('{"question": "1+1", "answer": "2"}\n{"question": \n')
     (harness.work / "grade").write_text("#!/bin/sh\n")
     asked = sets(run__dir=harness.work / "nowhere", task__name="jsonl", task__file=rows)
-    for words, says in ((["--site", "perlmutter-gpu", "--account", "a"], "the site books 4 GPUs a node, but run.numerics is fp32_fixed_order"),
-                        (sets(run__numerics="cuda_bf16_sliced8"), "but the site books no GPU"),
+    for words, says in ((sets(run__numerics="cuda_bf16_sliced8"), "but the site books no GPU"),
+                        (["--sbatch", "--gres=nvme:1", *sets(run__numerics="cuda_bf16_sliced8")], "but the site books no GPU"),
+                        (sets(objective__recipe="pods"), "objective.recipe is pods, but scheduler.policy is another"),
+                        (sets(scheduler__policy="dars_hw"), "set scheduler.max_rollouts=64"),
+                        (sets(objective__recipe="chord", task__shuffle_rewards="true"), "task.shuffle_rewards is set, but objective.recipe chord learns from"),
+                        (sets(objective__pieces__reward="kl_limit", scheduler__policy="dapo"), "set scheduler.hears=verifier"),
+                        (sets(judge__votes=3), "judge.votes is set, but no model judges"),
                         (asked, "rows.jsonl:2"),
                         (sets(task__name="jsonl", task__file="none.jsonl"), "none.jsonl"),
                         (sets(task__format_weight=0, reward__command='["./grade"]'), "./grade, which is no program that may be run here"),
@@ -135,7 +170,23 @@ def what_would_end_the_job_is_said_at_once(harness):
         check(code == 2 and not out and says in err and err.count("rollcall: ") == 1, f"{words}: exit code {code}, wanted {says!r}\n{out}\n{err}")
     code, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--nodes", 64, *sets(run__dir=harness.work / "nowhere"))
     check(code == 0 and "128 ranks share the 32 rollouts of a step: 96 of them" in err, f"exit code {code}\n{err}")
+    for words in (["--gres=gpu:1"], ["--gres", "gpu:a100:4"], ["--gpus=2"], ["--gpus-per-task=1"], ["--gpus-per-node=a100:1"], ["--tres-per-task=cpu:1,gres/gpu:1"]):
+        harness.succeed("submit", harness.tiny, "--dry-run", "--sbatch", " ".join(words), *sets(run__dir=harness.work / "nowhere", run__numerics="cuda_bf16_sliced8"))
+    code, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--site", "perlmutter-gpu", "--account", "a", *sets(run__dir=harness.work / "nowhere"))
+    check(code == 0 and "the job books GPUs and would leave them idle, since run.numerics is fp32_fixed_order" in err, f"exit code {code}\n{err}")
     check(not (harness.work / "nowhere").exists(), "a check left a folder behind")
+
+
+def files_of_others_are_no_room(harness):
+    """What a run folder holds already is not needed again; what lies beside it is not the run's to replace. The files have a size and no blocks."""
+    large = sets(run__dir=harness.work / "room", model__hidden_size=65536, model__intermediate_size=262144, model__num_hidden_layers=512)
+    for name, code in (("other", 2), ("seed_1/archive/train.h5", 0)):
+        file = harness.work / "room" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        os.truncate(file, 2**60)
+        found, _, err, _ = harness.run("submit", harness.tiny, "--dry-run", "--seeds", "1-2", *large)
+        check(found == code and (code == 0 or "the checkpoints alone take" in err), f"with {name}: exit code {found}\n{err}")
 
 
 def a_job_lives_longer_than_its_warning(harness):
@@ -161,4 +212,4 @@ def a_folder_of_one_machine_is_told(harness):
         check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
 
 
-main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)
+main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, files_of_others_are_no_room, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)

@@ -230,4 +230,54 @@ def off(harness):
     check(len(metrics(folder)) == STEPS, "steps are missing")
 
 
-main(endless_loop, stopped, stopped_rank_0, blocked_read, disaggregated, stuck_writer, one_rank_and_its_worker, what_is_left_of_a_killed_run, off, at_a_time=8)
+def told(harness, name, settings, env, disturb):
+    """Standard error and the end (unix time) of a long run that is disturbed in training; it is stopped by its time or by a file."""
+    folder = harness.work / name
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder, run__watch_s=1, run__log_level="info", sft__steps=2, train__steps=100000, eval__before="false", checkpoint__every=1000),
+                        *settings, env=env)
+    while not (folder / "metrics.jsonl").exists() or not metrics(folder):
+        check(job.poll() is None, f"{name}: the run ended too early: {job.poll()}")
+        time.sleep(0.01)
+    disturb(job, folder)
+    _, err = job.communicate(timeout=60)
+    check(job.returncode == 75, f"{name}: exit code {job.returncode}\n{err}")
+    return err, time.time()
+
+
+def slurm_says_when_a_suspended_job_ends(harness):
+    """It moves the end for a suspension, and the run asks."""
+    tools = harness.work / "tools"
+    tools.mkdir()
+    (tools / "scontrol").write_text(f'#!/bin/sh\n[ "$SLURM_TIME_FORMAT $*" = "%s --oneliner show job 7" ] && echo "JobId=7 EndTime={int(time.time()) + 500} Deadline=N/A"\n')
+    (tools / "scontrol").chmod(0o755)
+
+    def suspend(job, folder):
+        job.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        job.send_signal(signal.SIGCONT)
+        time.sleep(1)
+        (folder / "stop").touch()
+
+    slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_END_TIME": str(int(time.time()) + 100)}
+    err, _ = told(harness, "suspended", [], slurm | {"PATH": f"{tools}:{os.environ['PATH']}"}, suspend)
+    left = re.search(r"Slurm says that the allocation ends in (\d+) s", err)
+    check(left and 480 < int(left[1]) <= 500 and err.count("Slurm says") == 1, err)
+
+
+def a_watch_that_hangs_moves_no_end(harness):
+    """Its file system keeps it, and the run computes on: Slurm does not wait for that."""
+    end = int(time.time()) + 6
+
+    def stall(job, folder):
+        os.mkfifo(folder / "pipe")
+        os.rename(folder / "pipe", folder / "watch")
+        time.sleep(3)
+        open(folder / "watch", "rb").close()
+        (folder / "watch").unlink()
+
+    err, ended = told(harness, "stalled", [], {"SLURM_JOB_END_TIME": str(end)}, stall)
+    check("stopping on the wall-time limit" in err and ended < end and "after a suspension" not in err, f"it ended {ended - end:.1f} s after the allocation\n{err}")
+
+
+main(endless_loop, stopped, stopped_rank_0, blocked_read, disaggregated, stuck_writer, one_rank_and_its_worker, what_is_left_of_a_killed_run, off,
+     slurm_says_when_a_suspended_job_ends, a_watch_that_hangs_moves_no_end, at_a_time=8)

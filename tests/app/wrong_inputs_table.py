@@ -101,6 +101,7 @@ ROWS = [
     ("clean rollouts that nobody chooses", TRAIN + "--set objective.recipe=rstar2-agent", 2, "set scheduler.policy=rstar2_agent"),
     ("an anchor that stays", TRAIN + "--set objective.recipe=t1-inference-scaling", 2, "objective.recipe is t1-inference-scaling, but reference.decay is 1"),
     ("a loss of likelihood that cannot be", TRAIN + "--set objective.recipe=llds --set train.mini_batches=1", 2, "objective.recipe is llds, but a step has one optimizer step"),
+    ("an ensemble of one", TRAIN + "--set objective.recipe=rm-ensemble-wco-uwo", 2, "objective.recipe is rm-ensemble-wco-uwo, but fewer than two components count"),
     ("a short mode without a token", TRAIN + "--set objective.recipe=thinkless-degrpo", 2, "short_token"),
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
