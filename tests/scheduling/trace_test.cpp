@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace rollcall::scheduling {
@@ -140,6 +141,7 @@ json entry(const json& prompt, int step, int first, int count) {
 /// A run: what each step drew in all its rounds, and the state after it.
 struct Driven {
   std::vector<json> drawn{};
+  bool repeats = false;  ///< a round drew a prompt twice
   std::vector<std::string> state{};
   int rounds = 0;
 };
@@ -169,6 +171,8 @@ Driven driven(Trace t, bool own_line) {
     EXPECT_EQ(answer.contains("train"), !waiting.is_null());
     if (!waiting.is_null()) run.state.push_back(answer.at("state_sha256"));
     for (waiting = nullptr; waiting.is_null() && answer.contains("selected"); ++run.rounds) {
+      const json& selected = answer.at("selected");
+      run.repeats |= std::set<json>(selected.begin(), selected.end()).size() < selected.size();
       const json results = results_of(answer, step, drawn);
       if (own_line || answer.contains("more")) tell({{"returned", results}});
       else waiting = results;
@@ -197,12 +201,18 @@ TEST(Trace, ARunDrivenByReturnsIsTheRunReplayedFromReports) {
   int several = 0;
   for (const auto& row : policy_names()) {
     const Driven one_line = driven(trace(row), false), two_lines = driven(trace(row), true);
+    several += one_line.rounds > kSteps;
+    if (one_line.repeats) {  // `drawn` has one count a prompt, which does not say how many draws it was
+      EXPECT_EQ(row, "wgrpo");
+      EXPECT_EQ(one_line.drawn, two_lines.drawn);
+      EXPECT_EQ(one_line.state, two_lines.state);
+      continue;
+    }
     const Driven log = replayed(trace(row), one_line.drawn);
     EXPECT_EQ(log.drawn, one_line.drawn) << row;
     EXPECT_EQ(log.state, one_line.state) << row;
     EXPECT_EQ(log.drawn, two_lines.drawn) << row;
     EXPECT_EQ(log.state, two_lines.state) << row;
-    several += one_line.rounds > kSteps;
   }
   EXPECT_GE(several, 6);  // policies of several rounds that had them
 }
