@@ -39,7 +39,7 @@ using namespace rollcall;
 namespace fs = std::filesystem;
 using io::test::Dice;
 
-constexpr unsigned kLongest_s = 60;  // for one mutation, on a busy machine
+constexpr unsigned kLongest_s = 20;  // for one mutation, on a busy machine
 constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr std::uint64_t kBatch = 500;
 
