@@ -78,27 +78,27 @@ Handle open_file(const fs::path& path) {
 }
 
 /// As TableReader reads it. Lists of references are never read, neither here nor there.
-void read_attribute(hid_t attribute) {
-  const Handle type(H5Aget_type(attribute), "get type"), space(H5Aget_space(attribute), "get space");
+void read_attribute(hid_t holder, const char* name) {
+  const Handle attribute(H5Aopen(holder, name, H5P_DEFAULT), "open attribute", name);
+  const Handle type(H5Aget_type(attribute), "get type of", name), space(H5Aget_space(attribute), "get space of", name);
   const auto values = H5Sget_simple_extent_npoints(space);
   const bool texts = H5Tis_variable_str(type) > 0;
   if (H5Tget_class(type) == H5T_VLEN || values < 0 || (texts && values != 1)) return;
   std::vector<char> room(std::size_t(values) * H5Tget_size(type));
-  check(H5Aread(attribute, type, room.data()), "read an attribute");
+  check(H5Aread(attribute, type, room.data()), "read attribute", name);
   if (texts) H5Dvlen_reclaim(type, space, H5P_DEFAULT, room.data());
 }
 
-/// Each by its place: an iteration would end at the first damaged one, and the reader asks for the
-/// others by name. What one refuses, the reader refuses too, with its own words.
+/// What one attribute refuses, the reader refuses too, with its own words.
 void read_attributes(hid_t object) {
-  const int count = H5Aget_num_attrs(object);
-  for (int i = 0; i < count; ++i) {
+  const auto read = [](hid_t holder, const char* name, const H5A_info_t*, void*) -> herr_t {
     try {
-      const Handle attribute(H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, hsize_t(i), H5P_DEFAULT, H5P_DEFAULT), "open an attribute");
-      read_attribute(attribute);
-    } catch (const std::exception&) {
+      read_attribute(holder, name);
+    } catch (const std::exception&) {  // none may leave a callback
     }
-  }
+    return 0;
+  };
+  (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, read, nullptr);
 }
 
 /// What the reader asks of a data set; values themselves it takes as they lie in the file.
