@@ -202,8 +202,21 @@ std::string Packing::make_file() {
   }
 }
 
+/// Open MPI keeps files of its own beside one that ranks share, NAME.data.RANK and
+/// NAME.metadata.RANK; where the job was killed, they stay.
+void remove_files_beside(const fs::path& shared) {
+  for (const auto& file : list_folder(shared.parent_path())) {
+    if (!file.path().filename().string().starts_with(shared.filename().string() + ".")) continue;
+    std::error_code ec;
+    fs::remove(file.path(), ec);
+    require<StorageError>(!ec, fmt::format("cannot remove {}: {}", file.path().string(), ec.message()),
+                          "it was left by a pack that was stopped, and nobody would remove it later", "check permissions of the run folder");
+  }
+}
+
 std::string Packing::create() const {
   make_folder((run_dir_ / path_).parent_path());
+  remove_files_beside(partial());
   Layout layout{total_, own_.component_names, identity_attributes(identity_, "archive", purpose())};
   layout.attributes.emplace_back("first_step", parsed(inputs_.front()).step);
   layout.attributes.emplace_back("last_step", parsed(inputs_.back()).step);

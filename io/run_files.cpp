@@ -21,7 +21,8 @@ namespace {
 std::optional<FileState> state_of(const std::string& path, const std::vector<ArchiveEntry>& packed) {
   const fs::path name(path);
   if (path.starts_with("set_aside/")) return name.extension() == ".h5" || name.extension() == ".partial" ? std::optional(FileState::set_aside) : std::nullopt;
-  if (name.extension() == ".partial") return FileState::partial;
+  const bool beside_partial = path.find(".h5.partial.") != std::string::npos;  // Open MPI's own
+  if (name.extension() == ".partial" || beside_partial) return FileState::partial;
   if (name.extension() != ".h5") return std::nullopt;
   if (path.starts_with("shards/")) {
     const auto shard = ShardName::parse(name);

@@ -20,7 +20,7 @@ void require_short(std::size_t bytes, std::size_t most, std::string_view what, s
 }  // namespace
 
 bool next_line(std::istream& in, std::string& line, std::string_view what) {
-  std::array<char, kBlock> block{};
+  std::array<char, kBlock> block;  // clearing it would cost more than most lines
   line.clear();
   for (;;) {
     in.getline(block.data(), block.size());
@@ -35,7 +35,7 @@ bool next_line(std::istream& in, std::string& line, std::string_view what) {
 }
 
 std::string read_all(std::istream& in, std::string_view what) {
-  std::array<char, kBlock> block{};
+  std::array<char, kBlock> block;  // as above
   std::string text;
   while (in.read(block.data(), block.size()), in.gcount() > 0) {
     text.append(block.data(), std::size_t(in.gcount()));

@@ -86,7 +86,7 @@ def diff_finds_the_first_value(harness):
 def reading_while_the_run_writes(harness):
     """Every verb that reads, again and again, beside a run that writes, packs and removes checkpoints: no complaint, and every step of a checkpoint that was there before is there."""
     run = harness.work / "live"
-    job = harness.start("train", harness.tiny, *sets(run__dir=run, train__steps=5000, checkpoint__every=2, checkpoint__keep_last=1, archive__pack_every=2,
+    job = harness.start("train", harness.tiny, *sets(run__dir=run, train__steps=50000, checkpoint__every=20, checkpoint__keep_last=1, archive__pack_every=20,
                                                      eval__before="false"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(4):
@@ -100,7 +100,7 @@ def reading_while_the_run_writes(harness):
             listed = archive(harness, "ls", run)
             check(int(listed.splitlines()[-1].split()[2]) >= 32 * before and "unreadable" not in listed, f"{before} steps have a checkpoint\n{listed}")
             archive(harness, "verify", run)
-        check(job.poll() is None and committed(run, job) >= 8, "the run did not pack beside the reads")
+        check(job.poll() is None and committed(run, job) >= 80, "the run did not pack beside the reads")
     finally:
         job.kill()
         job.wait()

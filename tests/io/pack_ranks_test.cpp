@@ -93,6 +93,16 @@ Sample unanswered(std::uint64_t step) {
   return s;
 }
 
+TEST_F(Pack, WhatOpenMpiLeftOfAStoppedPackIsRemoved) {
+  const auto inputs = write_steps(2);
+  const fs::path left = run_ / "archive" / "again.h5.partial.data.7", other = run_ / "archive" / "other.h5.partial.data.7";
+  if (world_->rank() == 0) put(left, ""), put(other, "");
+  world_->barrier();
+  pack(*world_, run_, "again", inputs, identity());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(other));
+}
+
 TEST_F(Pack, ColumnsMayBeEmptyOnSomeRanks) {
   expect_bytes_of_one_rank("first", {unanswered(1), unanswered(2), sample(5, 3, 9), sample(5, 4, 9)});
   expect_bytes_of_one_rank("last", {sample(5, 5, 9), sample(5, 6, 9), unanswered(7), unanswered(8)});
