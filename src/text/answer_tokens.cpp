@@ -5,6 +5,7 @@
 #include "text/prose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace rollcall::text {
@@ -13,9 +14,9 @@ namespace {
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kMostQuoted = 200;  // bytes of a quotation between apostrophes
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 struct Character {
   char32_t code;
@@ -66,12 +67,21 @@ constexpr Range kCharacters[] = {
 
 bool is_wide_space(char32_t c) { return c == 0xA0 || (c >= 0x2000 && c <= 0x200D) || c == 0x202F || c == 0x2060 || c == 0x3000 || c == 0xFEFF; }
 
-Kind kind_of(char32_t c) {
+constexpr Kind looked_up(char32_t c) {
   const Range* row = std::upper_bound(std::begin(kCharacters), std::end(kCharacters), c, [](char32_t code, const Range& range) { return code < range.first; });
   if (row != std::begin(kCharacters) && c <= row[-1].last) return row[-1].kind;
   if (c < 0x80) return is_letter(char(c)) ? Kind::word : is_digit(char(c)) ? Kind::number : Kind::sign;
   return c < 0xC0 ? Kind::sign : Kind::word;
 }
+
+/// Most answers are ASCII: a search for each of their letters would be a third of the scanner's time.
+constexpr auto kAscii = [] {
+  std::array<Kind, 0x80> kinds{};
+  for (char32_t c = 0; c < kinds.size(); ++c) kinds[c] = looked_up(c);
+  return kinds;
+}();
+
+Kind kind_of(char32_t c) { return c < kAscii.size() ? kAscii[c] : looked_up(c); }
 
 class Scanner {
  public:

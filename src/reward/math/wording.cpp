@@ -130,17 +130,20 @@ std::string with_fraction(std::string text) {
 
 /// 624 pages a year: per year.
 std::string with_rate(std::string text) {
-  for (const std::string_view period : {"day", "week", "month", "year", "hour", "minute", "second"})
+  std::string_view words = text;
+  const bool has_brace = words.ends_with('}');
+  if (has_brace) words.remove_suffix(1);
+  for (const std::string_view period : {"day", "week", "month", "year", "hour", "minute", "second"}) {
+    if (!words.ends_with(period)) continue;
+    const std::string_view to_article = words.substr(0, words.size() - period.size());
     for (const std::string_view article : {" a ", " an ", " each ", " every "}) {
-      const std::string ending = std::string(article).append(period);
-      const bool has_brace = text.ends_with('}');
-      const std::string_view before = std::string_view(text).substr(0, text.size() - std::min(text.size(), ending.size() + (has_brace ? 1 : 0)));
+      if (!to_article.ends_with(article)) continue;
+      const std::string_view before = to_article.substr(0, to_article.size() - article.size());
       bool is_part = false;  // half an hour
       for (const std::string_view part : {"of", "half", "quarter", "third", "once", "twice", "times"}) is_part = is_part || before.ends_with(part);
-      if (is_part) continue;
-      if (std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)).ends_with(ending))
-        return text.substr(0, text.size() - ending.size() - (has_brace ? 1 : 0)) + " per " + std::string(period) + (has_brace ? "}" : "");
+      if (!is_part) return std::string(before).append(" per ").append(period).append(has_brace ? "}" : "");
     }
+  }
   return text;
 }
 
