@@ -116,14 +116,25 @@ def wall_time(bench):
 
 
 def scancel_signal(bench):
-    """In a chain the next job continues, instead of the same one again."""
-    run = Submitted(bench, "signalled", "--nodes", 2, "--chain", 2, *LONG)
+    """Sent to every process of the step, graders too, which finish their verdicts. In a chain the next job continues, instead of the same one again."""
+    grader = bench.harness.work / "grader.py"
+    grader.write_text("#!/usr/bin/env python3\nimport json, os, sys, time\nopen(f'{__file__}.{os.environ.get(\"SLURM_JOB_ID\")}', 'a').write('started\\n')\nfor line in sys.stdin:\n    asked = json.loads(line)\n    time.sleep(0.03)\n"
+                      "    print(json.dumps({'id': asked['id'], 'score': len(asked['response']) % 5 / 4, 'correct': asked['response'] == asked['answer']}), flush=True)\n")
+    grader.chmod(0o755)
+    graded = [*SHORT, "--set", f'reward.command=["{grader}"]', *sets(task__format_weight=0, train__steps=24, checkpoint__every=4, reward__processes=1)]
+    run = Submitted(bench, "signalled", "--nodes", 2, "--chain", 2, *graded)
+    starts = lambda: len(pathlib.Path(f"{grader}.{run.job}").read_text().splitlines())
     run.until_training()
-    bench.cluster.run("scancel", "--signal=USR1", "--batch", run.job)
+    before = starts()
+    bench.cluster.run("scancel", "--signal=USR1", run.job)
     run.until_over("FAILED")
+    check(starts() == before, "a grader was ended and replaced")
     check(run.fact("ExitCode") == "75:0" and not (run.folder / "result.json").exists(), f"exit code {run.fact('ExitCode')}, not 75\n{run.log()}")
+    check("stopping on SIGUSR1" in run.log(), f"not stopped by the signal\n{run.log()}")
     run.until_over("COMPLETED", run.jobs[1])
-    check(policy_line(run.log()) == bench.long, f"the policy differs from the undisturbed {bench.long}:\n{run.log()}")
+    check("undecided" not in run.log(), f"a grader was disturbed\n{run.log()}")
+    wanted = policy_line(bench.harness.train(bench.harness.work / "graded", *graded))
+    check(policy_line(run.log()) == wanted, f"the policy differs from the undisturbed {wanted}:\n{run.log()}")
 
 
 def requeue(bench):
