@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "comm/device_carrier.hpp"
+#include "comm/node_groups.hpp"
 #include "comm/rank_groups.hpp"
 
 #include <fmt/format.h>
@@ -19,17 +20,17 @@ namespace {
 /// Why NCCL cannot be, or nothing.
 std::string obstacle(const std::vector<RankDevice>& ranks) {
   std::vector<int> plain;
-  std::map<std::pair<std::string, std::string>, std::vector<int>> sharers;
+  std::map<std::pair<int, std::string>, std::vector<int>> sharers;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].device.empty()) plain.push_back(int(r));
-    else sharers[{ranks[r].node, ranks[r].device}].push_back(int(r));
+    else sharers[{ranks[r].host, ranks[r].device}].push_back(int(r));
   }
   if (plain.size() == ranks.size()) return "the ranks compute on their processors";
   if (!plain.empty()) return fmt::format("{} {} no device", name_ranks(plain), plain.size() == 1 ? "has" : "have");
   const auto without = std::find_if(ranks.begin(), ranks.end(), [](const RankDevice& rank) { return !rank.no_nccl.empty(); });
   if (without != ranks.end()) return fmt::format("rank {}: {}", without - ranks.begin(), without->no_nccl);
   for (const auto& [device, members] : sharers)
-    if (members.size() > 1) return fmt::format("{} share device {} of node {}", name_ranks(members), device.second, device.first);
+    if (members.size() > 1) return fmt::format("{} share device {} of node {}", name_ranks(members), device.second, ranks[std::size_t(members.front())].node);
   return "";
 }
 
@@ -91,8 +92,10 @@ ChosenCarrier choose_carrier(Communicator& world, const std::string& wish, std::
   ::gethostname(node.data(), node.size() - 1);
   const RankDevice own = device ? rank_device(*device) : RankDevice{};
   const auto nodes = world.gather_all(node.data()), devices = world.gather_all(own.device), obstacles = world.gather_all(own.no_nccl);
+  const auto host = world.split_by_host();
+  const auto hosts = lowest_on_node(world, *host);
   std::vector<RankDevice> ranks;
-  for (std::size_t r = 0; r < nodes.size(); ++r) ranks.push_back({nodes[r], devices[r], obstacles[r]});
+  for (std::size_t r = 0; r < nodes.size(); ++r) ranks.push_back({nodes[r], devices[r], obstacles[r], hosts[r]});
   const TransportChoice choice = choose_transport(wish, ranks);
   return {device ? device_carrier(choice.transport, *device, work_bytes) : mpi_carrier(), choice};
 }

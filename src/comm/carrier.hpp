@@ -22,6 +22,7 @@ struct RankDevice {
   std::string node{};     ///< its name
   std::string device{};   ///< PCI bus id of its CUDA device; empty: it computes on its processor
   std::string no_nccl{};  ///< why it cannot use NCCL; empty: it can
+  int host = 0;           ///< number of its machine: containers may all have one name
 };
 struct TransportChoice {
   Transport transport = Transport::mpi;

@@ -35,7 +35,7 @@ std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node) {
   return lowest;
 }
 
-NodeGroups make_node_groups(Communicator& ranks, Carrier& carrier) {
+NodeGroups make_node_groups(Communicator& ranks, Carrier* carrier) {
   NodeGroups groups;
   groups.node = ranks.split_by_node();
   const auto places = places_of(ranks, *groups.node);
@@ -48,12 +48,13 @@ NodeGroups make_node_groups(Communicator& ranks, Carrier& carrier) {
   for (std::size_t r = 0; r < places.size(); ++r) {
     if (places[r].node == own.node) groups.shares.push_back(share_of[r]);
   }
+  if (carrier == nullptr) return groups;
   const int most = std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.size < b.size; })->size;
   for (int place = 0; place < most; ++place) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
-    auto by_carrier = carrier.over(*members);
+    auto by_carrier = carrier->over(*members);
     NodeGroups::Across across{std::move(members), std::move(by_carrier), {}};
     for (std::size_t r = 0; r < places.size(); ++r) {
       if (takes_part(places[r])) across.shares.push_back(places[r].place == place ? share_of[r] : -1);

@@ -24,7 +24,9 @@ struct NodeGroups {
   int own = 0;                         ///< this rank's share
   std::vector<Across> across;          ///< the exchanges that this rank takes part in, in order
 };
-NodeGroups make_node_groups(Communicator& ranks, Carrier& carrier);  ///< collective
+/// Collective. Without a carrier the groups are those of the node alone: devices exchange by rank, and
+/// each communicator of NCCL takes memory of theirs.
+NodeGroups make_node_groups(Communicator& ranks, Carrier* carrier);
 /// [ranks] the lowest rank of each rank's node, of which `node` is the caller's. Collective.
 std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node);
 

@@ -68,7 +68,7 @@ Update::Update(Job& job, Mailbox& mail, comm::Communicator& ranks, KeptShards& k
       drift_(reads_tracked_success(job.config, *objective_)),
       replay_(job.config.replay, std::uint64_t(job.config.run.seed)),
       step_at_(step_at(job.config, *objective_)),
-      groups_(comm::make_node_groups(ranks, *job.carrier)),
+      groups_(comm::make_node_groups(ranks, job.store->on_device() ? nullptr : job.carrier.get())),
       by_carrier_(job.carrier->over(ranks)),
       begins_(model::optimizer_shares(job.store->layout().size, ranks.size())),
       optimizer_(make_optimizer()) {

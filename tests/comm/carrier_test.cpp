@@ -8,7 +8,7 @@
 namespace rollcall::comm {
 namespace {
 
-const RankDevice kA{"n1", "0000:01:00.0", ""}, kB{"n1", "0000:02:00.0", ""}, kFar{"n2", "0000:01:00.0", ""}, kPlain{"n1", "", ""};
+const RankDevice kA{"n1", "0000:01:00.0", ""}, kB{"n1", "0000:02:00.0", ""}, kFar{"n2", "0000:01:00.0", "", 1}, kPlain{"n1", "", ""};
 
 std::string chosen(const std::string& wish, const std::vector<RankDevice>& ranks) { return describe(choose_transport(wish, ranks)); }
 
@@ -22,6 +22,13 @@ TEST(Carrier, EachReasonIsNamed) {
             "MPI, device memory staged through the host: rank 1: it was built without NCCL");
   EXPECT_EQ(chosen("auto", {kPlain, kPlain}), "MPI: the ranks compute on their processors");
   EXPECT_EQ(chosen("mpi", {kPlain}), "MPI: the ranks compute on their processors");
+}
+
+/// Two machines whose containers have one name, and one machine whose containers have two.
+TEST(Carrier, AMachineIsKnownByItsNumber) {
+  const RankDevice here{"box", "0000:01:00.0", "", 0}, there{"box", "0000:01:00.0", "", 1}, renamed{"case", "0000:01:00.0", "", 0};
+  EXPECT_EQ(chosen("auto", {here, there}), "NCCL: each of the 2 ranks has a device of its own");
+  EXPECT_EQ(chosen("auto", {here, renamed}), "MPI, device memory staged through the host: ranks 0-1 share device 0000:01:00.0 of node box");
 }
 
 TEST(Carrier, NcclIsNotReplacedWhereItWasAskedFor) {

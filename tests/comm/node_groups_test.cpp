@@ -31,7 +31,7 @@ TEST(SharedMemory, WhatOneRankWritesAllRead) {
 
 TEST(NodeGroups, OneNodeExchangesNothing) {
   in_world([](Communicator& world) {
-    const auto groups = make_node_groups(world, *mpi_carrier());
+    const auto groups = make_node_groups(world, mpi_carrier().get());
     EXPECT_EQ(groups.own, world.rank());
     EXPECT_EQ(int(groups.shares.size()), world.size());
     EXPECT_EQ(groups.across.size(), 1u);
@@ -51,7 +51,7 @@ void sums_reach_their_owners(int ranks, int on_node) {
   run_as_threads(
       ranks,
       [&](Communicator& world) {
-        const auto groups = make_node_groups(world, *mpi_carrier());
+        const auto groups = make_node_groups(world, mpi_carrier().get());
         {
           const std::lock_guard lock(mutex);
           EXPECT_TRUE(owned.insert(groups.own).second) << "two ranks own share " << groups.own;
@@ -97,7 +97,7 @@ TEST(NodeGroups, RanksOfAPlaceOwnNeighbouringShares) {
   run_as_threads(
       5,
       [](Communicator& world) {  // nodes of ranks 0 1, 2 3 and 4
-        const auto groups = make_node_groups(world, *mpi_carrier());
+        const auto groups = make_node_groups(world, mpi_carrier().get());
         EXPECT_EQ(groups.own, (std::vector<int>{0, 3, 1, 4, 2}[std::size_t(world.rank())]));
         EXPECT_EQ(groups.across.size(), world.rank() == 4 ? 2u : 1u) << "a node of one rank stands in for the second place";
         EXPECT_EQ(groups.across.back().shares, world.rank() % 2 == 1 || world.rank() == 4 ? (std::vector<int>{3, 4, -1}) : (std::vector<int>{0, 1, 2}));
