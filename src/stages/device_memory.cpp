@@ -3,6 +3,7 @@
 
 #include "base/byte_size.hpp"
 #include "comm/carrier.hpp"
+#include "comm/weight_transfer.hpp"
 #include "model/device_sizes.hpp"
 #include "model/optimizer.hpp"
 
@@ -14,6 +15,7 @@ namespace rollcall::stages {
 namespace {
 
 constexpr std::uint64_t kContext = 600'000'000;       // CUDA's own part of a process with these kernels: what nvidia-smi shows of an idle one on Hopper, about
+constexpr std::uint64_t kNccl = 600'000'000;          // buffers and channels of one communicator, an upper estimate that nobody has measured here
 constexpr std::uint64_t kCarrier = comm::kWorkBytes;  // what sums and weights pass through on their way to other ranks
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
@@ -54,6 +56,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
   holds(model::device_items::kWeights, std::uint64_t(model::device_weight_bytes(policy).all()));
   holds("CUDA and these kernels", kContext);
   holds("on the way to other ranks", kCarrier);
+  holds("NCCL", std::uint64_t(rank.communicators) * kNccl);
   const auto sampled = [&](std::int64_t positions) {
     rows = model::DecodeSession::kLiveRows + model::DecodeSession::kPrefillRows;
     need.decode_bytes = std::uint64_t(model::device_decode_bytes(policy, rows));
@@ -100,6 +103,15 @@ std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes) {
   return fmt::format("{}\n    {}", text, end);
 }
 
+int nccl_communicators(const RunConfig& c, comm::StageLayout layout, int rank) {
+  if (c.run.comm == "mpi") return 0;
+  layout.nodes.clear();  // devices have no memory in common
+  int all = layout.hosts_stage(rank, comm::Stage::update) ? 1 : 0;
+  for (const auto& batch : comm::plan_transfer(layout, {{"weights", 0, 1 << 20}}))
+    all += batch.root == rank || std::find(batch.receivers.begin(), batch.receivers.end(), rank) != batch.receivers.end() ? 1 : 0;
+  return all;
+}
+
 std::string device_text(const Forecast& forecast, const RunConfig& config, const RunModels& models, std::uint64_t gpu_bytes) {
   RunConfig resolved = config;
   resolved.train.leaf_tokens = leaf_tokens(config, models.policy);
@@ -108,7 +120,10 @@ std::string device_text(const Forecast& forecast, const RunConfig& config, const
     const auto who = range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{} .. {}", range.first, range.last);
     text += fmt::format(
         "  {}\n    {}\n", who,
-        device_text(device_need(resolved, models, {range.stages, forecast.longest, int(forecast.layout.of(comm::Stage::update).size())}), gpu_bytes));
+        device_text(device_need(resolved, models,
+                                {range.stages, forecast.longest, int(forecast.layout.of(comm::Stage::update).size()),
+                                 nccl_communicators(config, forecast.layout, range.first)}),
+                    gpu_bytes));
   }
   return text;
 }

@@ -23,7 +23,10 @@ struct DeviceRank {
   std::vector<comm::Stage> stages;  ///< that it hosts
   GivenTexts longest;               ///< of the run's texts
   int update_ranks = 1;             ///< that share the optimizer
+  int communicators = 0;            ///< of NCCL
 };
+/// Those that a rank takes part in: one of the update ranks, and one for each root whose weights it sends or receives.
+int nccl_communicators(const RunConfig& config, comm::StageLayout layout, int rank);
 /// `config.train.leaf_tokens` as leaf_tokens() gave it.
 DeviceNeed device_need(const RunConfig& config, const RunModels& models, const DeviceRank& rank);
 

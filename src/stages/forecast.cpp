@@ -4,6 +4,7 @@
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
 #include "comm/weight_transfer.hpp"
+#include "model/device_sizes.hpp"
 #include "model/optimizer.hpp"
 #include "stages/shard_aggregation.hpp"
 
@@ -69,6 +70,21 @@ Receivers receivers_of(const comm::StageLayout& layout) {
   return to;
 }
 
+/// What devices move, which have no memory in common. The sum of a leaf round, 8 bytes a weight, is reduced
+/// and spread again, and each update's new weights come back in fp32.
+void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig& policy) {
+  comm::StageLayout layout = f.layout;
+  layout.nodes.clear();
+  f.weight_bytes_per_step = receivers_of(layout).nodes * std::uint64_t(model::device_weight_bytes(policy).changing());
+  const auto ranks = std::uint64_t(layout.of(comm::Stage::update).size()), parameters = std::uint64_t(f.parameters);
+  const auto most = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
+  const std::uint64_t answers = std::uint64_t(c.train.prompts_per_step * c.train.rollouts_per_prompt * c.sampling.max_new_tokens);
+  const std::uint64_t tokens = most(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt), std::uint64_t(c.train.mini_batches));
+  const std::uint64_t rounds = most(most(tokens, std::uint64_t(c.train.leaf_tokens)), ranks);
+  const std::uint64_t of_update = (rounds * 2 * sizeof(std::int64_t) + sizeof(float)) * parameters / ranks * (ranks - 1);
+  f.gradient_bytes_per_step = of_update * std::uint64_t(c.train.epochs * c.train.mini_batches);
+}
+
 }  // namespace
 
 Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& machine, const GivenTexts& longest) {
@@ -110,10 +126,12 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.told;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes + std::uint64_t(c.train.prompts_per_step) * kPlanBytes + rollouts * kReportBytes +
                              count(comm::Stage::update) * files * kMessageBytes;
+  const bool on_device = c.run.numerics == kernels::kCudaBf16Sliced8;
   f.weight_bytes_per_step = to.nodes * weights;
   const int lead = f.layout.of(comm::Stage::update).front(), beside = f.layout.on_node_of(lead, comm::Stage::update);
   const bool across = std::uint64_t(beside) < count(comm::Stage::update);  // sums are twice as wide as weights
   f.gradient_bytes_per_step = across ? 3 * weights / std::uint64_t(beside) * std::uint64_t(c.train.epochs * c.train.mini_batches) : 0;
+  if (on_device) forecast_devices(f, resolved, models.policy);
   const std::uint64_t evaluated = std::uint64_t(longest.heldout * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * longest.validation * c.eval.validation_samples) : 0;
   const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes;

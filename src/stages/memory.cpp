@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "method/columns.hpp"
 #include "method/method.hpp"
+#include "model/device_sizes.hpp"
 #include "model/model_folder.hpp"
 #include "model/optimizer.hpp"
 #include "model/policy.hpp"
@@ -29,6 +30,8 @@ constexpr std::uint64_t kScheduledPrompt = 96;
 constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read and as trained on
 constexpr std::int64_t kLeastLeaf = 64, kMostLeaf = 1024;
 constexpr std::uint64_t kLeafTarget = 1'000'000'000;  // without a limit
+constexpr std::int64_t kMostDeviceLeaf = 16384;              // each leaf moves the whole gradient once
+constexpr std::uint64_t kDeviceLeafTarget = 10'000'000'000;  // an eighth of an H100's memory
 constexpr std::uint64_t kJudgedTokens = 4;            // the judge's own words, and other tokens for the same text
 constexpr std::uint64_t kLeafShare = 8;               // of a limit
 
@@ -106,8 +109,17 @@ comm::StageLayout layout_of(const RunConfig& c, int ranks) {
   return c.judge.model.empty() ? comm::make_layout(c.run.layout, ranks) : comm::with_judges(c.run.layout, ranks, int(c.judge.ranks));
 }
 
+/// Not by the memory of the devices at hand: on others the run would end with other bits.
+std::int64_t device_leaf_tokens(const model::ModelConfig& policy) {
+  std::int64_t tokens = kMostDeviceLeaf;
+  const auto bytes = [&] { return model::device_leaf_bytes(policy, {tokens, tokens, tokens / model::device_sizes::kLeafSequence + 1, 1}); };
+  while (tokens > kMostLeaf && std::uint64_t(bytes()) > kDeviceLeafTarget) tokens /= 2;
+  return tokens;
+}
+
 std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy) {
   if (config.train.leaf_tokens > 0) return config.train.leaf_tokens;
+  if (any_kernels(config).numerics == std::string_view(kernels::kCudaBf16Sliced8)) return device_leaf_tokens(policy);
   const std::uint64_t target = config.run.memory_limit.empty() ? kLeafTarget : parse_bytes(config.run.memory_limit, "run.memory_limit") / kLeafShare;
   const auto least = [&](std::int64_t tokens) { return model::LeafRunner::backward_bytes(policy, any_kernels(config), tokens, 1, 0); };
   std::int64_t tokens = kMostLeaf;

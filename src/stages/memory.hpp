@@ -32,7 +32,7 @@ RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
 comm::StageLayout layout_of(const RunConfig& config, int ranks);
 
 /// train.leaf_tokens, or where that is 0 the largest power of two in [64, 1024] whose backward pass, with all computed again that can be, takes no more than an
-/// eighth of run.memory_limit (without a limit: 1 GB).
+/// eighth of run.memory_limit (without a limit: 1 GB). In numerics of a device the powers go from 1,024 to 16,384 and the limit is 10 GB.
 /// It decides how gradients round, so it follows from run file and model alone: not from ranks, threads, or what a node has.
 std::int64_t leaf_tokens(const RunConfig& config, const model::ModelConfig& policy);
 

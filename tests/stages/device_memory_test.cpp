@@ -67,6 +67,34 @@ TEST(DeviceMemory, WhoOnlyGeneratesHasNoShareAndWhoOnlyUpdatesNoSequences) {
   EXPECT_NE(text.find("fits, " + std::to_string(pages / generates.sequence_bytes) + " sequences of the longest kind at a time"), std::string::npos) << text;
 }
 
+TEST(DeviceMemory, CommunicatorsAreCounted) {
+  RunConfig c = config();
+  auto layout = comm::make_layout("colocated", 8);
+  for (int rank = 0; rank < 8; ++rank) layout.nodes.push_back(0);
+  EXPECT_EQ(nccl_communicators(c, layout, 3), 1) << "among the update ranks";
+  layout = comm::make_layout("disaggregated", 10);  // rank 0, 5 that generate, 1 that scores, 3 that update
+  EXPECT_EQ(nccl_communicators(c, layout, layout.of(Stage::update).front()), 2);
+  EXPECT_EQ(nccl_communicators(c, layout, layout.of(Stage::generation).front()), 3) << "one for each rank that sends";
+  EXPECT_EQ(nccl_communicators(c, layout, layout.of(Stage::scoring).front()), 0);
+  EXPECT_EQ(item(device_need(c, seven_b(), {{Stage::generation}, {64, 0}, 3, 3}), "NCCL"), 1'800'000'000u);
+  c.run.comm = "mpi";
+  EXPECT_EQ(nccl_communicators(c, layout, layout.of(Stage::update).front()), 0);
+}
+
+/// A leaf of a device is as long as 10 GB let it be, whatever the host has.
+TEST(DeviceMemory, LeavesAreOfTheModelAndNotOfTheHost) {
+  RunConfig c = config();
+  c.train.leaf_tokens = 0;
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 64) << "on the host";
+  c.run.numerics = kernels::kCudaBf16Sliced8;
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 8192);
+  c.run.memory_limit = "6G";
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 8192);
+  EXPECT_EQ(leaf_tokens(c, model::model_config(RunConfig().model, 20, 0)), 16384);
+  c.train.leaf_tokens = 300;
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 300);
+}
+
 TEST(DeviceMemory, WithoutTrainingThereIsNoShare) {
   RunConfig c = config();
   c.train.steps = 0, c.sft.steps = 0;

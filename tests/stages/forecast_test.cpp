@@ -79,6 +79,26 @@ TEST(Forecast, RanksOfANodeShareWhatTheyHold) {
   EXPECT_NE(to_text(one).find("on 10 ranks of 1 node,"), std::string::npos) << to_text(one);
 }
 
+/// By hand: 64 prompts of 64 tokens and 512 answers of 24 are 16,384 tokens, which is one leaf of a device or 16
+/// of 1,024; a round of leaves is summed in 16 bytes a weight on the way, and new weights are 4.
+TEST(Forecast, DevicesMoveEveryRoundOfLeaves) {
+  RunConfig config;
+  config.run.numerics = kernels::kCudaBf16Sliced8;
+  config.sampling.max_new_tokens = 24;
+  const Forecast one = planned(config, 1, 1, 8), eight = planned(config, 8, 1, 8);
+  const auto p = std::uint64_t(one.parameters) / 8;
+  EXPECT_EQ(one.gradient_bytes_per_step, 0U);
+  EXPECT_EQ(eight.gradient_bytes_per_step / 7, (16 + 4) * p);
+  config.train.leaf_tokens = 1024;
+  EXPECT_EQ(planned(config, 8, 1, 8).gradient_bytes_per_step / 7, (2 * 16 + 4) * p) << "16 leaves on 8 ranks";
+  config.train.mini_batches = 2;
+  EXPECT_EQ(planned(config, 8, 1, 8).gradient_bytes_per_step / 7, 2 * (16 + 4) * p);
+  config.run.layout = "disaggregated";  // 5 devices that generate: each takes all weights, on one node too
+  const Forecast apart = planned(config, 10, 1, 10);
+  EXPECT_EQ(apart.weight_bytes_per_step % 5, 0U);
+  EXPECT_GE(apart.weight_bytes_per_step, 5 * 2 * std::uint64_t(apart.parameters));
+}
+
 TEST(Forecast, SaysTheWholeInOneSentence) {
   RunConfig config;
   config.train.mini_batches = 2;
