@@ -2,6 +2,7 @@
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
 #include "base/file.hpp"
+#include "base/output_file.hpp"
 #include "base/json.hpp"
 #include "base/visible.hpp"
 #include "stages/recorded_settings.hpp"
@@ -46,6 +47,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
     for (auto& fact : stages::facts_of(result)) input.facts.push_back(std::move(fact));
   }
   const fs::path path = out.empty() ? dir / "report.html" : fs::path(out);
+  require_output_file(path);
   write_file_atomic(path, report::html_report(input));
   print_visible("report  {} ({}; {} of {} steps are in its newest checkpoint)\n", path.string(), phase_of(dir), newest ? newest->state.train_steps : 0,
                 config.train.steps);

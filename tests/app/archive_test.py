@@ -1,5 +1,6 @@
 """`rollcall archive`, the verbs that read: on a finished run, an unfinished one, one file copied elsewhere, and a run that goes on."""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -132,11 +133,28 @@ def wrong_inputs_give_one_message(harness):
         (["stats", whole(harness), "--by", "steps"], 2, "did you mean step"),
         (["pack", harness.work / "note.h5"], 2, "is not a run folder"),
         (["lss", whole(harness)], 2, "did you mean ls?"),
-        (["export", whole(harness), "--out", harness.work / "none/x.jsonl"], 3, "cannot create"),
+        (["export", whole(harness), "--out", harness.work / "none/x.jsonl"], 2, "there is no folder"),
     ):
         got, out, err, _ = harness.run("archive", *words)
         check(got == code and fragment in err and err.count("\n") == 1 and err.startswith("rollcall: "), f"{words}: {got}\n{out}\n{err}")
 
 
-main(ls_counts_every_file, show_and_export_agree, a_closed_pipe_is_quiet,
+def only_a_plain_file_is_replaced(harness):
+    """A device, a pipe, a link and a folder of that name stay what they are; a plain file is replaced whole."""
+    own, folder = harness.work / "own.jsonl", harness.work / "out_folder"
+    own.write_text("mine\n")
+    folder.mkdir()
+    (harness.work / "out_link").symlink_to(own)
+    os.mkfifo(harness.work / "out_pipe")
+    for name, kind in (("out_link", "a symbolic link"), ("out_pipe", "a pipe"), ("out_folder", "a folder"), ("/dev/null", "a device")):
+        code, _, err, _ = harness.run("archive", "export", whole(harness), "--out", harness.work / name)
+        check(code == 2 and f"it is {kind}" in err, f"{name}: {code} {err}")
+    code, _, err, _ = harness.run("report", whole(harness), "--out", harness.work / "out_link")
+    check(code == 2 and "it is a symbolic link" in err, f"{code} {err}")
+    check(own.read_text() == "mine\n" and not list(harness.work.glob("out_*.partial")), "the file behind the link was written, or something is left")
+    archive(harness, "export", whole(harness), "--out", own)
+    check(own.read_text() == archive(harness, "export", whole(harness)), "a plain file is not replaced")
+
+
+main(only_a_plain_file_is_replaced, ls_counts_every_file, show_and_export_agree, a_closed_pipe_is_quiet,
      one_file_tells_the_same, diff_finds_the_first_value, reading_while_the_run_writes, wrong_inputs_give_one_message)

@@ -93,7 +93,7 @@ void add_export(Command command) {
   auto flags = std::make_shared<Flags>();
   auto verb = command.command("export", "JSON lines, one rollout each, to standard output or a file");
   add_source(verb, flags->choice);
-  verb.option("--out", flags->out, "file to write");
+  verb.option("--out", flags->out, "file to write; a plain file of that name is replaced");
   add_purpose(verb, flags->choice);
   add_scores(verb, flags->choice);
   add_step(verb, flags->choice);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/output_file.hpp"
 #include "base/visible.hpp"
 
 #include <fcntl.h>
@@ -22,6 +23,7 @@ constexpr std::size_t kBuffer = 1 << 16;  // bytes: as much as a pipe takes at o
 
 Output::Output(std::filesystem::path path) : path_(std::move(path)), fd_(STDOUT_FILENO) {
   if (path_.empty()) return;
+  require_output_file(path_);
   partial_ = path_.string() + ".partial";
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   require<StorageError>(fd_ >= 0, fmt::format("cannot create {}: {}", partial_.string(), std::strerror(errno)), "there is nowhere to write to",
