@@ -131,7 +131,7 @@ void print_cost(const Side& a, const Side& b) {
   print_visible("{:<18} {:>12.2f} {:>12.2f}\n", "seconds a step", per_step(a), per_step(b));
   print_visible("{:<18} {:>12.0f} {:>12.0f}\n", "seconds in all", seconds_of(a), seconds_of(b));
   for (const auto& [name, side] : {std::pair("A", &a), std::pair("B", &b)})
-    if (!side->state.parent.empty()) print_visible("{} is a branch: its counts and times include those of its parent up to there (parent.json)\n", name);
+    if (!side->state.parent.empty()) print_visible("{} is a branch: its steps and seconds include those of its parent up to there, its rollouts are its own (parent.json)\n", name);
 }
 
 ExitCode compare(const std::string& first, const std::string& second) {

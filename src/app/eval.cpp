@@ -35,10 +35,12 @@ std::string settings_of(const EvalFlags& flags) {
   if (!flags.run_file.empty()) return flags.run_file;
   const auto config = stages::run_with(flags.weights) / "config.toml";
   if (fs::exists(config)) return config.string();
-  const bool asks = std::any_of(flags.assignments.begin(), flags.assignments.end(), [](const std::string& set) { return set.starts_with("task."); });
+  const bool asks = std::any_of(flags.assignments.begin(), flags.assignments.end(),
+                                [](const std::string& set) { return set.starts_with("task.file") || set.starts_with("task.name"); });
   require<ConfigError>(asks, fmt::format("{} is no run of Rollcall, and there is no --run-file", flags.weights),
                        "a model folder does not say which questions to ask and who judges the answers",
-                       "name a run file: rollcall eval FOLDER --run-file RUN.toml; or the questions alone: --set task.file=QUESTIONS.jsonl");
+                       "name a run file: rollcall eval FOLDER --run-file RUN.toml; or the questions alone: --set task.file=QUESTIONS.jsonl, of which a "
+                       "tenth is held out, and --set task.heldout_file=OTHERS.jsonl for all rows of another file");
   return "";
 }
 

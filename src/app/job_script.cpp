@@ -62,6 +62,14 @@ std::string launch_line(const RunOfJob& run) {
                      shell_quoted(run.submitted.string()));
 }
 
+/// sbatch cuts a line of the script at its blanks, and the shell has taken away the quotes of the command line.
+std::string with_quotes(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
+  if (value.find_first_of(" \t") == std::string::npos || value.find_first_of("\"'") != std::string::npos) return option;
+  return fmt::format("{}\"{}\"", option.substr(0, equals + 1), value);
+}
+
 /// Options of sbatch that a person added, as lines of the script. The template's own have flags.
 std::string option_lines(const BatchJob& job, const std::string& script) {
   std::string lines;
@@ -73,7 +81,7 @@ std::string option_lines(const BatchJob& job, const std::string& script) {
     require<ConfigError>(script.find(fmt::format("#SBATCH {}=", name)) == std::string::npos && name != "--requeue" && name != "--no-requeue",
                          fmt::format("--sbatch {}: the batch script has a line for {} already", option, name), "sbatch would take one of the two",
                          "use the flag of rollcall submit or the key of the site file (rollcall submit --help)");
-    lines += (lines.empty() ? "#SBATCH " : "\n#SBATCH ") + option;
+    lines += (lines.empty() ? "#SBATCH " : "\n#SBATCH ") + with_quotes(option);
   }
   return lines;
 }

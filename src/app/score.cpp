@@ -67,6 +67,15 @@ struct Answered {
   std::string response, extra;  ///< `extra`: an object for a command, as a run gives it the row's other fields; empty: none
 };
 
+/// The row's other fields, as a run hands them to its command; under "extra" or beside the answer.
+std::string extra_of(const Json& value) {
+  if (value.contains("extra")) return value["extra"].dump();
+  Json fields = Json::object();
+  for (const auto& [key, field] : value.items())
+    if (key != "response" && key != "prompt" && key != "answer" && key != "tests") fields[key] = field;
+  return fields.empty() ? std::string() : fields.dump();
+}
+
 Answered answered(const Line& line, const std::string& file) {
   const auto need = [&](bool ok, const std::string& problem) {
     require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
@@ -82,7 +91,7 @@ Answered answered(const Line& line, const std::string& file) {
   need(!value.contains("prompt") || value["prompt"].is_string(), "what is under \"prompt\" is no text");
   need(!value.contains("extra") || value["extra"].is_object(), "what is under \"extra\" is no object");
   Answered result;
-  if (value.contains("extra")) result.extra = value["extra"].dump();
+  result.extra = extra_of(value);
   const Json& given = value[reference];
   const bool is_list = given.is_array() && !value.contains("tests");
   need(!is_list || !given.empty(), "an empty list under \"answer\"");
@@ -195,11 +204,13 @@ bool write_out(const std::vector<Line>& lines) {
   return true;
 }
 
+constexpr const char* kUndecided = R"("verdict":"undecided")";
+
 /// Hands the lines to `score`, many at a time, and writes what it makes of them.
 ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Line>&)>& score) {
   std::ifstream input(flags.file == "-" ? "/dev/stdin" : flags.file);
   if (!input) reading_failure("open", flags.file, errno);
-  std::size_t number = 0;
+  std::size_t number = 0, all = 0, decided = 0;
   for (;;) {
     std::vector<Line> lines;
     std::string text;
@@ -208,10 +219,17 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
       if (text.find_first_not_of(" \t\r") != std::string::npos) lines.push_back({number, text});
     }
     if (input.bad()) reading_failure("read", flags.file, errno);
-    if (lines.empty()) return ExitCode::done;
+    if (lines.empty()) break;
     score(lines);
     if (!write_out(lines)) return ExitCode::done;
+    all += lines.size();
+    decided += std::size_t(std::count_if(lines.begin(), lines.end(), [](const Line& line) { return line.verdict.find(kUndecided) == std::string::npos; }));
   }
+  require<InputError>(all > 0, fmt::format("{} holds no line to score", flags.file), "there is nothing to judge",
+                      R"(write {"response": "...", "answer": "..."} a line)");
+  if (decided > 0) return ExitCode::done;
+  complain(fmt::format("none of the {} responses got a verdict: each line of the output says why", all));
+  return ExitCode::failed;
 }
 
 void check_who(const ScoreFlags& flags) {

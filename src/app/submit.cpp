@@ -129,6 +129,9 @@ class SubmittedFiles {
     for (const auto& path : files_) fs::remove(path, left);
     for (const auto& path : folders_) fs::remove(path, left);
   }
+  void add(const fs::path& path) {
+    if (!fs::exists(path)) files_.push_back(path);
+  }
   void keep() { files_.clear(), folders_.clear(); }
 
  private:
@@ -199,6 +202,7 @@ ExitCode submit(const SubmitFlags& flags) {
   }
   SubmittedFiles files(submitted);
   const fs::path path = job.folder / "job.sbatch";
+  files.add(path);
   write_file_atomic(path, script);
   std::string before;
   for (std::int64_t i = 0; i < flags.chain; ++i) {

@@ -71,6 +71,11 @@ def functions_of_other_trainers_judge(harness):
     check([(v["verdict"], v["score"], v["components"]["length"]) for v in verl] == [("correct", 1.0, 1.0), ("wrong", 0.25, 4.0)], str(verl))
     answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": {"id": "a", "data_source": "sums", "source": "sums"}}) + "\n")
     check(verdicts("--command", sys.executable, adapter, rewards)[0]["verdict"] == "correct", "a line's \"extra\" does not reach the function")
+    for place, said in ((harness.work / "none.py", "there is no file"), (f"{rewards}:nope", "has no function nope; it has compute_score, accuracy")):
+        code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, place)
+        check(code == FAILED and said in err and "Traceback" not in err, f"{place}: {code} {err}")
+    (harness.work / "chat.py").write_text("def f(completions, prompts, **more):\n    return [float(c[0]['content'] == '4' and p[0]['role'] == 'user') for c, p in zip(completions, prompts)]\n")
+    check(verdicts("--command", sys.executable, adapter, f"{harness.work / 'chat.py'}:f", "--chat")[0]["verdict"] == "correct", "messages do not reach the function")
     answers.write_text(json.dumps({"response": "4", "answer": "4", "extra": 7}) + "\n")
     code, _, err, _ = harness.run("score", answers, "--command", sys.executable, adapter, rewards)
     check(code == MISCONFIGURED and "answers.jsonl:1: what is under \"extra\" is no object" in err, err)
@@ -146,6 +151,8 @@ def evaluations_work_from_anywhere(harness):
     check(done.returncode == 0 and json.loads(done.stdout.splitlines()[-1])["data"] == f"3 of the 3 rows of elsewhere/q2.jsonl", f"{done.stdout}\n{done.stderr}")
     code, _, err, _ = harness.run("eval", folder_with_template(harness))
     check(code == MISCONFIGURED and "is no run of Rollcall, and there is no --run-file" in err and "which questions to ask" in err, err)
+    code, _, err, _ = harness.run("eval", folder_with_template(harness), *sets(task__heldout_file="q2.jsonl"))
+    check(code == MISCONFIGURED and "for all rows of another file" in err, f"it asks made questions: {err}")
 
 
 def an_evaluation_stops_at_once(harness):
@@ -163,6 +170,9 @@ def an_evaluation_stops_at_once(harness):
         check(process.returncode != 0 and "the evaluation is not kept" in err, f"{ranks} ranks: {process.returncode} {err}")
         check(took < 15, f"{ranks} ranks: {took:.1f} s after the signal")
         check(not (out / "eval.json").exists() and not list((out / "archive").glob("*.h5")), "a part of an evaluation is kept")
+        if ranks == 1:
+            _, _, err, _ = harness.run("eval", run_of(harness), "--out", out, *sets(eval__samples=8))
+            check("did not finish: it is made anew" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
 
 
 def a_failed_run_says_why(harness):

@@ -1,6 +1,7 @@
 """rollcall score: verdicts of every verifier as a filter, in order with any number of threads, and what it says of bad input."""
 import json
 import subprocess
+import sys
 
 from harness import check, main
 
@@ -104,4 +105,18 @@ def errors(harness):
     check(code == 2 and "nowhere" in err, f"exit code {code}, {err}")
 
 
-main(mathematics, other_rows, long_numbers, order, errors)
+def nothing_judged_is_no_success(harness):
+    echo = harness.work / "echo.py"
+    echo.write_text("import json, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n"
+                    "    print(json.dumps({'id': asked['id'], 'score': 1, 'correct': True, 'reason': json.dumps(asked.get('extra'))}), flush=True)\n")
+    good = {"response": "1", "answer": "1"}
+    code, out, err, _ = harness.run("score", "-", "--command", "/bin/false", input=lines_of([good, good]))
+    check(code == 3 and [row["verdict"] for row in verdicts(out)] == ["undecided"] * 2 and "none of the 2 responses got a verdict" in err, f"{code} {out} {err}")
+    code, out, err, _ = harness.run("score", "-", "--verifier", "math", input="\n \n")
+    check(code == 2 and out == "" and "- holds no line to score" in err, f"{code} {err}")
+    rows = [good | {"id": "a", "source": "sums"}, good | {"id": "a", "extra": {"line": 7}}, good]
+    said = [row["reason"] for row in verdicts(harness.succeed("score", "-", "--command", sys.executable, echo, input=lines_of(rows)))]
+    check([json.loads(reason) for reason in said] == [{"id": "a", "source": "sums"}, {"line": 7}, None], f"{said}")
+
+
+main(mathematics, nothing_judged_is_no_success, other_rows, long_numbers, order, errors)
