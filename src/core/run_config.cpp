@@ -424,8 +424,18 @@ bool is_submitted(const std::filesystem::path& file) {
 
 bool has_record_name(const std::filesystem::path& file) { return file.filename() == "config.toml" || is_submitted(file); }
 
+namespace {
+
+/// Checkpoints of a run beside the file: it is the run's record, even where somebody took its first line away.
+bool lies_in_run(const std::filesystem::path& file) {
+  const auto entries = list_folder(std::filesystem::absolute(file).parent_path() / "checkpoints");
+  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return std::filesystem::exists(entry.path() / "manifest.json"); });
+}
+
+}  // namespace
+
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text) {
-  return has_record_name(file) && text.starts_with(fmt::format("{}\n", kOwnLine));
+  return has_record_name(file) && (text.starts_with(fmt::format("{}\n", kOwnLine)) || (!is_submitted(file) && lies_in_run(file)));
 }
 
 std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config) {

@@ -103,7 +103,7 @@ std::optional<report::Evaluation> Coordinator::evaluate_only() {
   }
   pack(state_.unpacked);
   auto evaluation = report::evaluate(*state_.after, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
-  evaluation.extract = job_->judge->extraction();
+  if (job_->config.reward.command.empty()) evaluation.extract = job_->judge->extraction();
   return evaluation;
 }
 

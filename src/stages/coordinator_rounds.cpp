@@ -96,7 +96,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   round.judge_tasks.assign(std::move_iterator(of_tasks), std::move_iterator(round.reports.end()));
   round.reports.erase(of_tasks, round.reports.end());
   if (const auto& v = round.verdicts; v.undecided > 0)
-    log_warning("{} step {}: {} of {} verdicts are undecided, {} were ended by a clock, {} are repeated from before the stop; the first: {}{}",
+    log_warning("{} step {}: {} of {} verdicts are undecided, on {} answers the judging itself ended (too long, or it died twice), {} are repeated from before the stop; the first: {}{}",
                 purpose_name(plan.purpose), plan.step, v.undecided, v.seconds.size() + v.repeated, v.ended, v.repeated, v.reason,
                 v.slowest.empty() ? "" : fmt::format("; the slowest: {} ({:.1f} s)", v.slowest.front().sample, v.slowest.front().seconds));
   return round;

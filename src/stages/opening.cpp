@@ -44,13 +44,25 @@ std::string holder() {
   return fmt::format("process {} on {}", ::getpid(), host);
 }
 
+/// One that was stopped or killed kept no result, so another takes its place.
+void remove_unfinished_evaluation(const std::filesystem::path& out) {
+  require<EnvironmentError>(!FolderLock::is_held(out), fmt::format("an evaluation is being made in {}", out.string()), "two would write one folder",
+                            "wait for it, or name another folder with --out");
+  log_info("{} holds an evaluation that did not finish: it is made anew", out.string());
+  for (const char* name : {"shards", "archive", "set_aside", "config.toml"}) {  // what tells it goes last
+    std::error_code failure;
+    std::filesystem::remove_all(out / name, failure);
+    require<StorageError>(!failure, fmt::format("cannot remove {}: {}", (out / name).string(), failure.message()), "it would mix with the new evaluation",
+                          "remove the folder, or name another with --out");
+  }
+}
+
 void open_evaluation(const JobRequest& request, RunConfig& config) {
   const std::filesystem::path out = config.run.dir;
   const bool ended = std::filesystem::exists(out / "eval.json") || std::filesystem::exists(out / "checkpoints");
-  require<EnvironmentError>(!std::filesystem::exists(out / "config.toml"),
-                            fmt::format("{} already holds {}", out.string(), ended ? "an evaluation or a run" : "an evaluation that did not finish"),
-                            "existing results are never overwritten",
-                            ended ? "read its eval.json, or name another folder with --out" : "remove it, or name another folder with --out");
+  require<EnvironmentError>(!ended, fmt::format("{} already holds an evaluation or a run", out.string()), "existing results are never overwritten",
+                            "read its eval.json, or name another folder with --out");
+  if (std::filesystem::exists(out / "config.toml")) remove_unfinished_evaluation(out);
   const auto weights = checkpoint_folder(request.evaluate);
   config.run.init_from.clear();
   config.model.path = weights.string();
@@ -66,7 +78,9 @@ void require_run(const JobRequest& request, const RunConfig& config, const std::
   require<EnvironmentError>(there || request.start == Start::resume_or_anew, fmt::format("run.dir {} holds no run", config.run.dir),
                             "--resume continues one, and a new one would begin at step 0",
                             "correct the run file or run.dir, leave --resume out, or add --start-if-none");
-  if (!there) log_info("run.dir {} holds no run yet: it starts one", config.run.dir);
+  if (there) return;
+  require_no_run(config.run.dir, ignored);
+  log_info("run.dir {} holds no run yet: it starts one", config.run.dir);
 }
 
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo steps.
@@ -241,6 +255,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
   tell_text(*opening.job);
   const auto policy = make_scheduler(*opening.job);
   for (const auto& warning : policy->warnings()) log_warning("scheduler.policy {}: {}", config.scheduler.policy, warning);
+  if (request.kind == JobKind::train && config.train.steps > 0 && config.train.optimizer.warmup_steps >= config.train.steps)
+    log_info("train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step", config.train.optimizer.warmup_steps, config.train.steps);
   if (request.kind == JobKind::train)
     for (const auto& warning : costly_settings(*opening.job, share.cores)) log_warning("{}", warning);
   opening.preamble.sends_rollouts = opening.job->sends_rollouts = sends_rollouts(config, *objective, *policy);

@@ -44,7 +44,7 @@ void write_results(const Job& job, const CoordinatorState& state, const VerdictT
               {"run_id", job.identity.run_id},
               {"config_sha256", job.identity.config_sha256},
               {"data_hash", job.identity.data_hash},
-              {"extract", job.judge->extraction()},
+              {"extract", job.config.reward.command.empty() ? job.judge->extraction() : std::string()},
               {"archive_sha256", io::archive_sha256(job.run_dir)},
               {"parameters", job.store->layout().size},
               {"layout", fmt::format("{} x {} ranks", job.layout.name, job.layout.ranks)},

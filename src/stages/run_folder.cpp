@@ -52,6 +52,18 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
                             "choose a run.dir on a file system that all nodes of the job share");
 }
 
+namespace {
+
+/// A run's own names where no run is: they are somebody's, and would be replaced.
+void require_no_files_of_a_run(const fs::path& dir) {
+  if (is_unfinished_branch(dir)) return;
+  for (const char* name : {"metrics.jsonl", "result.json", "report.html", "archive", "tensorboard"})
+    require<EnvironmentError>(!fs::exists(fs::symlink_status(dir / name)), fmt::format("run.dir {} holds {}, and no run", dir.string(), name),
+                              "a new run would replace it or add to it", "choose another folder with --set run.dir=..., or move that away");
+}
+
+}  // namespace
+
 void require_no_run(const fs::path& dir, const std::string& note) {
   if (!fs::is_directory(dir)) return;
   const std::string said = note.empty() ? "" : fmt::format("; {}", note);
@@ -60,6 +72,7 @@ void require_no_run(const fs::path& dir, const std::string& note) {
   require<EnvironmentError>(list_folder(dir / "checkpoints").empty() || is_unfinished_branch(dir),
                             fmt::format("run folder {} holds checkpoints but no config.toml", dir.string()), "a new run would mix with the files of another",
                             "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
+  require_no_files_of_a_run(dir);
 }
 
 bool open_run_folder(const RunConfig& config, bool resume, const std::string& checkpoint) {

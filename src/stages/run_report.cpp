@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 std::string extraction_of(const RunConfig& config) {
+  if (!config.reward.command.empty()) return {};  // the command reads the whole response
   const auto& verifier = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
   return reward::Judge(verifier, config.task, config.reward).extraction();
 }
@@ -75,7 +76,7 @@ Facts head_of(const fs::path& run_dir, const RunConfig& config, const Coordinato
   if (const auto why = failure_of(run_dir); !why.empty()) facts.emplace_back("failure", why);
   const Facts rest{{"data", data_text(config.task)},
                    {"model", model_text(config, state)},
-                   {"answers found by", extraction_of(config)},
+                   {"answers found by", config.reward.command.empty() ? extraction_of(config) : "reward.command, which reads the whole response"},
                    {"recipe", config.objective.recipe},
                    {"scheduler", config.scheduler.policy},
                    {"steps", fmt::format("{} of {}", state.train_steps, config.train.steps)},

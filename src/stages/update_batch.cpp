@@ -17,14 +17,30 @@
 
 namespace rollcall::stages {
 
+namespace {
+
+/// A resume repeats the verdicts that it finds, and would end where this start does.
+void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
+  for (const ScoredFile& file : files)
+    for (const auto* part : {&file.shard, &file.scores}) {
+      std::error_code failure;
+      std::filesystem::remove(run_dir / part->path, failure);
+      if (failure) log_warning("cannot remove {}: {}: a resume repeats its verdicts", (run_dir / part->path).string(), failure.message());
+    }
+}
+
+}  // namespace
+
 StepBatch Update::closed(StepBatch step, std::uint64_t number) const {
   const bool had_any = !step.groups.empty();
   const bool drop = job_->config.reward.undecided == "drop";
   const std::size_t decided = close_step(step, job_->config, number);
-  require<InputError>(!had_any || (!step.groups.empty() && (decided > 0 || !drop)), fmt::format("no rollout of step {} came to a verdict", number),
-                      "there is nothing to learn from",
-                      "look at the log and at RUN/verifier for what the verifier met; a resume repeats these verdicts, unless RUN/set_aside is removed");
-  return step;
+  if (!had_any || (!step.groups.empty() && (decided > 0 || !drop))) return step;
+  const std::string run = job_->run_dir.string();
+  throw Error(ExitCode::failed, error_message(fmt::format("no rollout of step {} came to a verdict", number), "there is nothing to learn from",
+                                              fmt::format("look at the log and at {}/verifier for what the verifier met, then continue with --resume, which judges "
+                                                          "this step anew (verdicts of it that an earlier stop left in {}/set_aside are repeated: remove that folder)",
+                                                          run, run)));
 }
 
 void Update::recall(const UpdatePlan& plan) {
@@ -70,7 +86,14 @@ StepBatch Update::gather(const UpdatePlan& plan) {
   const bool sampling = job_->config.train.from_archive.empty();
   record_.reset();
   if (leader() && sampling) record_.emplace(plan.step, step);
-  StepBatch batch = closed(std::move(step), plan.step);
+  StepBatch batch = [&] {
+    try {
+      return closed(std::move(step), plan.step);
+    } catch (const Error&) {
+      if (sampling && leader()) forget_verdicts(job_->run_dir, plan.files);
+      throw;
+    }
+  }();
   if (sampling) decide(batch, plan.training);  // an archive says it of its own steps
   batch.policy = job_->store->version();
   if (replay_.on() || drift_.on()) recall(plan);

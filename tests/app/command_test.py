@@ -177,6 +177,7 @@ def wrong_commands(harness):
     silent.chmod(0o755)
     for command, words in (
         (["./no-such-grader"], "cannot be started: ./no-such-grader: No such file or directory"),
+        (["silent.sh"], "write ./silent.sh: a name without a slash is looked for in PATH alone"),
         ([str(plain)], "Permission denied"),
         ([str(silent)], "wrote to standard error: no module named judge"),
         (["/bin/cat"], 'it has no "score"'),
@@ -189,6 +190,28 @@ def wrong_commands(harness):
     check(code == 2 and "task.format_weight is 0.5" in err, err)
     code, out, err, _ = harness.run("train", harness.tiny, *SETTINGS, *sets(run__dir=harness.work / "refused", reward__undecided="wrang"))
     check(code == 2 and "did you mean wrong" in err, err)
+
+
+def an_outage_ends_no_run_for_good(harness):
+    """A grader that fails on every answer of a step ends the run. Once it is mended, the run goes on, and ends as one that never met it."""
+    mended, path = harness.work / "mended", harness.work / "outage.py"
+    path.write_text(f"#!{sys.executable} -IS\nimport json, os, sys\nfor line in sys.stdin:\n    asked = json.loads(line)\n"
+                    f"    if asked['id'].startswith('train/3/') and not os.path.exists({str(mended)!r}): sys.exit(1)\n"
+                    "    right = asked['response'].strip() == asked['answer']\n"
+                    "    print(json.dumps({'id': asked['id'], 'score': float(right), 'correct': right}), flush=True)\n")
+    path.chmod(0o755)
+    words = [*SETTINGS, *sets(reward__command=json.dumps([str(path)]), reward__timeout_s=20, eval__before="false", eval__after="false", checkpoint__every=1)]
+    for ranks in (1, 3):
+        folder = harness.work / f"outage_{ranks}"
+        mended.unlink(missing_ok=True)
+        for more in ([], ["--resume"]):
+            code, _, err, _ = harness.run("train", harness.tiny, *words, *sets(run__dir=folder), *more, ranks=ranks)
+            check(code == 3 and "no rollout of step 3 came to a verdict" in err and f"{folder}/verifier" in err, f"{code}\n{err}")
+        mended.touch()
+        harness.ranks(ranks).train(folder, *words, "--resume")
+    whole = harness.work / "no_outage"
+    harness.train(whole, *words)
+    check({bits(harness.work / name) for name in ("outage_1", "outage_3")} == {bits(whole)}, "the outage changed the run")
 
 
 class Judge(http.server.BaseHTTPRequestHandler):
@@ -313,5 +336,5 @@ def rescoring(harness):
     check(not (folder / "rescored/half").exists(), "a command that was killed leaves verdicts")
 
 
-main((failures_cost_their_own_verdicts, a_kill_changes_no_bit, to_be_undecided_is_never_better_than_to_be_wrong), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands,
+main((failures_cost_their_own_verdicts, a_kill_changes_no_bit, to_be_undecided_is_never_better_than_to_be_wrong), (same_bits_as_the_built_in_verifier, examples, in_the_sandbox, rescoring), stopped_and_killed, wrong_commands, an_outage_ends_no_run_for_good,
      at_a_time=4)

@@ -198,5 +198,26 @@ def without_a_checkpoint_it_begins_again(harness):
     check(result(folder)["policy_sha256"] == result(begun(harness))["policy_sha256"], "it began otherwise")
 
 
-main(a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
+def a_record_without_its_first_line(harness):
+    """Somebody took the comments away: it is the record of the folder that it lies in all the same."""
+    original = begun(harness)
+    before, bare = content(original), copied(harness, "bare")
+    text = "".join(line + "\n" for line in (bare / "config.toml").read_text().splitlines() if not line.startswith("#"))
+    (bare / "config.toml").write_text(text)
+    harness.succeed("train", "--resume", bare / "config.toml", *sets(train__steps=5))
+    check(result(bare)["train_steps"] == 5 and content(original) == before, "the run that run.dir names went on")
+
+
+def files_of_ones_own_are_kept(harness):
+    """Where no run is, files with the names of a run's are somebody's."""
+    for name in ("report.html", "metrics.jsonl", "result.json", "archive/notes.txt"):
+        folder = harness.work / f"own_{name[:6]}"
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("mine")
+        for words in ([], ["--resume", "--start-if-none"]):
+            refused(harness, harness.tiny, *words, *SHORT, *sets(run__dir=folder, train__steps=2), says=[f"holds {name.split('/')[0]}, and no run"])
+        check((folder / name).read_text() == "mine", f"{name} was written")
+
+
+main(a_record_without_its_first_line, files_of_ones_own_are_kept, a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
      other_heldout_prompts_are_not_compared, links_of_ones_own_are_followed, without_a_checkpoint_it_begins_again)

@@ -84,17 +84,22 @@ Spawner::~Spawner() {
   uninterrupted([&] { return ::waitpid(pid_, nullptr, 0); });
 }
 
+/// A name without a slash is looked for in PATH, as a shell does, and not in the job's own folder.
+std::string remedy_for(const std::string& program) {
+  std::error_code unknown;
+  const bool is_here = program.find('/') == std::string::npos && std::filesystem::exists(program, unknown);
+  if (is_here) return fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program);
+  return fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", program, std::filesystem::current_path(unknown).string());
+}
+
 Child Spawner::start(const std::vector<std::string>& command) {
   const std::string packet = packed({}, command);
   require<EnvironmentError>(packet.size() <= kPacket, fmt::format("reward.command is {} bytes long", packet.size()), fmt::format("{} fit", kPacket),
                             "put it into a script");
   std::array<int, 3> fds{-1, -1, -1};
   const Answer answer = ask(socket_, packet, &fds);
-  std::error_code unknown;
-  require<EnvironmentError>(
-      answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
-      "no answer can be judged without it",
-      fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", command.front(), std::filesystem::current_path(unknown).string()));
+  require<EnvironmentError>(answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
+                            "no answer can be judged without it", remedy_for(command.front()));
   for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
 }
