@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws io/tables.svg, the picture of io/README.md: the tables of an archive file and which row owns which. Usage: io/tables.py > io/tables.svg"""
+"""Draws io/tables.svg, the picture of docs/reference/archive.md: the tables of an archive file and which row owns which. Usage: io/tables.py > io/tables.svg"""
 TABLES = {  # name: (x, y, columns; ">" marks the count of the rows of the table below, "#" the length of a text)
     "groups": (20, 20, ["step", "prompt_id", "draw", "> rollout_count", "# prompt_bytes", "# reference_bytes", "level", "temperature", "planned  bin", "stream_prompt", "# shown_bytes", "# extra_bytes"]),
     "rollouts": (240, 20, ["group (row of groups)", "sample", "> turn_count", "# completion_bytes", "# extracted_bytes", "# reason_bytes", "finish", "reward  correct", "undecided  clock_ended", "trained  weight", "advantage", "components [ , component]"]),

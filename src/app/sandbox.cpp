@@ -113,7 +113,7 @@ void add_sandbox(Command program) {
   command.keeps_rest();
   command.footer(
       "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its standard input and writes one\n"
-      "(jobs/README.md, \"A verifier of your own\"). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
+      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
   command.runs([flags, command] { return run(*flags, command.rest()); });
 }
 

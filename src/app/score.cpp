@@ -266,7 +266,7 @@ and with --command "extra", an object.
 A list as the "answer" accepts each of its texts and numbers; a text accepts itself, whatever it looks like.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
 With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
-An "answer" that the verifier cannot use ends the command with an example of one it can; jobs/README.md describes them.
+An "answer" that the verifier cannot use ends the command with an example of one it can; docs/reference/tasks.md describes them.
 Verifiers, and in brackets the tasks whose answers they judge:{})",
       rows);
 }

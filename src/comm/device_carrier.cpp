@@ -54,7 +54,7 @@ RankDevice rank_device(int device) {
   const cudaError_t code = cudaGetDeviceCount(&devices);
   require<EnvironmentError>(code == cudaSuccess && device >= 0 && device < devices, fmt::format("this process has no CUDA device {}", device),
                             code == cudaSuccess ? fmt::format("it sees {}", devices) : cudaGetErrorString(code),
-                            "start no more ranks on a node than it has GPUs, and let every rank see them all (jobs/README.md, GPUs)");
+                            "start no more ranks on a node than it has GPUs, and let every rank see them all (docs/guide/gpus.md)");
   std::array<char, 32> place{};
   check_cuda(cudaDeviceGetPCIBusId(place.data(), int(place.size()), device), "cudaDeviceGetPCIBusId");
   RankDevice found{"", place.data(), ""};

@@ -163,14 +163,14 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.validation_prompts", &c.task.validation_prompts,
          "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows", {-1, kCount.high});
   s.bind("task.heldout_prompts", &c.task.heldout_prompts, "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
-  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (jobs/README.md says what it counts)", {1, 64});
+  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (docs/reference/tasks.md says what it counts)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
   s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
   s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, equally often");
   s.bind("task.digits", &c.task.digits, "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels", {1, 8});
   s.bind("task.wording", &c.task.wording, "how built-in tasks ask: plain, question, words, or a list to draw from");
   s.bind("task.forms", &c.task.forms,
-         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... (jobs/README.md); "
+         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... (docs/reference/answers.md); "
          "evaluations take the first; empty: plain");
   s.bind(
       "task.extract", &c.task.extract,
@@ -191,12 +191,12 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("reward.verifier", &c.reward.verifier,
          "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
-  s.bind("reward.command", &c.reward.command, "program and arguments that judge answers, JSON lines in and out (jobs/README.md); empty: the task's verifier");
+  s.bind("reward.command", &c.reward.command, "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
   s.bind("reward.undecided", &c.reward.undecided,
-         "answers without a verdict: drop leaves those out that no answer can bring about (jobs/README.md), wrong counts them all as wrong", {},
+         "answers without a verdict: drop leaves those out that no answer can bring about (docs/guide/own-reward.md), wrong counts them all as wrong", {},
          {"drop", "wrong"});
 
   bind_judge(s, c.judge);

@@ -1,4 +1,4 @@
-// The table of scheduling policies and the four tables of pieces that its rows name. README.md has the same rows for people.
+// The table of scheduling policies and the four tables of pieces that its rows name. METHODS.md has the same rows for people.
 #pragma once
 
 #include "scheduling/piece.hpp"

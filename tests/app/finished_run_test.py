@@ -6,7 +6,7 @@ import struct
 
 from harness import check, main, metrics, result, sets
 
-# As README.md, the changelog and jobs/README.md promise them: sections of the page with the captions of their charts.
+# As the documents and the changelog promise them: sections of the page with the captions of their charts.
 CHARTS = {"Learning": ["Mean reward", "Mean response length (tokens)", "Responses cut at the token limit", "Pass rate", "Policy entropy (nats per token)",
                        "Supervised loss"],
           "Held-out results by level": ["pass@1", "pass@8"],

@@ -1,4 +1,4 @@
-# Reads a run with h5py and xarray as io/README.md says: its examples are run, its table of columns is compared with the files.
+# Reads a run with h5py and xarray as docs/reference/archive.md says: its examples are run, its table of columns is compared with the files.
 import json
 import pathlib
 import re
@@ -19,7 +19,7 @@ for column, dims, dtype, unit, kinds in re.findall(r"^\| `(\w+/\w+)` \| ([\w, ]+
         documented.setdefault(kind, {})[column] = (dims.split(", "), dtype, unit)
 
 documented["scored"] = {**documented["shard"], **documented["scores"]}
-picture = (pathlib.Path(sys.argv[1]).parent / "tables.svg").read_text()
+picture = (pathlib.Path(sys.argv[1]).parents[2] / "io/tables.svg").read_text()
 assert all(column.split("/")[1] in picture for column in documented["archive"]), [c for c in documented["archive"] if c.split("/")[1] not in picture]
 
 engines = ["h5netcdf"]
@@ -37,7 +37,7 @@ shards, archives = sorted(run.glob("shards/*.h5")), sorted(run.glob("archive/*.h
 assert (len(shards), len(archives)) == (6, 1), (shards, archives)
 for path in shards:
     scope = {"shard": path}
-    exec(compile(of_shards, "io/README.md", "exec"), scope)
+    exec(compile(of_shards, "docs/reference/archive.md", "exec"), scope)
     facts, column = scope["facts"], scope["column"]
     assert facts["run_id"] == "run-7" and facts["seed"] == 42 and facts["weights_hash"] == "00000000000000ab" and facts.get("temperature", 0.75) == 0.75, facts
     assert {name: values.dtype.name for name, values in column.items()} == {name: dtype for name, (_, dtype, _) in documented[facts["kind"]].items()}, path
@@ -77,7 +77,7 @@ metrics = run / "metrics.jsonl"
 metrics.write_text("".join(json.dumps({"phase": "train", "step": step, "timing_s/generation": step / 8}) + "\n" for step in (1, 2, 3)))
 results = [{"archive": run / expected["archive"], "run": run} for _ in of_archives]
 for example, scope in zip(of_archives, results):
-    exec(compile(example, "io/README.md", "exec"), scope)
+    exec(compile(example, "docs/reference/archive.md", "exec"), scope)
 by_h5py, by_xarray, by_pandas = results
 assert "".join(p + "|" for p in by_h5py["prompts"]).encode().hex() == expected["prompts_hex"]
 assert len(by_h5py["policy_ids"]) == expected["policy_tokens"]

@@ -276,7 +276,7 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
   require<ConfigError>(verdict.cause == Cause::replied,
                        fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command), verdict.reply.reason),
                        "it was asked to judge the reference answer of a prompt before anything is trained",
-                       errors.empty() ? "it must write one JSON object a line, with id, score and correct, and flush it (jobs/README.md)"
+                       errors.empty() ? "it must write one JSON object a line, with id, score and correct, and flush it (docs/guide/own-reward.md)"
                                       : fmt::format("it wrote to standard error: {}", errors));
   return verdict;
 }
