@@ -1,26 +1,52 @@
-"""Every command that a document quotes has the flags that it is quoted with."""
+"""What the documents say is so: links lead somewhere, files exist, commands have the flags that they are quoted with, and the
+program accepts every setting. Pages that the program can say itself are compared with it."""
+import collections
 import concurrent.futures
+import json
 import re
 import shlex
+import subprocess
+import sys
 
-from harness import check, main
+from harness import check, main, metrics
 
-SKIPPED = {"CHANGELOG.md"}
 COMMAND = re.compile(r"(?<![/\w.-])rollcall ([a-z]+)((?: [^`\n|#;]*)?)")
+SCRIPT = re.compile(r"(?<![/\w.-])((?:scripts|benchmarks)/[\w/]+)((?: [^`\n|#;]*)?)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+FILE = re.compile(r"(?:benchmarks|cmake|docs|io|jobs|kernels|packaging|scripts|src|tests)/[\w./-]+")
+SETTING = re.compile(r"(?<![\w.])([a-z_]+(?:\.[a-z_]+)+) ?= ?(\"[^\"]*\"|\[[^\]]*\]|[^\s`,;:)\]]+)")
+PAST = ("CHANGELOG.md", "benchmarks/results/")  # what was true on its day
+FOLDERS_OF_THE_BUILD = ("build", "runs", "tests")
+ENDINGS = ("cpp", "hpp", "json", "jsonl", "prompts", "py", "rows", "safetensors", "toml")  # of files whose names look like keys
+HEADINGS = ["Context", "Choice", "Price", "In the code"]
+
+
+def documents(harness):
+    """{name: text} of every document; those of a build, a run or a test's own are none."""
+    found = {}
+    for path in sorted(harness.source.rglob("*.md")):
+        name = path.relative_to(harness.source)
+        if name.parts[0] not in FOLDERS_OF_THE_BUILD and not name.parts[0].startswith("."):
+            found[str(name)] = path.read_text()
+    return found
+
+
+def of_today(harness):
+    return {name: text for name, text in documents(harness).items() if not name.startswith(PAST)}
+
+
+def spans(text):
+    """Code in the text, and blocks of commands."""
+    inline = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    return [span.replace("\\|", "|") for span in inline] + [block for language, block in FENCE.findall(text) if language in ("", "sh")]
 
 
 def quoted(harness):
     """{subcommand: {flag: document}}"""
     commands = {}
-    for path in sorted(harness.source.rglob("*.md")):
-        name = path.relative_to(harness.source)
-        if name.parts[0] in ("build", "tests", "runs") or name.parts[0].startswith(".") or name.name in SKIPPED:
-            continue
-        text = path.read_text()
-        spans = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S)) + re.findall(r"```(?:sh)?\n(.*?)```", text, flags=re.S)
-        for span in spans:
-            for words in COMMAND.findall(span):
-                subcommand, rest = words[0], words[1]
+    for name, text in of_today(harness).items():
+        for span in spans(text):
+            for subcommand, rest in COMMAND.findall(span):
                 first = rest.split()[:1]
                 if subcommand in ("archive", "weights") and first and re.fullmatch("[a-z]+", first[0]):
                     subcommand += " " + first[0]
@@ -45,4 +71,197 @@ def flags_are_those_of_the_program(harness):
                 check(flag in known, f"{document} quotes rollcall {subcommand} {flag}, which has {sorted(known)}")
 
 
-main(flags_are_those_of_the_program)
+def flags_are_those_of_the_scripts(harness):
+    seen = 0
+    for name, text in of_today(harness).items():
+        for span in spans(text):
+            for script, rest in SCRIPT.findall(span):
+                path = harness.source / script
+                if not path.is_file():
+                    continue  # files_exist says so
+                program = path.read_text(errors="replace")
+                for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest):
+                    seen += 1
+                    check(flag in program, f"{name} quotes {script} {flag}, which it does not know")
+    check(seen >= 20, f"only {seen} flags of scripts are quoted")
+
+
+def slug(heading):
+    """The anchor that a heading has on GitHub."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(text):
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.M)
+    return {slug(heading) for heading in headings} | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+def links_lead_somewhere(harness):
+    texts, seen = documents(harness), 0
+    for name, text in texts.items():
+        plain = re.sub(r"`[^`\n]+`", "", FENCE.sub("", text))
+        for target in re.findall(r"\]\(([^)\s]+)\)", plain):
+            if target.startswith(("http://", "https://", "mailto:")):
+                continue
+            seen += 1
+            file, _, anchor = target.partition("#")
+            path = ((harness.source / name).parent / file).resolve() if file else harness.source / name
+            check(path.exists(), f"{name} links to {target}, which does not exist")
+            if anchor:
+                check(anchor in anchors(path.read_text()), f"{name} links to {target}, which has no such heading")
+    check(seen > 250, f"only {seen} links")
+
+
+def files_exist(harness):
+    seen = 0
+    tests = {name for path in harness.source.rglob("CMakeLists.txt") if "build" not in path.parts for name in re.findall(r"NAME (\S+)", path.read_text())}
+    for name, text in of_today(harness).items():
+        for span in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
+            if not span.strip() or not FILE.fullmatch(span.split()[0]) or re.search(r"[A-Z]{3}|\*|<", span.split()[0].replace("README", "").replace("METHODS", "")):
+                continue
+            seen += 1
+            path = harness.source / span.split()[0]
+            check(path.exists() or span in tests, f"{name} names {span.split()[0]}, which does not exist")
+    check(seen > 250, f"only {seen} files are named")
+
+
+def keys_are_those_of_the_program(harness):
+    """A key that a document mentions is one of a run file."""
+    _, out, _, _ = harness.run("train", "--help")
+    known = set(re.findall(r"^  ([a-z_]+\.[a-z_0-9.]+)", out.split("Keys of a run file")[1], re.M))
+    sections = {key.split(".")[0] for key in known}
+    seen = 0
+    for name, text in of_today(harness).items():
+        for span in re.findall(r"`([a-z_]+\.[a-z_]+)`", FENCE.sub("", text)):
+            if span.split(".")[0] in sections and span.split(".")[1] not in ENDINGS:
+                seen += 1
+                check(span in known, f"{name} names the key {span}, which no run file has")
+    check(seen > 100, f"only {seen} keys are mentioned")
+
+
+def quoted_settings(harness):
+    """{key: {value as --set takes it: document}}; of sections that a run file has"""
+    _, out, _, _ = harness.run("train", "--help")
+    sections = set(re.findall(r"^  ([a-z_]+)\.", out.split("Keys of a run file")[1], re.M))
+    found = collections.defaultdict(dict)
+
+    def add(key, value, name):
+        if key.split(".")[0] in sections and "..." not in value and not value.startswith("<"):
+            found[key].setdefault(value.rstrip("."), name)
+
+    for name, text in of_today(harness).items():
+        for span in spans(text) + [block for language, block in FENCE.findall(text) if language == "toml"]:
+            for key, value in SETTING.findall(span):
+                add(key, value, name)
+        blocks = [block for language, block in FENCE.findall(text) if language == "toml"]
+        blocks += [block.replace("\n    ", "\n") for block in re.findall(r"(?:^    .*\n)+", text, re.M) if re.match(r"    \[[a-z_.]+\]\n", block)]
+        for block in blocks:
+            section = ""
+            for line in block.strip().splitlines():
+                if match := re.match(r"\s*\[([a-z_.]+)\]", line):
+                    section = match.group(1) + "."
+                elif match := re.match(r"([a-z_]+) = (\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|\S+)", line.strip()):
+                    add(section + match.group(1), match.group(2), name)
+    return found
+
+
+# What a setting needs beside it, by the beginning of its key; RUN and QUESTIONS are made here.
+BESIDE = {
+    "judge.": ["judge.model=RUN"], "reward.": ["task.format_weight=0", 'reward.command=["true"]'], "reward.verifier": ["reward.command=[]"],
+    "replay.": ["replay.share=0.5"], "self_judging.": ["self_judging.share=0.5"],
+    "sft.thought_dropout": ['task.forms=["think"]', "model.max_position_embeddings=256"], "task.forms": ["model.max_position_embeddings=256"],
+    "task.name": ["task.file=QUESTIONS", "model.max_position_embeddings=256"], "train.rollouts_per_prompt": ["scheduler.max_rollouts=64"],
+    "objective.recipe": ["judge.model=RUN", "judge.component=votes"], "objective.knobs.kl_anchor": ["objective.pieces.regularizer=kl"],
+}
+OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here
+ALONE = ("objective.", "reward.", "task.")  # settings of one section that do not go together
+
+
+def settings_are_accepted(harness):
+    """Wrong names and values are refused all at once; then each is tried with what it needs beside it."""
+    found = quoted_settings(harness)
+    check(len(found) > 55, f"only {sorted(found)} are quoted")
+    rounds = range(max(map(len, found.values())))
+    quoting = {f"{key}={value}": name for key, values in found.items() for value, name in values.items()}
+    turns = [[f"{key}={list(values)[turn]}" for key, values in found.items() if turn < len(values)] for turn in rounds]
+    run, questions = harness.work / "judge", harness.work / "questions.jsonl"
+    harness.train(run, "--set", "train.steps=0", "--set", "sft.steps=1", "--set", "eval.before=false", "--set", "eval.after=false")
+    questions.write_text("".join(json.dumps({"question": f"{i}+1=", "answer": str(i + 1)}) + "\n" for i in range(40)))
+
+    def plan(settings):
+        words = [word for setting in settings for word in ("--set", setting.replace("RUN", str(run)).replace("QUESTIONS", str(questions)))]
+        code, _, err, _ = harness.run("plan", harness.tiny, "--ranks", "4", *words)
+        return code, err
+
+    def refused_by_name(settings):
+        return [line for line in plan(settings)[1].splitlines() if re.match(r"(rollcall: |  \| )--set ", line) or "is not a key of the run file" in line]
+
+    def refused(settings):
+        beside = [other for setting in settings for begin, others in BESIDE.items() if setting.startswith(begin) for other in others]
+        code, err = plan(list(dict.fromkeys(beside)) + settings)
+        return [f"{', '.join(settings)}: {err.strip()}"] if code else []
+
+    groups = []
+    for turn in turns:
+        together = collections.defaultdict(list)
+        for setting in turn:
+            key = setting.split("=")[0]
+            if key not in OF_THE_READER:
+                together[key if key.startswith(ALONE) else key.split(".")[0]].append(setting)
+        groups += together.values()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        problems = sum(pool.map(refused_by_name, turns), []) or sum(pool.map(refused, groups), [])
+    check(not problems, "\n".join(f"{[name for setting, name in quoting.items() if setting in problem]} quote what is refused: {problem}" for problem in problems))
+
+
+def pages_of_the_program_are_those_of_the_program(harness):
+    done = subprocess.run([sys.executable, harness.source / "scripts/write_reference", "--check", "--binary", harness.binary],
+                          capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    enum = re.search(r"enum class ExitCode : int \{(.*?)\};", (harness.source / "src/base/error.hpp").read_text(), re.S).group(1)
+    codes = set(re.findall(r"= (\d+),", enum))
+    listed = re.findall(r"^\| ([\d, ]+) \|", (harness.source / "docs/reference/exit_codes.md").read_text(), re.M)
+    check(codes and codes <= set(", ".join(listed).split(", ")), f"exit_codes.md lists {listed}, error.hpp has {sorted(codes)}")
+
+
+def metrics_are_those_of_the_program(harness):
+    named = re.findall(r"`([a-z_]+/[\w/]+)`", (harness.source / "docs/reference/metrics.md").read_text())
+    source = (harness.source / "src/stages/metric_names.cpp").read_text()
+    names = set(re.findall(r'"([a-z_]+/[a-z0-9_/]*[a-z0-9_])"', source.split("kNames[] = {")[1].split("};")[0]))
+    families = re.findall(r'"([a-z_/]+/)"', source.split("kFamilies[] = {")[1].split("};")[0])
+    check(len(names) > 60 and families, "metric_names.cpp is not understood")
+    check(names <= set(named), f"metrics.md lacks {sorted(names - set(named))}")
+    for family in families:
+        check(any(name.startswith(family) for name in named), f"metrics.md has nothing of {family}")
+    pattern = re.compile("|".join(re.sub(r"[A-Z]+", r"[\\w-]+", name) for name in named))
+    folder = harness.work / "run"
+    harness.train(folder, "--set", "train.steps=2", "--set", "sft.steps=2")
+    for row in metrics(folder) + metrics(folder, "sft"):
+        unknown = [key for key in row if key not in ("phase", "step") and not pattern.fullmatch(key)]
+        check(not unknown, f"metrics.md lacks {unknown} of {row['phase']}")
+
+
+def pages_have_their_form(harness):
+    texts = documents(harness)
+    check(len(texts["CONTRIBUTING.md"].splitlines()) <= 120, "CONTRIBUTING.md has over 120 lines")
+    glossary = texts["docs/architecture.md"].split("## Glossary")[1]
+    check(len(re.findall(r"^\| ", glossary, re.M)) <= 41, "the glossary has over 40 words")
+    index = texts["docs/decisions/README.md"]
+    for name, text in texts.items():
+        if re.match(r"docs/decisions/\d", name):
+            check(re.findall(r"^## (.*)$", text, re.M) == HEADINGS, f"{name} has other headings than {HEADINGS}")
+            check(re.search(r"^Date: \d{4}-\d\d-\d\d$", text, re.M), f"{name} has no date")
+            check(f"({name.split('/')[-1]})" in index, f"docs/decisions/README.md lacks {name}")
+        if name.startswith("benchmarks/results/"):
+            check(f"({name.removeprefix('benchmarks/')})" in texts["benchmarks/README.md"], f"benchmarks/README.md does not lead to {name}")
+        for folder in ("guide", "reference"):
+            if re.fullmatch(rf"docs/{folder}/(?!README)\w[\w-]*\.md", name):
+                check(f"({name.split('/')[-1]})" in texts[f"docs/{folder}/README.md"], f"docs/{folder}/README.md lacks {name}")
+        if name.startswith("docs/"):
+            for line in FENCE.sub("", text).splitlines():
+                check(len(line) <= 100 or line.startswith(("|", "!")) or " " not in line.strip("-* "), f"{name} has a line of {len(line)} columns: {line}")
+
+
+main(flags_are_those_of_the_program, flags_are_those_of_the_scripts, links_lead_somewhere, files_exist, keys_are_those_of_the_program, settings_are_accepted,
+     pages_of_the_program_are_those_of_the_program, metrics_are_those_of_the_program, pages_have_their_form)
