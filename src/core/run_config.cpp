@@ -170,8 +170,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.digits", &c.task.digits, "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels", {1, 8});
   s.bind("task.wording", &c.task.wording, "how built-in tasks ask: plain, question, words, or a list to draw from");
   s.bind("task.forms", &c.task.forms,
-         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... (docs/reference/answers.md); "
-         "evaluations take the first; empty: plain");
+         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... "
+         "(docs/reference/answers.md); evaluations take the first; empty: plain");
   s.bind(
       "task.extract", &c.task.extract,
       "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, math_answer, regex:PATTERN; "
@@ -191,7 +191,8 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind("reward.verifier", &c.reward.verifier,
          "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
-  s.bind("reward.command", &c.reward.command, "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
+  s.bind("reward.command", &c.reward.command,
+         "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
   s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
   s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});

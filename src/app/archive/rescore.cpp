@@ -196,7 +196,7 @@ std::string who(const Flags& flags, const ModelJudge* model) {
 void check_who(const Flags& flags) {
   const int judges = int(!flags.verifier.empty()) + int(!flags.reward.command.empty()) + int(!flags.judge.file.empty());
   require<ConfigError>(judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
-                       "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md, docs/guide/judges.md)");
+                       "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md)");
   require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given", "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
   const bool is_option = !flags.reward.command.empty() && flags.reward.command.front().starts_with('-');
