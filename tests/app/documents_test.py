@@ -176,6 +176,7 @@ BESIDE = {
 }
 OF_THE_READER = {"judge.model", "model.path", "run.dir", "task.file"}  # folders and files that are not here
 ALONE = ("objective.", "reward.", "task.")  # settings of one section that do not go together
+APART = ("judge", "replay", "self_judging")  # sections that do not go with others
 
 
 def settings_are_accepted(harness):
@@ -208,7 +209,8 @@ def settings_are_accepted(harness):
         for setting in turn:
             key = setting.split("=")[0]
             if key not in OF_THE_READER:
-                together[key if key.startswith(ALONE) else key.split(".")[0]].append(setting)
+                section = key.split(".")[0]
+                together[key if key.startswith(ALONE) else section if section in APART else "others"].append(setting)
         groups += together.values()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         problems = sum(pool.map(refused_by_name, turns), []) or sum(pool.map(refused, groups), [])

@@ -14,6 +14,7 @@ present() { [[ -e $prefix/$1 ]] || { echo "FAILED: $1 was not installed" >&2; ex
 quiet cmake --install "$build" --prefix "$prefix"
 present share/rollcall/jobs/cpu.sbatch.in
 present share/rollcall/jobs/runs/quickstart.toml
+present share/rollcall/docs/guide/slurm.md
 present share/rollcall/scripts/quickstart
 present include/rollcall/kernels/kernel_set.hpp
 if find "$prefix/include" -name '*.cpp' | grep -q .; then echo "FAILED: sources among the headers" >&2; exit 1; fi
