@@ -11,7 +11,8 @@
 
 namespace rollcall {
 
-/// How tokens are drawn. The stored log-prob ignores top_k and top_p (house rule: full softmax at `temperature`).
+/// How tokens are drawn, and the softmax whose log-prob is stored: over the whole vocabulary,
+/// whatever top_k and top_p leave, or over what they leave.
 struct SamplingParams {
   double temperature = 1.0;  ///< 0 means greedy; the stored log-prob is then at temperature 1
   std::int64_t top_k = 0;    ///< 0: off
@@ -19,7 +20,13 @@ struct SamplingParams {
   std::int64_t max_new_tokens = 64;
   std::vector<std::string> stop;  ///< text that ends a rollout, in addition to end-of-sequence
   std::int64_t vocab_size = 0;    ///< of the tokenizer: only ids below it are drawn, since those that pad the model's have no text; 0: all
+  std::string logprob = "full";   ///< full | kept
 };
+
+/// Whether some tokens are left out of the draw.
+inline bool truncates(const SamplingParams& sampling) { return sampling.temperature > 0.0 && (sampling.top_k > 0 || sampling.top_p < 1.0); }
+/// Whether log-probs are of the softmax over the others, so that each token comes with their list.
+inline bool renormalises(const SamplingParams& sampling) { return truncates(sampling) && sampling.logprob == "kept"; }
 
 /// How many rollouts of which prompt: one group, or a numbered fragment of one when a step has several rounds.
 struct GroupPlan {

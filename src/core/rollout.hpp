@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/id.hpp"
+#include "core/kept_tokens.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -32,10 +33,15 @@ struct Prompt {
 /// A stretch of tokens by one speaker. The per-token columns are filled for policy turns and empty otherwise.
 struct Turn {
   Role role = Role::prompt;
-  std::vector<std::int32_t> tokens;           ///< [T]
-  std::vector<float> logprob;                 ///< [T] log-prob of the full softmax at the sampling temperature, before top-k and top-p (nats)
+  std::vector<std::int32_t> tokens;  ///< [T]
+  /// [T] log-prob (nats) of the softmax at the sampling temperature: over the ids of `kept` where the
+  /// token has some, else over all, before top-k and top-p.
+  std::vector<float> logprob;
   std::vector<float> entropy;                 ///< [T] entropy of that softmax (nats)
   std::vector<std::uint64_t> policy_version;  ///< [T] version that sampled the token
+  /// [T] probability in the full softmax of what top-k and top-p left; empty: they left all.
+  std::vector<float> kept_mass{};
+  KeptTokens kept{};  ///< what they left, where sampling.logprob is "kept"
 };
 
 /// Explicit identity of a group: the draw counts how often the prompt was drawn in this step.

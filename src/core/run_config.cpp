@@ -238,6 +238,8 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy", {0, 100});
   s.bind("sampling.top_k", &c.sampling.top_k, "keep the k likeliest tokens; 0: off", kCount);
   s.bind("sampling.top_p", &c.sampling.top_p, "nucleus mass; 1: off", {1e-6, 1});
+  s.bind("sampling.logprob", &c.sampling.logprob,
+         "the softmax whose log-probs are stored and trained: over all tokens (full), or over those that top_k and top_p leave (kept)", {}, {"full", "kept"});
   s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]", {1, 1048576});
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 

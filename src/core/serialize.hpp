@@ -19,7 +19,7 @@ namespace boost::serialization {
 
 template <class A>
 void serialize(A& ar, rollcall::SamplingParams& v, unsigned) {
-  ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop& v.vocab_size;
+  ar& v.temperature& v.top_k& v.top_p& v.max_new_tokens& v.stop& v.vocab_size& v.logprob;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupId& v, unsigned) {
