@@ -36,7 +36,7 @@ class Backend {
 
   /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time: visit(first, count, logits [count, V], normed [count, hidden]).
   /// `kept` (or nullptr) [rows, V]: where the logits stay.
-  using VisitLogits = std::function<void(std::size_t first, std::size_t count, const float* logits, const float* normed)>;
+  using VisitLogits = std::function<void(std::size_t first, std::size_t count, float* logits, const float* normed)>;
   void logits(const Policy::Packed& policy, std::span<const float* const> rows, const VisitLogits& visit, float* kept = nullptr);
 
   Team& team() { return *team_; }

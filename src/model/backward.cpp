@@ -2,6 +2,7 @@
 #include "model/backward.hpp"
 
 #include "base/error.hpp"
+#include "model/left_out.hpp"
 
 #include <algorithm>
 #include <array>
@@ -165,6 +166,8 @@ void Backward::states(const Predictions& predictions, double temperature, const 
       float* rows = z + begin * block.outputs;
       for (std::int64_t row = begin; predictions.logits != nullptr && row < end; ++row)
         std::copy_n(predictions.logits + row * head.outputs + first, block.outputs, z + row * block.outputs);
+      for (std::int64_t row = begin; predictions.kept != nullptr && row < end; ++row)
+        leave_out_others(predictions.kept->of(predictions.first_target + std::size_t(row)), first, block.outputs, z + row * block.outputs);
       kernels.token_columns_backward(backend_->context(member), rows, end - begin, block.outputs, inverse_temperature(temperature), targets.data() + begin,
                                      predictions.lse.data() + begin, predictions.entropy.data() + begin, derivative.logprob.data() + begin,
                                      derivative.entropy.data() + begin, rows);

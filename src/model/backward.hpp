@@ -26,6 +26,8 @@ class Backward {
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]
     const float* logits = nullptr;          ///< [M, V]; none: they are made again
+    const KeptTokens* kept = nullptr;       ///< of a leaf; here from its `first_target` on
+    std::size_t first_target = 0;
   };
   /// From `hidden` [n, hidden], the last block's output, to its gradient, which stays here.
   void head(const float* hidden, const Predictions& predictions, double temperature, const ColumnGradient& derivative);

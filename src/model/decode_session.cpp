@@ -439,8 +439,10 @@ void DecodeSession::State::part_ways() {
 
 /// True when it ends the turn.
 bool DecodeSession::State::take_token(const Policy& policy, Sequence& sequence, const Drawn& drawn) {
-  const auto& [token, logprob, entropy] = drawn;
+  const auto& [token, logprob, entropy, kept_mass, kept] = drawn;
   DecodedSequence& result = sequence.result;
+  result.kept.put(result.tokens.size(), kept);
+  if (kept_mass > 0.0F) result.kept_mass.push_back(kept_mass);
   result.tokens.push_back(token);
   result.logprob.push_back(logprob);
   result.entropy.push_back(entropy);

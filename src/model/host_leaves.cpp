@@ -3,6 +3,7 @@
 #include "model/backend.hpp"
 #include "model/backward.hpp"
 #include "model/engine.hpp"
+#include "model/left_out.hpp"
 
 #include <fmt/format.h>
 
@@ -81,7 +82,10 @@ struct Memory {
 /// A leaf as the engine reads it.
 struct PackedLeaf {
   PackedLeaf(const Policy& policy, const Leaf& leaf)
-      : packed((expect_leaf(policy.packed(), leaf), policy.packed())), sequences(leaf.offsets, page_shape(packed), leaf.parents), rows(predicting_rows(leaf)) {
+      : packed((expect_leaf(policy.packed(), leaf), policy.packed())),
+        sequences(leaf.offsets, page_shape(packed), leaf.parents),
+        rows(predicting_rows(leaf)),
+        kept(leaf.kept) {
     for (const std::int64_t target : leaf.targets) targets.push_back(leaf.tokens[std::size_t(target)]);
   }
   /// Pointers to the predicting rows of `hidden` [n, hidden].
@@ -94,13 +98,16 @@ struct PackedLeaf {
   PackedSequences sequences;
   std::vector<std::int64_t> rows;  ///< [M] at which targets are predicted
   std::vector<std::int32_t> targets;
+  const KeptTokens& kept;
 };
 
-/// token_columns of `count` rows of logits, shared out by rows.
-void columns_of(Backend& backend, const PackedLeaf& leaf, const float* logits, std::size_t count, float scale, const std::int32_t* targets, float* logprob,
-                float* entropy, float* lse) {
+/// token_columns of `count` rows of logits, shared out by rows: those of the targets from `begin` on,
+/// less what is left out of each.
+void columns_of(Backend& backend, const PackedLeaf& leaf, std::size_t begin, float* logits, std::size_t count, float scale, const std::int32_t* targets,
+                float* logprob, float* entropy, float* lse) {
   const std::int64_t vocab = leaf.packed.config.vocab_size;
   backend.team().share(std::int64_t(count), 1, 1, [&](int member, std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) leave_out_others(leaf.kept.of(begin + std::size_t(row)), 0, vocab, logits + row * vocab);
     leaf.packed.kernels->token_columns(backend.context(member), logits + first * vocab, last - first, vocab, scale, targets + first, logprob + first,
                                        entropy + first, lse + first, nullptr, nullptr);
   });
@@ -129,8 +136,8 @@ Columns HostLeaves::forward(const Policy& policy, const Leaf& leaf, double tempe
   const std::size_t m = rows.size(), width = std::size_t(run.packed.config.hidden_size);
   Columns columns{std::vector<float>(m), std::vector<float>(m), std::vector<float>(leaf.hidden ? m * width : 0)};
   std::vector<float> lse(m);
-  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
-    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, float* logits, const float* normed) {
+    columns_of(backend, run, first, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
                columns.entropy.data() + first, lse.data() + first);
     if (leaf.hidden) std::copy_n(normed, count * width, columns.hidden.data() + first * width);
   });
@@ -159,8 +166,8 @@ WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second,
   const float scale = inverse_temperature(temperature);
   const std::vector<std::int32_t> none(Backend::kHeadRows, -1);
   std::vector<float> unused(none.size()), entropy(none.size()), lse(none.size()), other_lse(none.size());
-  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
-    columns_of(backend, run, logits, count, scale, run.targets.data() + first, wide.columns.logprob.data() + first, wide.columns.entropy.data() + first,
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, float* logits, const float*) {
+    columns_of(backend, run, first, logits, count, scale, run.targets.data() + first, wide.columns.logprob.data() + first, wide.columns.entropy.data() + first,
                lse.data());
     const auto visit = [&](const float* others) {
       backend.team().share(std::int64_t(count), 1, 1, [&](int member, std::int64_t begin, std::int64_t end) {
@@ -171,8 +178,8 @@ WideColumns HostLeaves::forward_wide(const Policy& policy, const Policy* second,
     };
     if (!other) return visit(nullptr);
     Backend& second_backend = beside.forward(second->config(), std::int64_t(leaf.tokens.size()));
-    second_backend.logits(other->packed, std::span(other_rows).subspan(first, count), [&](std::size_t, std::size_t, const float* others, const float*) {
-      columns_of(second_backend, *other, others, count, scale, none.data(), unused.data(), entropy.data(), other_lse.data());
+    second_backend.logits(other->packed, std::span(other_rows).subspan(first, count), [&](std::size_t, std::size_t, float* others, const float*) {
+      columns_of(second_backend, *other, first, others, count, scale, none.data(), unused.data(), entropy.data(), other_lse.data());
       visit(others);
     });
   });
@@ -190,11 +197,12 @@ void HostLeaves::logprob_by_state(const Policy& policy, const Leaf& leaf, double
   Backward backward(run.packed, backend, run.sequences, memory_.gradients, nobody);
   const ColumnGradient of_logprob{std::vector<float>(most, 1.0F), std::vector<float>(most, 0.0F)};
   std::vector<float> logprob(most), entropy(most), lse(most);
-  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, const float* logits, const float* normed) {
-    columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, logprob.data(), entropy.data(), lse.data());
+  backend.logits(run.packed, rows, [&](std::size_t first, std::size_t count, float* logits, const float* normed) {
+    columns_of(backend, run, first, logits, count, inverse_temperature(temperature), run.targets.data() + first, logprob.data(), entropy.data(), lse.data());
     visit(first, count,
-          backward.states({std::span(run.rows).subspan(first, count), std::span(run.targets).subspan(first, count), lse, entropy, normed}, temperature,
-                          of_logprob));
+          backward.states(
+              {std::span(run.rows).subspan(first, count), std::span(run.targets).subspan(first, count), lse, entropy, normed, nullptr, &run.kept, first},
+              temperature, of_logprob));
   });
 }
 
@@ -231,8 +239,8 @@ Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, dou
   float* const logits_kept = memory_.kept.logits ? room(memory_.logits, m * config.vocab_size) : nullptr;
   backend.logits(
       run.packed, run.pointers(x.values),
-      [&](std::size_t first, std::size_t count, const float* logits, const float* normed_rows) {
-        columns_of(backend, run, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
+      [&](std::size_t first, std::size_t count, float* logits, const float* normed_rows) {
+        columns_of(backend, run, first, logits, count, inverse_temperature(temperature), run.targets.data() + first, columns.logprob.data() + first,
                    columns.entropy.data() + first, lse.data() + first);
         std::copy_n(normed_rows, std::int64_t(count) * width, normed + std::int64_t(first) * width);
       },
@@ -242,7 +250,7 @@ Columns HostLeaves::forward_backward(const Policy& policy, const Leaf& leaf, dou
   memory_.gradients.give_back(0);
   memory_.gradients.grow(Backward::scratch_floats(config, *run.packed.kernels, n, m, memory_.team->size()));
   Backward backward(run.packed, backend, run.sequences, memory_.gradients, sink);
-  backward.head(x.values, {run.rows, run.targets, lse, columns.entropy, normed, logits_kept}, temperature, derivative);
+  backward.head(x.values, {run.rows, run.targets, lse, columns.entropy, normed, logits_kept, &run.kept}, temperature, derivative);
   for (std::int64_t i = blocks - 1; i >= 0; --i) {
     if (i >= first_kept) {
       backward.block(std::size_t(i), kept[std::size_t(i - first_kept)]);

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace rollcall::model {
 
@@ -98,6 +99,14 @@ void expect_leaf(const Policy::Packed& policy, const Leaf& leaf) {
     while (leaf.offsets[s + 1] <= target) ++s;
     expect(target > leaf.offsets[s] || parent_of(s) >= 0, "the first token of a sequence without parent is no target");
     last = target;
+  }
+  expect(leaf.kept.end.size() <= leaf.targets.size(), "lists of kept tokens are those of targets");
+  for (std::size_t i = 0; i < leaf.kept.end.size(); ++i) {
+    const auto kept = leaf.kept.of(i);
+    if (kept.empty()) continue;
+    expect(std::is_sorted(kept.begin(), kept.end(), std::less_equal()) && in_vocabulary(kept.front()) && in_vocabulary(kept.back()),
+           "kept tokens ascend in the vocabulary");
+    expect(std::binary_search(kept.begin(), kept.end(), leaf.tokens[std::size_t(leaf.targets[i])]), "a target is among the tokens that it was drawn from");
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/id.hpp"
+#include "core/kept_tokens.hpp"
 #include "core/plan.hpp"
 #include "kernels/kernel_set.hpp"
 #include "model/aligned_floats.hpp"
@@ -77,9 +78,11 @@ struct DecodeRequest {
 
 struct DecodedSequence {
   std::vector<std::int32_t> tokens;     ///< sampled tokens, the final end-of-sequence included
-  std::vector<float> logprob, entropy;  ///< [T] full softmax at the sampling temperature
+  std::vector<float> logprob, entropy;  ///< [T] of the softmax at the sampling temperature
   std::vector<std::uint64_t> versions;  ///< [T] of the policy that sampled each
   bool stopped = false;                 ///< end-of-sequence or stop text; otherwise the token limit
+  std::vector<float> kept_mass{};       ///< as Turn has it; devices do not measure it
+  KeptTokens kept{};                    ///< as Turn has it
 };
 
 /// Returns true when the tokens of the answer so far end the sequence (stop texts). Called after every token; end-of-sequence is handled before it.
@@ -96,6 +99,7 @@ struct Leaf {
       targets;          ///< [M] ascending positions of policy tokens in `tokens`: the columns. The first token of a sequence without parent is none
   bool hidden = false;  ///< Columns::hidden is wanted
   std::vector<std::int64_t> parents{};  ///< [S] earlier sequence, not an empty one, that sequence i continues; -1: none. Empty: none has one
+  KeptTokens kept{};                    ///< [M] ids that the softmax of a target's columns is over, itself among them
 };
 
 /// Columns of a leaf's policy tokens, in the order of Leaf::targets.

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace rollcall::model {
@@ -59,6 +60,7 @@ void check_sampling(const SamplingParams& params) {
 TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size, const kernels::KernelSet& kernels)
     : kernels_(&kernels),
       greedy_(params.temperature == 0.0),
+      whole_(std::size_t(kernels::vocabulary_blocks(vocab_size))),
       drawn_(params.vocab_size > 0 ? std::min(params.vocab_size, vocab_size) : vocab_size),
       cut_(drawn_ < vocab_size && drawn_ % kBlock != 0),
       top_k_(params.top_k > 0 ? std::min(params.top_k, drawn_) : drawn_),
@@ -75,7 +77,8 @@ TokenSampler::TokenSampler(const SamplingParams& params, std::int64_t vocab_size
   e_.resize(std::size_t(std::min(drawn_, kBlock)));
 }
 
-std::int32_t TokenSampler::draw(const RowOfLogits& row, double u) {
+void TokenSampler::read(const RowOfLogits& row) {
+  row_ = row;
   std::copy_n(row.blocks, mass_.size(), blocks_.begin());
   if (cut_) {  // the exponentials stay in the scale of the whole block
     kernels::BlockMass& last = blocks_[mass_.size() - 1];
@@ -85,8 +88,12 @@ std::int32_t TokenSampler::draw(const RowOfLogits& row, double u) {
     last = {top, float(std::accumulate(e_.begin(), e_.begin() + count, 0.0))};
     cut_factor_ = std::exp(double(whole) - double(top));
   }
-  if (greedy_) return greedy(row.logits);
-  return needs_exponentials() ? truncated(row.e, u) : full(row.logits, u);
+  if (needs_exponentials()) truncate();
+}
+
+std::int32_t TokenSampler::draw(double u) {
+  if (greedy_) return greedy();
+  return needs_exponentials() ? truncated(u) : full(u);
 }
 
 float TokenSampler::largest() const {
@@ -97,21 +104,21 @@ float TokenSampler::largest() const {
 
 std::int64_t TokenSampler::tokens_of(std::size_t block) const { return std::min(kBlock, drawn_ - std::int64_t(block) * kBlock); }
 
-std::int32_t TokenSampler::greedy(const float* logits) const {
+std::int32_t TokenSampler::greedy() const {
   const float top = largest();
   std::size_t block = 0;
   while (block + 1 < mass_.size() && blocks_[block].largest < top) ++block;
-  const float* begin = logits + std::int64_t(block) * kBlock;
-  return std::int32_t(std::max_element(begin, begin + tokens_of(block)) - logits);
+  const float* begin = row_.logits + std::int64_t(block) * kBlock;
+  return std::int32_t(std::max_element(begin, begin + tokens_of(block)) - row_.logits);
 }
 
-std::int32_t TokenSampler::full(const float* logits, double u) {
+std::int32_t TokenSampler::full(double u) {
   const double top = double(largest());
   double total = 0.0;
   for (std::size_t b = 0; b < mass_.size(); ++b) total += mass_[b] = double(blocks_[b].sum) * std::exp(double(blocks_[b].largest) - top);
   const auto [block, rest] = find_block(mass_, u * total);
   const std::int64_t begin = std::int64_t(block) * kBlock, count = tokens_of(block);
-  kernels_->exponentials(context_, logits + begin, count, scale_, blocks_[block].largest, e_.data());
+  kernels_->exponentials(context_, row_.logits + begin, count, scale_, blocks_[block].largest, e_.data());
   return std::int32_t(begin + find_token(e_.data(), count, float(std::exp(double(blocks_[block].largest) - top)), 0.0F, rest));
 }
 
@@ -120,7 +127,8 @@ std::int32_t TokenSampler::full(const float* logits, double u) {
 TokenSampler::Bracket TokenSampler::close_in(const Weights& weights, Measure measure, double wanted, double all, std::int64_t few, float guess) {
   const bool number = measure == Measure::count;
   const auto value = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
-  std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0F) + 1;  // the largest weight is 1
+  // The largest weight is 1, or where blocks are cut 1 but for the rounding of two exponentials.
+  std::uint32_t low = 0, high = std::bit_cast<std::uint32_t>(1.0F) + (cut_ ? 256 : 1);
   double at_low = all, at_high = 0.0;
   // All tokens of less than an n-th of the mass that is left out have together less than that, so none of them is kept; half of it for rounding.
   const std::uint32_t surely = number ? 0 : std::bit_cast<std::uint32_t>(float(0.5 * std::max(all - wanted, 0.0) / double(weights.tokens)));
@@ -196,7 +204,7 @@ TokenSampler::Kept TokenSampler::keep(const float* e, Measure measure, double wa
   return {from, last, mass};
 }
 
-std::int32_t TokenSampler::truncated(const float* e, double u) {
+void TokenSampler::truncate() {
   const double top = double(largest());
   double all = 0.0;
   for (std::size_t b = 0; b < mass_.size(); ++b) {
@@ -204,24 +212,43 @@ std::int32_t TokenSampler::truncated(const float* e, double u) {
     all += double(blocks_[b].sum) * factor;
     factor_[b] = float(b + 1 == mass_.size() && cut_ ? factor * cut_factor_ : factor);
   }
-  if (!(all > 0.0)) return 0;  // a logit is not a number, which the log-prob will say
-  Kept kept{0.0F, 0, all};
-  if (top_k_ < drawn_) kept = keep(e, Measure::count, double(top_k_), double(drawn_));
-  if (top_p_ < 1.0) kept = keep(e, Measure::mass, top_p_ * kept.mass, all);  // of what top-k kept (the nucleus: Holtzman et al. 2020)
-  std::copy(block_sum_.begin(), block_sum_.end(), mass_.begin());            // of the tokens from kept.from on
+  kept_ = {0.0F, 0, all};
+  if (!(all > 0.0)) return;  // a logit is not a number, which the log-prob will say
+  if (top_k_ < drawn_) kept_ = keep(row_.e, Measure::count, double(top_k_), double(drawn_));
+  if (top_p_ < 1.0) kept_ = keep(row_.e, Measure::mass, top_p_ * kept_.mass, all);  // of what top-k kept (the nucleus: Holtzman et al. 2020)
+  std::copy(block_sum_.begin(), block_sum_.end(), mass_.begin());                   // of the tokens from kept_.from on
+}
+
+std::int32_t TokenSampler::truncated(double u) const {
+  if (!(kept_.mass > 0.0)) return 0;
   double below = 0.0;
   for (const double mass : mass_) below += mass;
-  const double target = u * kept.mass;
-  if (target < below || kept.last == 0) {
+  const double target = u * kept_.mass;
+  if (target < below || kept_.last == 0) {
     const auto [block, rest] = find_block(mass_, target);
     const std::int64_t begin = std::int64_t(block) * kBlock;
-    return std::int32_t(begin + find_token(e + begin, tokens_of(block), factor_[block], kept.from, rest));
+    return std::int32_t(begin + find_token(row_.e + begin, tokens_of(block), factor_[block], kept_.from, rest));
   }
-  for (std::size_t rank = 0; rank + 1 < kept.last; ++rank) {
+  for (std::size_t rank = 0; rank + 1 < kept_.last; ++rank) {
     below += double(ranked_[rank].first);
     if (target < below) return ranked_[rank].second;
   }
-  return ranked_[kept.last - 1].second;
+  return ranked_[kept_.last - 1].second;
+}
+
+double TokenSampler::kept_mass() const {
+  const kernels::BlockMass& whole = row_.blocks[whole_];
+  return std::min(1.0, kept_.mass * std::exp(double(largest()) - double(whole.largest) - double(whole.sum)));
+}
+
+std::vector<std::int32_t> TokenSampler::kept_ids() {
+  constexpr float kNoLimit = std::numeric_limits<float>::infinity();
+  if (!(kept_.mass > 0.0)) return {};
+  const auto count = kernels_->places_between(context_, row_.e, factor_.data(), drawn_, kept_.from, kNoLimit, block_sum_.data(), places_.data());
+  std::vector<std::int32_t> ids(places_.begin(), places_.begin() + count);
+  for (std::size_t rank = 0; rank < kept_.last; ++rank) ids.push_back(ranked_[rank].second);
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace rollcall::model

@@ -28,7 +28,11 @@ class TokenSampler {
   TokenSampler(const SamplingParams& params, std::int64_t vocab_size, const kernels::KernelSet& kernels);
 
   bool needs_exponentials() const { return !greedy_ && (top_k_ < drawn_ || top_p_ < 1.0); }
-  std::int32_t draw(const RowOfLogits& row, double u);  ///< `u` in [0, 1)
+  void read(const RowOfLogits& row);  ///< borrowed until the next
+  std::int32_t draw(double u);        ///< `u` in [0, 1); any number of draws from a row
+  // Of a row whose draws leave tokens out, which needs_exponentials():
+  double kept_mass() const;              ///< probability of the others, in the softmax over all
+  std::vector<std::int32_t> kept_ids();  ///< ascending
 
  private:
   /// The most probable tokens down to some place: all of weight `from` or more, and the first `last` of ranked_.
@@ -37,9 +41,10 @@ class TokenSampler {
     std::size_t last;
     double mass;
   };
-  std::int32_t greedy(const float* logits) const;
-  std::int32_t full(const float* logits, double u);
-  std::int32_t truncated(const float* e, double u);
+  std::int32_t greedy() const;
+  std::int32_t full(double u);
+  void truncate();
+  std::int32_t truncated(double u) const;
   enum class Measure { count, mass };
   /// A row of weights e * factor, one factor a block.
   struct Weights {
@@ -60,6 +65,7 @@ class TokenSampler {
 
   const kernels::KernelSet* kernels_;
   bool greedy_;
+  std::size_t whole_;        ///< place of the row's own entry behind its blocks
   std::int64_t drawn_;       ///< ids that may be drawn: those below it
   bool cut_;                 ///< the last block holds other ids, too
   std::int64_t top_k_;       ///< all of drawn_ when off
@@ -67,6 +73,8 @@ class TokenSampler {
   float scale_;              ///< inverse temperature
   double cut_factor_ = 1.0;  ///< from the scale of the whole last block to that of its ids that may be drawn
   // Of the row at hand:
+  RowOfLogits row_{};
+  Kept kept_{};  ///< where draws are truncated
   kernels::ExecutionContext context_;
   std::vector<kernels::BlockMass> blocks_;              ///< of the ids that may be drawn; one more is scratch
   std::vector<float> e_;                                ///< exp(z - largest) of a block

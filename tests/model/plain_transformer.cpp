@@ -3,6 +3,7 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -71,11 +72,18 @@ at::Tensor PlainTransformer::logits(const at::Tensor& states) const {
 std::pair<at::Tensor, at::Tensor> PlainTransformer::columns(const Leaf& leaf, double temperature) const {
   std::vector<at::Tensor> logprob, entropy;
   for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
-    const at::Tensor all = (logits(states(leaf, s)) / temperature).log_softmax(-1);
-    for (const std::int64_t target : leaf.targets) {
+    const at::Tensor all = logits(states(leaf, s)) / temperature;
+    for (std::size_t i = 0; i < leaf.targets.size(); ++i) {
+      const std::int64_t target = leaf.targets[i];
       if (target < leaf.offsets[s] || target >= leaf.offsets[s + 1]) continue;
-      const at::Tensor row = all.select(0, target - 1 - leaf.offsets[s]);
-      logprob.push_back(row.select(0, leaf.tokens[std::size_t(target)]));
+      at::Tensor row = all.select(0, target - 1 - leaf.offsets[s]);
+      std::int64_t place = leaf.tokens[std::size_t(target)];
+      if (const auto kept = leaf.kept.of(i); !kept.empty()) {  // the softmax over these alone
+        place = std::lower_bound(kept.begin(), kept.end(), place) - kept.begin();
+        row = row.index_select(0, at::tensor(at::ArrayRef<std::int32_t>(kept.data(), kept.size()), at::kLong));
+      }
+      row = row.log_softmax(-1);
+      logprob.push_back(row.select(0, place));
       entropy.push_back(-(row.exp() * row).sum());
     }
   }

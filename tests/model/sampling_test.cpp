@@ -30,8 +30,11 @@ class Drawing {
     float column[3];
     const float scale = params.temperature > 0.0 ? float(1.0 / params.temperature) : 1.0F;
     kernels.token_columns(context_, logits_.data(), 1, std::int64_t(logits_.size()), scale, &none, column, column + 1, column + 2, blocks_.data(), e_.data());
+    sampler_.read({logits_.data(), blocks_.data(), e_.data()});
   }
-  std::int32_t draw(double u) { return sampler_.draw({logits_.data(), blocks_.data(), e_.data()}, u); }
+  std::int32_t draw(double u) { return sampler_.draw(u); }
+  double kept_mass() const { return sampler_.kept_mass(); }
+  std::vector<std::int32_t> kept_ids() { return sampler_.kept_ids(); }
 
  private:
   kernels::ExecutionContext context_;
@@ -102,6 +105,38 @@ TEST(Sampling, TopPCountsSharesOfWhatTopKKept) {
   EXPECT_GT(histogram({.top_k = 0, .top_p = 0.85}, 10000)[0], 0);
 }
 
+/// Of weights 8, 4, 2 and 1, whose powers of 1 / temperature are (19.504218, 7.245789, 2.691800, 1)
+/// at 0.7 and (4.950905, 2.904846, 1.704361, 1) at 1.3.
+TEST(Sampling, KeptMassIsTheProbabilityOfWhatIsLeftInTheFullSoftmax) {
+  struct Case {
+    SamplingParams params;
+    double mass;
+    std::vector<std::int32_t> ids;
+  };
+  const std::vector<Case> cases{
+      {{.top_k = 2}, 12.0 / 15.0, {1, 3}},
+      {{.top_p = 0.75}, 12.0 / 15.0, {1, 3}},
+      {{.top_p = 0.85}, 14.0 / 15.0, {0, 1, 3}},
+      {{.top_k = 3, .top_p = 0.85}, 12.0 / 15.0, {1, 3}},  // of 14 fifteenths 0.85 are 0.793
+      {{.top_k = 3, .top_p = 0.9}, 14.0 / 15.0, {0, 1, 3}},
+      {{.top_k = 1, .top_p = 0.1}, 8.0 / 15.0, {3}},
+      {{.temperature = 0.7, .top_k = 1}, 19.504218 / 30.441808, {3}},
+      {{.temperature = 0.7, .top_p = 0.6}, 19.504218 / 30.441808, {3}},
+      {{.temperature = 0.7, .top_p = 0.7}, 26.750008 / 30.441808, {1, 3}},
+      {{.temperature = 1.3, .top_k = 2}, 7.855751 / 10.560112, {1, 3}},
+      {{.temperature = 1.3, .top_k = 3, .top_p = 0.8}, 7.855751 / 10.560112, {1, 3}},  // 0.8 of 9.560112 is 7.648
+      {{.temperature = 1.3, .top_p = 0.75}, 9.560112 / 10.560112, {0, 1, 3}},
+      {{.top_k = 1, .vocab_size = 3}, 4.0 / 15.0, {1}},  // the likeliest is none of the tokenizer's
+  };
+  const std::vector<float> logits{std::log(2.0F), std::log(4.0F), 0.0F, std::log(8.0F)};
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    Drawing drawing(cases[c].params, logits);
+    EXPECT_NEAR(drawing.kept_mass(), cases[c].mass, 1e-6) << c;
+    EXPECT_EQ(drawing.kept_ids(), cases[c].ids) << c;
+  }
+  EXPECT_EQ(Drawing({.top_k = 2}, {1.0F, 1.0F, 1.0F, 1.0F}).kept_ids(), (std::vector<std::int32_t>{0, 1})) << "of equals, the lower ids";
+}
+
 TEST(Sampling, GreedyTakesTheFirstOfTheHighest) { EXPECT_EQ(Drawing({.temperature = 0.0}).draw(0.999), 1); }
 
 TEST(Sampling, IdsBeyondTheTokenizersAreNeverDrawn) {
@@ -150,6 +185,14 @@ class Plain {
     for (std::size_t rank = 0; rank < k && (kept_.empty() || mass_ < params.top_p * all); ++rank) kept_.insert(order[rank]), mass_ += probability_[order[rank]];
   }
   const std::set<std::size_t>& kept() const { return kept_; }
+  double kept_mass(const std::vector<float>& logits, double temperature) const {
+    double kept = 0.0, all = 0.0;
+    for (std::size_t t = 0; t < logits.size(); ++t) {
+      const double weight = std::exp((double(logits[t]) - 4.0) / temperature);
+      all += weight, kept += kept_.contains(t) ? weight : 0.0;
+    }
+    return kept / all;
+  }
   double share(std::size_t token) const { return kept_.contains(token) ? probability_[token] / mass_ : 0.0; }
 
  private:
@@ -202,6 +245,14 @@ TEST(Sampling, KeepsAndWeighsWhatSortingKeeps) {
       if (!plain.kept().contains(t)) continue;
       ASSERT_NEAR(seen[t], plain.share(t), 1.01 / double(grid) + 2e-6) << "case " << c << " token " << t;
     }
+    if (cases[c].params.top_k > 0 || cases[c].params.top_p < 1.0) {
+      const auto ids = drawing.kept_ids();
+      std::set<std::size_t> apart;  // from what sorting keeps: at most the one at the edge
+      std::set_symmetric_difference(ids.begin(), ids.end(), plain.kept().begin(), plain.kept().end(), std::inserter(apart, apart.end()));
+      EXPECT_LE(apart.size(), cases[c].tied || cases[c].params.top_p == 1.0 ? 0U : 1U) << "case " << c;
+      EXPECT_NEAR(drawing.kept_mass(), plain.kept_mass(logits, cases[c].params.temperature), 1e-3) << "case " << c;
+      for (std::size_t t = 0; t < seen.size(); ++t) EXPECT_TRUE(seen[t] == 0.0 || std::binary_search(ids.begin(), ids.end(), std::int32_t(t))) << t;
+    }
     EXPECT_LE(others, cases[c].tied || cases[c].params.top_p == 1.0 ? 0U : 1U) << "case " << c;
   }
 }
@@ -215,6 +266,10 @@ TEST(Sampling, EverySetDrawsTheSame) {
       const auto* kernels = kernels::kernels_by_name(name);
       if (kernels == nullptr) continue;
       Drawing drawing(params, logits, *kernels);
+      if (params.top_p < 1.0 || params.top_k > 0) {
+        EXPECT_EQ(drawing.kept_ids(), plain.kept_ids()) << name;
+        EXPECT_EQ(drawing.kept_mass(), plain.kept_mass()) << name;
+      }
       for (int i = 0; i < 300; ++i) ASSERT_EQ(drawing.draw(double(i) / 300.0), plain.draw(double(i) / 300.0)) << name;
     }
   }

@@ -106,7 +106,7 @@ class DeviceDecoding final : public DecodeEngine {
     device.recycle();
     std::vector<Drawn> drawn;
     const auto column = [&](std::size_t number, std::size_t i) { return std::bit_cast<float>(words[number * std::size_t(count) + i]); };
-    for (std::size_t i = 0; i < draws.size(); ++i) drawn.push_back({words[i], column(1, i), column(2, i)});
+    for (std::size_t i = 0; i < draws.size(); ++i) drawn.push_back({.token = words[i], .logprob = column(1, i), .entropy = column(2, i)});
     return drawn;
   }
 

@@ -78,6 +78,9 @@ class DeviceLeaves final : public LeafEngine {
 
 DeviceLeaves::Run DeviceLeaves::begin(const Policy& policy, const Leaf& leaf) {
   expect_leaf(policy.packed(), leaf);
+  require<ConfigError>(leaf.kept.empty(), "log-probs over the tokens that top_k and top_p left are asked of a CUDA device",
+                       "its kernels have the softmax over all tokens alone",
+                       "train in numerics of the host, or from rollouts with sampling.logprob = \"full\"");
   DeviceArena& arena = backend_.arena();
   static const std::shared_ptr<const void> owner = std::make_shared<int>();  // pages are the arena's
   const PageMemory pages{[&](std::size_t bytes) { return AlignedArray<std::byte>(std::span(arena.take<std::byte>(std::int64_t(bytes)), bytes), owner); }};
