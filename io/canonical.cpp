@@ -80,6 +80,8 @@ void add(Digest& digest, const Rollout& rollout) {
     digest.list(turn.logprob);
     digest.list(turn.entropy);
     digest.list(turn.policy_version);
+    if (!turn.kept_mass.empty()) digest.list(turn.kept_mass);
+    if (!turn.kept.empty()) digest.list(turn.kept.end), digest.list(turn.kept.id);
   }
 }
 

@@ -37,7 +37,11 @@ struct Offsets {
     rollout(Dim::completion_byte) = offsets(s.rollouts.completion_bytes), rollout(Dim::extracted_byte) = offsets(s.scores.extracted_bytes);
     rollout(Dim::reason_byte) = offsets(s.scores.reason_bytes);
     const auto by_turn = offsets(s.rollouts.token_count);
-    for (const std::size_t t : rollout(Dim::turn)) rollout(Dim::token).push_back(by_turn[t]);
+    const auto kept_by_turn = offsets(s.rollouts.kept_count), ids_by_kept = offsets(s.rollouts.id_count);
+    for (const std::size_t t : rollout(Dim::turn)) {
+      rollout(Dim::token).push_back(by_turn[t]), rollout(Dim::kept).push_back(kept_by_turn[t]);
+      rollout(Dim::kept_id).push_back(ids_by_kept[kept_by_turn[t]]);
+    }
     first_rollout = offsets(s.keys.rollout_count);
   }
   std::vector<std::size_t> first_rollout{};  ///< [group + 1]

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -43,6 +44,12 @@ void append(const Turn& turn, RolloutColumns& c) {
   c.logprob.resize(c.id.size(), kNoValue);
   c.entropy.resize(c.id.size(), kNoValue);
   c.policy_version.resize(c.id.size(), 0);
+  expect((turn.kept_mass.empty() || turn.kept_mass.size() == valued) && turn.kept.end.size() <= turn.kept_mass.size(),
+         "where tokens were left out, every token of a policy turn says how much was left");
+  c.kept_count.push_back(narrow(turn.kept_mass.size()));
+  extend(c.kept_mass, turn.kept_mass);
+  for (std::size_t t = 0; t < turn.kept_mass.size(); ++t) c.id_count.push_back(narrow(turn.kept.of(t).size()));
+  extend(c.kept_id, turn.kept.id);
 }
 
 /// Hands out consecutive stretches of a column.
@@ -55,6 +62,7 @@ struct Cursor {
     at += n;
     return {first, first + std::ptrdiff_t(n)};
   }
+  T take_one() { return column[at++]; }
   std::string take_text(std::size_t n) {
     const auto first = column.begin() + std::ptrdiff_t(at);
     at += n;
@@ -69,7 +77,22 @@ struct Walk {
   Cursor<float> logprob{c.logprob}, entropy{c.entropy};
   Cursor<std::uint64_t> version{c.policy_version};
   Cursor<std::uint8_t> completion{c.completion};
+  Cursor<float> kept_mass{c.kept_mass};
+  Cursor<std::uint32_t> id_count{c.id_count};
+  Cursor<std::int32_t> kept_id{c.kept_id};
 
+  void read_kept(Turn& made) {
+    const std::size_t count = c.kept_count[turn];
+    if (count != 0 && (made.role != Role::policy || count != made.tokens.size()))
+      throw FileFault(fmt::format("turns/kept_count is {} at row {}, whose turn has {} tokens", count, turn, made.tokens.size()));
+    made.kept_mass = kept_mass.take(count);
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto ids = kept_id.take(id_count.take_one());
+      if (!ids.empty() && !std::binary_search(ids.begin(), ids.end(), made.tokens[t]))
+        throw FileFault(fmt::format("the token {} is not among the {} of kept_ids that it was drawn from", made.tokens[t], ids.size()));
+      made.kept.put(t, ids);
+    }
+  }
   Turn next_turn() {
     const std::size_t n = c.token_count[turn];
     Turn made{.role = Role(c.role[turn]), .tokens = id.take(n), .logprob = logprob.take(n), .entropy = entropy.take(n), .policy_version = version.take(n)};
@@ -78,6 +101,7 @@ struct Walk {
       made.entropy.clear();
       made.policy_version.clear();
     }
+    read_kept(made);
     ++turn;
     return made;
   }

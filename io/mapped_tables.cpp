@@ -27,7 +27,9 @@ bool MappedTables::is_large(const Column& column) {
     case Dim::extracted_byte:
     case Dim::reason_byte:
     case Dim::shown_byte:
-    case Dim::extra_byte: return true;
+    case Dim::extra_byte:
+    case Dim::kept_id: return true;
+    case Dim::kept: return !column.counts;
     case Dim::group:
     case Dim::rollout:
     case Dim::turn:

@@ -1,4 +1,4 @@
-// The columns of shards, scores and archives, schema *.6: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
+// The columns of shards, scores and archives, schema *.7: every table, column, type, unit and meaning. One table has one row dimension; in archives an HDF5 group is one table.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -14,7 +14,7 @@
 namespace rollcall::io {
 
 /// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every minor version, which only adds columns and attributes.
-inline constexpr int kSchemaMajor = 1, kSchemaMinor = 6;
+inline constexpr int kSchemaMajor = 1, kSchemaMinor = 7;
 
 /// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the table `text` as UTF-8 bytes end to end.
 enum class Dim : std::uint8_t {
@@ -29,9 +29,11 @@ enum class Dim : std::uint8_t {
   component,
   reason_byte,
   shown_byte,
-  extra_byte
+  extra_byte,
+  kept,
+  kept_id
 };
-inline constexpr std::size_t kDims = 12;
+inline constexpr std::size_t kDims = 14;
 struct Dimension {
   const char *table, *name;
 };
@@ -46,7 +48,9 @@ inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
                                                            {"rollouts", "component"},
                                                            {"text", "reason_byte"},
                                                            {"text", "shown_byte"},
-                                                           {"text", "extra_byte"}}};
+                                                           {"text", "extra_byte"},
+                                                           {"kept", "kept"},
+                                                           {"kept_ids", "kept_id"}}};
 inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
 using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file has none
 
@@ -102,6 +106,10 @@ struct RolloutColumns {
   std::vector<std::uint8_t> prompt, reference, completion;  // [*_byte]
   std::vector<std::uint32_t> shown_bytes, extra_bytes;      // [group]
   std::vector<std::uint8_t> shown, extra;                   // [*_byte]
+  std::vector<std::uint32_t> kept_count;                    // [turn]
+  std::vector<float> kept_mass;                             // [kept]
+  std::vector<std::uint32_t> id_count;
+  std::vector<std::int32_t> kept_id;  // [kept_id]
 
   template <class Self, class F>
   static void each(Self& c, F&& f) {
@@ -120,7 +128,9 @@ struct RolloutColumns {
     f(Column{"turns", "role", Dim::turn, "1", "who speaks; only policy tokens are trained on", {}, "prompt policy environment"}, c.role);
     f(Column{"turns", "token_count", Dim::turn, "tokens", "tokens of the turn", Dim::token}, c.token_count);
     f(Column{"tokens", "id", Dim::token, "1", "token id"}, c.id);
-    f(Column{"tokens", "logprob", Dim::token, "nats", "log-prob under the full softmax at the sampling temperature; NaN outside policy turns"}, c.logprob);
+    f(Column{"tokens", "logprob", Dim::token, "nats",
+             "log-prob under the softmax at the sampling temperature, full or over kept_ids; NaN outside policy turns"},
+      c.logprob);
     f(Column{"tokens", "entropy", Dim::token, "nats", "entropy of that softmax; NaN outside policy turns"}, c.entropy);
     f(Column{"tokens", "policy_version", Dim::token, "optimizer steps", "weights that sampled the token; 0 outside policy turns"}, c.policy_version);
     f(Column{"text", "prompt", Dim::prompt_byte, "1", "prompts, UTF-8"}, c.prompt);
@@ -136,6 +146,20 @@ struct RolloutColumns {
       c.extra_bytes);
     f(since(6, Column{"text", "shown", Dim::shown_byte, "1", "prompts as the policy was shown them, template included, UTF-8"}, 0), c.shown);
     f(since(6, Column{"text", "extra", Dim::extra_byte, "1", "the prompt's row: id or line, and fields beside question and answer; JSON, UTF-8"}, 0), c.extra);
+    f(since(7,
+            Column{"turns", "kept_count", Dim::turn, "tokens",
+                   "tokens of the turn that kept speaks of: all of a policy turn that was drawn with top_k or top_p, else 0", Dim::kept},
+            0),
+      c.kept_count);
+    f(since(7, Column{"kept", "mass", Dim::kept, "1", "probability of the tokens that top_k and top_p left, in the full softmax at the sampling temperature"},
+            1),
+      c.kept_mass);
+    f(since(7,
+            Column{"kept", "id_count", Dim::kept, "tokens",
+                   "tokens that top_k and top_p left, which log-prob and entropy are of; 0 where these are of the full softmax", Dim::kept_id},
+            0),
+      c.id_count);
+    f(since(7, Column{"kept_ids", "id", Dim::kept_id, "1", "ids of those tokens, ascending"}, 0), c.kept_id);
   }
 };
 

@@ -47,7 +47,7 @@ for path in shards:
     if facts["kind"] in ("shard", "scored"):
         assert column["turns/token_count"].sum() == len(column["tokens/logprob"]) and column["groups/prompt_bytes"].sum() == len(column["text/prompt"])
     with h5py.File(path) as f:
-        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 6)
+        assert (f.attrs["schema_major"], f.attrs["schema_minor"]) == (2, 7)
 
 for path in archives:
     found = {}

@@ -57,6 +57,17 @@ inline std::string words(Dice& dice) {
   return text;
 }
 
+/// As draws leave tokens out: in a policy turn of an even number of tokens, every second with a list.
+/// A function of what stands in the turn.
+inline void keep_some(Turn& turn) {
+  if (turn.role != Role::policy || turn.tokens.size() % 2 != 0) return;
+  for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
+    const std::int32_t token = turn.tokens[t];
+    turn.kept_mass.push_back(1.0F / float(1 + token % 7));
+    if (t % 2 == 1) turn.kept.put(t, std::vector<std::int32_t>{token, token + 1, token + 300});
+  }
+}
+
 inline Turn turn(Dice& dice, Role role) {
   Turn made{.role = role, .tokens = {}, .logprob = {}, .entropy = {}, .policy_version = {}};
   for (auto n = dice.below(6); n > 0; --n) {
@@ -66,6 +77,7 @@ inline Turn turn(Dice& dice, Role role) {
     made.entropy.push_back(std::abs(dice.value()));
     made.policy_version.push_back(dice.below(9));
   }
+  keep_some(made);
   return made;
 }
 
@@ -148,7 +160,8 @@ inline PackInput write_training(const std::filesystem::path& run_dir, const std:
 
 inline bool same(const RolloutTraining& a, const RolloutTraining& b) { return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage; }
 inline bool same(const Turn& a, const Turn& b) {
-  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version;
+  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version &&
+         a.kept_mass == b.kept_mass && a.kept == b.kept;
 }
 inline bool same(const Rollout& a, const Rollout& b) {
   return a.sample == b.sample && a.finish == b.finish && a.text == b.text &&
