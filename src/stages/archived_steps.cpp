@@ -66,6 +66,7 @@ std::vector<std::string> other_sampling(const SamplingParams& here, const Sampli
   };
   compare("temperature", here.temperature, stored.temperature), compare("top_k", here.top_k, stored.top_k), compare("top_p", here.top_p, stored.top_p);
   compare("max_new_tokens", here.max_new_tokens, stored.max_new_tokens), compare("stop", here.stop, stored.stop);
+  compare("logprob", here.logprob, stored.logprob);
   return others;
 }
 

@@ -17,6 +17,7 @@ namespace rollcall::stages {
 namespace {
 
 constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;                              // archive columns of a token: id, log-prob, entropy, version (io/README.md)
+constexpr std::uint64_t kKeptBytes = 4 + 4;                                       // where draws leave tokens out: mass and number of the others
 constexpr std::uint64_t kRolloutBytes = 160;                                      // archive columns of a rollout and its two turns, scores included
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;  // Boost's binary form of a group's plan and a rollout's report
 constexpr std::uint64_t kCheckpointFiles = 8;     // one folder, manifest and all but the optimizer's shares and the scheduler's links
@@ -134,7 +135,8 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   if (on_device) forecast_devices(f, resolved, models.policy);
   const std::uint64_t evaluated = std::uint64_t(longest.heldout * c.eval.samples) * std::uint64_t(int(c.eval.before) + int(c.eval.after));
   const std::uint64_t validated = c.eval.every > 0 ? std::uint64_t(c.train.steps / c.eval.every * longest.validation * c.eval.validation_samples) : 0;
-  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes;
+  const std::uint64_t rollout_bytes = kRolloutBytes + std::uint64_t(c.sampling.max_new_tokens + longest.prompt) * kTokenBytes +
+                                      (truncates(c.sampling) ? std::uint64_t(c.sampling.max_new_tokens) * kKeptBytes : 0);
   forecast_files(f, c, {step_files, optimizer_ranks(f.layout, models.policy)}, (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes, weights);
   return f;
 }

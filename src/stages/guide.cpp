@@ -45,7 +45,7 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
     if (stream.uniform(0) < job.config.guide.share) chosen.push_back({g, std::size_t(1 + stream.below(1, std::uint64_t(job.config.guide.max_tokens)))});
   }
   SamplingParams sampling = plan.sampling;
-  sampling.max_new_tokens = job.config.guide.max_tokens;
+  sampling.max_new_tokens = job.config.guide.max_tokens, sampling.logprob = "full";
   std::vector<model::DecodeRequest> requests;
   for (const Beginning& one : chosen) {
     const GroupPlan& group = plan.groups[one.group];
@@ -57,8 +57,8 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
   }
   auto said = model::decode(*policy_, requests, sampling, stop_rules(*job.format, plan.sampling.stop), decode_options(job));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    auto& [tokens, logprob, entropy, versions, stopped] = said[i].front();
-    if (stopped) tokens.pop_back();  // the policy ends every answer itself
+    auto& tokens = said[i].front().tokens;
+    if (said[i].front().stopped) tokens.pop_back();  // the policy ends every answer itself
     tokens.resize(std::min(tokens.size(), chosen[i].length));
     all[chosen[i].group] = std::move(tokens);
   }

@@ -32,7 +32,10 @@ void LeafPacker::append(const Rollout& rollout) {
   }
   for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
     const auto first = std::int64_t(leaf_->tokens.size()), count = std::int64_t(turn->tokens.size());
-    for (std::int64_t t = 0; turn->role == Role::policy && t < count; ++t) leaf_->targets.push_back(first + t);
+    for (std::int64_t t = 0; turn->role == Role::policy && t < count; ++t) {
+      leaf_->kept.put(leaf_->targets.size(), turn->kept.of(std::size_t(t)));
+      leaf_->targets.push_back(first + t);
+    }
     leaf_->tokens.insert(leaf_->tokens.end(), turn->tokens.begin(), turn->tokens.end());
   }
   end_sequence(prompt_);
@@ -49,10 +52,13 @@ struct Place {
   bool learnt = false;
   float logprob = 0.0F;
   double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, over all rollouts that have it
+  std::span<const std::int32_t> kept{};   ///< of the batch's rollout; empty: all tokens
 
-  /// Behind the same places it is the same place. The forward pass is held against each log-prob, so those that differ stand apart.
+  /// Behind the same places it is the same place. The forward pass is held against each log-prob, so
+  /// those that differ stand apart, as do those of other softmaxes.
   bool same_as(const Place& other) const {
-    return token == other.token && learnt == other.learnt && std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob);
+    return token == other.token && learnt == other.learnt && std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob) &&
+           std::ranges::equal(kept, other.kept);
   }
 };
 using Path = std::vector<Place>;
@@ -125,6 +131,7 @@ void Tree::write(std::size_t node, std::int64_t parent, BackwardLeaf& to) const 
   for (std::size_t i = nodes_[node].first; i < nodes_[node].last; ++i) {
     const Place& place = places_[i];
     if (place.learnt) {
+      leaf.kept.put(leaf.targets.size(), place.kept);
       leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
       to.derivative.logprob.push_back(float(place.dlogprob)), to.derivative.entropy.push_back(float(place.dentropy));
       to.logprob.push_back(place.logprob);
@@ -162,12 +169,12 @@ void take_path(const Rollout& rollout, const model::ColumnGradient& derivative, 
   expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(), "a rollout begins with its prompt");
   path.clear();
   for (const auto& turn : rollout.turns)
-    for (const std::int32_t token : turn.tokens) {
+    for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
       if (turn.role != Role::policy) {
-        path.push_back({token});
+        path.push_back({turn.tokens[t]});
         continue;
       }
-      path.push_back({token, true, logprob[column], derivative.logprob[column], derivative.entropy[column]});
+      path.push_back({turn.tokens[t], true, logprob[column], derivative.logprob[column], derivative.entropy[column], turn.kept.of(t)});
       ++column;
     }
 }

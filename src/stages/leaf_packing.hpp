@@ -19,7 +19,8 @@ struct BackwardLeaf {
 
   template <class A>
   void serialize(A& ar, unsigned) {
-    ar& leaf.tokens& leaf.offsets& leaf.targets& leaf.hidden& leaf.parents& derivative.logprob& derivative.entropy& logprob& repeated;
+    ar& leaf.tokens& leaf.offsets& leaf.targets& leaf.hidden& leaf.parents& leaf.kept.end& leaf.kept.id& derivative.logprob& derivative
+        .entropy& logprob& repeated;
   }
 };
 

@@ -25,7 +25,8 @@ constexpr const char* kNames[] = {
     "critic/advantages/max", "critic/advantages/mean", "critic/advantages/min", "critic/grad_norm", "critic/positive_share", "critic/rewards/max",
     "critic/rewards/mean", "critic/rewards/min", "critic/score/max", "critic/score/mean", "critic/score/min", "response_length/clip_ratio",
     "response_length/mean", "train/distinct_prompts_share", "train/epoch", "train/frac_reward_zero_std", "train/gradient_cosine_sq", "train/pass_rate",
-    "train/pass_rate_rollouts", "train/rollouts_generated", "train/rollouts_trained",
+    "train/pass_rate_rollouts", "train/rollouts_generated", "train/rollouts_trained", "rollout/kept_mass_mean", "rollout/kept_mass_min",
+    "rollout/kept_tokens_mean",
     // of what was added to it
     "experts/rollouts", "greedy/reward_mean", "greedy/rollouts", "guide/rollouts", "guide/tokens_mean", "probes/accuracy_mean", "probes/confidence_mean",
     "probes/steps", "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min", "replay/rollouts", "replay/staleness_max",
@@ -45,6 +46,8 @@ constexpr struct {
 } kOfSections[] = {
     {"experts/", [](const RunConfig& c) { return c.experts.share > 0; }},
     {"guide/", [](const RunConfig& c) { return c.guide.share > 0; }},
+    {"rollout/kept_tokens", [](const RunConfig& c) { return renormalises(c.sampling); }},
+    {"rollout/kept_", [](const RunConfig& c) { return truncates(c.sampling); }},
     {"replay/", [](const RunConfig& c) { return c.replay.share > 0; }},
     {"self_judging/", [](const RunConfig& c) { return c.self_judging.share > 0; }},
 };

@@ -259,6 +259,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request, const com
     log_info("train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step", config.train.optimizer.warmup_steps, config.train.steps);
   if (request.kind == JobKind::train)
     for (const auto& warning : costly_settings(*opening.job, share.cores)) log_warning("{}", warning);
+  if (const auto told = truncation_told(config); request.kind == JobKind::train && !told.empty()) log_warning("{}", told);
   opening.preamble.sends_rollouts = opening.job->sends_rollouts = sends_rollouts(config, *objective, *policy);
   check_experts(*opening.job, *objective);
   check_probes(*opening.job, *objective);

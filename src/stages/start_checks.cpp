@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/faults.hpp"
+#include "kernels/kernel_set.hpp"
 #include "stages/guide.hpp"
 #include "stages/heard_rewards.hpp"
 #include "stages/recipe_needs.hpp"
@@ -25,7 +26,30 @@ std::unique_ptr<const scheduling::Policy> policy_without_prompts(const RunConfig
                                  std::uint64_t(config.run.seed));
 }
 
+bool runs_on_device(const RunConfig& config) { return config.run.numerics == kernels::kCudaBf16Sliced8; }
+
+/// Device kernels have no softmax over some tokens alone.
+void check_truncation(const RunConfig& config) {
+  require<ConfigError>(!renormalises(config.sampling) || !runs_on_device(config),
+                       fmt::format("sampling.logprob is \"kept\" and run.numerics {}", config.run.numerics),
+                       "on CUDA devices log-probs are those of the softmax over all tokens", "leave sampling.logprob out, or choose numerics of the host");
+}
+
 }  // namespace
+
+std::string truncation_told(const RunConfig& config) {
+  const SamplingParams& s = config.sampling;
+  if (config.train.steps == 0 || !truncates(s) || renormalises(s)) return {};
+  const std::string cut = s.top_k == 0  ? fmt::format("sampling.top_p is {}", s.top_p)
+                          : s.top_p < 1 ? fmt::format("sampling.top_k is {} and sampling.top_p {}", s.top_k, s.top_p)
+                                        : fmt::format("sampling.top_k is {}", s.top_k);
+  return fmt::format(
+      "{}: tokens are drawn from those that this keeps, and trained with log-probs of the softmax over all tokens, so that the gradient is not that "
+      "of the distribution that draws; {}",
+      cut,
+      runs_on_device(config) ? "sampling.logprob = \"kept\" would correct that, in numerics of the host"
+                             : "rollout/kept_mass_mean says how much is kept, and sampling.logprob = \"kept\" trains on what is drawn from");
+}
 
 std::unique_ptr<const method::Method> check_start(const RunConfig& config, JobKind kind) {
   std::vector<std::string> faults;
@@ -33,6 +57,7 @@ std::unique_ptr<const method::Method> check_start(const RunConfig& config, JobKi
   std::unique_ptr<const method::Method> objective;
   std::unique_ptr<const scheduling::Policy> policy;
   check([&] { check_guide(config); });
+  check([&] { check_truncation(config); });
   check([&] { (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier); });
   check([&] { objective = method::make_method(config.objective.recipe, config.objective.pieces, config.objective.knobs); });
   check([&] { policy = policy_without_prompts(config); });

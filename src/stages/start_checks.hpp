@@ -25,4 +25,9 @@ void check_splits(const Job& job, JobKind kind);
 /// `cores`: that a rank may use (comm::NodeShare).
 std::vector<std::string> costly_settings(const Job& job, int cores);
 
+/// Of a run that trains and whose draws leave tokens out, though its log-probs are of all tokens:
+/// what follows, and the key that corrects it. Else empty. A policy gradient is unbiased only for the
+/// distribution that draws (TRL issue 6789 has the same bias between vLLM and its trainer).
+std::string truncation_told(const RunConfig& config);
+
 }  // namespace rollcall::stages

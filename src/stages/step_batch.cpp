@@ -242,7 +242,32 @@ StepBatch own_rollouts(StepBatch batch) {
   return batch;
 }
 
+namespace {
+
+/// How much of the full softmax the drawn tokens came from.
+class KeptFigures {
+ public:
+  void add(const Rollout& rollout) {
+    for (const Turn& turn : rollout.turns) {
+      for (const float mass : turn.kept_mass) sum_ += double(mass), least_ = std::min(least_, double(mass));
+      tokens_ += double(turn.kept_mass.size());
+      for (std::size_t t = 0; t < turn.kept.end.size(); ++t) lists_ += turn.kept.of(t).empty() ? 0.0 : 1.0;
+      kept_ += double(turn.kept.id.size());
+    }
+  }
+  void write(std::map<std::string, double>& metrics) const {
+    if (tokens_ > 0) metrics["rollout/kept_mass_mean"] = sum_ / tokens_, metrics["rollout/kept_mass_min"] = least_;
+    if (lists_ > 0) metrics["rollout/kept_tokens_mean"] = kept_ / lists_;
+  }
+
+ private:
+  double sum_ = 0.0, least_ = 1.0, tokens_ = 0.0, lists_ = 0.0, kept_ = 0.0;
+};
+
+}  // namespace
+
 std::map<std::string, double> rollout_metrics(const StepBatch& own) {
+  KeptFigures kept;
   double groups = 0.0, rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0, equal = 0.0;
   std::map<PromptId, std::pair<double, double>> prompts;  // rollouts, and the correct ones
   for (std::size_t g = 0; g < own.groups.size(); ++g) {
@@ -256,6 +281,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
       const Rollout& rollout = own.groups[g].rollouts[i];
       rollouts += 1.0, correct += scores[i].correct ? 1.0 : 0.0, tokens += double(policy_tokens(rollout));
       truncated += rollout.finish == FinishReason::length ? 1.0 : 0.0;
+      kept.add(rollout);
     }
     if (scores.size() < 2) continue;
     compared += 1.0;
@@ -270,6 +296,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
                                         {"response_length/clip_ratio", truncated / n}};
   if (groups > 0) metrics["train/distinct_prompts_share"] = double(prompts.size()) / groups;
   if (compared > 0) metrics["train/frac_reward_zero_std"] = equal / compared;
+  kept.write(metrics);
   return metrics;
 }
 

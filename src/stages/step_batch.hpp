@@ -51,6 +51,8 @@ std::size_t fresh_groups(const StepBatch& batch);  ///< those of the step itself
 StepBatch own_rollouts(StepBatch batch);           ///< what the step sampled itself: neither replayed groups nor experts
 /// Of what the step sampled itself, judge tasks aside (verl's and TRL's names): train/pass_rate, train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
 /// train/distinct_prompts_share (prompts over groups), response_length/mean [tokens], response_length/clip_ratio (cut off at the token limit).
+/// Where draws left tokens out also rollout/kept_mass_mean and _min, over policy tokens, and where
+/// these come with lists rollout/kept_tokens_mean.
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);
 std::size_t guide_tokens(const Group& group);  ///< that its rollouts begin with

@@ -25,12 +25,16 @@ struct Flat {
   // [turns]
   std::vector<std::uint8_t> role;
   std::vector<std::uint32_t> tokens, columns, stretches;  // columns: of tokens with log-prob, entropy and version
+  std::vector<std::uint32_t> masses, lists;               // of tokens with a kept mass, and with a list of kept ids
   // [stretches]
   std::vector<std::uint32_t> stretch_tokens;
   std::vector<std::uint64_t> stretch_version;
   // [tokens]; [columns]
   std::vector<std::int32_t> token;
   std::vector<float> logprob, entropy;
+  std::vector<float> kept_mass;         // [sum of masses]
+  std::vector<std::uint64_t> kept_end;  // [sum of lists]
+  std::vector<std::int32_t> kept_id;
   // [names], [greedy]
   std::vector<std::uint32_t> name_bytes;
   std::vector<std::uint64_t> greedy_prompt;
@@ -45,6 +49,7 @@ struct Flat {
     visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.clock_ended), visit(f.reward), visit(f.components);
     visit(f.role), visit(f.tokens), visit(f.columns), visit(f.stretches), visit(f.stretch_tokens), visit(f.stretch_version);
     visit(f.token), visit(f.logprob), visit(f.entropy);
+    visit(f.masses), visit(f.lists), visit(f.kept_mass), visit(f.kept_end), visit(f.kept_id);
     visit(f.name_bytes), visit(f.greedy_prompt), visit(f.greedy_reward), visit(f.answers), visit(f.reasons), visit(f.texts), visit(f.names);
   }
 };
@@ -59,6 +64,8 @@ void flatten(const Turn& turn, Flat& flat) {
   flat.role.push_back(std::uint8_t(turn.role));
   flat.tokens.push_back(std::uint32_t(turn.tokens.size())), flat.columns.push_back(std::uint32_t(turn.logprob.size()));
   add(flat.token, turn.tokens), add(flat.logprob, turn.logprob), add(flat.entropy, turn.entropy);
+  flat.masses.push_back(std::uint32_t(turn.kept_mass.size())), flat.lists.push_back(std::uint32_t(turn.kept.end.size()));
+  add(flat.kept_mass, turn.kept_mass), add(flat.kept_end, turn.kept.end), add(flat.kept_id, turn.kept.id);
   std::uint32_t stretches = 0;
   for (auto first = turn.policy_version.begin(); first != turn.policy_version.end(); ++stretches) {
     const auto last = std::find_if(first, turn.policy_version.end(), [&](std::uint64_t version) { return version != *first; });
@@ -155,8 +162,8 @@ class Builder {
       for (std::uint32_t i = count; i > 0; --i) part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
     const bool whole = weight_.done() && keep_.done() && prompt_.done() && sample_.done() && finish_.done() && answer_.done() && components_.done() &&
-                       role_.done() && columns_.done() && stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && reason_.done() &&
-                       text_.done() && names_.done();
+                       role_.done() && columns_.done() && stretch_tokens_.done() && token_.done() && logprob_.done() && entropy_.done() && kept_mass_.done() &&
+                       kept_end_.done() && kept_id_.done() && reason_.done() && text_.done() && names_.done();
     if (!whole) refuse();
     return part;
   }
@@ -181,6 +188,10 @@ class Builder {
         turn.policy_version.insert(turn.policy_version.end(), length, stretch_version_.one());
       }
       if (turn.policy_version.size() != columns) refuse();
+      kept_mass_.into(turn.kept_mass, masses_.one());
+      kept_end_.into(turn.kept.end, lists_.one());
+      if (!std::is_sorted(turn.kept.end.begin(), turn.kept.end.end())) refuse();
+      kept_id_.into(turn.kept.id, turn.kept.end.empty() ? 0 : std::size_t(turn.kept.end.back()));
     }
     return made;
   }
@@ -189,11 +200,13 @@ class Builder {
   Taker<std::uint64_t> step_{f_.step}, prompt_{f_.prompt}, stream_prompt_{f_.stream_prompt}, stretch_version_{f_.stretch_version};
   Taker<std::uint32_t> draw_{f_.draw}, planned_{f_.planned}, rollouts_{f_.rollouts}, sample_{f_.sample}, turns_{f_.turns}, answer_bytes_{f_.answer_bytes},
       reason_bytes_{f_.reason_bytes}, text_bytes_{f_.text_bytes}, keeps_{f_.keeps}, tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches},
-      stretch_tokens_{f_.stretch_tokens};
+      stretch_tokens_{f_.stretch_tokens}, masses_{f_.masses}, lists_{f_.lists};
+  Taker<std::uint64_t> kept_end_{f_.kept_end};
+  Taker<std::int32_t> kept_id_{f_.kept_id};
   Taker<std::int32_t> level_{f_.level}, bin_{f_.bin}, token_{f_.token};
   Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided}, clock_ended_{f_.clock_ended}, role_{f_.role}, keep_{f_.keep};
   Taker<double> reward_{f_.reward}, components_{f_.components}, weight_{f_.weight};
-  Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy};
+  Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy}, kept_mass_{f_.kept_mass};
   Taker<char> answer_{f_.answers}, reason_{f_.reasons}, text_{f_.texts}, names_{f_.names};
 };
 

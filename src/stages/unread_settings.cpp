@@ -80,6 +80,8 @@ constexpr Row kRows[] = {
     {"task.answer_marker", looks_for_marker, "neither the task nor the rule of extraction looks for a marker", "leave it out, or set task.extract=marker"},
     {"task.operators", is_arithmetic, "the task has none", "leave it out, or set task.name=arithmetic"},
     {"task.digits", is_arithmetic, "the task draws no operands", "leave it out, or set task.name=arithmetic"},
+    {"sampling.logprob", [](const RunConfig& c, const method::Method&) { return truncates(c.sampling); }, "draws leave no token out",
+     "leave it out, or set sampling.top_k or sampling.top_p"},
     {"task.file", [](const RunConfig& c, const method::Method&) { return c.task.name == "jsonl" || c.task.name == "corpus"; }, "the task reads no file",
      "leave it out, or set task.name=jsonl"},
     {"task.heldout_file", is_jsonl, "the task reads no file of questions", "leave it out, or set task.name=jsonl"},

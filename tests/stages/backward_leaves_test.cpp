@@ -34,9 +34,10 @@ model::ColumnGradient patchy_derivative(const Flat& flat, std::uint64_t seed) {
 /// All places of a rollout up to and with one, in bytes: what two rollouts have in common is equal, and nothing else is.
 struct Prefixes {
   std::string all;
-  void append(std::int32_t token, bool learnt, float logprob) {
-    for (const std::uint32_t part : {std::uint32_t(token), std::uint32_t(learnt), std::bit_cast<std::uint32_t>(logprob)})
+  void append(std::int32_t token, bool learnt, float logprob, std::span<const std::int32_t> kept) {
+    for (const std::uint32_t part : {std::uint32_t(token), std::uint32_t(learnt), std::bit_cast<std::uint32_t>(logprob), std::uint32_t(kept.size())})
       all.append(reinterpret_cast<const char*>(&part), sizeof(part));
+    all.append(reinterpret_cast<const char*>(kept.data()), kept.size_bytes());
   }
 };
 struct Column {
@@ -47,19 +48,23 @@ struct Column {
 /// A leaf by plain loops: each place once, by its prefix.
 using Places = std::map<std::string, Column>;
 
-/// Few tokens, so that rollouts begin alike, and log-probs that follow from what stands before; those of some rollouts are another policy's.
+/// Few tokens, so that rollouts begin alike, and log-probs that follow from what stands before, as do
+/// lists of kept tokens; those of some rollouts are another policy's.
 void make_alike(StepBatch& batch, std::int32_t vocabulary, const std::vector<std::int32_t>& beginning) {
   for (auto& group : batch.groups)
     for (auto& rollout : group.rollouts) {
       auto& prompt = rollout.turns.front().tokens;
       prompt.insert(prompt.begin(), beginning.begin(), beginning.end());
       std::uint64_t before = rollout.sample % 4 == 0 ? 1 : 0;
-      for (auto& turn : rollout.turns)
+      for (auto& turn : rollout.turns) {
+        turn.kept = {};
         for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
           turn.tokens[t] %= vocabulary;
           before = RandomStream(before, RandomPurpose::test, std::uint64_t(turn.tokens[t]), std::uint64_t(turn.role)).bits(0);
           if (turn.role == Role::policy) turn.logprob[t] = before % 3 == 0 ? 0.0F : -float(before % 1000);
+          if (turn.role == Role::policy && before % 4 != 0) turn.kept.put(t, std::vector{turn.tokens[t], turn.tokens[t] + std::int32_t(before % 4)});
         }
+      }
     }
 }
 
@@ -79,7 +84,7 @@ Places places_of(const BackwardLeaf& made) {
         column = {true, made.logprob.at(target), double(made.derivative.logprob.at(target)), double(made.derivative.entropy.at(target))};
         ++target;
       }
-      prefix.append(leaf.tokens.at(std::size_t(at)), column.learnt, column.logprob);
+      prefix.append(leaf.tokens.at(std::size_t(at)), column.learnt, column.logprob, column.learnt ? leaf.kept.of(target - 1) : std::span<const std::int32_t>());
       RC_ASSERT(places.emplace(prefix.all, column).second);  // it stands once
     }
     ends.push_back(prefix.all);
@@ -111,10 +116,10 @@ TEST(BackwardLeaves, HoldWhatHasADerivativeOnceAndNothingElse) {
       Prefixes prefix;
       std::size_t c = first;
       for (const auto& turn : flat.rollouts[i]->turns)
-        for (const std::int32_t token : turn.tokens) {
+        for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
           Column column;
           if (turn.role == Role::policy) column = {true, logprob[c], double(derivative.logprob[c]), double(derivative.entropy[c])}, ++c;
-          prefix.append(token, column.learnt, column.logprob);
+          prefix.append(turn.tokens[t], column.learnt, column.logprob, turn.kept.of(t));
           own[prefix.all] = column;
         }
       const auto growth = [&](const Places& leaf) {

@@ -27,6 +27,18 @@ TEST(MetricNames, AreThoseThatAStepOfTheRunCanMeasure) {
   EXPECT_EQ(refusal("actor/value_loss", "ppo"), "");
 }
 
+TEST(MetricNames, WhatDrawsKeepIsMeasuredWhereTheyLeaveTokensOut) {
+  RunConfig config;
+  const auto knows = [&](const char* name) { return MetricNames(config, {}).knows(name); };
+  EXPECT_FALSE(knows("rollout/kept_mass_mean"));
+  config.sampling.top_p = 0.9;
+  EXPECT_TRUE(knows("rollout/kept_mass_mean") && knows("rollout/kept_mass_min") && !knows("rollout/kept_tokens_mean"));
+  config.sampling.logprob = "kept";
+  EXPECT_TRUE(knows("rollout/kept_tokens_mean"));
+  config.sampling.temperature = 0.0;
+  EXPECT_FALSE(knows("rollout/kept_mass_mean"));
+}
+
 TEST(MetricNames, AMisspeltOneIsToldWithTheNearest) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("actor/gradnorm"), HasSubstr("actor/grad_norm"));

@@ -74,6 +74,24 @@ TEST(StepBatch, APromptWithMoreRolloutsCountsNoMoreInThePassRate) {
   EXPECT_DOUBLE_EQ(metrics.at("train/pass_rate_rollouts"), 0.4);
 }
 
+/// Masses 0.5, 1 and 0.75 of three tokens in two turns, two of which have lists of 3 and 2 tokens.
+TEST(StepBatch, SaysHowMuchTheDrawsKept) {
+  Turn first{.role = Role::policy, .tokens = {4, 5}}, second{.role = Role::policy, .tokens = {6}};
+  first.logprob = first.entropy = {-1, -1}, first.policy_version = {0, 0}, first.kept_mass = {0.5F, 1.0F};
+  first.kept.put(0, std::vector{3, 4, 7});
+  second.logprob = second.entropy = {-1}, second.policy_version = {0}, second.kept_mass = {0.75F};
+  second.kept.put(0, std::vector{6, 7});
+  StepBatch batch;
+  batch.groups.push_back({.id = {1, {0}, 0}, .level = 0, .rollouts = {Rollout{.turns = {{.role = Role::prompt, .tokens = {1}}, first, second}}}});
+  batch.scores.push_back({Score{}});
+  const auto metrics = rollout_metrics(batch);
+  EXPECT_DOUBLE_EQ(metrics.at("rollout/kept_mass_mean"), 0.75);
+  EXPECT_DOUBLE_EQ(metrics.at("rollout/kept_mass_min"), 0.5);
+  EXPECT_DOUBLE_EQ(metrics.at("rollout/kept_tokens_mean"), 2.5);
+  for (auto& turn : batch.groups[0].rollouts[0].turns) turn.kept_mass.clear(), turn.kept = {};
+  for (const auto& [name, value] : rollout_metrics(batch)) EXPECT_FALSE(name.starts_with("rollout/")) << name;
+}
+
 /// Dropped: the step is what it would have been without them. Wrong: all of it stays (what it is paid: undecided_test).
 TEST(StepBatch, RolloutsWithoutAVerdictLeaveOrAreWrong) {
   EXPECT_TRUE(rc::check("only what was decided is left, in its order", [] {

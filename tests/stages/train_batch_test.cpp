@@ -29,10 +29,12 @@ std::size_t check_sequence(const model::Leaf& leaf, std::size_t s, const Rollout
   RC_ASSERT(prompt == rollout.turns.front().tokens);
   std::int64_t at = leaf.offsets[s];
   for (std::size_t t = 1; t < rollout.turns.size(); ++t) {
-    for (const std::int32_t token : rollout.turns[t].tokens) {
-      RC_ASSERT(leaf.tokens.at(std::size_t(at)) == token);
-      if (rollout.turns[t].role == Role::policy) RC_ASSERT(leaf.targets.at(target++) == at);
-      ++at;
+    const Turn& turn = rollout.turns[t];
+    for (std::size_t i = 0; i < turn.tokens.size(); ++i, ++at) {
+      RC_ASSERT(leaf.tokens.at(std::size_t(at)) == turn.tokens[i]);
+      if (turn.role != Role::policy) continue;
+      RC_ASSERT(std::ranges::equal(leaf.kept.of(target), turn.kept.of(i)));
+      RC_ASSERT(leaf.targets.at(target++) == at);
     }
   }
   RC_ASSERT(leaf.offsets.at(s + 1) == at);
