@@ -21,11 +21,23 @@ struct Flags {
 
 constexpr const char* kRoles[] = {"prompt", "policy", "environment"};
 
+/// For each token the ids that its log-prob is of; null: all.
+ordered_json lists_of(const Turn& turn) {
+  auto lists = ordered_json::array();
+  for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
+    const auto kept = turn.kept.of(t);
+    lists.push_back(kept.empty() ? ordered_json() : ordered_json(std::vector<std::int32_t>(kept.begin(), kept.end())));
+  }
+  return lists;
+}
+
 ordered_json turns_of(const Rollout& rollout) {
   auto turns = ordered_json::array();
   for (const auto& turn : rollout.turns) {
     ordered_json line{{"role", kRoles[std::size_t(turn.role)]}, {"tokens", turn.tokens}};
     if (turn.role == Role::policy) line["logprob"] = turn.logprob, line["entropy"] = turn.entropy, line["policy_version"] = turn.policy_version;
+    if (!turn.kept_mass.empty()) line["kept_mass"] = turn.kept_mass;
+    if (!turn.kept.empty()) line["kept"] = lists_of(turn);
     turns.push_back(std::move(line));
   }
   return turns;
@@ -98,7 +110,7 @@ void add_export(Command command) {
   add_scores(verb, flags->choice);
   add_step(verb, flags->choice);
   add_prompt(verb, flags->choice);
-  verb.flag("--tokens", flags->tokens, "with token ids, log-probs, entropies and policy versions by turn");
+  verb.flag("--tokens", flags->tokens, "with token ids, log-probs, entropies, policy versions and what the draws kept, by turn");
   verb.runs([flags] { return export_lines(*flags); });
 }
 
