@@ -30,6 +30,7 @@ Sample long_sample() {
   turn.entropy.assign(kTokens, 0.5F);
   turn.policy_version.resize(kTokens);
   for (std::size_t i = 0; i < kTokens; ++i) turn.policy_version[i] = i;
+  turn.kept_mass.clear(), turn.kept = {};
   return s;
 }
 

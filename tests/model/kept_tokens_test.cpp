@@ -146,9 +146,11 @@ TEST(KeptTokens, WithoutTruncationNothingIsStored) {
   const ModelConfig config = small_config(Family::llama);
   const Policy policy(config, random_weights(config, 3), {});
   const DecodeRequest request{.prompt = {2, 3, 4}, .seed = 1, .count = 2};
-  for (const SamplingParams& sampling : {SamplingParams{.max_new_tokens = 8, .logprob = "kept"},
-                                         SamplingParams{.temperature = 0.0, .top_k = 3, .max_new_tokens = 8, .logprob = "kept"}})
-    for (const auto& sequence : decode(policy, std::span(&request, 1), sampling, {})[0]) EXPECT_TRUE(sequence.kept_mass.empty() && sequence.kept.empty());
+  for (const SamplingParams& sampling :
+       {SamplingParams{.max_new_tokens = 8, .logprob = "kept"}, SamplingParams{.temperature = 0.0, .top_k = 3, .max_new_tokens = 8, .logprob = "kept"}}) {
+    const auto decoded = decode(policy, std::span(&request, 1), sampling, {});
+    for (const auto& sequence : decoded[0]) EXPECT_TRUE(sequence.kept_mass.empty() && sequence.kept.empty());
+  }
 }
 
 TEST(KeptTokens, OthersAreLeftOutOfAPartOfTheVocabulary) {
