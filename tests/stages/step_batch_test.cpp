@@ -76,13 +76,13 @@ TEST(StepBatch, APromptWithMoreRolloutsCountsNoMoreInThePassRate) {
 
 /// Masses 0.5, 1 and 0.75 of three tokens in two turns, two of which have lists of 3 and 2 tokens.
 TEST(StepBatch, SaysHowMuchTheDrawsKept) {
-  Turn first{.role = Role::policy, .tokens = {4, 5}}, second{.role = Role::policy, .tokens = {6}};
-  first.logprob = first.entropy = {-1, -1}, first.policy_version = {0, 0}, first.kept_mass = {0.5F, 1.0F};
+  const Turn prompt{Role::prompt, {1}, {}, {}, {}};
+  Turn first{Role::policy, {4, 5}, {-1, -1}, {1, 1}, {0, 0}, {0.5F, 1.0F}}, second{Role::policy, {6}, {-1}, {1}, {0}, {0.75F}};
   first.kept.put(0, std::vector{3, 4, 7});
-  second.logprob = second.entropy = {-1}, second.policy_version = {0}, second.kept_mass = {0.75F};
   second.kept.put(0, std::vector{6, 7});
+  const Rollout rollout{.sample = 0, .finish = FinishReason::stop, .turns = {prompt, first, second}, .text = ""};
   StepBatch batch;
-  batch.groups.push_back({.id = {1, {0}, 0}, .level = 0, .rollouts = {Rollout{.turns = {{.role = Role::prompt, .tokens = {1}}, first, second}}}});
+  batch.groups.push_back({.id = {1, {0}, 0}, .level = 0, .rollouts = {rollout}});
   batch.scores.push_back({Score{}});
   const auto metrics = rollout_metrics(batch);
   EXPECT_DOUBLE_EQ(metrics.at("rollout/kept_mass_mean"), 0.75);
