@@ -69,6 +69,7 @@ std::vector<std::vector<DecodedSequence>> decode(const Policy& policy, std::span
     DecodeSession session(policy, sampling, team, options.cache_bytes / sessions, live);
     std::unordered_map<DecodeSession::Id, std::pair<std::size_t, std::uint32_t>> places;
     for (;;) {
+      if (options.given_up && options.given_up()) return;
       while (session.unfinished() < open) {
         const auto [request, first, count] = waiting.next(open - session.unfinished());
         if (count == 0) break;

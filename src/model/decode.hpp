@@ -3,6 +3,7 @@
 
 #include "model/decode_session.hpp"
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct DecodeOptions {
   int threads = 1;
   std::int64_t cache_bytes = kMostCacheBytes;  ///< bound of the keys and values held; one sequence a session always has room
   SideBySide side_by_side = on_new_threads;    ///< where the threads come from
+  /// Asked before every batch of tokens, from any of the threads: whether nobody wants the samples any
+  /// more. Those that have not ended are then empty.
+  std::function<bool()> given_up{};
 };
 
 /// Samples all requests in one session for all threads, which share every operation, or where the weights fit a core's cache in one for each. Samples that end
