@@ -155,9 +155,11 @@ std::vector<Companions::LeafColumns> Companions::over_leaves(std::size_t count,
   const auto mine = own_leaves(std::int64_t(count), *ranks_);
   std::vector<std::pair<std::int64_t, LeafColumns>> own(mine.size());
   job_->leaves->run(std::int64_t(mine.size()), [&](model::LeafRunner& runner, std::int64_t i) {
+    if (job_->cut->wanted()) return;
     const std::int64_t leaf = mine[std::size_t(i)];
     own[std::size_t(i)] = {leaf, pass(runner, std::size_t(leaf))};
   });
+  job_->cut->agree(*ranks_);
   std::vector<LeafColumns> all{count};
   for (const auto& bytes : ranks_->gather_all(to_bytes(own))) {
     for (auto& [leaf, columns] : from_bytes<std::vector<std::pair<std::int64_t, LeafColumns>>>(bytes)) all.at(std::size_t(leaf)) = std::move(columns);

@@ -77,7 +77,7 @@ Coordinator::Coordinator(Job& job, Mailbox& mail, NextMessage next, std::vector<
       objective_(method::make_method(job.config.objective.recipe, job.config.objective.pieces, job.config.objective.knobs)),
       heard_(job.config, *objective_, job.sends_rollouts),
       passes_(std::uint64_t(job.config.run.seed), job.examples.size()),
-      metrics_(job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
+      metrics_(std::in_place, job.run_dir, state_.metric_rows > 0 ? state_.metric_rows : -1),
       stop_(job.run_dir, job.config.run.wall_time_s),
       heldout_(heldout_digest(job)),
       checkpoint_(resumed.checkpoint ? resumed.checkpoint->name() : "") {
@@ -150,21 +150,11 @@ ExitCode Coordinator::train() try {
   write_results(*job_, state_, tally_, policy_sha256_, checkpoint_, missing_);
   write_status("done", true);
   return ExitCode::done;
+} catch (const StepIsCut&) {
+  return give_up_step();
 } catch (...) {
   progress_.reset();  // what is said next has a line of its own
   throw;
-}
-
-bool Coordinator::stop_wanted() {
-  const auto reason = stop_.reason();
-  if (!reason) return false;
-  progress_.reset();
-  log_info("stopping on {}", *reason);
-  finish_save();
-  start_save(step_name());  // packing can wait for the next start
-  finish_save();
-  write_status("stopped on " + *reason, true);
-  return true;
 }
 
 bool Coordinator::warm_start() {
@@ -172,16 +162,17 @@ bool Coordinator::warm_start() {
   progress_.emplace("sft", state_.sft_steps, job_->config.sft.steps);
   while (state_.sft_steps < job_->config.sft.steps) {
     if (stop_wanted()) return false;
-    const WorkingTime clock;
+    begin_step();
     supervised_step();
     stepped_ = true;
     const bool last = state_.sft_steps == job_->config.sft.steps;
     if (last) state_.grad_norm_mean = 0.0;  // norms of another loss say nothing of the next phase
     notice_saved();
     if (last || state_.sft_steps % job_->config.checkpoint.every == 0) begin_save(fmt::format("sft_{:06}", state_.sft_steps));
-    stop_.step_took(clock.seconds());
+    stop_.step_took(begun_.clock.seconds());
   }
   progress_.reset();
+  stop_.begin_phase();
   send_weights();
   return true;
 }
@@ -193,8 +184,10 @@ void Coordinator::supervised_step() {
       std::uint64_t(state_.sft_steps) + 1, model::learning_rate(config.optimizer, state_.sft_steps + 1, double(config.steps)), grad_norm_limit(), {}};
   const std::uint64_t first = (plan.step - 1) * std::uint64_t(config.batch_size);
   for (std::int64_t i = 0; i < config.batch_size; ++i) plan.prompts.push_back({passes_.at(first + std::uint64_t(i))});
+  plan.times = stop_.times(begun_.clock.seconds());
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::supervise, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of supervised step {}", plan.step));
+  if (report.outcome == UpdateOutcome::cut) throw StepIsCut{};
   state_.policy_version = report.version;
   judge_update(report, fmt::format("supervised step {}", plan.step));
   ++state_.sft_steps;
@@ -204,7 +197,7 @@ void Coordinator::supervised_step() {
   row.values.emplace_back("timing_s/checkpoint", saving_s_);
   row.values.emplace_back("timing_s/step", took + saving_s_);
   state_.seconds["checkpoint"] += std::exchange(saving_s_, 0.0);
-  metrics_.write(row);
+  metrics_->write(row);
   write_status("sft", false);
   const auto loss = report.metrics.find("sft/loss");
   progress_->update(state_.sft_steps, {{"loss", loss == report.metrics.end() ? NAN : loss->second}});
@@ -215,7 +208,7 @@ bool Coordinator::train_steps() {
   if (progress() < 1.0) progress_.emplace("train", state_.train_steps, config.train.steps);
   while (progress() < 1.0) {
     if (stop_wanted()) return false;
-    const WorkingTime clock;
+    begin_step();
     train_step();
     stepped_ = true;
     notice_saved();
@@ -224,7 +217,7 @@ bool Coordinator::train_steps() {
     if (due && state_.bad_steps == 0) note_best(*latest_row_);  // a bad step measures nothing
     const bool best = config.eval.every > 0 && state_.train_steps % config.eval.every == 0 && validate();
     if (due || best) begin_save(fmt::format("train_{:06}", state_.train_steps));
-    stop_.step_took(clock.seconds());  // with its validation, its pack and its wait for a checkpoint
+    stop_.step_took(begun_.clock.seconds());  // with its validation, its pack and its wait for a checkpoint
   }
   progress_.reset();
   return true;
@@ -308,7 +301,7 @@ void Coordinator::train_step() {
   }
   state_.seconds["step"] += took + waited;
   saving_s_ = packing_s_ = 0.0;
-  metrics_.write(row);
+  metrics_->write(row);
   latest_row_ = row;
   diagnose(row);
   write_status("train", false);
@@ -326,9 +319,10 @@ UpdateReport Coordinator::update(const scheduling::StepRequest& request, const R
   const std::uint64_t step = request.step;
   const double steps = expected_steps(std::int64_t(step));
   const double lr = model::learning_rate(job_->config.train.optimizer, std::int64_t(step), steps);
-  UpdatePlan plan{step, lr, grad_norm_limit(), request.progress, steps, round.files, round.training.groups};
+  UpdatePlan plan{step, lr, grad_norm_limit(), request.progress, steps, round.files, round.training.groups, stop_.times(begun_.clock.seconds())};
   mail_->send_all(job_->layout.of(comm::Stage::update), Tag::update, plan);
   const auto report = await<UpdateReport>(Tag::updated, fmt::format("the update of step {}", step));
+  if (report.outcome == UpdateOutcome::cut) throw StepIsCut{};
   state_.policy_version = report.version;
   for (auto& file : state_.unpacked) {
     for (auto* part : {&file.files.shard, &file.files.scores}) {

@@ -58,7 +58,15 @@ class Coordinator {
     double generation_s = 0.0, scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
     double generation_mean_s = 0.0;                               ///< over the ranks that generated
     std::uint32_t slowest_rank = 0;                               ///< of the generation, in the last round
-    bool cut_short = false;                                       ///< by a signal, in an evaluation: its answers are no answers
+    bool cut_short = false;                                       ///< by a signal: its answers are no answers
+  };
+
+  /// The step under way, and what it began with.
+  struct Begun {
+    std::int64_t sft_steps = 0, train_steps = 0;
+    std::uint64_t rollouts_total = 0;
+    std::int64_t metric_rows = 0;
+    WorkingTime clock{};
   };
 
   /// A checkpoint between its step's end and the moment it is durable.
@@ -104,6 +112,8 @@ class Coordinator {
   std::optional<std::vector<report::PromptOutcome>> evaluate(Purpose purpose, std::int64_t samples);
   /// Begins a checkpoint of this moment; the ranks write it while the run goes on. One at a time: the one before is waited for.
   void begin_save(const std::string& name);  ///< after the one before, whose steps may then be packed
+  /// The same where only time makes it due: steps are rolled back to, and compared, where they were before.
+  void save_meanwhile(const std::string& name);
   void start_save(const std::string& name);
   bool is_kept(std::int64_t step) const;  ///< checkpoint.keep_every names the step
   void keep_for_good(const std::string& name);
@@ -119,6 +129,10 @@ class Coordinator {
   void pack(std::vector<UnpackedFile> files);
   void forget_archived();  ///< drops from `unpacked` what the archive holds
   bool stop_wanted();
+  std::string stop_reason();  ///< where something was cut
+  /// Once it is known that no stop is wanted. Begins a checkpoint where the last one was long ago.
+  void begin_step();
+  ExitCode give_up_step();   ///< that was cut: what is saved of it is nothing
   bool stepped_ = false;     ///< since this start
   ExitCode stopped_early();  ///< within an evaluation, which a resume makes again
   void diagnose(const report::MetricRow& row);
@@ -140,8 +154,10 @@ class Coordinator {
   std::unique_ptr<const method::Method> objective_;
   HeardRewards heard_;
   ExamplePasses passes_;  ///< of the warm start
-  report::MetricsSink metrics_;
+  std::optional<report::MetricsSink> metrics_;
   StopRequest stop_;
+  Begun begun_;
+  WorkingTime since_save_;
   std::optional<report::Progress> progress_;
   Stopwatch since_status_;
   std::vector<std::int64_t> archived_rollouts_;  ///< [archived steps], where train.rollouts counts what train.from_archive holds

@@ -66,7 +66,7 @@ std::optional<Coordinator::Outcomes> Coordinator::evaluate(Purpose purpose, std:
     if (tells && stop_.reason(rounds.longest_s())) round.cut_short = true;
     else round = play({plan});
     if (round.cut_short) {
-      if (!stop_.reason()) stop_.remember_signal("a signal on a rank that generates");
+      stop_reason();
       progress_.reset();
       state_.unpacked = unpacked, state_.rollouts_total = drawn;
       return std::nullopt;
@@ -85,12 +85,13 @@ std::optional<Coordinator::Outcomes> Coordinator::evaluate(Purpose purpose, std:
 
 bool Coordinator::validate() {
   const auto& config = job_->config.eval;
-  const auto result =
-      report::evaluate(*evaluate(Purpose::validation, config.validation_samples), config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
+  const auto outcomes = evaluate(Purpose::validation, config.validation_samples);
+  if (!outcomes) throw StepIsCut{};  // whose validation a resume would not make
+  const auto result = report::evaluate(*outcomes, config.pass_k, config.bootstrap, std::uint64_t(job_->config.run.seed));
   const report::MetricRow row{"validation",
                               std::uint64_t(state_.train_steps),
                               {{"validation/pass_at_1", result.pass_at_1.mean}, {fmt::format("validation/pass_at_{}", result.k), result.pass_at_k.mean}}};
-  metrics_.write(row);
+  metrics_->write(row);
   return note_best(row);
 }
 
@@ -153,14 +154,6 @@ void Coordinator::replace_archived() {
   std::vector<io::PackInput> shards;
   for (const auto& file : state_.unpacked) shards.push_back({file.files.shard, file.files.scores});
   if (const int files = io::give_way_to(shards, job_->run_dir); files > 0) log_info("set aside {} archive files of evaluations that were made again", files);
-}
-
-ExitCode Coordinator::stopped_early() {
-  require<EnvironmentError>(stepped_ || !stop_.is_out_of_time(), "an evaluation did not finish within a whole job",
-                            "every restart would begin it again, forever",
-                            "lower eval.samples or task.heldout_prompts, add ranks that generate, or ask for more time");
-  stop_wanted();
-  return ExitCode::requeue;
 }
 
 }  // namespace rollcall::stages

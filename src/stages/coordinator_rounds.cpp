@@ -40,6 +40,7 @@ std::vector<std::vector<GroupPlan>> deal(const std::vector<GroupPlan>& groups, s
 
 Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
   const auto& generators = job_->layout.of(comm::Stage::generation);
+  const StepTimes times = plans.front().purpose == Purpose::eval ? StepTimes{} : stop_.times(begun_.clock.seconds());
   std::size_t expected = 0;
   for (const auto& plan : plans) {
     const auto shares = deal(plan.groups, generators.size());
@@ -54,7 +55,7 @@ Coordinator::Round Coordinator::play(const std::vector<StepPlan>& plans) {
     std::size_t at = 0;
     for (const auto& groups : shares) {
       if (groups.empty()) continue;
-      StepPlan share = plan;
+      RoundPlan share{plan, times};
       share.groups = groups;
       share.judge_tasks = asked_by(share.groups, plan.judge_tasks);
       share.aggregator = storing[at], share.aggregated = stored[storing[at]];
@@ -130,6 +131,7 @@ Coordinator::Round Coordinator::play_step(std::uint64_t step, const scheduling::
     StepPlan plan{Purpose::train, Split::train, step, number, PolicyVersion{state_.policy_version}, job_->config.sampling, decision.groups};
     if (number == 0) ask_judge_tasks(plan);
     Round round = play({plan, greedy_plan(plan, answered)});
+    if (round.cut_short) throw StepIsCut{};
     deciding.restart();
     add(all.verdicts, round.verdicts);
     scheduling::merge_reports(all.reports, round.reports), scheduling::merge_reports(all.greedy, round.greedy);

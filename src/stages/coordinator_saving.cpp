@@ -44,16 +44,21 @@ void Coordinator::keep_earlier() {
 }
 
 void Coordinator::begin_save(const std::string& name) {
+  state_.rollback_to = name;
+  save_meanwhile(name);
+}
+
+void Coordinator::save_meanwhile(const std::string& name) {
   finish_save();
   pack_when_due();
-  state_.rollback_to = name;
   start_save(name);
 }
 
 void Coordinator::start_save(const std::string& name) {
   const Stopwatch clock;
   const auto& writers = job_->layout.of(comm::Stage::update);
-  state_.metric_rows = metrics_.rows();
+  since_save_ = {};
+  state_.metric_rows = metrics_->rows();
   Saving& saving = saving_.emplace();
   saving.name = name, saving.steps = state_.train_steps, saving.missing = writers.size();
   saving.covered = state_.unpacked;

@@ -6,7 +6,6 @@
 #include "core/judge_task.hpp"
 #include "stages/question_forms.hpp"
 #include "stages/self_judging.hpp"
-#include "stages/stop_request.hpp"
 #include "text/stop_texts.hpp"
 
 #include <fmt/format.h>
@@ -32,8 +31,7 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   rollout.text = job.format->answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
-  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions),
-                           std::move(sequence.kept_mass), std::move(sequence.kept)});
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions)});
   return rollout;
 }
 
@@ -58,7 +56,11 @@ model::DecodeOptions decode_options(const Job& job) {
           .side_by_side = job.workers->side_by_side()};
 }
 
-bool is_cut_short(const StepPlan& plan) { return plan.purpose == Purpose::eval && stop_signal().has_value(); }
+model::DecodeOptions step_decode_options(const Job& job) {
+  auto options = decode_options(job);
+  options.given_up = [cut = job.cut] { return cut->wanted(); };
+  return options;
+}
 
 RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer) {
   const model::Policy& policy = job.store->policy();
@@ -82,7 +84,7 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
   const auto stops = [&, rules = stop_rules(*job.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
       job.workers->progressed();  // asked after every token: a batch of long answers takes its time
-      return ends(sampled) || is_cut_short(plan);
+      return ends(sampled);
     };
   };
   std::vector<model::DecodeRequest> requests;
@@ -92,9 +94,7 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
                         std::int64_t(beginnings[g].size())});
     requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(), beginnings[g].end());
   }
-  SamplingParams sampling = plan.sampling;
-  if (plan.purpose != Purpose::train) sampling.logprob = "full";  // lists would be stored for nobody
-  auto decoded = model::decode(policy, requests, sampling, stops, decode_options(job));
+  auto decoded = model::decode(policy, requests, plan.sampling, stops, step_decode_options(job));
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
       shard.groups[g].rollouts[i] = to_rollout(job, std::move(decoded[g][i]), tokens[g], beginnings[g], plan.groups[g].first_sample + i);
@@ -114,7 +114,7 @@ Generated Generation::on_plan(const StepPlan& plan) {
   made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
   made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
   made.notice.judge_tasks = plan.judge_tasks;
-  if (is_cut_short(plan)) made.notice.aggregated = 0;
+  made.notice.cut = job_->cut->wanted();
   return made;
 }
 

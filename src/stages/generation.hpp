@@ -17,6 +17,8 @@ struct Generated {
 
 /// The job's threads, and what memory it leaves to keys and values.
 model::DecodeOptions decode_options(const Job& job);
+/// The same for what is given up with a step that is cut.
+model::DecodeOptions step_decode_options(const Job& job);
 
 class Generation {
  public:
@@ -30,19 +32,14 @@ class Generation {
   Guide guide_;
 };
 
-/// Whether a signal to stop has come to this rank in an evaluation, which is then not kept: what is
-/// left of its answers need not be sampled. A step of training is always finished.
-bool is_cut_short(const StepPlan& plan);
-/// Its notice says so by storing the shard with none at all, not even itself.
-inline bool is_cut_short(const ShardNotice& notice) { return notice.aggregated == 0; }
-
 /// Prompts of different purposes and draws must not share random numbers: the address takes all three.
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
 /// Ends a sequence with any of the format's end tokens, or once its text holds one of the stop texts. `format` and `stops` must outlive it.
 model::StopRules stop_rules(const text::PromptFormat& format, const std::vector<std::string>& stops);
 
-/// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone.
+/// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and guide alone, unless it is cut (Job::cut): it then holds no
+/// answers, and nobody may use it.
 /// Throws NumericsError when the policy yields a log-prob that is not a number.
 RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int producer);
 

@@ -55,7 +55,7 @@ std::vector<std::vector<std::int32_t>> Guide::prefixes(const Job& job, const Ste
                         .prompt_address = prompt_address(plan, group),
                         .first_sample = kGuideSample});
   }
-  auto said = model::decode(*policy_, requests, sampling, stop_rules(*job.format, plan.sampling.stop), decode_options(job));
+  auto said = model::decode(*policy_, requests, sampling, stop_rules(*job.format, plan.sampling.stop), step_decode_options(job));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     auto& tokens = said[i].front().tokens;
     if (said[i].front().stopped) tokens.pop_back();  // the policy ends every answer itself

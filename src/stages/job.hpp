@@ -13,6 +13,7 @@
 #include "stages/leaves.hpp"
 #include "stages/memory.hpp"
 #include "stages/numerics.hpp"
+#include "stages/step_cut.hpp"
 #include "stages/worker_pool.hpp"
 #include "task/task.hpp"
 #include "text/answer_form.hpp"
@@ -95,7 +96,8 @@ struct Job {
   std::shared_ptr<const LockFile> lock;        ///< of the run folder, on rank 0
   io::RunIdentity identity;
   std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Leaves> leaves;  ///< on these workers
+  std::unique_ptr<Leaves> leaves;                              ///< on these workers
+  std::shared_ptr<StepCut> cut = std::make_shared<StepCut>();  ///< of the work at hand
   std::unique_ptr<PolicyStore> store;
   std::shared_ptr<comm::Carrier> carrier;  ///< of sums and weights between ranks
   RunModels models;

@@ -7,8 +7,12 @@
 namespace boost::serialization {
 
 template <class A>
+void serialize(A& ar, rollcall::stages::RoundPlan& v, unsigned) {
+  ar& static_cast<rollcall::StepPlan&>(v) & v.times;
+}
+template <class A>
 void serialize(A& ar, rollcall::stages::ShardNotice& v, unsigned) {
-  ar& v.file& v.archive_s& v.generation_s& v.judge_tasks& v.aggregator& v.aggregated;
+  ar& v.file& v.archive_s& v.generation_s& v.judge_tasks& v.aggregator& v.aggregated& v.cut;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::ScoredFile& v, unsigned) {
@@ -54,11 +58,11 @@ void serialize(A& ar, rollcall::stages::JudgeReply& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::SupervisePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.prompts;
+  ar& v.step& v.lr& v.grad_norm_limit& v.prompts& v.times;
 }
 template <class A>
 void serialize(A& ar, rollcall::stages::UpdatePlan& v, unsigned) {
-  ar& v.step& v.lr& v.grad_norm_limit& v.progress& v.steps& v.files& v.training;
+  ar& v.step& v.lr& v.grad_norm_limit& v.progress& v.steps& v.files& v.training& v.times;
 }
 template <class A>
 void serialize(A& ar, rollcall::scheduling::GroupTraining& v, unsigned) {

@@ -6,6 +6,7 @@
 #include "io/checkpoint.hpp"
 #include "io/shard_file.hpp"
 #include "scheduling/policy.hpp"
+#include "stages/step_times.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +19,7 @@
 namespace rollcall::stages {
 
 // tag          from          to            content
-// plan         coordinator   generation    StepPlan: prompts, budgets, sampling, texts of judge tasks
+// plan         coordinator   generation    RoundPlan: prompts, budgets, sampling, texts of judge tasks
 // shard        generation    scoring       ShardNotice: a published shard, unless its scorer is the rank that made it
 // judged       scoring       scoring       JudgedPart: a shard with its verdicts, to the aggregator of its ranks
 // scored       scoring       coordinator   ScoredNotice: shard, scores, the report per group, and answers to make judge tasks of
@@ -55,6 +56,11 @@ enum class Tag : int {
   judged
 };
 
+/// A round for one generation rank.
+struct RoundPlan : StepPlan {
+  StepTimes times{};
+};
+
 struct ShardNotice {
   io::PublishedFile file;  ///< without a name where the rank that made the shard scores it: both are stored together
   double archive_s = 0.0;
@@ -62,6 +68,7 @@ struct ShardNotice {
   std::vector<Prompt> judge_tasks{};               ///< those of the shard (StepPlan)
   std::int32_t aggregator = -1;                    ///< as in StepPlan
   std::uint32_t aggregated = 1;
+  bool cut = false;  ///< a signal ended the sampling early: nothing of the shard is stored or judged
 };
 
 /// A shard with its scores: what update and the archive need to find both. Of files that a keeper has, only the paths are known until the update's report.
@@ -149,6 +156,7 @@ struct SupervisePlan {
   double lr = 0.0;
   double grad_norm_limit = 0.0;   ///< as in UpdatePlan
   std::vector<PromptId> prompts;  ///< numbers of Job::examples, in the order in which they are packed
+  StepTimes times{};
 };
 
 struct UpdatePlan {
@@ -159,6 +167,7 @@ struct UpdatePlan {
   double steps = 1.0;            ///< that the run will have had at its end, as far as this step tells: where schedules end
   std::vector<ScoredFile> files;
   std::vector<scheduling::GroupTraining> training{};  ///< ascending GroupId; groups without an entry: weight 1, all rollouts
+  StepTimes times{};
 };
 
 /// What the scheduler hears of a group's update, before its own weights; NaN for a group without a token.
@@ -169,7 +178,8 @@ struct GroupSignal {
   double drift = 0.0;               ///< of the policy since it last answered the prompt; NaN also where nobody asks or there is no earlier answer
 };
 
-enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2 };
+/// `cut`: by a signal. The step's report then says nothing else, and nothing more of it may be kept.
+enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2, cut = 3 };
 
 struct UpdateReport {
   UpdateOutcome outcome = UpdateOutcome::applied;  ///< of the last update tried: one that is not applied ends its step

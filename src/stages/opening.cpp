@@ -325,4 +325,13 @@ void take_identity(const Preamble& first, io::RunIdentity& own) {
 
 int thread_count(const RunConfig& config, const comm::NodeShare& share) { return config.run.threads > 0 ? int(config.run.threads) : share.cores; }
 
+void require_same_start(const io::RunIdentity& own, const Preamble& first) {
+  require<EnvironmentError>(own.data_hash == first.data_hash, "this rank's prompts, examples or text files differ from those of rank 0",
+                            "results would depend on the number of ranks",
+                            "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
+  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash.empty() || own.weights_hash == first.weights_hash,
+                            "this rank's initial weights differ from those of rank 0", "results would depend on the number of ranks",
+                            "if they come from a live run, name one of its checkpoints (RUN@STEP), in a folder that all nodes of the job share");
+}
+
 }  // namespace rollcall::stages

@@ -33,6 +33,9 @@ struct Opening {
 
 /// Throws InputError, ConfigError, EnvironmentError, StorageError.
 Opening open_job(comm::Communicator& world, const JobRequest& request, const comm::NodeShare& share);
+/// Every rank reads prompts itself, and one of each node the first weights; those of a checkpoint
+/// replace the latter. Throws EnvironmentError where `own` differs from those of rank 0.
+void require_same_start(const io::RunIdentity& own, const Preamble& first);
 /// On the other ranks: what rank 0 alone found out of the run.
 void take_identity(const Preamble& first, io::RunIdentity& own);
 int thread_count(const RunConfig& config, const comm::NodeShare& share);

@@ -145,7 +145,8 @@ std::vector<float> probe_confidence(const Job& job, const StepBatch& batch, std:
   const SamplingParams sampling{
       .temperature = settings.temperature, .max_new_tokens = settings.max_tokens, .stop = {}, .vocab_size = job.config.sampling.vocab_size};
   std::vector<float> own;
-  for (const auto& draws : model::decode(job.store->policy(), requests, sampling, stops, decode_options(job))) own.push_back(confidence_of(draws));
+  for (const auto& draws : model::decode(job.store->policy(), requests, sampling, stops, step_decode_options(job))) own.push_back(confidence_of(draws));
+  job.cut->agree(ranks);
   std::vector<float> all(ends.size());
   std::size_t rank = 0;
   for (const auto& bytes : ranks.gather_all(to_bytes(own))) {

@@ -53,6 +53,7 @@ class Rank {
   T begin(const comm::Envelope& envelope, const char* task);
   bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
+  ExitCode lead(JobKind kind);  ///< on rank 0
   ExitCode follow();
   void on_generated(Generated made);  ///< to the scoring rank; at once where that is this one
   void on_pack(const PackRequest& request);
@@ -134,6 +135,7 @@ void Rank::restore(const std::string& name) {
 template <class T>
 T Rank::begin(const comm::Envelope& envelope, const char* task) {
   T message = from_bytes<T>(envelope.bytes);
+  if constexpr (requires { message.times; }) job_.cut->begin(message.times);
   if constexpr (requires { message.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.step));
   else if constexpr (requires { message.shard.step; }) world_->set_activity(fmt::format("{} of step {}", task, message.shard.step));
   else world_->set_activity(task);
@@ -148,7 +150,7 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
   switch (Tag(envelope.tag)) {
     case Tag::plan:
       unhosted(generation_.has_value());
-      on_generated(generation_->on_plan(begin<StepPlan>(envelope, "generation")));
+      on_generated(generation_->on_plan(begin<RoundPlan>(envelope, "generation")));
       return true;
     case Tag::shard:
       unhosted(scoring_.has_value());
@@ -214,7 +216,7 @@ void Rank::on_generated(Generated made) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
     return scoring_->on_own_shard(made.notice, std::move(made.shard));
   }
-  if (is_cut_short(made.notice)) return mail_.send(made.scorer, Tag::shard, made.notice);  // nothing of it is kept
+  if (made.notice.cut) return mail_.send(made.scorer, Tag::shard, made.notice);  // nothing of it is kept
   const Stopwatch writing;
   made.notice.file = io::publish(job_.run_dir, io::draft_shard(made.shard, stored_prompts(job_, made.shard, made.notice.judge_tasks), job_.identity));
   made.notice.archive_s += writing.seconds();
@@ -296,7 +298,13 @@ ExitCode Rank::follow() {
 }
 
 ExitCode Rank::run(JobKind kind) {
-  if (world_->rank() != 0) return follow();
+  const ExitCode code = world_->rank() == 0 ? lead(kind) : follow();
+  // Nobody has waited for the files of a step that was cut, and a process may not end under HDF5.
+  world_->wait([this] { return !kept_.writer().writes(); }, job_.config.run.deadline_s, "the writing of this rank's rollouts");
+  return code;
+}
+
+ExitCode Rank::lead(JobKind kind) {
   coordinator_.emplace(
       job_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); }, transfer_ranks_, std::move(resumed_));
   ExitCode code = ExitCode::done;
@@ -309,16 +317,6 @@ ExitCode Rank::run(JobKind kind) {
   }
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;
-}
-
-/// Every rank reads prompts itself, and one of each node the first weights; those of a checkpoint replace the latter.
-void require_same_start(const io::RunIdentity& own, const Preamble& first) {
-  require<EnvironmentError>(own.data_hash == first.data_hash, "this rank's prompts, examples or text files differ from those of rank 0",
-                            "results would depend on the number of ranks",
-                            "put the files of [task], [sft] and the model folder on a file system that all nodes of the job share");
-  require<EnvironmentError>(!first.checkpoint.empty() || own.weights_hash.empty() || own.weights_hash == first.weights_hash,
-                            "this rank's initial weights differ from those of rank 0", "results would depend on the number of ranks",
-                            "if they come from a live run, name one of its checkpoints (RUN@STEP), in a folder that all nodes of the job share");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ Scoring::Scoring(Job& job, Mailbox& mail, reward::Spawner* spawner, KeptShards* 
 }
 
 void Scoring::on_shard(const ShardNotice& notice) {
-  if (is_cut_short(notice)) return tell_cut_short(notice);
+  if (notice.cut) return score_shard(notice, {}, 0.0);
   const Stopwatch reading;
   io::await_published(job_->run_dir, notice.file);
   RolloutShard shard = io::read_shard(job_->run_dir, notice.file);
@@ -96,14 +96,17 @@ io::PublishedFile Scoring::store(const io::FileDraft& file, Purpose purpose) {
   return {file.path};
 }
 
-void Scoring::tell_cut_short(const ShardNotice& notice) {
+void Scoring::tell_cut(const ShardNotice& notice) {
   ScoredNotice told;
-  told.report.purpose = Purpose::eval, told.generation_s = notice.generation_s;
+  told.generation_s = notice.generation_s;
   mail_->send(0, Tag::scored, told);
 }
 
 void Scoring::score_shard(const ShardNotice& notice, RolloutShard shard, double read_s) {
-  if (is_cut_short(notice)) return tell_cut_short(notice);
+  if (notice.cut) {
+    shard.groups.clear();
+    return publish({.notice = notice, .shard = std::move(shard), .scores = {}, .facts = {}});
+  }
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
   OpenShard open(*job_, repeated_, notice, std::move(shard), read_s);
@@ -162,6 +165,7 @@ void Scoring::on_judged(JudgedPart part) {
 }
 
 void Scoring::store(JudgedShard judged) {
+  if (judged.notice.cut) return tell_cut(judged.notice);
   const Stopwatch writing;
   const auto& notice = judged.notice;
   const bool kept = keeps(judged.shard.purpose), stored = !notice.file.path.empty();

@@ -28,8 +28,8 @@ class Scoring {
 
  private:
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
-  void tell_cut_short(const ShardNotice& notice);  ///< in place of verdicts, with no files
-  void decided(JudgedShard judged);                ///< by the verifier
+  void tell_cut(const ShardNotice& notice);  ///< in place of verdicts, with no files
+  void decided(JudgedShard judged);          ///< by the verifier
   void publish(JudgedShard judged);
   void store(JudgedShard judged);
   bool keeps(Purpose purpose) const { return kept_ != nullptr && is_trained_on(purpose); }  ///< for this rank's update

@@ -16,11 +16,15 @@ namespace {
 /// A part of the whole: groups behind its groups, and what is known of either.
 void append(JudgedShard& whole, JudgedShard part) {
   expect(part.notice.aggregated == whole.notice.aggregated && part.notice.judge_tasks.empty(), "the parts of a file are of one round, without judge tasks");
+  whole.notice.generation_s.merge(part.notice.generation_s);
+  if (part.notice.cut || whole.notice.cut) {
+    whole.notice.cut = true;
+    return;
+  }
   expect(part.shard.policy == whole.shard.policy && part.scores.component_names == whole.scores.component_names, "and of one policy and verifier");
   std::move(part.shard.groups.begin(), part.shard.groups.end(), std::back_inserter(whole.shard.groups));
   std::move(part.scores.scores.begin(), part.scores.scores.end(), std::back_inserter(whole.scores.scores));
   add(whole.facts, part.facts);
-  whole.notice.generation_s.merge(part.notice.generation_s);
   whole.notice.archive_s = std::max(whole.notice.archive_s, part.notice.archive_s);
   whole.read_s += part.read_s, whole.scoring_s = std::max(whole.scoring_s, part.scoring_s);
 }

@@ -32,7 +32,7 @@ JudgedShard from_part(JudgedPart part);
 
 class ShardAggregation {
  public:
-  /// The whole once its last part is there, groups in the order of their producers, as rank 0 has dealt them.
+  /// The whole once its last part is there, groups in the order of their producers, as rank 0 has dealt them. With a part that is cut the whole is.
   std::optional<JudgedShard> add(JudgedShard part);
 
  private:

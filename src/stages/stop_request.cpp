@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 #include <system_error>
 
@@ -22,9 +23,12 @@ namespace rollcall::stages {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<double> noticed_s = SignalTimes{}.notice_s, called_s = SignalTimes{}.last_call_s;
+static_assert(std::atomic<double>::is_always_lock_free);
 
 void on_signal(int number) {
+  auto& came_s = number == SIGTERM || number == SIGINT ? called_s : noticed_s;
+  if (came_s == SignalTimes{}.notice_s) came_s = signal_clock_s();
   if (caught == SIGINT && number == SIGINT) {
     std::signal(SIGINT, SIG_DFL);
     std::raise(SIGINT);
@@ -108,12 +112,24 @@ std::optional<std::string> stop_signal() {
   }
 }
 
+SignalTimes signal_times() { return {noticed_s, called_s}; }
+
+/// POSIX lets a signal handler call it.
+double signal_clock_s() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
 StopRequest::StopRequest(std::filesystem::path run_dir, double wall_time_s) : run_dir_(std::move(run_dir)) {
   if (wall_time_s > 0) end_s_ = unix_time() + wall_time_s;
   else end_s_ = end_of_allocation(), slurms_ = true, stood_still_s_ = stood_still_s();
 }
 
-void StopRequest::step_took(double seconds) { longest_step_s_ = std::max(longest_step_s_, seconds); }
+void StopRequest::step_took(double seconds) {
+  longest_step_s_ = std::max(longest_step_s_, seconds);
+  longest_of_phase_s_ = std::max(longest_of_phase_s_, seconds);
+}
 
 std::optional<double> StopRequest::left_s() {
   if (!end_s_) return std::nullopt;
@@ -133,6 +149,18 @@ void StopRequest::ask_slurm() {
 
 // 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end of everyone's jobs.
 double StopRequest::margin_s() const { return 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0; }
+
+StepTimes StopRequest::times(double since_s) {
+  StepTimes times;
+  if (longest_of_phase_s_ > 0.0) times.expected_s = longest_of_phase_s_ - since_s;
+  if (const auto left = left_s()) times.latest_s = *left - 2.0 * longest_checkpoint_s_;
+  return times;
+}
+
+bool StopRequest::is_checkpoint_due(double since_s) const {
+  constexpr double kLost_s = 600.0, kCheckpoints = 20.0;
+  return since_s > std::max(kLost_s, kCheckpoints * longest_checkpoint_s_);
+}
 
 void StopRequest::checkpoint_took(double seconds) { longest_checkpoint_s_ = std::max(longest_checkpoint_s_, seconds); }
 

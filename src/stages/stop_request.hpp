@@ -1,7 +1,11 @@
-// Wishes to stop: a signal, the stop file, the end of the allocation. Asked once per step, at the safe point.
+// Wishes to stop: a signal, the stop file, the end of the allocation. Looked at between two steps; a
+// signal is also looked at within one (step_cut.hpp).
 #pragma once
 
+#include "stages/step_times.hpp"
+
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +18,14 @@ void catch_stop_signals();
 /// The signal that came, if any.
 std::optional<std::string> stop_signal();
 
+/// When the first signal of each kind came, in seconds of signal_clock_s(); infinity: none has.
+struct SignalTimes {
+  double notice_s = std::numeric_limits<double>::infinity();     ///< SIGUSR1, SIGHUP: some time is left
+  double last_call_s = std::numeric_limits<double>::infinity();  ///< SIGTERM, SIGINT: SIGKILL may follow
+};
+SignalTimes signal_times();
+double signal_clock_s();  ///< monotonic
+
 /// EndTime of what `scontrol show job` prints with SLURM_TIME_FORMAT=%s, as Unix time; nothing where it says none.
 std::optional<double> end_time_of(std::string_view job);
 
@@ -24,9 +36,15 @@ class StopRequest {
   StopRequest(std::filesystem::path run_dir, double wall_time_s);
   void remember_signal(const std::string& text) { signal_ = text; }  ///< from another rank
   void step_took(double seconds);
+  void begin_phase() { longest_of_phase_s_ = 0.0; }  ///< its steps are of another kind than those before
   void checkpoint_took(double seconds);
   std::optional<double> left_s();  ///< to the end of the allocation
   double margin_s() const;         ///< before it at which the run stops: learned from its steps and checkpoints
+  /// Of a step that began so many seconds ago.
+  StepTimes times(double since_s);
+  /// Whether a kill would lose so much work, begun so many seconds ago, that a checkpoint is due:
+  /// ten minutes, or more where writing one takes over a twentieth of it.
+  bool is_checkpoint_due(double since_s) const;
   /// Why the run should stop now, for the log; empty to go on. Leaves room for one more step and two checkpoints before the end.
   /// Once given it stays. `more_s`: what has to fit beside a step.
   std::optional<std::string> reason(double more_s = 0.0);
@@ -42,7 +60,7 @@ class StopRequest {
   std::string signal_;
   std::optional<std::string> given_;
   bool out_of_time_ = false;
-  double longest_step_s_ = 0.0, longest_checkpoint_s_ = 0.0;
+  double longest_step_s_ = 0.0, longest_of_phase_s_ = 0.0, longest_checkpoint_s_ = 0.0;
 };
 
 }  // namespace rollcall::stages

@@ -26,6 +26,12 @@ bool all_finite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
+UpdateReport cut_report() {
+  UpdateReport report;
+  report.outcome = UpdateOutcome::cut;
+  return report;
+}
+
 double temperature_of(const SamplingParams& sampling) { return sampling.temperature == 0.0 ? 1.0 : sampling.temperature; }
 
 /// Examples in order, packed into leaves; the loss is the mean of -log-prob over all tokens that are learnt. The first token of a sequence has nothing before
@@ -80,10 +86,12 @@ std::optional<int> Update::sum_gradient(const std::vector<BackwardLeaf>& own, st
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     optimizer_->start();
     job_->leaves->run(std::int64_t(own.size()), [&](model::LeafRunner& runner, std::int64_t i) {
+      if (job_->cut->wanted()) return optimizer_->add_none();
       const BackwardLeaf& each = own[std::size_t(i)];
       see(i, optimizer_->add(runner, job_->store->policy(), each.leaf, temperature, each.derivative));
     });
     for (auto i = std::int64_t(own.size()); i < most; ++i) optimizer_->add_none();
+    job_->cut->agree(*ranks_);
     const auto outcome = optimizer_->finish(*ranks_);
     if (outcome == model::SumOutcome::nonfinite) return std::nullopt;
     if (outcome == model::SumOutcome::ready) return attempt + 1;
@@ -97,7 +105,7 @@ void Update::finish(UpdateReport report) {
   if (leader()) mail_->send(0, Tag::updated, report);
 }
 
-void Update::on_supervise(const SupervisePlan& plan) {
+void Update::on_supervise(const SupervisePlan& plan) try {
   const Stopwatch clock;
   enter_phase(true);
   auto leaves = even_leaves(job_->config.train.leaf_tokens, [&](std::int64_t limit) { return supervised_leaves(*job_, plan.prompts, limit); });
@@ -120,6 +128,8 @@ void Update::on_supervise(const SupervisePlan& plan) {
   }
   report.update_s = clock.seconds();
   finish(std::move(report));
+} catch (const StepIsCut&) {
+  finish(cut_report());
 }
 
 method::StepColumns Update::with_step(method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch, const std::vector<std::size_t>& groups,
@@ -207,7 +217,10 @@ std::optional<Update::Evaluated> Update::evaluate(const MiniBatch& mini) {
     if (mini.known) {
       for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);  // one at a time: each takes milliseconds, and dozens of MB
     } else {
-      job_->leaves->run(std::int64_t(shares.size()), [&](model::LeafRunner& runner, std::int64_t i) { evaluate_own(&runner, i); });
+      job_->leaves->run(std::int64_t(shares.size()), [&](model::LeafRunner& runner, std::int64_t i) {
+        if (!job_->cut->wanted()) evaluate_own(&runner, i);
+      });
+      job_->cut->agree(*ranks_);
     }
     if (!mini.known) companions_.note_forward("policy", mini.train);
     using Outcome = model::GradientSum::Outcome;
@@ -301,7 +314,7 @@ UpdateOutcome Update::train_mini_batch(const UpdatePlan& plan, StepBatch& batch,
   return outcome;
 }
 
-void Update::on_update(const UpdatePlan& plan) {
+void Update::on_update(const UpdatePlan& plan) try {
   enter_phase(false);
   if (companions_.takes_policy()) fetch_weights();
   companions_.begin_training();
@@ -351,6 +364,8 @@ void Update::on_update(const UpdatePlan& plan) {
   report.archive_s += stored_s;
   report.update_s = clock.seconds() - stored_s;
   finish(std::move(report));
+} catch (const StepIsCut&) {  // thrown by all update ranks at one place
+  finish(cut_report());
 }
 
 }  // namespace rollcall::stages

@@ -37,7 +37,7 @@ class Workers final : public comm::Communicator {
   std::optional<comm::Envelope> try_receive() override { return {}; }
 
   void send(int, int tag, std::string bytes) override {
-    if (Tag(tag) == Tag::plan) answer(Tag::scored, to_bytes(score(from_bytes<StepPlan>(bytes))));
+    if (Tag(tag) == Tag::plan) answer(Tag::scored, to_bytes(score(from_bytes<RoundPlan>(bytes))));
     if (Tag(tag) == Tag::update) answer(Tag::updated, to_bytes(UpdateReport{.version = from_bytes<UpdatePlan>(bytes).step, .metrics = {}}));
   }
   comm::Envelope next() {

@@ -95,6 +95,21 @@ TEST(ShardAggregation, TheWholeIsItsPartsInOrder) {
   }));
 }
 
+TEST(ShardAggregation, APartThatIsCutCutsTheWhole) {
+  const StepBatch batch = random_batch(5, 6);
+  for (std::size_t of = 0; of < 3; ++of) {
+    auto parts = parts_of(batch, 3);
+    parts[of].notice.cut = true, parts[of].shard.groups.clear(), parts[of].scores = {};
+    ShardAggregation aggregation;
+    EXPECT_FALSE(aggregation.add(std::move(parts[2])));
+    EXPECT_FALSE(aggregation.add(from_part(from_bytes<JudgedPart>(to_bytes(to_part(std::move(parts[1])))))));
+    const auto whole = aggregation.add(std::move(parts[0]));
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_TRUE(whole->notice.cut) << of;
+    EXPECT_EQ(whole->notice.generation_s.size(), 3U);
+  }
+}
+
 TEST(ShardAggregation, RoundsAndPurposesAreApart) {
   const StepBatch batch = random_batch(5, 4);
   ShardAggregation aggregation;

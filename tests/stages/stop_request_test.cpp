@@ -73,6 +73,29 @@ TEST_F(Stop, LeavesRoomForAStepAndTwoCheckpoints) {
   EXPECT_NE(checkpoint.reason()->find("a step takes up to 0.0 s and a checkpoint up to 50.0 s"), std::string::npos) << *checkpoint.reason();
 }
 
+TEST_F(Stop, SaysWhenAStepIsExpectedToEnd) {
+  StopRequest endless(folder.path(), 0);
+  EXPECT_EQ(endless.times(3).expected_s, StepTimes::kUnknown) << "no step has ended yet";
+  EXPECT_EQ(endless.times(3).latest_s, -StepTimes::kUnknown);
+  endless.step_took(60);
+  endless.step_took(10);
+  EXPECT_DOUBLE_EQ(endless.times(20).expected_s, 40);
+  endless.begin_phase();
+  EXPECT_EQ(endless.times(20).expected_s, StepTimes::kUnknown) << "a supervised step says nothing of another";
+  StopRequest limited(folder.path(), 1000);
+  limited.checkpoint_took(30);
+  EXPECT_NEAR(limited.times(0).latest_s, 1000 - 2 * 30, 5);
+}
+
+TEST_F(Stop, ACheckpointIsDueBeforeTooMuchIsLost) {
+  StopRequest stop(folder.path(), 0);
+  EXPECT_FALSE(stop.is_checkpoint_due(599));
+  EXPECT_TRUE(stop.is_checkpoint_due(601));
+  stop.checkpoint_took(60);
+  EXPECT_FALSE(stop.is_checkpoint_due(60 * 20 - 1)) << "no more than a twentieth of the time";
+  EXPECT_TRUE(stop.is_checkpoint_due(60 * 20 + 1));
+}
+
 TEST_F(Stop, RemembersTheSignalOfAnotherRank) {
   StopRequest stop(folder.path(), 0);
   stop.remember_signal("SIGUSR1 on rank 3");
