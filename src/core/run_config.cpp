@@ -315,7 +315,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.bootstrap", &c.eval.bootstrap, "resamples behind the 95 % intervals", {10, 1e6});
   s.bind("eval.before", &c.eval.before, "evaluate after the warm start");
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
-  s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints", kPositive);
+  s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints; where ten minutes of work would be lost, a step's end begins one too", kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
   s.bind("checkpoint.keep_every", &c.checkpoint.keep_every, "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
   s.bind(
