@@ -39,13 +39,15 @@ def stop_and_resume(harness, name, ranks, *stops):
     if not reference.exists():
         harness.train(reference, *LONG)
     for number, (stop, reason) in enumerate(stops):
-        job = harness.start("train", harness.tiny, *["--resume"] * (number > 0), *sets(run__dir=folder), *LONG, ranks=ranks)
+        job = harness.start("train", harness.tiny, *["--resume"] * (number > 0), *sets(run__dir=folder, run__log_level="info"), *LONG, ranks=ranks)
         wait_for_training(job, folder)
         stop(job, folder)
         out, err = job.communicate(timeout=60)
         check(job.returncode == REQUEUE, f"exit code {job.returncode} after {reason}, not {REQUEUE}\n{out}\n{err}")
         check(not (folder / "result.json").exists(), f"{reason} came after the end of the run: it tested nothing")
         check(status(folder)["phase"].startswith(f"stopped on {reason}"), f"{reason}: status.json says {status(folder)['phase']}")
+        check(" is cut " not in err, f"a step of milliseconds was not finished after {reason}:\n{err}")
+        check((folder / f"checkpoints/train_{status(folder)['train_steps']:06}").exists(), f"the step finished after {reason} is not saved")
     harness.train(folder, "--resume", *LONG, ranks=ranks)
     same_end(folder, reference)
 
@@ -57,6 +59,49 @@ def stop_file_and_signals_to_one_process(harness):
 
 def signal_to_the_launcher(harness):
     stop_and_resume(harness, "usr1_launcher", 3, (lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1"))
+
+
+LONG_STEP = sets(task__train_prompts=512, task__min_level=2, task__max_level=4, sampling__max_new_tokens=24, sft__steps=10, sft__batch_size=256, train__steps=1,
+                 train__prompts_per_step=256, train__rollouts_per_prompt=8, train__epochs=3, eval__before="false", eval__after="false")
+LONG_SUPERVISED_STEP = sets(sft__steps=2, sft__batch_size=8192, train__steps=0, eval__before="false", eval__after="false")
+
+
+def cut(harness, folder, settings, ranks, activity, resume):
+    """Stops the run by a signal once a rank says that it does this. How long the step takes is unknown, so it is cut."""
+    (folder / "watch").unlink(missing_ok=True)
+    job = harness.start("train", harness.tiny, *resume, *sets(run__dir=folder, run__watch_s=3, run__log_level="info"), *settings, ranks=ranks)
+    while not (folder / "watch").exists() or f'"activity":"{activity}"' not in (folder / "watch").read_text(errors="replace"):
+        check(job.poll() is None, f"the run ended before {activity}:\n{job.poll()}")
+        time.sleep(0.01)
+    job.send_signal(signal.SIGTERM if ranks == 1 else signal.SIGUSR1)  # mpirun passes the latter on
+    out, err = job.communicate(timeout=60)
+    check(job.returncode == REQUEUE, f"exit code {job.returncode} after a signal in {activity}, not {REQUEUE}\n{out}\n{err}")
+    check("step 1 is cut after" in err, f"the log does not say that {activity} was cut on {ranks} ranks:\n{err}")
+    told = status(folder)
+    check(told["phase"].startswith("stopped on") and told["train_steps"] == 0 and told["rollouts_total"] == 0, f"status.json: {told}")
+    phase = "sft" if activity.startswith("supervised") else "train"
+    check(not metrics(folder, phase), "metrics.jsonl tells of a step that was cut")
+
+
+def signal_within_a_step(harness):
+    """A long step is left at once, and nothing of it stays: the resume draws it again, to the end of an undisturbed run."""
+    reference = harness.work / "uncut"
+    harness.train(reference, *LONG_STEP)
+    for ranks in (1, 3):
+        folder = harness.work / f"cut_{ranks}"
+        cut(harness, folder, LONG_STEP, ranks, "generation of step 1", [])
+        cut(harness, folder, LONG_STEP, ranks, "update of step 1", ["--resume"])
+        harness.train(folder, "--resume", *LONG_STEP, ranks=ranks)
+        same_end(folder, reference)
+
+
+def signal_within_a_supervised_step(harness):
+    reference, folder = harness.work / "uncut_sft", harness.work / "cut_sft"
+    harness.train(reference, *LONG_SUPERVISED_STEP)
+    cut(harness, folder, LONG_SUPERVISED_STEP, 1, "supervised update of step 1", [])
+    check(not list((folder / "checkpoints").glob("*")), "a checkpoint of nothing")
+    harness.train(folder, "--resume", *LONG_SUPERVISED_STEP)
+    same_end(folder, reference, "policy_sha256")
 
 
 def wall_time(harness):
@@ -209,5 +254,5 @@ def closed_pipe(harness):
     same_end(folder, finished(harness))
 
 
-main(stop_file_and_signals_to_one_process, signal_to_the_launcher, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
+main(stop_file_and_signals_to_one_process, signal_to_the_launcher, signal_within_a_step, signal_within_a_supervised_step, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
      damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)
