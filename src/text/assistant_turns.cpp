@@ -111,7 +111,7 @@ class Search {
     require(turn.begin <= turn.words, told(i, "changes what the chat template shows of other messages", quoted),
             "which part of the text is its own cannot be said", "use another text.template, or leave out the line");
     turn.end = turn.words + (own.alone != std::string::npos ? rest_of_call(unmarked(behind_mark(*alone, own.alone), words), behind) : 0);
-    turn.tail = tail_of(turn, changed, own.last, behind);
+    set_close(turn, changed, own.last, behind);
     turns.push_back(turn);
     if (own.alone != std::string::npos) add_later(i, changed, shown, own.last + 1, turns);
   }
@@ -135,7 +135,7 @@ class Search {
       const std::size_t end = text_.size() - std::min(behind.size(), text_.size());
       if (!text_.ends_with(behind) || !text_.substr(0, end).ends_with(said) || end < turns.back().end + said.size()) continue;
       AssistantTurn more{.message = i, .begin = end - said.size(), .words = end, .end = end};
-      more.tail = tail_of(more, changed, k, behind);
+      set_close(more, changed, k, behind);
       turns.push_back(more);
     }
   }
@@ -144,14 +144,15 @@ class Search {
   /// it cannot be said.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before, std::size_t words) const {
     const auto given = rendered(messages_.first(i), true);
-    if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given)) return given->size();
+    const std::size_t same = std::min(common_prefix(text_, before), words);
+    if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given)) return behind_head(given->size(), same);
     // What came before is shown otherwise than when the assistant was asked. So the head of the
     // turn is looked for behind the turn before it.
-    const std::size_t same = std::min(common_prefix(text_, before), words);
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
-    if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done); at != std::string::npos) return done + at + head.size();
+    if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done); at != std::string::npos)
+      return behind_head(done + at + head.size(), same);
     // Another head than the usual one: what stands behind it is learnt, and of a call all that the
     // template shows of it.
     const bool calls = has_calls(messages_[i]);
@@ -164,6 +165,13 @@ class Search {
       if (at != std::string_view::npos) return done + at + length;
     }
     return same == before.size() ? same : std::string::npos;
+  }
+
+  /// A template may show the head of a turn that it asks for without one, for example after a call's
+  /// result. `same`: up to there the text does not depend on the turn's words.
+  std::size_t behind_head(std::size_t given, std::size_t same) const {
+    const std::size_t end = given + usual_.head.size();
+    return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head) ? end : given;
   }
 
   /// The largest length up to this one that cuts no tag in two.
@@ -220,20 +228,69 @@ class Search {
     return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
   }
 
-  /// `mark`: the number of the stretch's last one; `behind`: the text from there on.
-  std::size_t tail_of(const AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark, std::string_view behind) const {
-    if (!usual_.end.empty() && behind.starts_with(usual_.end)) return turn.words + usual_.end.size();
-    return turn.message + 1 == messages_.size() ? text_.size() : turn.words + up_to_next(turn.message, changed, mark);
+  /// Sets where the turn closes. `mark`: the number of the stretch's last one; `behind`: the text
+  /// from there on.
+  void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark, std::string_view behind) const {
+    const bool is_last = turn.message + 1 == messages_.size();
+    turn.tail = turn.next = is_last ? text_.size() : turn.words;
+    if (!usual_.end.empty() && behind.starts_with(usual_.end)) {
+      turn.tail = turn.next = turn.words + usual_.end.size();
+    } else if (const auto next = next_speaker(turn.message, changed, mark)) {
+      // After a last call, a head is there only where the template opens the result's place.
+      const bool is_shown = behind.starts_with(std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
+      if (!is_last) turn.tail = turn.next = std::min(turn.words + next->before.size(), text_.size());
+      if (is_shown) turn.next = turn.words + next->head;
+      turn.end = std::min(turn.end, std::max(turn.next, turn.words));
+    }
   }
 
-  /// Length of what stands between the turn's words and those of the next message; 0 where the
-  /// template does not show these.
-  std::size_t up_to_next(std::size_t i, std::vector<Message> changed, std::size_t own) const {
-    changed[i + 1] = marked(changed[i + 1], next_mark_);
+  /// What stands between a turn's words and those of the next message.
+  struct Next {
+    std::string before;
+    std::size_t head = 0;  ///< where in it the next speaker's part begins, as far as that is known
+  };
+
+  /// The message that follows, or the result that would follow a call.
+  std::optional<Message> message_behind(std::size_t i) const {
+    if (i + 1 < messages_.size()) return messages_[i + 1];
+    if (!has_calls(messages_[i])) return std::nullopt;
+    const auto call = messages_[i].at("tool_calls").front();
+    Message result = message("tool", "result");
+    if (call.is_object() && call.contains("id")) result["tool_call_id"] = call["id"];
+    return result;
+  }
+
+  /// None where the template does not show the next message's words behind the turn.
+  std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed, std::size_t own) const {
+    const auto said = message_behind(i);
+    if (!said) return std::nullopt;
+    changed.resize(std::max(changed.size(), i + 2));
+    changed[i + 1] = marked(*said, next_mark_);
     const auto shown = rendered(changed, false);
-    if (!shown || marks_in(*shown, mark_).size() <= own) return 0;
-    const std::size_t next = behind_mark(*shown, own).find(next_mark_);
-    return next == std::string_view::npos ? 0 : next;
+    if (!shown || marks_in(*shown, mark_).size() <= own) return std::nullopt;
+    const std::string_view behind = behind_mark(*shown, own);
+    const std::size_t at = behind.find(next_mark_);
+    if (at == std::string_view::npos) return std::nullopt;
+    const auto words = words_of(messages_[i]);
+    Next next{.before = unmarked(behind.substr(0, at), words)};
+    changed.resize(i + 2);
+    const std::string head = is_said_by(*said, "assistant") ? std::string() : unmarked(head_of_second(std::move(changed)), words);
+    next.head = next.before.size() - (next.before.ends_with(head) ? head.size() : 0);
+    return next;
+  }
+
+  /// What the template puts before the last message where the same one stands before it: what is
+  /// shown between the two, without what is shown behind both.
+  std::string head_of_second(std::vector<Message> twice) const {
+    twice.push_back(twice.back());
+    const auto shown = rendered(twice, false);
+    const auto marks = shown ? marks_in(*shown, next_mark_) : std::vector<Mark>();
+    if (marks.size() < 2 || marks.size() % 2 != 0) return {};
+    const auto behind = [&](const Mark& mark) { return std::string_view(*shown).substr(shown->find('x', mark.at + next_mark_.size()) + 1); };
+    const std::size_t half = marks.size() / 2;
+    const std::string_view last = behind(marks.back()), first = behind(marks[half - 1]);
+    const std::string_view between = first.substr(0, marks[half].at - std::size_t(first.data() - shown->data()));
+    return std::string(between.substr(whole_tags(between, common_prefix(between, last))));
   }
 
   std::optional<std::string> rendered(std::span<const Message> messages, bool open) const {

@@ -23,6 +23,8 @@ struct AssistantTurn {
   /// What ends the turn stands before this; `words` where the template does not show what comes
   /// next.
   std::size_t tail = 0;
+  /// Where before `tail` the next speaker's part begins, as far as that is known.
+  std::size_t next = 0;
 };
 
 /// What the template puts around an answer to a question: before it where the assistant is to

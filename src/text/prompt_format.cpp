@@ -187,7 +187,7 @@ PromptFormat::Closing PromptFormat::closing(std::string_view text, std::size_t f
   if (!unknown_end_.empty()) consider(unknown_end_);  // the template's own, found before any turn is looked for
   if (first.begin < first.end || !any_special || next >= to) return first;
   const std::string special = special_at(text.substr(next));
-  return special.empty() ? first : Closing{next, next + special.size()};
+  return special.empty() || answer_begin_.starts_with(special) ? first : Closing{next, next + special.size()};
 }
 
 ordered_json PromptFormat::variables(const Conversation& conversation, Turn turn) const {
@@ -292,9 +292,11 @@ Supervised PromptFormat::supervised(const Conversation& given) const {
     std::size_t begin = turn.begin;
     const std::size_t prefix = section_.assistant_prefix.empty() ? std::string::npos : text.find(section_.assistant_prefix, begin);
     if (prefix < turn.words) begin = std::min(prefix + section_.assistant_prefix.size(), turn.words);
-    // Special tokens after the name of a function are the call's own.
-    Closing close = closing(text, turn.words, turn.tail, !answer_end_.empty() && turn.end == turn.words);
-    if (close.begin == close.end && turn.end < turn.tail) close = closing(text, turn.end, turn.tail, !answer_end_.empty());
+    // Special tokens after the name of a function are the call's own, and those where the next
+    // speaker's part begins are not the turn's.
+    const bool is_open = turn.words == turn.tail, any_special = !answer_end_.empty() && (is_open || turn.end < turn.next);
+    Closing close = closing(text, turn.words, turn.tail, any_special && turn.end == turn.words);
+    if (close.begin == close.end && turn.end < turn.tail) close = closing(text, turn.end, turn.tail, any_special);
     const bool is_closed = close.begin < close.end;
     append(std::max(begin, done));
     const auto first = std::int64_t(example.tokens.size());

@@ -93,6 +93,8 @@ TEST(AssistantTurns, NothingElseOfTheTextIsTheTurns) {
         RC_ASSERT(turn.words <= turn.end);
         RC_ASSERT(turn.end <= turn.tail);
         RC_ASSERT(turn.tail <= text.size());
+        RC_ASSERT(turn.words <= turn.next);
+        RC_ASSERT(turn.next <= turn.tail);
         auto other = talk.messages;
         other[turn.message]["content"] = "Other";
         const std::string changed = render(other, false);
@@ -147,6 +149,56 @@ TEST(AssistantTurns, TheHeadOfACallWithAThoughtIsLearnt) {
     {"role": "tool", "content": "r"}, {"role": "assistant", "thinking": "u", "tool_calls": [{"name": "g"}]}, {"role": "tool", "content": "s"},
     {"role": "assistant", "content": "b"}])"),
             (std::vector<std::string>{"<call>f</call>", "<call>g</call>", "b"}));
+}
+
+/// gemma4 asks behind a result without a head and shows one there all the same.
+TEST(AssistantTurns, AHeadThatIsShownWithoutBeingGivenIsNotLearnt) {
+  constexpr const char* kShowsAHead =
+      "{% for m in messages %}{% if m.role == 'tool' %}<out>{{ m.content }}</out>{% else %}<{{ m.role }}>{% if m.thinking and (loop.last or loop.index0 < 2) %}"
+      "({{ m.thinking }}){% endif %}{% for c in m.tool_calls or [] %}<call>{{ c.name }}</call>{% endfor %}{{ m.content }}{% endif %}{% endfor %}"
+      "{% if add_generation_prompt and messages[-1].role != 'tool' %}<assistant>{% endif %}";
+  EXPECT_EQ(learnt_from(kShowsAHead, R"([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [{"name": "f"}]},
+    {"role": "tool", "content": "r"}, {"role": "assistant", "content": "b"}])"),
+            (std::vector<std::string>{"<call>f</call>", "b"}));
+  // What the assistant says itself is its own, though it is spelt as a head is.
+  EXPECT_EQ(learnt_from(kShowsAHead, R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "<assistant>b"}])"),
+            (std::vector<std::string>{"<assistant>b"}));
+}
+
+/// The learnt stretches as tokens, of which `special` are special and the first ends an answer.
+std::vector<std::string> learnt_tokens(const std::vector<std::string>& special, const std::string& source, const std::string& messages) {
+  TextFiles files;
+  files.tokenizer = std::make_shared<Spelling>(special);
+  files.chat_template = source;
+  const PromptFormat f({}, std::move(files), "the test");
+  const auto list = parse_in_order(messages, "the test");
+  const auto example = f.supervised({{list.begin(), list.end()}});
+  const std::string text = f.tokenizer()->decode(example.tokens, Tokenizer::Special::keep);
+  std::vector<std::string> learnt;
+  for (const auto& [first, last] : bytes_of(f, example)) learnt.push_back(text.substr(first, last - first));
+  return learnt;
+}
+
+/// What begins a result belongs to the result, and what begins the next turn to that one, though no
+/// end token stands before it.
+TEST(AssistantTurns, TheNextSpeakersHeadIsNotLearnt) {
+  using Stretches = std::vector<std::string>;
+  const std::vector<std::string> special{"<end>", "<turn>", "<out>", "</out>", "<call>"};
+  const std::string call = R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "w", "tool_calls": [{"name": "f"}]})";
+  const std::string last = call + "]", answered = call + R"(, {"role": "tool", "content": "3"}, {"role": "assistant", "content": "c"}])";
+  const std::string asked = "{% if add_generation_prompt %}<turn>assistant|{% endif %}";
+  // gemma4: the place of a result is opened behind each call.
+  const std::string opens =
+      "{% for m in messages %}{% if m.role == 'tool' %}{% if not loop.previtem.tool_calls %}<out>{% endif %}{{ m.content }}</out>{% else %}<turn>{{ m.role }}|"
+      "{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.name }})<out>{% else %}<end>{% endfor %}{% endif %}{% endfor %}";
+  EXPECT_EQ(learnt_tokens(special, opens + asked, answered), (Stretches{"w(f)", "c<end>"}));
+  EXPECT_EQ(learnt_tokens(special, opens + asked, last), Stretches{"w(f)<end>"});
+  // gpt-oss where its end of a call is no end token, and where nothing ends a call.
+  for (const std::string end : {"<call>", ""}) {
+    const std::string turns = "{% for m in messages %}<turn>{{ m.role }}|{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.name }})" + end +
+                              "{% else %}<end>{% endfor %}{% endfor %}";
+    EXPECT_EQ(learnt_tokens(special, turns + asked, answered), (Stretches{"w(f)" + end, "c<end>"}));
+  }
 }
 
 TEST(AssistantTurns, WhatCannotBeToldIsRefusedByItsReason) {
