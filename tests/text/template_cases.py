@@ -1,11 +1,14 @@
-"""Cases of the comparison with jinja2: templates of many families (families/*.jinja) over conversations, and one small template for every row of the tables.
-ROLLCALL_CHAT_TEMPLATES adds real templates: files, or folders with any below them, apart by colons. The long form is every template of two packages:
-`pip install --no-deps --target FOLDER trl axolotl`, then FOLDER."""
+"""Cases of the comparison with jinja2: templates of many families (families/*.jinja) and of the
+packages trl and axolotl, where they are installed, over conversations, and one small template for
+every row of the tables. ROLLCALL_CHAT_TEMPLATES adds more: files, or folders with any below them,
+apart by colons."""
 
 import copy
+import importlib.util
 import itertools
 import os
 import pathlib
+import random
 
 import template_rows
 
@@ -49,17 +52,39 @@ VARIANTS = [{}, {"add_generation_prompt": True}, {"tools": TOOLS}, {"tools": TOO
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
 
 
-def template_files():
-    for place in [pathlib.Path(__file__).parent / "families", *map(pathlib.Path, filter(None, os.environ.get("ROLLCALL_CHAT_TEMPLATES", "").split(":")))]:
-        yield from sorted(place.rglob("*.jinja")) if place.is_dir() else [place]
+PACKAGES = ("trl", "axolotl")  # hold the templates of many model families, and are not imported
 
 
-def family_cases():
-    for file, (name, messages), (i, variant) in itertools.product(template_files(), CONVERSATIONS.items(), enumerate(VARIANTS)):
-        yield f"{file.stem}, {name}, variant {i}", file.read_text(), copy.deepcopy({"messages": messages, **variant, **TOKENS})
+def package_folders():
+    found = filter(None, map(importlib.util.find_spec, PACKAGES))
+    return [pathlib.Path(place) for spec in found for place in spec.submodule_search_locations or []]
 
 
-def cases():
-    yield from family_cases()
+def template_files(places):
+    """Every template below these places, one file of those that are equal."""
+    sources = set()
+    for place in map(pathlib.Path, places):
+        for file in sorted(place.rglob("*.jinja")) if place.is_dir() else [place]:
+            if file.read_text() not in sources:
+                sources.add(file.read_text())
+                yield file
+
+
+def conversation_cases(places):
+    talks = [*itertools.product(CONVERSATIONS.items(), enumerate(VARIANTS))]
+    for file in template_files(places):
+        source = file.read_text()
+        for (name, messages), (i, variant) in talks:
+            variables = {"messages": messages, **variant, **TOKENS}
+            yield f"{file.stem}, {name}, variant {i}", source, variables
+
+
+def cases(share, seed):
+    """`share`: of the cases of the packages, drawn by `seed`."""
+    own, named = pathlib.Path(__file__).parent / "families", os.environ.get("ROLLCALL_CHAT_TEMPLATES", "")
+    draw = random.Random(seed)
+    drawn = (case for case in conversation_cases(package_folders()) if draw.random() < share)
+    for name, source, variables in (*conversation_cases([own, *filter(None, named.split(":"))]), *drawn):
+        yield name, source, copy.deepcopy(variables)
     for i, template in enumerate(template_rows.templates()):
         yield f"row {i}", template, template_rows.VARIABLES

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares Rollcall's chat templates with Python's jinja2: template_parity.py PROGRAM [--random N] [--seed S] [FILE...]; PROGRAM is render_templates.
-Without --random: the cases of template_cases.py. Outputs must be equal, or both must fail. What Rollcall says it does not support is counted apart."""
+"""Compares Rollcall's chat templates with Python's jinja2: template_parity.py PROGRAM [--random N] [--seed S] [--share X]; PROGRAM is render_templates.
+Without --random: the cases of template_cases.py, of those of installed packages a share (1: the long form). Outputs must be equal, or both must fail. What Rollcall says it does not support is counted apart."""
 
 import argparse
 import json
@@ -56,7 +56,7 @@ def cases(arguments):
     else:
         import template_cases
 
-        yield from template_cases.cases()
+        yield from template_cases.cases(arguments.share, arguments.seed)
 
 
 def main():
@@ -64,6 +64,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1)
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("--show-unsupported", action="store_true")
     arguments = parser.parse_args()

@@ -8,9 +8,6 @@ import copy
 import json
 import pathlib
 
-import transformers
-from transformers.utils.chat_template_utils import _normalize_chat_messages, render_jinja_template
-
 
 def user(text):
     return {"role": "user", "content": text}
@@ -53,6 +50,8 @@ NO_HEAD = {("closed_question", "assistant_first"), ("closed_question", "system")
 
 
 def case(template, name):
+    from transformers.utils.chat_template_utils import _normalize_chat_messages, render_jinja_template
+
     source = (pathlib.Path(__file__).parent / "learnt" / f"{template}.jinja").read_text()
     tools = TOOLS if name in WITH_CALLS else None
     texts, marked = render_jinja_template([_normalize_chat_messages(copy.deepcopy(CONVERSATIONS[name]))], tools=tools, chat_template=source, return_assistant_tokens_mask=True, **VARIABLES)
@@ -61,6 +60,8 @@ def case(template, name):
 
 
 def main():
+    import transformers
+
     cases = [case(template, name) for template in TEMPLATES for name in CONVERSATIONS
              if (name not in WITH_CALLS or template in ("last_thought", "empty_thought")) and (template, name) not in NO_HEAD]
     fixture = {"transformers": transformers.__version__, "variables": VARIABLES, "tools": TOOLS, "with_tools": sorted(WITH_CALLS), "special": TEMPLATES, "conversations": CONVERSATIONS}
