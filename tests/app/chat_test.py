@@ -1,8 +1,11 @@
 """Tasks in chat form: a model folder with a tokenizer.json and a chat template, trained from examples and by rewards, and asked on the command line."""
 import json
+import pathlib
 import shutil
+import signal
+import time
 
-from harness import check, main, policy_line, result, sets
+from harness import check, main, metrics, policy_line, result, sets
 
 MISCONFIGURED = 2
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -132,31 +135,152 @@ def learns_from_a_file_of_conversations(harness):
     check(harness.succeed("chat", run, *greedy, input="Say a.\n/exit\nAnd b?\n") == "a\n", "/exit does not end")
 
 
-TOOL_TEMPLATE = ("{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.content is string %}{{ m.content }}{% endif %}"
-                 "{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}<|im_end|>\n{% endfor %}"
-                 "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+def every_example_once_a_pass(harness):
+    """Of weights that stay as they are, the mean loss over three passes in batches that do not
+    divide them is that of all examples at once: on one rank and three, and after a kill."""
+    file = harness.work / "passes.jsonl"
+    lines = [{"prompt": f"{i:02} ", "answer": f"{i * 7919 % 1000:03}"} for i in range(32)]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    settings = sets(text__tokenizer="byte", sft__file=file, sft__lr=1e-30, train__steps=0,
+                    eval__before="false", eval__after="false", checkpoint__every=1)
+
+    def losses(folder):
+        return [row["sft/loss"] for row in metrics(folder, "sft")]
+
+    names = ("whole", "one", "three", "killed")
+    folders = {name: harness.work / f"passes_{name}" for name in names}
+    parts = [*settings, *sets(sft__batch_size=12, sft__steps=8)]
+    harness.ranks(1).train(folders["whole"], *settings, *sets(sft__batch_size=32, sft__steps=2))
+    harness.ranks(1).train(folders["one"], *parts)
+    harness.train(folders["three"], *parts, ranks=3)
+    job = harness.start("train", harness.tiny, *sets(run__dir=folders["killed"]), *parts)
+    while not (folders["killed"] / "metrics.jsonl").exists() or len(losses(folders["killed"])) < 3:
+        check(job.poll() is None, "the run ended before it could be killed")
+        time.sleep(0.001)
+    job.send_signal(signal.SIGKILL)
+    job.communicate()
+    check(not (folders["killed"] / "result.json").exists(), "the kill came after the run's end")
+    harness.ranks(1).train(folders["killed"], "--resume", *parts)
+    whole = losses(folders["whole"])
+    check(abs(whole[0] - whole[1]) < 1e-9, f"two passes differ: {whole}")
+    for name in names[1:]:
+        found = losses(folders[name])
+        check(len(set(found)) == 8 and abs(sum(found) / 8 - whole[0]) < 1e-6,
+              f"{name}: the mean over three passes is {sum(found) / 8}, over one {whole[0]}: {found}")
 
 
-def messages_reach_the_template_whole(harness):
-    """Files that differ in a call, in tools, or in parts teach different things; a key that the template does not read is named."""
-    template, model = harness.work / "tools.jinja", folder_with_template(harness)
-    template.write_text(TOOL_TEMPLATE)
-    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]}
-    other = {**call, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 2}}}]}
-    user = {"role": "user", "content": "a"}
-    policies, said = {}, {}
-    for name, line in {"one": {"messages": [user, call]}, "other": {"messages": [user, other]}, "tools": {"messages": [user, call], "tools": [{"a": 1}]},
-                       "named": {"messages": [{**user, "name": "Eve"}, call], "id": 3, "chat_template_kwargs": {"mood": "calm"}}}.items():
-        file, run = harness.work / f"{name}.jsonl", harness.work / f"whole_{name}"
-        file.write_text(json.dumps(line) + "\n")
-        code, _, said[name], _ = harness.run("sft", harness.tiny, *TASK[:-6], *sets(run__dir=run, model__path=model, text__template=template, sft__file=file, sft__steps=2, sft__batch_size=1,
-                                                                                     eval__before="false", eval__after="false"))
-        check(code == 0, f"{name}: exit code {code}\n{said[name]}")
-        policies[name] = result(run)["policy_sha256"]
-    check(len({policies[name] for name in ("one", "other", "tools")}) == 3, f"files that differ end in the same policy: {policies}")
-    check(policies["named"] == policies["one"], "what the template does not read changes the policy")
-    for part in ("named.jsonl:1: the chat template does not read a message's \"name\"", "does not read \"mood\"", "the key \"id\""):
-        check(part in said["named"], f"the log lacks {part!r}:\n{said['named']}")
+def learnt_from(harness, run, file, **settings):
+    """The sha256 of the policy that a step over the examples of the file ends in."""
+    model = folder_with_template(harness)
+    step = sets(model__path=model, sft__file=file, sft__steps=1, sft__batch_size=1, train__steps=0,
+                eval__before="false", eval__after="false", **settings)
+    harness.ranks(1).train(run, *TASK[:-6], *step)
+    return result(run)["policy_sha256"]
+
+
+EVERY_KEY = ("{% if tools %}{{ tools | tojson }}{% endif %}{{ mood }}{% for m in messages %}"
+             "<|im_start|>{{ m.role }}{{ m.name }}{{ m.tool_call_id }}\n{{ m.reasoning_content }}"
+             "{{ m.content if m.content is string else m.content[0].text }}"
+             "{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}"
+             "<|im_end|>\n{% endfor %}"
+             "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+
+
+def whole_line():
+    """An example that holds every key that templates read."""
+    call = {"function": {"name": "f", "arguments": {"x": 1}}}
+    messages = [{"role": "user", "content": "a"},
+                {"role": "assistant", "content": "b", "reasoning_content": "r", "tool_calls": [call]},
+                {"role": "tool", "content": "3", "name": "f", "tool_call_id": "1"},
+                {"role": "assistant", "content": "c"}]
+    return {"messages": messages, "tools": [{"a": 1}], "chat_template_kwargs": {"mood": "calm"}}
+
+
+def policy_of_line(harness, name, line):
+    template, file = harness.work / "every_key.jinja", harness.work / f"key_{name}.jsonl"
+    template.write_text(EVERY_KEY)
+    file.write_text(json.dumps(line) + "\n")
+    return learnt_from(harness, harness.work / f"key_{name}", file, text__template=template)
+
+
+def every_key_of_a_message_is_learnt_from(harness):
+    """Where one value differs, another policy comes of it."""
+    places = {"call": ("messages", 1, "tool_calls", 0, "function", "arguments", "x"),
+              "thought": ("messages", 1, "reasoning_content"), "name": ("messages", 2, "name"),
+              "id": ("messages", 2, "tool_call_id"), "tools": ("tools", 0, "a"),
+              "mood": ("chat_template_kwargs", "mood")}
+    policies = {"none": policy_of_line(harness, "none", whole_line())}
+    for name, place in places.items():
+        other = at = whole_line()
+        for key in place[:-1]:
+            at = at[key]
+        at[place[-1]] = "other"
+        policies[name] = policy_of_line(harness, name, other)
+    check(len(set(policies.values())) == len(policies), f"what differs is not learnt: {policies}")
+
+
+def content_in_parts_is_the_text_that_they_hold(harness):
+    parts = whole_line()
+    parts["messages"][3]["content"] = [{"type": "text", "text": "c"}]
+    text = result(harness.work / "key_none")["policy_sha256"]
+    check(policy_of_line(harness, "parts", parts) == text, "parts teach otherwise than their text")
+
+
+def what_the_template_does_not_read_is_named(harness):
+    """And it changes nothing."""
+    file, run = harness.work / "unread.jsonl", harness.work / "unread"
+    talk = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    file.write_text(json.dumps({"messages": talk}) + "\n")
+    plain = learnt_from(harness, harness.work / "plain", file)
+    unread = {"messages": [{**talk[0], "name": "Eve"}, talk[1]], "id": 3}
+    file.write_text(json.dumps({**unread, "chat_template_kwargs": {"mood": "calm"}}) + "\n")
+    settings = sets(run__dir=run, model__path=folder_with_template(harness), sft__file=file,
+                    sft__steps=1, sft__batch_size=1, eval__before="false", eval__after="false")
+    code, _, said, _ = harness.run("sft", harness.tiny, *TASK[:-6], *settings)
+    check(code == 0, f"exit code {code}\n{said}")
+    check(result(run)["policy_sha256"] == plain, "what is not read changes the policy")
+    for part in ("unread.jsonl:1: the chat template does not read a message's \"name\"",
+                 "does not read \"mood\"", "the key \"id\""):
+        check(part in said, f"the log lacks {part!r}:\n{said}")
+
+
+def tags_that_are_special_tokens_stay(harness):
+    """What a verifier sees holds them, and a stop text may."""
+    model = harness.work / "tagged"
+    shutil.copytree(folder_with_template(harness), model)
+    (model / "tokenizer.json").write_text(tokenizer_json().replace("<|im_start|>", "<answer>"))
+    template = ("{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}"
+                "{% if add_generation_prompt %}assistant: {% endif %}")
+    config = {"eos_token": "<|im_end|>", "chat_template": template}
+    (model / "tokenizer_config.json").write_text(json.dumps(config))
+    questions, examples = harness.work / "asked.jsonl", harness.work / "tagged.jsonl"
+    asked = [{"question": f"q{i}", "answer": "2"} for i in range(24)]
+    learnt = [{"prompt": f"q{i}", "answer": "1<answer>2"} for i in range(24)]
+    for file, lines in ((questions, asked), (examples, learnt)):
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    task = sets(model__path=model, task__name="jsonl", task__file=questions, task__train_prompts=16,
+                task__validation_prompts=0, task__heldout_prompts=8, task__answer_marker="",
+                eval__before="false", eval__after="false", train__steps=1, sampling__temperature=0)
+    whole, stopped = harness.work / "tagged_whole", harness.work / "tagged_stopped"
+    teach = sets(sft__file=examples, sft__steps=30, sft__lr="2e-2")
+    harness.ranks(1).train(whole, *task, *teach)
+    stop = sets(sft__steps=0, sampling__stop='["<answer>"]')
+    harness.ranks(1).train(stopped, *task, *stop, "--init-from", whole)
+    for run, said in ((whole, "1<answer>2"), (stopped, "1<answer>")):
+        lines = harness.succeed("archive", "export", run, "--purpose", "train").splitlines()
+        seen = {json.loads(line)["completion"] for line in lines}
+        check(seen == {said}, f"{run.name}: the verifier saw {seen}")
+
+
+def variables_keep_their_type(harness):
+    template, file = harness.work / "typed.jinja", harness.work / "typed.toml"
+    template.write_text("v={{ version }} y={{ year }}\n" + TEMPLATE)
+    variables = '\n[text.variables]\nversion = "1.10"\nyear = 2026\n'
+    file.write_text(pathlib.Path(harness.tiny).read_text() + variables)
+    settings = sets(run__dir=harness.work / "typed", model__path=folder_with_template(harness),
+                    text__template=template, run__log_level="info", train__steps=0, sft__steps=0)
+    _, _, err, _ = harness.run("train", file, *TASK, *settings)
+    check("v=1.10 y=2026" in err, f"the template does not see what the run file says:\n{err}")
 
 
 def what_ends_no_answer_is_told(harness):
@@ -194,5 +318,11 @@ def refusals_by_name(harness):
 
 
 if __name__ == "__main__":
-    main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees, another_template_is_no_resume, a_template_of_its_own_is_kept,
-         a_template_that_writes_the_date_is_told, other_examples_are_no_resume, examples_are_named_by_their_line, learns_from_a_file_of_conversations, messages_reach_the_template_whole, what_ends_no_answer_is_told, raw_prompts_have_no_template, refusals_by_name)
+    main(trains_in_chat_form_with_the_same_bits, a_start_tells_what_the_policy_sees,
+         another_template_is_no_resume, a_template_of_its_own_is_kept,
+         a_template_that_writes_the_date_is_told, other_examples_are_no_resume,
+         examples_are_named_by_their_line, learns_from_a_file_of_conversations,
+         every_example_once_a_pass, every_key_of_a_message_is_learnt_from,
+         content_in_parts_is_the_text_that_they_hold, what_the_template_does_not_read_is_named,
+         tags_that_are_special_tokens_stay, variables_keep_their_type, what_ends_no_answer_is_told,
+         raw_prompts_have_no_template, refusals_by_name)

@@ -66,6 +66,23 @@ def the_best_is_kept(harness):
         check(not (harness.work / "unknown").exists(), f"keep_best={value} is told behind the first step")
 
 
+def the_best_is_of_all_updates(harness):
+    """A step's figure is that of all its updates, and the best is chosen by it: the first update of
+    each step clips nothing."""
+    folder = harness.work / "best_of_all"
+    keep = sets(checkpoint__every=1, checkpoint__keep_last=1,
+                checkpoint__keep_best="actor/pg_clipfrac")
+    harness.train(folder, *keep, *sets(train__mini_batches=2, train__epochs=3, train__lr=1e-2,
+                                       train__warmup_steps=0, train__steps=6, sft__steps=10,
+                                       eval__before="false", eval__after="false"))
+    figures = {row["step"]: row["actor/pg_clipfrac"] for row in metrics(folder)}
+    best = max(figures, key=figures.get)
+    check(1 < best < 6 and figures[best] > 0, f"it says nothing that the best is kept: {figures}")
+    kept = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    check(kept == [f"train_{best:06}", "train_000006"],
+          f"kept {kept}; most was clipped in step {best}: {figures}")
+
+
 def a_step_without_the_metric_is_no_candidate(harness):
     """No step replays in the first, so that the first cannot be the one of least staleness."""
     folder = harness.work / "no_candidate"
@@ -156,4 +173,5 @@ def other_numerics_where_they_are_allowed(harness):
 
 
 main(written_by_four, full_disk, other_numerics_where_they_are_allowed, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured,
-     a_step_without_the_metric_is_no_candidate, another_best_is_compared_anew)
+     the_best_is_of_all_updates, a_step_without_the_metric_is_no_candidate,
+     another_best_is_compared_anew)

@@ -95,6 +95,25 @@ def training_from_the_archive_is_the_same_training(harness):
             check([row["train/rollouts_trained"] for row in metrics(again)] == [row["train/rollouts_trained"] for row in metrics(original)], f"{name}{kind}: rollouts_trained")
 
 
+# What else leaves out or weighs.
+OTHERS = ("dler", "prs_vspo", "scalerl", "brorl", "reinforce_ada", "reinforce_ada_positive",
+          "dars_et", "dars_hw", "rstar2_agent", "gdro_both")
+
+
+def every_selection_is_found_again(harness):
+    others = []
+    for name in OTHERS:
+        words = sets(scheduler__policy=name, sft__steps=10, train__steps=4,
+                     train__rollouts_per_prompt=8, archive__pack_every=2)
+        if name == "dars_hw":
+            words += sets(scheduler__max_rollouts=64)
+        original = run(harness, name, *words)
+        again = run(harness, f"{name}_again", *words, "--from-archive", original)
+        if result(again)["policy_sha256"] != result(original)["policy_sha256"]:
+            others.append(name)
+    check(not others, f"other weights than the run that sampled: {others}")
+
+
 def ranks_write_the_same(harness):
     for ranks in (3, 4):
         for name in ("dapo", "gdro_reweight"):
@@ -178,5 +197,7 @@ def other_sampling_is_named(harness):
     check(code == 0 and "sampling.temperature is 0.5, and was 1" in err and "top_k" not in err, f"a file alone tells its temperature: {err}")
 
 
-main(the_archive_says_what_trained, mini_batches_hold_only_what_trains, nothing_to_train_is_no_step, training_from_the_archive_is_the_same_training, ranks_write_the_same, replay_brings_back_only_what_trained,
+main(the_archive_says_what_trained, mini_batches_hold_only_what_trains,
+     nothing_to_train_is_no_step, training_from_the_archive_is_the_same_training,
+     every_selection_is_found_again, ranks_write_the_same, replay_brings_back_only_what_trained,
      a_kill_changes_nothing, a_run_may_end_by_its_rollouts, stored_prompts_are_found_by_content, other_sampling_is_named)

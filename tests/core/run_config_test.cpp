@@ -91,6 +91,17 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
   }
 }
 
+TEST(RunConfig, WeightDecayNamesTheHead) {  // an untied one is not decayed either
+  RunConfig config;
+  int found = 0;
+  for (const auto& line : lines_of(bind(config).to_toml())) {
+    if (!line.starts_with("weight_decay = ")) continue;
+    ++found;
+    EXPECT_NE(line.find("the head, tied or not"), std::string::npos) << line;
+  }
+  EXPECT_EQ(found, 3) << "sft's, train's and critic's";
+}
+
 TEST(RunConfig, ARunsOwnFileBelongsToItsFolder) {
   const testing::TemporaryFolder folder;
   RunConfig config;

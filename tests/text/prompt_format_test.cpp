@@ -95,6 +95,15 @@ TEST(PromptFormat, HandsVariablesToTheTemplate) {
   EXPECT_EQ(format(s).prompt_text("a"), "<user>a<end>\n<assistant>");
 }
 
+TEST(PromptFormat, VariablesKeepTheirType) {
+  const char* typed = "{% for m in messages %}{{ m.content }}<end>{% endfor %}{{ version }}{{ version is string }}";
+  TextSection s = section();
+  s.variables = {{"version", "\"1.10\""}};
+  EXPECT_EQ(format(s, typed).prompt_text(""), "<end>1.10True");
+  s.variables = {{"version", "1.10"}};
+  EXPECT_EQ(format(s, typed).prompt_text(""), "<end>1.1False");
+}
+
 TEST(PromptFormat, EndsAnAnswerWithEosWhereTheTemplateDoesNot) {
   const auto f = format(section(), "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}");
   EXPECT_EQ(marked_text(f.supervised("1+2", "3")), "user: 1+2\nassistant: [3<end>]");
