@@ -38,7 +38,7 @@ void add_tokenize(Command program);
 void add_template(Command program);
 void add_doctor(Command program);
 
-std::string version();                 ///< "rollcall 0.1.0"
+std::string version();                 ///< "rollcall 0.2.0"
 std::string version_with_libraries();  ///< for the archive: with MPI, HDF5 and LibTorch
 std::string version_verbose();         ///< with compiler, libraries and kernels
 

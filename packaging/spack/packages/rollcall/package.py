@@ -12,8 +12,8 @@ class Rollcall(CMakePackage, CudaPackage):
 
     license("Apache-2.0")
 
-    # From a tarball: spack dev-build rollcall@0.1.0, or spack develop --path FOLDER rollcall@0.1.0 in an environment.
-    version("0.1.0")
+    # From a tarball: spack dev-build rollcall@0.2.0, or spack develop --path FOLDER rollcall@0.2.0 in an environment.
+    version("0.2.0")
 
     variant("tests", default=False, description="Build the tests and benchmarks")
 
