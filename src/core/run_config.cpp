@@ -250,7 +250,7 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024",
+  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024 (on devices: what the model allows, at most 16384)",
          {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
