@@ -31,7 +31,8 @@ Rollout to_rollout(const Job& job, model::DecodedSequence&& sequence, const std:
   rollout.text = job.format->answer_text(answer);
   rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
   if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
-  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions)});
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob), std::move(sequence.entropy), std::move(sequence.versions),
+                           std::move(sequence.kept_mass), std::move(sequence.kept)});
   return rollout;
 }
 
@@ -94,7 +95,9 @@ RolloutShard generate(Job& job, const Guide& guide, const StepPlan& plan, int pr
                         std::int64_t(beginnings[g].size())});
     requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(), beginnings[g].end());
   }
-  auto decoded = model::decode(policy, requests, plan.sampling, stops, step_decode_options(job));
+  SamplingParams sampling = plan.sampling;
+  if (plan.purpose != Purpose::train) sampling.logprob = "full";  // lists would be stored for nobody
+  auto decoded = model::decode(policy, requests, sampling, stops, step_decode_options(job));
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
       shard.groups[g].rollouts[i] = to_rollout(job, std::move(decoded[g][i]), tokens[g], beginnings[g], plan.groups[g].first_sample + i);

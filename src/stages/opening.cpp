@@ -49,7 +49,7 @@ void remove_unfinished_evaluation(const std::filesystem::path& out) {
   require<EnvironmentError>(!FolderLock::is_held(out), fmt::format("an evaluation is being made in {}", out.string()), "two would write one folder",
                             "wait for it, or name another folder with --out");
   log_info("{} holds an evaluation that did not finish: it is made anew", out.string());
-  for (const char* name : {"shards", "archive", "set_aside", "config.toml"}) {  // what tells it goes last
+  for (const char* name : {"shards", "archive", "set_aside", "metrics.jsonl", "config.toml"}) {  // what tells it goes last
     std::error_code failure;
     std::filesystem::remove_all(out / name, failure);
     require<StorageError>(!failure, fmt::format("cannot remove {}: {}", (out / name).string(), failure.message()), "it would mix with the new evaluation",

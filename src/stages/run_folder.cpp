@@ -57,9 +57,13 @@ namespace {
 /// A run's own names where no run is: they are somebody's, and would be replaced.
 void require_no_files_of_a_run(const fs::path& dir) {
   if (is_unfinished_branch(dir)) return;
-  for (const char* name : {"metrics.jsonl", "result.json", "report.html", "archive", "tensorboard"})
-    require<EnvironmentError>(!fs::exists(fs::symlink_status(dir / name)), fmt::format("run.dir {} holds {}, and no run", dir.string(), name),
-                              "a new run would replace it or add to it", "choose another folder with --set run.dir=..., or move that away");
+  for (const char* name : {"metrics.jsonl", "result.json", "report.html", "archive", "tensorboard"}) {
+    const fs::path path = dir / name;
+    const bool is_theirs =
+        fs::is_directory(path) ? !list_folder(path).empty() : fs::exists(fs::symlink_status(path));  // an empty folder may be a link of one's own
+    require<EnvironmentError>(!is_theirs, fmt::format("run.dir {} holds {}, and no run", dir.string(), name), "a new run would replace it or add to it",
+                              "choose another folder with --set run.dir=..., or move that away");
+  }
 }
 
 }  // namespace
@@ -189,6 +193,10 @@ fs::path text_source(const RunConfig& config) {
   require(reference.empty() || fs::is_directory(run_of(reference)),
           fmt::format("{} is {}, but there is no such folder", continues ? "run.init_from" : "model.path", reference),
           "weights, tokenizer and chat template are read from it", "correct the path, or copy the model there");
+  std::error_code unknown;  // of a run.dir that is not there yet
+  require<ConfigError>(reference.empty() || !fs::equivalent(run_of(reference), config.run.dir, unknown),
+                       fmt::format("{} and run.dir are the same folder, {}", continues ? "run.init_from" : "model.path", config.run.dir),
+                       "the run's files would lie among the model's", "choose another run.dir");
   return text_folder(reference);
 }
 

@@ -39,7 +39,8 @@ void check_truncation(const RunConfig& config) {
 
 std::string truncation_told(const RunConfig& config) {
   const SamplingParams& s = config.sampling;
-  if (config.train.steps == 0 || !truncates(s) || renormalises(s)) return {};
+  const bool draws = config.train.steps > 0 && config.train.from_archive.empty();
+  if (!draws || !truncates(s) || renormalises(s)) return {};
   const std::string cut = s.top_k == 0  ? fmt::format("sampling.top_p is {}", s.top_p)
                           : s.top_p < 1 ? fmt::format("sampling.top_k is {} and sampling.top_p {}", s.top_k, s.top_p)
                                         : fmt::format("sampling.top_k is {}", s.top_k);

@@ -208,6 +208,14 @@ def a_record_without_its_first_line(harness):
     check(result(bare)["train_steps"] == 5 and content(original) == before, "the run that run.dir names went on")
 
 
+def a_model_folder_is_no_run_folder(harness):
+    model = harness.work / "model_here"
+    harness.succeed("export", begun(harness), model)
+    before = content(model)
+    refused(harness, harness.tiny, *SHORT, *sets(run__dir=f"{model}/", model__path=model, train__steps=2), says=["model.path and run.dir are the same folder"])
+    check(content(model) == before, "the model's folder was changed")
+
+
 def files_of_ones_own_are_kept(harness):
     """Where no run is, files with the names of a run's are somebody's."""
     for name in ("report.html", "metrics.jsonl", "result.json", "archive/notes.txt"):
@@ -219,5 +227,5 @@ def files_of_ones_own_are_kept(harness):
         check((folder / name).read_text() == "mine", f"{name} was written")
 
 
-main(a_record_without_its_first_line, files_of_ones_own_are_kept, a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
+main(a_record_without_its_first_line, a_model_folder_is_no_run_folder, files_of_ones_own_are_kept, a_copy_resumes_where_it_lies, an_edited_config_is_noticed, a_resume_needs_a_run, a_new_run_is_checked_however_it_starts, relative_paths_stay_where_they_were,
      other_heldout_prompts_are_not_compared, links_of_ones_own_are_followed, without_a_checkpoint_it_begins_again)

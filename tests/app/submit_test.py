@@ -110,7 +110,7 @@ def what_is_submitted_is_what_runs(harness):
     check("not started yet" in harness.succeed("status", folder), "status says nothing of it")
     mine.write_text("nonsense")
     script, (first,) = log.read_text(), settings_in(folder).items()
-    check("#SBATCH --mail-type=END\n#SBATCH --comment=a b\n" in script and "--set" not in script and f"{folder}/{first[0]}" in script, script)
+    check("#SBATCH --mail-type=END\n#SBATCH --comment=\"a b\"\n" in script and "--set" not in script and f"{folder}/{first[0]}" in script, script)
     run = re.sub(r"^source .*$", 'launch() { shift; exec "$@"; }', script, flags=re.MULTILINE)
     for _ in range(2):  # started, and requeued
         told = subprocess.run(["bash"], input=run, capture_output=True, text=True, cwd=harness.work)

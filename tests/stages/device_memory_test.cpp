@@ -85,11 +85,11 @@ TEST(DeviceMemory, CommunicatorsAreCounted) {
 TEST(DeviceMemory, LeavesAreOfTheModelAndNotOfTheHost) {
   RunConfig c = config();
   c.train.leaf_tokens = 0;
-  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 64) << "on the host";
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 256) << "on the host";
   c.run.numerics = kernels::kCudaBf16Sliced8;
-  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 8192);
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 4096);
   c.run.memory_limit = "6G";
-  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 8192);
+  EXPECT_EQ(leaf_tokens(c, seven_b().policy), 4096);
   EXPECT_EQ(leaf_tokens(c, model::model_config(RunConfig().model, 20, 0)), 16384);
   c.train.leaf_tokens = 300;
   EXPECT_EQ(leaf_tokens(c, seven_b().policy), 300);
