@@ -385,7 +385,8 @@ def status(url, **headers):
 
 def serving_while_the_run_writes(harness):
     live = harness.work / "live"
-    job = harness.start("train", harness.tiny, *sets(run__dir=live, train__steps=100000, eval__before="false", checkpoint__every=2, checkpoint__keep_last=1, archive__pack_every=4),
+    slowly = sets(train__epochs=32)  # a page is written for each step: there should not be thousands
+    job = harness.start("train", harness.tiny, *slowly, *sets(run__dir=live, train__steps=100000, eval__before="false", checkpoint__every=2, checkpoint__keep_last=1, archive__pack_every=4),
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while not live.exists() or len(list(live.glob("archive/train*.h5"))) < 1:
