@@ -1,4 +1,5 @@
-// Reference of softmax attention with grouped query heads, and of its backward over one causal sequence.
+// Reference of softmax attention with grouped query heads, and of its backward over one causal
+// sequence.
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
 
@@ -17,9 +18,11 @@ double dot(const float* a, const float* b, std::int64_t d) {
 }
 
 /// softmax(q k_j / sqrt(d)) over j; k at key row 0 of the head.
-std::vector<double> probabilities(const float* q, const float* k, std::int64_t keys, std::int64_t stride, std::int64_t d) {
+std::vector<double> probabilities(const float* q, const float* k, std::int64_t keys,
+                                  std::int64_t stride, std::int64_t d) {
   std::vector<double> p(static_cast<std::size_t>(keys));
-  for (std::int64_t j = 0; j < keys; ++j) p[j] = dot(q, k + j * stride, d) / std::sqrt(static_cast<double>(d));
+  for (std::int64_t j = 0; j < keys; ++j)
+    p[j] = dot(q, k + j * stride, d) / std::sqrt(static_cast<double>(d));
   const double largest = *std::max_element(p.begin(), p.end());
   double sum = 0.0;
   for (double& value : p) sum += value = std::exp(value - largest);
@@ -29,7 +32,8 @@ std::vector<double> probabilities(const float* q, const float* k, std::int64_t k
 
 }  // namespace
 
-void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
+void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n,
+               HeadShape shape, AttentionPart part, float* out) {
   const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
   std::vector<float> k, v;  // of a row and head, out of the pages
   for (std::int64_t i = 0; i < n; ++i)
@@ -37,7 +41,8 @@ void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std:
       const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;
       k.resize(static_cast<std::size_t>(keys * d)), v.resize(k.size());
       for (std::int64_t j = 0; j < keys; ++j)
-        load_position_fp32(static_cast<const char*>(rows[i].pages[j / kPageKeys]) + part.offset, shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
+        load_position_fp32(static_cast<const char*>(rows[i].pages[j / kPageKeys]) + part.offset,
+                           shape, h / group, j % kPageKeys, &k[j * d], &v[j * d]);
       const std::vector<double> p = probabilities(q + at, k.data(), keys, d, d);
       for (std::int64_t c = 0; c < d; ++c) {
         double sum = 0.0;
@@ -47,17 +52,21 @@ void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std:
     }
 }
 
-void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v, const float* dout, std::int64_t queries, std::int64_t keys,
-                        HeadShape shape, std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv) {
-  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads, stride = shape.kv_heads * d, before = keys - queries;
+void attention_backward(ExecutionContext&, const float* q, const float* k, const float* v,
+                        const float* dout, std::int64_t queries, std::int64_t keys, HeadShape shape,
+                        std::int64_t begin, std::int64_t end, float* dq, float* dk, float* dv) {
+  const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads,
+                     stride = shape.kv_heads * d, before = keys - queries;
   std::vector<double> k_sum(static_cast<std::size_t>(keys * stride)), v_sum(k_sum.size());
   for (std::int64_t i = 0; i < queries; ++i)
     for (std::int64_t h = begin * group; h < end * group; ++h) {
-      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d, seen = before + i + 1;
+      const std::int64_t at = (i * shape.q_heads + h) * d, from = h / group * d,
+                         seen = before + i + 1;
       const std::vector<double> p = probabilities(q + at, k + from, seen, stride, d);
       std::vector<double> ds(p.size()), q_sum(static_cast<std::size_t>(d));
       double mean = 0.0;
-      for (std::int64_t j = 0; j < seen; ++j) mean += p[j] * (ds[j] = dot(dout + at, v + j * stride + from, d));
+      for (std::int64_t j = 0; j < seen; ++j)
+        mean += p[j] * (ds[j] = dot(dout + at, v + j * stride + from, d));
       for (std::int64_t j = 0; j < seen; ++j) {
         ds[j] = p[j] * (ds[j] - mean) / std::sqrt(static_cast<double>(d));
         for (std::int64_t c = 0; c < d; ++c) {
@@ -66,7 +75,8 @@ void attention_backward(ExecutionContext&, const float* q, const float* k, const
           v_sum[j * stride + from + c] += p[j] * dout[at + c];
         }
       }
-      std::transform(q_sum.begin(), q_sum.end(), dq + at, [](double value) { return static_cast<float>(value); });
+      std::transform(q_sum.begin(), q_sum.end(), dq + at,
+                     [](double value) { return static_cast<float>(value); });
     }
   for (std::int64_t j = 0; j < keys; ++j)
     for (std::int64_t c = begin * d; c < end * d; ++c) {

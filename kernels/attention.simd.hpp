@@ -1,8 +1,12 @@
-// Softmax attention over pages of keys and values: one fixed order over keys, so that prefill, decode and training agree bit for bit.
+// Softmax attention over pages of keys and values: one fixed order over keys, so that prefill,
+// decode and training agree bit for bit.
 //
-// Of a query row: scores of a page are one product with its packed keys, then m' = max(m, scores), p = exp(score - m'), l' = l exp(m - m') + sum p, and the
-// output's sum is exp(m - m') times itself plus the product of p with the packed values. Every 1,024 keys that state is folded into the row's total (the first
-// one is the total), so that longer contexts can be cut among threads or devices without a change of bits. `Products` (of the numerics) supplies the products; p is rounded as it rounds.
+// Of a query row: scores of a page are one product with its packed keys, then m' = max(m, scores),
+// p = exp(score - m'), l' = l exp(m - m') + sum p, and the output's sum is exp(m - m') times itself
+// plus the product of p with the packed values. Every 1,024 keys that state is folded into the
+// row's total (the first one is the total), so that longer contexts can be cut among threads or
+// devices without a change of bits. `Products` (of the numerics) supplies the products; p is
+// rounded as it rounds.
 #pragma once
 
 #include "kernels/bf16_linear.simd.hpp"
@@ -11,30 +15,39 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr float kBelowAllScores = -3.0e38F;  // stands for the keys that a row may not see; its exp is 0
+inline constexpr float kBelowAllScores = -3.0e38F;  // stands for the keys that a row may not see;
+                                                    // its exp is 0
 inline constexpr std::int64_t kQueryRows = 16;      // computed together
 inline constexpr std::int64_t kKeyPanels = kPageKeys / kLanes, kSplitPages = 1024 / kPageKeys;
-inline constexpr std::int64_t kAlikeUnit = 32;  // positions that rows read together: whole panels of keys, whole blocks of values
+inline constexpr std::int64_t kAlikeUnit = 32;  // positions that rows read together: whole panels
+                                                // of keys, whole blocks of values
 
 /// Grown scratch for one block of query rows. Sums and outputs are [panel][row][16].
 template <class Products>
 struct AttentionScratch {
-  typename Products::Input *queries, *weights;  ///< [2 * 16 rows], prepared: a tile may read beyond the rows that it is asked for
-  float *scores, *row_weights, *sum, *total;    ///< [4 panels][16][16]; [64]; [panels][16][16] twice
+  typename Products::Input *queries, *weights;  ///< [2 * 16 rows], prepared: a tile may read beyond
+                                                ///< the rows that it is asked for
+  float *scores, *row_weights, *sum, *total;  ///< [4 panels][16][16]; [64]; [panels][16][16] twice
 
   AttentionScratch(ExecutionContext& context, std::int64_t head_dim) {
     const auto inputs = [](std::int64_t k) {
-      return (2 * kQueryRows * Products::parts(k) * static_cast<std::int64_t>(sizeof(typename Products::Input)) / 4 + kLanes - 1) / kLanes * kLanes;
+      return (2 * kQueryRows * Products::parts(k) *
+                  static_cast<std::int64_t>(sizeof(typename Products::Input)) / 4 +
+              kLanes - 1) /
+             kLanes * kLanes;
     };
-    const std::int64_t panels = (head_dim + kLanes - 1) / kLanes * kQueryRows * kLanes, page = kKeyPanels * kQueryRows * kLanes;
-    float* memory = context.workspace.floats(static_cast<std::size_t>(inputs(head_dim) + inputs(kPageKeys) + page + kPageKeys + 2 * panels));
+    const std::int64_t panels = (head_dim + kLanes - 1) / kLanes * kQueryRows * kLanes,
+                       page = kKeyPanels * kQueryRows * kLanes;
+    float* memory = context.workspace.floats(static_cast<std::size_t>(
+        inputs(head_dim) + inputs(kPageKeys) + page + kPageKeys + 2 * panels));
     queries = reinterpret_cast<typename Products::Input*>(memory);
     weights = reinterpret_cast<typename Products::Input*>(memory += inputs(head_dim));
     scores = memory += inputs(kPageKeys);
     row_weights = memory += page;
     sum = memory += kPageKeys;
     total = memory + panels;
-    __builtin_memset(queries, 0, static_cast<std::size_t>(inputs(head_dim) + inputs(kPageKeys)) * sizeof(float));
+    __builtin_memset(
+        queries, 0, static_cast<std::size_t>(inputs(head_dim) + inputs(kPageKeys)) * sizeof(float));
   }
 };
 
@@ -43,12 +56,21 @@ template <class Products>
 class QueryBlock {
  public:
   /// `offset`: bytes from a page's beginning to the layer.
-  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows, std::int64_t tokens, HeadShape shape, std::int64_t offset,
-             std::int64_t key_head, std::int64_t first_head, std::int64_t heads)
-      : s_(scratch), rows_(rows), tokens_(tokens), heads_(heads), dim_(shape.head_dim), first_head_(first_head), q_heads_(shape.q_heads) {
-    const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_), value_weights = panels() * Products::panel_weights(kPageKeys);
+  QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows,
+             std::int64_t tokens, HeadShape shape, std::int64_t offset, std::int64_t key_head,
+             std::int64_t first_head, std::int64_t heads)
+      : s_(scratch),
+        rows_(rows),
+        tokens_(tokens),
+        heads_(heads),
+        dim_(shape.head_dim),
+        first_head_(first_head),
+        q_heads_(shape.q_heads) {
+    const std::int64_t key_weights = kKeyPanels * Products::panel_weights(dim_),
+                       value_weights = panels() * Products::panel_weights(kPageKeys);
     values_ = key_weights;
-    head_bytes_ = offset + key_head * (key_weights + value_weights) * static_cast<std::int64_t>(sizeof(typename Products::Weight));
+    head_bytes_ = offset + key_head * (key_weights + value_weights) *
+                               static_cast<std::int64_t>(sizeof(typename Products::Weight));
     store(top_, splat(kBelowAllScores));
     for (std::int64_t r = 0; r < tokens * heads; ++r) {
       Products::prepare(q + place(r), dim_, s_.queries + r * Products::parts(dim_));
@@ -70,7 +92,11 @@ class QueryBlock {
         const std::int64_t together = p < least ? alike - p * kPageKeys : 0;
         const std::int64_t step = together < kAlikeUnit ? 1 : tokens_;
         for (std::int64_t t = 0; t < tokens_; t += step)
-          if (p < pages(t)) page(p, t, t + step, together < kAlikeUnit || together > kPageKeys ? kPageKeys : together / kAlikeUnit * kAlikeUnit);
+          if (p < pages(t))
+            page(p, t, t + step,
+                 together < kAlikeUnit || together > kPageKeys
+                     ? kPageKeys
+                     : together / kAlikeUnit * kAlikeUnit);
       }
       if (most <= kSplitPages) return write(out, s_.sum, mass_);
       for (std::int64_t t = 0; t < tokens_; ++t)
@@ -81,16 +107,25 @@ class QueryBlock {
 
  private:
   std::int64_t panels() const { return (dim_ + kLanes - 1) / kLanes; }
-  std::int64_t pages(std::int64_t token) const { return (rows_[token].keys + kPageKeys - 1) / kPageKeys; }
-  std::int64_t place(std::int64_t r) const { return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_; }
-  static float* cell(float* of, std::int64_t panel, std::int64_t row) { return of + (panel * kQueryRows + row) * kLanes; }
+  std::int64_t pages(std::int64_t token) const {
+    return (rows_[token].keys + kPageKeys - 1) / kPageKeys;
+  }
+  std::int64_t place(std::int64_t r) const {
+    return (r / heads_ * q_heads_ + first_head_ + r % heads_) * dim_;
+  }
+  static float* cell(float* of, std::int64_t panel, std::int64_t row) {
+    return of + (panel * kQueryRows + row) * kLanes;
+  }
   void write(float* out, float* sum, const float* mass) {
     for (std::int64_t r = 0; r < tokens_ * heads_; ++r)
-      for (std::int64_t c = 0; c < panels(); ++c) store_up_to(out + place(r) + c * kLanes, dim_ - c * kLanes, load(cell(sum, c, r)) / splat(mass[r]));
+      for (std::int64_t c = 0; c < panels(); ++c)
+        store_up_to(out + place(r) + c * kLanes, dim_ - c * kLanes,
+                    load(cell(sum, c, r)) / splat(mass[r]));
   }
 
   const typename Products::Weight* keys_of(std::int64_t token, std::int64_t p) const {
-    return reinterpret_cast<const typename Products::Weight*>(static_cast<const char*>(rows_[token].pages[p]) + head_bytes_);
+    return reinterpret_cast<const typename Products::Weight*>(
+        static_cast<const char*>(rows_[token].pages[p]) + head_bytes_);
   }
   /// Positions of page p that a token sees.
   std::int64_t seen(std::int64_t token, std::int64_t p) const {
@@ -98,20 +133,28 @@ class QueryBlock {
     return left < kPageKeys ? left : kPageKeys;
   }
 
-  /// Page p of tokens [begin, end). Its first `together` positions are read from that of the first token for all, the rest from each one's own.
+  /// Page p of tokens [begin, end). Its first `together` positions are read from that of the first
+  /// token for all, the rest from each one's own.
   void page(std::int64_t p, std::int64_t begin, std::int64_t end, std::int64_t together) {
-    const std::int64_t first = begin * heads_, count = (end - begin) * heads_, parts = Products::parts(kPageKeys);
-    std::int64_t most = 0;  // positions of this page that any of the rows may see: the weights of the others are 0 and add nothing
+    const std::int64_t first = begin * heads_, count = (end - begin) * heads_,
+                       parts = Products::parts(kPageKeys);
+    std::int64_t most = 0;  // positions of this page that any of the rows may see: the weights of
+                            // the others are 0 and add nothing
     for (std::int64_t t = begin; t < end; ++t) most = seen(t, p) > most ? seen(t, p) : most;
-    const std::int64_t key_panels = (most + kLanes - 1) / kLanes, of_all = most < together ? most : together, apart = together / kLanes;
+    const std::int64_t key_panels = (most + kLanes - 1) / kLanes,
+                       of_all = most < together ? most : together, apart = together / kLanes;
     for (std::int64_t g = 0; g < key_panels; ++g)
-      for (std::int64_t r = first; r < first + count; ++r) store(cell(s_.scores, g, r), splat(0.0F));
-    Products::add(s_.queries + first * Products::parts(dim_), Products::parts(dim_), count, keys_of(begin, p), (of_all + kLanes - 1) / kLanes, dim_, dim_,
+      for (std::int64_t r = first; r < first + count; ++r)
+        store(cell(s_.scores, g, r), splat(0.0F));
+    Products::add(s_.queries + first * Products::parts(dim_), Products::parts(dim_), count,
+                  keys_of(begin, p), (of_all + kLanes - 1) / kLanes, dim_, dim_,
                   cell(s_.scores, 0, first));
     for (std::int64_t t = begin; t < end; ++t)
       if (seen(t, p) > together)
-        Products::add(s_.queries + t * heads_ * Products::parts(dim_), Products::parts(dim_), heads_, keys_of(t, p) + apart * Products::panel_weights(dim_),
-                      (seen(t, p) + kLanes - 1) / kLanes - apart, dim_, dim_, cell(s_.scores, apart, t * heads_));
+        Products::add(s_.queries + t * heads_ * Products::parts(dim_), Products::parts(dim_),
+                      heads_, keys_of(t, p) + apart * Products::panel_weights(dim_),
+                      (seen(t, p) + kLanes - 1) / kLanes - apart, dim_, dim_,
+                      cell(s_.scores, apart, t * heads_));
     const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(dim_)));
     float top[kQueryRows], kept[kQueryRows];
     store(top, load(top_));
@@ -132,28 +175,37 @@ class QueryBlock {
     for (std::int64_t r = first; r < first + count; ++r) {
       Vec weight[kKeyPanels];
       for (std::int64_t g = 0; g < kKeyPanels; ++g) {
-        weight[g] = g < key_panels ? Products::rounded(exp_nonpositive(load(cell(s_.scores, g, r)) - splat(top[r]))) : splat(0.0F);
+        weight[g] =
+            g < key_panels
+                ? Products::rounded(exp_nonpositive(load(cell(s_.scores, g, r)) - splat(top[r])))
+                : splat(0.0F);
         store(s_.row_weights + g * kLanes, weight[g]);
       }
-      mass_[r] = fma(mass_[r], kept[r], fold_sum((weight[0] + weight[1]) + (weight[2] + weight[3])));
+      mass_[r] =
+          fma(mass_[r], kept[r], fold_sum((weight[0] + weight[1]) + (weight[2] + weight[3])));
       Products::prepare(s_.row_weights, kPageKeys, s_.weights + r * parts);
-      for (std::int64_t c = 0; c < panels(); ++c) store(cell(s_.sum, c, r), load(cell(s_.sum, c, r)) * splat(kept[r]));
+      for (std::int64_t c = 0; c < panels(); ++c)
+        store(cell(s_.sum, c, r), load(cell(s_.sum, c, r)) * splat(kept[r]));
     }
-    Products::add(s_.weights + first * parts, parts, count, keys_of(begin, p) + values_, panels(), kPageKeys, of_all, cell(s_.sum, 0, first));
+    Products::add(s_.weights + first * parts, parts, count, keys_of(begin, p) + values_, panels(),
+                  kPageKeys, of_all, cell(s_.sum, 0, first));
     for (std::int64_t t = begin; t < end; ++t)
       if (seen(t, p) > together)
-        Products::add(s_.weights + t * heads_ * parts + Products::parts(together), parts, heads_, keys_of(t, p) + values_ + together * kLanes, panels(),
-                      kPageKeys, seen(t, p) - together, cell(s_.sum, 0, t * heads_));
+        Products::add(s_.weights + t * heads_ * parts + Products::parts(together), parts, heads_,
+                      keys_of(t, p) + values_ + together * kLanes, panels(), kPageKeys,
+                      seen(t, p) - together, cell(s_.sum, 0, t * heads_));
   }
 
   /// A token's state into its total; then it begins anew.
   void fold(std::int64_t token, bool first_split) {
     for (std::int64_t r = token * heads_; r < (token + 1) * heads_; ++r) {
-      const float top = total_top_[r] > top_[r] ? total_top_[r] : top_[r], kept = first_exp(total_top_[r] - top), joins = first_exp(top_[r] - top);
+      const float top = total_top_[r] > top_[r] ? total_top_[r] : top_[r],
+                  kept = first_exp(total_top_[r] - top), joins = first_exp(top_[r] - top);
       total_mass_[r] = first_split ? mass_[r] : fma(total_mass_[r], kept, mass_[r] * joins);
       for (std::int64_t c = 0; c < panels(); ++c) {
         float *total = cell(s_.total, c, r), *sum = cell(s_.sum, c, r);
-        store(total, first_split ? load(sum) : fma(load(total), splat(kept), load(sum) * splat(joins)));
+        store(total,
+              first_split ? load(sum) : fma(load(total), splat(kept), load(sum) * splat(joins)));
         store(sum, splat(0.0F));
       }
       total_top_[r] = top;
@@ -171,14 +223,18 @@ class QueryBlock {
 };
 
 /// First positions that a row and the one before it may read together.
-static inline std::int64_t alike(const AttentionRow* row) { return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike; }
+static inline std::int64_t alike(const AttentionRow* row) {
+  return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike;
+}
 
 template <class Products>
-static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
-                            float* out) {
+static void paged_attention(ExecutionContext& context, const float* q, const AttentionRow* rows,
+                            std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
   [[maybe_unused]] const typename Products::Scope scope;
   AttentionScratch<Products> scratch(context, shape.head_dim);
-  const std::int64_t group = shape.q_heads / shape.kv_heads, heads = group < kQueryRows ? group : kQueryRows, width = shape.q_heads * shape.head_dim;
+  const std::int64_t group = shape.q_heads / shape.kv_heads,
+                     heads = group < kQueryRows ? group : kQueryRows,
+                     width = shape.q_heads * shape.head_dim;
   for (std::int64_t i = 0; i < n;) {
     std::int64_t count = 1, together = INT64_MAX;
     for (; count < kQueryRows / heads && i + count < n; ++count) {
@@ -188,17 +244,19 @@ static void paged_attention(ExecutionContext& context, const float* q, const Att
     }
     for (std::int64_t h = part.first; h < part.last; ++h)
       for (std::int64_t g = 0; g < group; g += heads)
-        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, part.offset, h, h * group + g, group - g < heads ? group - g : heads)
+        QueryBlock<Products>(scratch, q + i * width, rows + i, count, shape, part.offset, h,
+                             h * group + g, group - g < heads ? group - g : heads)
             .run(together, out + i * width);
     i += count;
   }
 }
 
-static void attention(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
+static void attention(ExecutionContext& context, const float* q, const AttentionRow* rows,
+                      std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
   paged_attention<Fp32Products>(context, q, rows, n, shape, part, out);
 }
-static void attention_bf16(ExecutionContext& context, const float* q, const AttentionRow* rows, std::int64_t n, HeadShape shape, AttentionPart part,
-                           float* out) {
+static void attention_bf16(ExecutionContext& context, const float* q, const AttentionRow* rows,
+                           std::int64_t n, HeadShape shape, AttentionPart part, float* out) {
   paged_attention<Bf16Products>(context, q, rows, n, shape, part, out);
 }
 

@@ -1,5 +1,6 @@
-// bfloat16: the upper half of a float. Rounding is to the nearest, ties to even; a NaN stays one. Functions are static: sources of several instruction sets
-// include this, and no processor may get another one's copy.
+// bfloat16: the upper half of a float. Rounding is to the nearest, ties to even; a NaN stays one.
+// Functions are static: sources of several instruction sets include this, and no processor may get
+// another one's copy.
 #pragma once
 
 #include <cstdint>

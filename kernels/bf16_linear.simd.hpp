@@ -1,10 +1,13 @@
-// (long: one order of sums in two ways, tiles and vectors) y = x W^T + bias of the numerics bf16_sliced8: x and W rounded to bf16, products exact, sums in fp32
-// with denormals flushed, in this order:
-//   block of 32 inputs: two chains of FMAs from 0, over its even and over its odd inputs ascending; then even + odd
+// (long: one order of sums in two ways, tiles and vectors) y = x W^T + bias of the numerics
+// bf16_sliced8: x and W rounded to bf16, products exact, sums in fp32 with denormals flushed, in
+// this order:
+//   block of 32 inputs: two chains of FMAs from 0, over its even and over its odd inputs ascending;
+//   then even + odd
 //   slice:              from 0, its blocks ascending, each added
 //   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias
-// It is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2), so that one gives the same bits as chains of vector FMAs, or of VDPBF16PS, which
-// adds the product of its high elements first. Slices let a product be cut among devices without a change of bits.
+// It is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2), so that one gives
+// the same bits as chains of vector FMAs, or of VDPBF16PS, which adds the product of its high
+// elements first. Slices let a product be cut among devices without a change of bits.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -18,7 +21,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-/// While it lives, denormal operands count as 0 and denormal results become 0, as the bf16 instructions have it.
+/// While it lives, denormal operands count as 0 and denormal results become 0, as the bf16
+/// instructions have it.
 class FlushedDenormals {
  public:
 #if defined(__x86_64__)
@@ -39,7 +43,8 @@ struct SlicedOperands {
   std::int64_t slice_end(int slice) const { return blocks * (slice + 1) / slices; }
 };
 
-/// Partial sums of a tile of outputs that wait for their partner in the tree: after slice s, as many as s + 1 has bits.
+/// Partial sums of a tile of outputs that wait for their partner in the tree: after slice s, as
+/// many as s + 1 has bits.
 template <int kRows>
 struct SliceTree {
   Vec waiting[3][kRows];
@@ -58,7 +63,8 @@ struct SliceTree {
   }
 };
 
-static inline void store_outputs(const SlicedOperands& a, std::int64_t row, std::int64_t panel, Vec sum) {
+static inline void store_outputs(const SlicedOperands& a, std::int64_t row, std::int64_t panel,
+                                 Vec sum) {
   const std::int64_t first = panel * kLanes, left = a.o - first;
   if (a.bias) sum = sum + load_up_to(a.bias + first, left);
   store_up_to(a.y + row * a.o + first, left, sum);
@@ -76,16 +82,22 @@ struct __attribute__((packed)) TileConfig {
 static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs, Bf16* out) {
   for (std::int64_t j = 0; j < inputs; j += kLanes) {
     const Vec row = j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j), _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(row.v), 16)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(row.v), 16)));
   }
 }
 
-inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;  // rows of a tile; bf16 of a block of a panel
-inline constexpr std::int64_t kAhead = kPanelTile;                 // elements that are asked for before they are needed
+// rows of a tile; bf16 of a block of a panel
+inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;
+inline constexpr std::int64_t kAhead = kPanelTile;  // elements that are asked for before they are
+                                                    // needed
 
-/// The tiles of 16 * kRowTiles rows and kPanels panels, summed over blocks [begin, end) into out [kRowTiles][kPanels][16][16].
+/// The tiles of 16 * kRowTiles rows and kPanels panels, summed over blocks [begin, end) into out
+/// [kRowTiles][kPanels][16][16].
 template <int kRowTiles, int kPanels>
-static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w, std::int64_t panel_stride, std::int64_t begin, std::int64_t end, float* out) {
+static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w,
+                             std::int64_t panel_stride, std::int64_t begin, std::int64_t end,
+                             float* out) {
   _tile_zero(0);
   if constexpr (kPanels == 2) _tile_zero(1);
   if constexpr (kRowTiles == 2) _tile_zero(2);
@@ -99,7 +111,9 @@ static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w
     if constexpr (kPanels == 2) _tile_loadd(7, tile + panel_stride, 64);
     for (int line = 0; line < 16; ++line) {
       _mm_prefetch(reinterpret_cast<const char*>(tile + kAhead + line * 32), _MM_HINT_T0);
-      if constexpr (kPanels == 2) _mm_prefetch(reinterpret_cast<const char*>(tile + panel_stride + kAhead + line * 32), _MM_HINT_T0);
+      if constexpr (kPanels == 2)
+        _mm_prefetch(reinterpret_cast<const char*>(tile + panel_stride + kAhead + line * 32),
+                     _MM_HINT_T0);
     }
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (kPanels == 2) _tile_dpbf16ps(1, 4, 7);
@@ -114,7 +128,8 @@ static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w
 
 /// Rows [row, row + 16 kRowTiles) of x, of which those below a.n are outputs, of kPanels panels.
 template <int kRowTiles, int kPanels>
-static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride, std::int64_t row, std::int64_t panel) {
+static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride,
+                        std::int64_t row, std::int64_t panel) {
   constexpr int kParts = kRowTiles * kPanels * 16;
   const std::int64_t panel_stride = a.blocks * kPanelTile;
   alignas(64) float out[kParts * 16];
@@ -122,7 +137,8 @@ static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_s
   Vec sum[kParts];
   std::int64_t begin = 0;
   for (int slice = 0; slice < a.slices; ++slice) {
-    tile_sums<kRowTiles, kPanels>(x + row * x_stride, x_stride, a.panels + panel * panel_stride, panel_stride, begin, a.slice_end(slice), out);
+    tile_sums<kRowTiles, kPanels>(x + row * x_stride, x_stride, a.panels + panel * panel_stride,
+                                  panel_stride, begin, a.slice_end(slice), out);
     begin = a.slice_end(slice);
     for (int p = 0; p < kParts; ++p) sum[p] = load(out + p * kLanes);
     tree.add(slice, sum);
@@ -135,30 +151,44 @@ static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_s
 }
 
 template <int kPanels>
-static void sliced_panels(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride, std::int64_t panel) {
+static void sliced_panels(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride,
+                          std::int64_t panel) {
   std::int64_t row = 0;
-  for (; row + kTileRows16 < a.n; row += 2 * kTileRows16) sliced_tile<2, kPanels>(a, x, x_stride, row, panel);
+  for (; row + kTileRows16 < a.n; row += 2 * kTileRows16)
+    sliced_tile<2, kPanels>(a, x, x_stride, row, panel);
   if (row < a.n) sliced_tile<1, kPanels>(a, x, x_stride, row, panel);
 }
 
-static void tiled_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
-                         std::int64_t begin, std::int64_t end) {
+static void tiled_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                         const Product* products, int count, int slices, std::int64_t begin,
+                         std::int64_t end) {
   const FlushedDenormals flushed;
-  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32, rows = (n + kTileRows16 - 1) / kTileRows16 * kTileRows16;
-  auto* rounded = reinterpret_cast<Bf16*>(context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
-  for (std::int64_t r = 0; r < rows; ++r) round_row(x + r * k, r < n ? k : 0, stride, rounded + r * stride);
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, stride = blocks * 32,
+                     rows = (n + kTileRows16 - 1) / kTileRows16 * kTileRows16;
+  auto* rounded = reinterpret_cast<Bf16*>(
+      context.workspace.floats(static_cast<std::size_t>(rows * stride / 2)));
+  for (std::int64_t r = 0; r < rows; ++r)
+    round_row(x + r * k, r < n ? k : 0, stride, rounded + r * stride);
   const TileConfig config;
   _tile_loadconfig(&config);
-  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
-    const SlicedOperands operands{static_cast<const Bf16*>(product.packed), product.bias, product.y, n, product.o, blocks, slices};
-    for (; panel + 2 <= last; panel += 2) sliced_panels<2>(operands, rounded, stride, panel);
-    if (panel < last) sliced_panels<1>(operands, rounded, stride, panel);
-  });
+  each_product(products, count, begin, end,
+               [&](const Product& product, std::int64_t panel, std::int64_t last) {
+                 const SlicedOperands operands{static_cast<const Bf16*>(product.packed),
+                                               product.bias,
+                                               product.y,
+                                               n,
+                                               product.o,
+                                               blocks,
+                                               slices};
+                 for (; panel + 2 <= last; panel += 2)
+                   sliced_panels<2>(operands, rounded, stride, panel);
+                 if (panel < last) sliced_panels<1>(operands, rounded, stride, panel);
+               });
   _tile_release();
 }
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart. At most 16
-/// rows; x has room for 16.
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels
+/// lie one behind the other; those of c 16 rows apart. At most 16 rows; x has room for 16.
 struct Bf16Products {
   using Input = Bf16;
   using Weight = Bf16;
@@ -175,28 +205,36 @@ struct Bf16Products {
    private:
     FlushedDenormals flushed_;
   };
-  static std::int64_t parts(std::int64_t k) { return (k + kBf16Block - 1) / kBf16Block * kBf16Block; }
+  static std::int64_t parts(std::int64_t k) {
+    return (k + kBf16Block - 1) / kBf16Block * kBf16Block;
+  }
   static std::int64_t panel_weights(std::int64_t k) { return parts(k) * kLanes; }
-  static void prepare(const float* row, std::int64_t k, Input* out) { round_row(row, k, parts(k), out); }
+  static void prepare(const float* row, std::int64_t k, Input* out) {
+    round_row(row, k, parts(k), out);
+  }
   static Vec rounded(Vec a) { return rounded_to_bf16(a); }
 
   /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
-  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
-                  float* c) {
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel,
+                  std::int64_t panels, std::int64_t k, std::int64_t inputs, float* c) {
     const std::int64_t blocks = parts(inputs) / kBf16Block, panel_stride = panel_weights(k);
     std::int64_t p = 0;
-    for (; p + 4 <= panels; p += 4) tiles<4>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
-    for (; p < panels; ++p) tiles<1>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
+    for (; p + 4 <= panels; p += 4)
+      tiles<4>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
+    for (; p < panels; ++p)
+      tiles<1>(x, stride, rows, panel + p * panel_stride, panel_stride, blocks, c + p * 256);
   }
 
  private:
   /// A tile has 16 rows: where fewer are wanted, the others stay out of c.
   template <int kPanels>
-  static inline void tiles(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panel_stride, std::int64_t blocks,
+  static inline void tiles(const Input* x, std::int64_t stride, std::int64_t rows,
+                           const Weight* panel, std::int64_t panel_stride, std::int64_t blocks,
                            float* c) {
     alignas(64) float whole[kPanels * 256];
     for (std::int64_t p = 0; p < kPanels; ++p)
-      for (std::int64_t r = 0; r < rows; ++r) store(whole + p * 256 + r * kLanes, load(c + p * 256 + r * kLanes));
+      for (std::int64_t r = 0; r < rows; ++r)
+        store(whole + p * 256 + r * kLanes, load(c + p * 256 + r * kLanes));
     _tile_loadd(0, whole, 64);
     if constexpr (kPanels == 4) {
       _tile_loadd(1, whole + 256, 64);
@@ -224,7 +262,8 @@ struct Bf16Products {
       _tile_stored(3, whole + 768, 64);
     }
     for (std::int64_t p = 0; p < kPanels; ++p)
-      for (std::int64_t r = 0; r < rows; ++r) store(c + p * 256 + r * kLanes, load(whole + p * 256 + r * kLanes));
+      for (std::int64_t r = 0; r < rows; ++r)
+        store(c + p * 256 + r * kLanes, load(whole + p * 256 + r * kLanes));
   }
 };
 
@@ -232,35 +271,48 @@ struct Bf16Products {
 
 #if defined(__AVX512BF16__)
 
-/// Of four inputs of a row: two for the chain of even inputs, then two for that of odd ones; the first of each chain in the upper half.
+/// Of four inputs of a row: two for the chain of even inputs, then two for that of odd ones; the
+/// first of each chain in the upper half.
 struct InputPairs {
   std::uint32_t even, odd;
 };
 inline constexpr std::int64_t kInputsOfPart = 4;
 
-/// A row's inputs as parts, filled up with zeros: of lanes a b c d the upper halves become the words ac and bd.
-static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts, InputPairs* out) {
+/// A row's inputs as parts, filled up with zeros: of lanes a b c d the upper halves become the
+/// words ac and bd.
+static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
+                               InputPairs* out) {
   const __m512i first_halves = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
   for (std::int64_t j = 0; j < parts * kInputsOfPart; j += kLanes) {
-    const __m512i upper = j < k ? _mm512_castps_si512(rounded_to_bf16(load_up_to(x + j, k - j)).v) : _mm512_setzero_si512();
-    const __m512i pairs = _mm512_or_si512(upper, _mm512_shuffle_epi32(_mm512_srli_epi32(upper, 16), _MM_PERM_BADC));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j / kInputsOfPart), _mm512_castsi512_si256(_mm512_permutexvar_epi64(first_halves, pairs)));
+    const __m512i upper = j < k ? _mm512_castps_si512(rounded_to_bf16(load_up_to(x + j, k - j)).v)
+                                : _mm512_setzero_si512();
+    const __m512i pairs =
+        _mm512_or_si512(upper, _mm512_shuffle_epi32(_mm512_srli_epi32(upper, 16), _MM_PERM_BADC));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j / kInputsOfPart),
+                        _mm512_castsi512_si256(_mm512_permutexvar_epi64(first_halves, pairs)));
   }
 }
 
 /// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
 template <int kRows>
-static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w, Vec (&even)[kRows], Vec (&odd)[kRows]) {
-  const __m512i low_half = _mm512_set1_epi32(0xFFFF), high_half = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w,
+                                Vec (&even)[kRows], Vec (&odd)[kRows]) {
+  const __m512i low_half = _mm512_set1_epi32(0xFFFF),
+                high_half = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
   for (int part = 0; part < 8; ++part) {
-    const __m512i first = _mm512_loadu_si512(w + part * 64), second = _mm512_loadu_si512(w + part * 64 + 32);
-    const __m512i evens = _mm512_or_si512(_mm512_slli_epi32(first, 16), _mm512_and_si512(second, low_half));
-    const __m512i odds = _mm512_or_si512(_mm512_and_si512(first, high_half), _mm512_srli_epi32(second, 16));
+    const __m512i first = _mm512_loadu_si512(w + part * 64),
+                  second = _mm512_loadu_si512(w + part * 64 + 32);
+    const __m512i evens =
+        _mm512_or_si512(_mm512_slli_epi32(first, 16), _mm512_and_si512(second, low_half));
+    const __m512i odds =
+        _mm512_or_si512(_mm512_and_si512(first, high_half), _mm512_srli_epi32(second, 16));
 #pragma GCC unroll kUnroll
     for (int r = 0; r < kRows; ++r) {
       const InputPairs& in = x[r * x_stride + part];
-      even[r].v = _mm512_dpbf16_ps(even[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.even)), (__m512bh)evens);
-      odd[r].v = _mm512_dpbf16_ps(odd[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.odd)), (__m512bh)odds);
+      even[r].v = _mm512_dpbf16_ps(
+          even[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.even)), (__m512bh)evens);
+      odd[r].v = _mm512_dpbf16_ps(odd[r].v, (__m512bh)_mm512_set1_epi32(static_cast<int>(in.odd)),
+                                  (__m512bh)odds);
     }
   }
 }
@@ -272,19 +324,24 @@ using InputPairs = float;
 inline constexpr std::int64_t kInputsOfPart = 1;
 
 /// A row's inputs, filled up with zeros.
-static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts, InputPairs* out) {
-  for (std::int64_t j = 0; j < parts; j += kLanes) store(out + j, j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F));
+static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
+                               InputPairs* out) {
+  for (std::int64_t j = 0; j < parts; j += kLanes)
+    store(out + j, j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F));
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-inline constexpr int kRowsOfBothChains = 3;  // 16 registers: more rows have one chain at a time, whose number hides the latency of FMA, and read W twice
+inline constexpr int kRowsOfBothChains = 3;  // 16 registers: more rows have one chain at a time,
+                                             // whose number hides the latency of FMA, and read W
+                                             // twice
 #else
 inline constexpr int kRowsOfBothChains = 8;
 #endif
 
 /// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
 template <int kRows>
-static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w, Vec (&even)[kRows], Vec (&odd)[kRows]) {
+static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w,
+                                Vec (&even)[kRows], Vec (&odd)[kRows]) {
   const auto step = [&](int pair, bool evens, bool odds) {
     Vec w_even, w_odd;
     load_pairs(w + pair * 32, w_even, w_odd);
@@ -294,7 +351,8 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
       if (odds) odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
     }
   };
-  if constexpr (kRows > kRowsOfBothChains) {  // four at a time: the end of a loop of 16 is a branch that the processor does not foresee
+  if constexpr (kRows > kRowsOfBothChains) {  // four at a time: the end of a loop of 16 is a branch
+                                              // that the processor does not foresee
 #pragma GCC unroll 4
     for (int pair = 0; pair < 16; ++pair) step(pair, true, false);
 #pragma GCC unroll 4
@@ -314,17 +372,20 @@ inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 register
 inline constexpr int kSlicedRows = 4;
 #endif
 
-/// One row waits for nothing but memory: elements asked for into the second-level cache, beyond the end of a product, where the next one's weights lie.
+/// One row waits for nothing but memory: elements asked for into the second-level cache, beyond the
+/// end of a product, where the next one's weights lie.
 inline constexpr std::int64_t kFarAhead = 16384;
 
-/// Of the 16 cache lines that each block of the next panel has, those that a tile of rows asks for: its share of them, so that they come while rows are computed.
+/// Of the 16 cache lines that each block of the next panel has, those that a tile of rows asks for:
+/// its share of them, so that they come while rows are computed.
 struct Lines {
   std::int64_t begin, end;
 };
 
 /// y[row .. row+kRows) of one panel.
 template <int kRows>
-static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row, std::int64_t rows, std::int64_t panel, Lines ahead) {
+static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row,
+                               std::int64_t rows, std::int64_t panel, Lines ahead) {
   if constexpr (kRows > 1)
     if (rows < kRows) return sliced_rows<kRows - 1>(a, x, row, rows, panel, ahead);
   constexpr std::int64_t parts = 32 / kInputsOfPart;
@@ -333,7 +394,8 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   SliceTree<kRows> tree;
   Vec sum[kRows];
 #pragma GCC unroll kUnroll
-  for (int r = 0; r < kRows; ++r) __builtin_prefetch(a.y + (row + r) * a.o + panel * kLanes, 1);  // as in linear_tile
+  // as in linear_tile
+  for (int r = 0; r < kRows; ++r) __builtin_prefetch(a.y + (row + r) * a.o + panel * kLanes, 1);
   std::int64_t block = 0;
   for (int slice = 0; slice < a.slices; ++slice) {
 #pragma GCC unroll kUnroll
@@ -343,9 +405,11 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
       if constexpr (kRows == 1)
-        for (int line = 0; line < 16; ++line) __builtin_prefetch(w + block * 512 + kFarAhead + line * 32, 0, 2);
+        for (int line = 0; line < 16; ++line)
+          __builtin_prefetch(w + block * 512 + kFarAhead + line * 32, 0, 2);
       else
-        for (std::int64_t line = ahead.begin; line < ahead.end; ++line) __builtin_prefetch(w + (a.blocks + block) * 512 + line * 32, 0, 2);
+        for (std::int64_t line = ahead.begin; line < ahead.end; ++line)
+          __builtin_prefetch(w + (a.blocks + block) * 512 + line * 32, 0, 2);
       block_chains<kRows>(x + row * x_stride + block * parts, x_stride, w + block * 512, even, odd);
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
@@ -357,33 +421,49 @@ static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std
   for (int r = 0; r < kRows; ++r) store_outputs(a, row + r, panel, sum[r]);
 }
 
-static void vector_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
-                          std::int64_t begin, std::int64_t end) {
+static void vector_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                          const Product* products, int count, int slices, std::int64_t begin,
+                          std::int64_t end) {
   const FlushedDenormals flushed;
-  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block, parts = blocks * 32 / kInputsOfPart, tiles = (n + kSlicedRows - 1) / kSlicedRows;
-  auto* rounded = reinterpret_cast<InputPairs*>(context.workspace.floats(static_cast<std::size_t>(n * parts) * sizeof(InputPairs) / sizeof(float)));
+  const std::int64_t blocks = (k + kBf16Block - 1) / kBf16Block,
+                     parts = blocks * 32 / kInputsOfPart,
+                     tiles = (n + kSlicedRows - 1) / kSlicedRows;
+  auto* rounded = reinterpret_cast<InputPairs*>(context.workspace.floats(
+      static_cast<std::size_t>(n * parts) * sizeof(InputPairs) / sizeof(float)));
   for (std::int64_t r = 0; r < n; ++r) input_parts(x + r * k, k, parts, rounded + r * parts);
-  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
-    const SlicedOperands operands{static_cast<const Bf16*>(product.packed), product.bias, product.y, n, product.o, blocks, slices};
-    for (; panel < last; ++panel)
-      for (std::int64_t t = 0; t < tiles; ++t) {
-        const std::int64_t first = n * t / tiles, rows = n * (t + 1) / tiles - first;  // shared out evenly: 9 rows are 5 + 4, not 8 + 1
-        sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel, {16 * t / tiles, 16 * (t + 1) / tiles});
-      }
-  });
+  each_product(products, count, begin, end,
+               [&](const Product& product, std::int64_t panel, std::int64_t last) {
+                 const SlicedOperands operands{static_cast<const Bf16*>(product.packed),
+                                               product.bias,
+                                               product.y,
+                                               n,
+                                               product.o,
+                                               blocks,
+                                               slices};
+                 for (; panel < last; ++panel)
+                   for (std::int64_t t = 0; t < tiles; ++t) {
+                     // shared out evenly: 9 rows are 5 + 4, not 8 + 1
+                     const std::int64_t first = n * t / tiles, rows = n * (t + 1) / tiles - first;
+                     sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel,
+                                              {16 * t / tiles, 16 * (t + 1) / tiles});
+                   }
+               });
 }
 
-static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int slices,
-                          std::int64_t begin, std::int64_t end) {
+static void sliced_linear(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                          const Product* products, int count, int slices, std::int64_t begin,
+                          std::int64_t end) {
 #if defined(__AMX_BF16__)
-  if (n > 1) return tiled_linear(context, x, n, k, products, count, slices, begin, end);  // a tile has 16 rows; one alone is a chain of vectors
+  // a tile has 16 rows; one alone is a chain of vectors
+  if (n > 1) return tiled_linear(context, x, n, k, products, count, slices, begin, end);
 #endif
   vector_linear(context, x, n, k, products, count, slices, begin, end);
 }
 
 #if !defined(__AMX_BF16__)
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels lie one behind the other; those of c 16 rows apart.
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels
+/// lie one behind the other; those of c 16 rows apart.
 struct Bf16Products {
   using Input = InputPairs;
   using Weight = Bf16;
@@ -391,11 +471,14 @@ struct Bf16Products {
   static std::int64_t blocks(std::int64_t k) { return (k + kBf16Block - 1) / kBf16Block; }
   static std::int64_t parts(std::int64_t k) { return blocks(k) * kBf16Block / kInputsOfPart; }
   static std::int64_t panel_weights(std::int64_t k) { return blocks(k) * kBf16Block * kLanes; }
-  static void prepare(const float* row, std::int64_t k, Input* out) { input_parts(row, k, parts(k), out); }
+  static void prepare(const float* row, std::int64_t k, Input* out) {
+    input_parts(row, k, parts(k), out);
+  }
   static Vec rounded(Vec a) { return rounded_to_bf16(a); }
 
   template <int kRows>
-  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t count, float* c) {
+  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows,
+                             const Weight* panel, std::int64_t count, float* c) {
     if constexpr (kRows > 1)
       if (rows < kRows) return rows_of<kRows - 1>(x, stride, rows, panel, count, c);
     Vec sum[kRows];
@@ -405,7 +488,8 @@ struct Bf16Products {
       Vec even[kRows], odd[kRows];
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) even[r] = odd[r] = splat(0.0F);
-      block_chains<kRows>(x + b * (kBf16Block / kInputsOfPart), stride, panel + b * kBf16Block * kLanes, even, odd);
+      block_chains<kRows>(x + b * (kBf16Block / kInputsOfPart), stride,
+                          panel + b * kBf16Block * kLanes, even, odd);
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) sum[r] = sum[r] + (even[r] + odd[r]);
     }
@@ -413,11 +497,12 @@ struct Bf16Products {
     for (int r = 0; r < kRows; ++r) store(c + r * kLanes, sum[r]);
   }
   /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
-  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
-                  float* c) {
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel,
+                  std::int64_t panels, std::int64_t k, std::int64_t inputs, float* c) {
     for (; rows > 0; rows -= kSlicedRows, x += kSlicedRows * stride, c += kSlicedRows * kLanes)
       for (std::int64_t p = 0; p < panels; ++p)
-        rows_of<kSlicedRows>(x, stride, rows < kSlicedRows ? rows : kSlicedRows, panel + p * panel_weights(k), blocks(inputs), c + p * 16 * kLanes);
+        rows_of<kSlicedRows>(x, stride, rows < kSlicedRows ? rows : kSlicedRows,
+                             panel + p * panel_weights(k), blocks(inputs), c + p * 16 * kLanes);
   }
 };
 

@@ -35,7 +35,8 @@ const KernelSet& device_host_kernels() {
     set.name = "cuda", set.numerics = kCudaBf16Sliced8;
     set.packed_bytes = packed_bytes_rows, set.pack = pack_rows, set.pack_halves = pack_halves;
     set.page_bytes = cuda::page_bytes;
-    set.accumulate_fixed_point = host.accumulate_fixed_point, set.from_fixed_point = host.from_fixed_point, set.sum_of_squares = host.sum_of_squares;
+    set.accumulate_fixed_point = host.accumulate_fixed_point,
+    set.from_fixed_point = host.from_fixed_point, set.sum_of_squares = host.sum_of_squares;
     return set;
   }();
   return table;

@@ -1,4 +1,5 @@
-// What a draw needs of a row of the vocabulary: its exponentials, the mass above a threshold, the tokens between two. Nothing is sorted.
+// What a draw needs of a row of the vocabulary: its exponentials, the mass above a threshold, the
+// tokens between two. Nothing is sorted.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -6,9 +7,12 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-static void exponentials(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature, float largest, float* e) {
+static void exponentials(ExecutionContext&, const float* logits, std::int64_t v,
+                         float inverse_temperature, float largest, float* e) {
   for (std::int64_t j = 0; j < v; j += kLanes)
-    store_up_to(e + j, v - j, exp_nonpositive(load_up_to(logits + j, v - j) * splat(inverse_temperature) - splat(largest)));
+    store_up_to(e + j, v - j,
+                exp_nonpositive(load_up_to(logits + j, v - j) * splat(inverse_temperature) -
+                                splat(largest)));
 }
 
 /// For each block of a row: visit(block, its first place, the end of its places).
@@ -19,10 +23,13 @@ static inline void each_block(std::int64_t v, const Visit& visit) {
 }
 
 /// The weights of a vector of places; less than any threshold beyond the block.
-static inline Vec weights(const float* e, std::int64_t j, std::int64_t end, Vec factor) { return load_up_to(e + j, end - j, -1.0F) * factor; }
+static inline Vec weights(const float* e, std::int64_t j, std::int64_t end, Vec factor) {
+  return load_up_to(e + j, end - j, -1.0F) * factor;
+}
 
 template <class Value>
-static void sums_by_value(const float* e, const float* factor, std::int64_t v, const float* least, const Value& value, double* sum) {
+static void sums_by_value(const float* e, const float* factor, std::int64_t v, const float* least,
+                          const Value& value, double* sum) {
   Vec threshold[kThresholds];
   for (int t = 0; t < kThresholds; ++t) threshold[t] = splat(least[t]), sum[t] = 0.0;
   each_block(v, [&](std::int64_t block, std::int64_t first, std::int64_t end) {
@@ -37,13 +44,16 @@ static void sums_by_value(const float* e, const float* factor, std::int64_t v, c
   });
 }
 
-static void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum) {
+static void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v,
+                      const float* least, bool number, double* sum) {
   const auto one = [](Vec) { return splat(1.0F); };
   const auto itself = [](Vec w) { return w; };
-  number ? sums_by_value(e, factor, v, least, one, sum) : sums_by_value(e, factor, v, least, itself, sum);
+  number ? sums_by_value(e, factor, v, least, one, sum)
+         : sums_by_value(e, factor, v, least, itself, sum);
 }
 
-static std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum,
+static std::int64_t places_between(ExecutionContext&, const float* e, const float* factor,
+                                   std::int64_t v, float low, float high, float* sum,
                                    std::int32_t* place) {
   const std::int32_t* begin = place;
   each_block(v, [&](std::int64_t block, std::int64_t first, std::int64_t end) {
@@ -51,7 +61,8 @@ static std::int64_t places_between(ExecutionContext&, const float* e, const floa
     for (std::int64_t j = first; j < end; j += kLanes) {
       const Vec w = weights(e, j, end, splat(factor[block]));
       part = add_from(part, w, w, splat(high));
-      for (unsigned inside = less_mask(w, splat(high)) & ~less_mask(w, splat(low)); inside != 0; inside &= inside - 1)
+      for (unsigned inside = less_mask(w, splat(high)) & ~less_mask(w, splat(low)); inside != 0;
+           inside &= inside - 1)
         *place++ = static_cast<std::int32_t>(j + __builtin_ctz(inside));
     }
     sum[block] = fold_sum(part);

@@ -1,4 +1,5 @@
-// What the kernels were built with and what this machine offers, for rollcall --version --verbose and rollcall doctor.
+// What the kernels were built with and what this machine offers, for rollcall --version --verbose
+// and rollcall doctor.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so its bits do not depend on how rows are blocked.
+// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so its
+// bits do not depend on how rows are blocked.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -6,7 +7,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-// A tile is kTileRows x kTilePanels accumulators: as many as the registers hold, enough to hide the latency of FMA (4 cycles, two a cycle at best).
+// A tile is kTileRows x kTilePanels accumulators: as many as the registers hold, enough to hide the
+// latency of FMA (4 cycles, two a cycle at best).
 #if defined(__AVX512F__)
 inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers, 3 for W
 #elif defined(__AVX2__)
@@ -21,18 +23,21 @@ struct LinearOperands {
   std::int64_t k, o;
 };
 
-/// What a tile of rows asks for while it computes: its share of the panels behind its own, so many bytes an input.
+/// What a tile of rows asks for while it computes: its share of the panels behind its own, so many
+/// bytes an input.
 struct Ahead {
   const char* at;
   std::int64_t step;
 };
 
-/// Few rows wait for memory: they ask beyond the end of a product, where the next one's weights lie.
+/// Few rows wait for memory: they ask beyond the end of a product, where the next one's weights
+/// lie.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
 /// y[row .. row+kRows) of the kPanels panels from `panel` on.
 template <int kRows, int kPanels>
-static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::int64_t panel, Ahead ahead) {
+static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::int64_t panel,
+                               Ahead ahead) {
   const std::int64_t k = a.k, panel_floats = k * kLanes;
   const float* x = a.x + row * k;
   const float* w = a.packed + panel * panel_floats;
@@ -42,7 +47,8 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
 #pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p) {
       sum[r][p] = splat(0.0F);
-      __builtin_prefetch(a.y + (row + r) * a.o + (panel + p) * kLanes, 1);  // outputs that fit no cache are fetched before they can be written
+      // outputs that fit no cache are fetched before they can be written
+      __builtin_prefetch(a.y + (row + r) * a.o + (panel + p) * kLanes, 1);
     }
   for (std::int64_t j = 0; j < k; ++j, ahead.at += ahead.step) {
     if constexpr (kRows > 1) __builtin_prefetch(ahead.at);  // one row alone comes as fast without
@@ -70,26 +76,32 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
 
 /// `rows` in 1..kRows: one compiled tile per height.
 template <int kRows, int kPanels>
-static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::int64_t rows, std::int64_t panel, Ahead ahead) {
+static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::int64_t rows,
+                               std::int64_t panel, Ahead ahead) {
   if (rows == kRows) linear_tile<kRows, kPanels>(a, row, panel, ahead);
   else if constexpr (kRows > 1) linear_rows<kRows - 1, kPanels>(a, row, rows, panel, ahead);
 }
 
-/// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Rows are shared out evenly: 9 rows are 5 + 4, not 8 + 1.
+/// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Rows are shared
+/// out evenly: 9 rows are 5 + 4, not 8 + 1.
 template <int kPanels>
 static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t panel) {
-  const std::int64_t blocks = (n + kTileRows - 1) / kTileRows, bytes = kPanels * a.k * kLanes * std::int64_t(sizeof(float));
+  const std::int64_t blocks = (n + kTileRows - 1) / kTileRows,
+                     bytes = kPanels * a.k * kLanes * std::int64_t(sizeof(float));
   const auto* own = reinterpret_cast<const char*>(a.packed + panel * a.k * kLanes);
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::int64_t begin = n * b / blocks, end = n * (b + 1) / blocks;
-    const Ahead ahead = blocks == 1 ? Ahead{own + kFarAheadBytes, bytes / a.k} : Ahead{own + bytes + bytes * b / blocks, (bytes / a.k + blocks - 1) / blocks};
+    const Ahead ahead =
+        blocks == 1 ? Ahead{own + kFarAheadBytes, bytes / a.k}
+                    : Ahead{own + bytes + bytes * b / blocks, (bytes / a.k + blocks - 1) / blocks};
     linear_rows<kTileRows, kPanels>(a, begin, end - begin, panel, ahead);
   }
 }
 
 /// Calls visit(product, begin, end) for the panels of each product that lie in [begin, end) of all.
 template <class Visit>
-static inline void each_product(const Product* products, int count, std::int64_t begin, std::int64_t end, const Visit& visit) {
+static inline void each_product(const Product* products, int count, std::int64_t begin,
+                                std::int64_t end, const Visit& visit) {
   for (int i = 0; i < count; ++i) {
     const std::int64_t panels = panels_of(products[i].o), last = end < panels ? end : panels;
     if (begin < last) visit(products[i], begin > 0 ? begin : 0, last);
@@ -97,32 +109,39 @@ static inline void each_product(const Product* products, int count, std::int64_t
   }
 }
 
-static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k, const Product* products, int count, int, std::int64_t begin,
-                   std::int64_t end) {
-  each_product(products, count, begin, end, [&](const Product& product, std::int64_t panel, std::int64_t last) {
-    const LinearOperands operands{x, static_cast<const float*>(product.packed), product.bias, product.y, k, product.o};
-    for (; panel + kTilePanels <= last; panel += kTilePanels) linear_panels<kTilePanels>(operands, n, panel);
-    if constexpr (kTilePanels > 2)
-      if (last - panel == 2) linear_panels<2>(operands, n, panel);
-    if constexpr (kTilePanels > 1)
-      if (last - panel == 1) linear_panels<1>(operands, n, panel);
-  });
+static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k,
+                   const Product* products, int count, int, std::int64_t begin, std::int64_t end) {
+  each_product(
+      products, count, begin, end,
+      [&](const Product& product, std::int64_t panel, std::int64_t last) {
+        const LinearOperands operands{
+            x, static_cast<const float*>(product.packed), product.bias, product.y, k, product.o};
+        for (; panel + kTilePanels <= last; panel += kTilePanels)
+          linear_panels<kTilePanels>(operands, n, panel);
+        if constexpr (kTilePanels > 2)
+          if (last - panel == 2) linear_panels<2>(operands, n, panel);
+        if constexpr (kTilePanels > 1)
+          if (last - panel == 1) linear_panels<1>(operands, n, panel);
+      });
 }
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel[k][16], each output one chain. Panels lie one behind the other; those of c 16 rows
-/// apart.
+/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel[k][16], each output one
+/// chain. Panels lie one behind the other; those of c 16 rows apart.
 struct Fp32Products {
   using Input = float;
   using Weight = float;
   struct Scope {};
   static std::int64_t parts(std::int64_t k) { return k; }
   static std::int64_t panel_weights(std::int64_t k) { return k * kLanes; }
-  static void prepare(const float* row, std::int64_t k, Input* out) { __builtin_memcpy(out, row, static_cast<std::size_t>(k) * sizeof(float)); }
+  static void prepare(const float* row, std::int64_t k, Input* out) {
+    __builtin_memcpy(out, row, static_cast<std::size_t>(k) * sizeof(float));
+  }
   static Vec rounded(Vec a) { return a; }
 
   /// `inputs` <= k are added; the panels' own length is k.
   template <int kRows, int kPanels>
-  static inline void tile(const Input* x, std::int64_t stride, const Weight* panel, std::int64_t k, std::int64_t inputs, float* c) {
+  static inline void tile(const Input* x, std::int64_t stride, const Weight* panel, std::int64_t k,
+                          std::int64_t inputs, float* c) {
     Vec sum[kPanels][kRows];
 #pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p)
@@ -140,21 +159,26 @@ struct Fp32Products {
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) store(c + (p * 16 + r) * kLanes, sum[p][r]);
   }
-  /// Few rows take several panels at a time, so that there are chains enough to hide the latency of FMA.
+  /// Few rows take several panels at a time, so that there are chains enough to hide the latency of
+  /// FMA.
   template <int kRows>
-  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k,
+  static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows,
+                             const Weight* panel, std::int64_t panels, std::int64_t k,
                              std::int64_t inputs, float* c) {
     if constexpr (kRows > 1)
       if (rows < kRows) return rows_of<kRows - 1>(x, stride, rows, panel, panels, k, inputs, c);
     constexpr int together = kTileRows / kRows >= 4 ? 4 : kTileRows / kRows >= 2 ? 2 : 1;
     std::int64_t p = 0;
-    for (; p + together <= panels; p += together) tile<kRows, together>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
-    for (; p < panels; ++p) tile<kRows, 1>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
+    for (; p + together <= panels; p += together)
+      tile<kRows, together>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
+    for (; p < panels; ++p)
+      tile<kRows, 1>(x, stride, panel + p * k * kLanes, k, inputs, c + p * 16 * kLanes);
   }
-  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel, std::int64_t panels, std::int64_t k, std::int64_t inputs,
-                  float* c) {
+  static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel,
+                  std::int64_t panels, std::int64_t k, std::int64_t inputs, float* c) {
     for (; rows > 0; rows -= kTileRows, x += kTileRows * stride, c += kTileRows * kLanes)
-      rows_of<kTileRows>(x, stride, rows < kTileRows ? rows : kTileRows, panel, panels, k, inputs, c);
+      rows_of<kTileRows>(x, stride, rows < kTileRows ? rows : kTileRows, panel, panels, k, inputs,
+                         c);
   }
 };
 

@@ -12,7 +12,8 @@ namespace rollcall::kernels {
 
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t(1) << 14;  // elements: its four arrays stay in a core's second-level cache
+constexpr std::int64_t kPiece = std::int64_t(1) << 14;  // elements: its four arrays stay in a
+                                                        // core's second-level cache
 
 }  // namespace
 
@@ -26,7 +27,8 @@ KokkosScope::~KokkosScope() {
 
 namespace {
 
-/// Every set gives the same integers and roundings, whatever numerics a run has: the widest will do.
+/// Every set gives the same integers and roundings, whatever numerics a run has: the widest will
+/// do.
 const KernelSet& widest() {
   static const KernelSet& set = []() -> const KernelSet& {
     for (const char* name : {"avx512", "avx2"})
@@ -38,26 +40,35 @@ const KernelSet& widest() {
 
 }  // namespace
 
-float accumulate_fixed_point(std::span<const float> values, int exponent, std::span<std::int64_t> sum) {
-  return widest().accumulate_fixed_point(values.data(), std::int64_t(values.size()), std::ldexp(1.0, exponent), sum.data());
+float accumulate_fixed_point(std::span<const float> values, int exponent,
+                             std::span<std::int64_t> sum) {
+  return widest().accumulate_fixed_point(values.data(), std::int64_t(values.size()),
+                                         std::ldexp(1.0, exponent), sum.data());
 }
 
 void from_fixed_point(std::span<const std::int64_t> sum, int exponent, std::span<float> values) {
-  widest().from_fixed_point(sum.data(), std::int64_t(values.size()), std::ldexp(1.0, -exponent), values.data());
+  widest().from_fixed_point(sum.data(), std::int64_t(values.size()), std::ldexp(1.0, -exponent),
+                            values.data());
 }
 
-double sum_of_squares(std::span<const float> values) { return widest().sum_of_squares(values.data(), std::int64_t(values.size())); }
+double sum_of_squares(std::span<const float> values) {
+  return widest().sum_of_squares(values.data(), std::int64_t(values.size()));
+}
 
-void adamw(std::span<float> weight, std::span<const float> gradient, std::span<float> m, std::span<float> v, const AdamWStep& settings) {
+void adamw(std::span<float> weight, std::span<const float> gradient, std::span<float> m,
+           std::span<float> v, const AdamWStep& settings) {
   const KernelSet& set = widest();
-  const double first_correction = 1.0 - std::pow(settings.beta1, static_cast<double>(settings.step));
-  const double second_correction = 1.0 - std::pow(settings.beta2, static_cast<double>(settings.step));
+  const double first_correction =
+      1.0 - std::pow(settings.beta1, static_cast<double>(settings.step));
+  const double second_correction =
+      1.0 - std::pow(settings.beta2, static_cast<double>(settings.step));
   const auto count = static_cast<std::int64_t>(weight.size());
-  const Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace> pieces(0, (count + kPiece - 1) / kPiece);
+  const Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace> pieces(
+      0, (count + kPiece - 1) / kPiece);
   Kokkos::parallel_for("adamw", pieces, [=, &set](std::int64_t piece) {
     const std::int64_t first = piece * kPiece;
-    set.adamw(weight.data() + first, gradient.data() + first, m.data() + first, v.data() + first, std::min(kPiece, count - first), settings, first_correction,
-              second_correction);
+    set.adamw(weight.data() + first, gradient.data() + first, m.data() + first, v.data() + first,
+              std::min(kPiece, count - first), settings, first_correction, second_correction);
   });
   Kokkos::fence();
 }

@@ -1,5 +1,5 @@
-// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into vectors. Every operation is exact or rounded once: the same bits
-// everywhere.
+// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into
+// vectors. Every operation is exact or rounded once: the same bits everywhere.
 #pragma once
 
 #include "kernels/parameter_kernels.hpp"
@@ -9,9 +9,11 @@ namespace rollcall::kernels::ROLLCALL_ISA {
 
 inline constexpr double kTwoTo52 = 4503599627370496.0;  // from here on every double is an integer
 
-static float accumulate_fixed_point(const float* values, std::int64_t count, double scale, std::int64_t* sum) {
+static float accumulate_fixed_point(const float* values, std::int64_t count, double scale,
+                                    std::int64_t* sum) {
   constexpr std::int64_t kPiece = 1024;  // stays in the first-level cache
-  std::uint32_t largest = 0;             // for floats without sign the order of the bits is the order of the values
+  std::uint32_t largest = 0;  // for floats without sign the order of the bits is the order of the
+                              // values
   for (std::int64_t first = 0; first < count; first += kPiece) {
     const std::int64_t last = count - first < kPiece ? count : first + kPiece;
     for (std::int64_t i = first; i < last; ++i) {
@@ -22,8 +24,10 @@ static float accumulate_fixed_point(const float* values, std::int64_t count, dou
     }
     for (std::int64_t i = first; i < last; ++i) {
       const double scaled = values[i] * scale;
-      // To the nearest integer, ties to even: adding 2^52 leaves no bits for a fraction. A number beyond it, or none, adds nothing.
-      const double rounded = __builtin_copysign((__builtin_fabs(scaled) + kTwoTo52) - kTwoTo52, scaled);
+      // To the nearest integer, ties to even: adding 2^52 leaves no bits for a fraction. A number
+      // beyond it, or none, adds nothing.
+      const double rounded =
+          __builtin_copysign((__builtin_fabs(scaled) + kTwoTo52) - kTwoTo52, scaled);
       sum[i] += static_cast<std::int64_t>(__builtin_fabs(scaled) <= kTwoTo52 ? rounded : 0.0);
     }
   }
@@ -33,14 +37,16 @@ static float accumulate_fixed_point(const float* values, std::int64_t count, dou
   return value;
 }
 
-/// A sum as a double whose later rounding to float is the rounding of the integer itself: beyond 53 bits the lost bits stay as a sticky last bit
-/// (round to odd; Boldo and Melquiond 2008).
-static void from_fixed_point(const std::int64_t* sum, std::int64_t count, double scale, float* values) {
+/// A sum as a double whose later rounding to float is the rounding of the integer itself: beyond 53
+/// bits the lost bits stay as a sticky last bit (round to odd; Boldo and Melquiond 2008).
+static void from_fixed_point(const std::int64_t* sum, std::int64_t count, double scale,
+                             float* values) {
   constexpr std::int64_t exact = std::int64_t{1} << 53, lost = 2047;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t value = sum[i], odd = (value >> 11) | ((value & lost) != 0 ? 1 : 0);
     const bool fits = value > -exact && value < exact;
-    values[i] = static_cast<float>(static_cast<double>(fits ? value : odd) * (fits ? scale : scale * 2048.0));
+    values[i] = static_cast<float>(static_cast<double>(fits ? value : odd) *
+                                   (fits ? scale : scale * 2048.0));
   }
 }
 
@@ -49,19 +55,23 @@ static double sum_of_squares(const float* values, std::int64_t count) {
   double sum[8] = {};
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8)
-    for (int lane = 0; lane < 8; ++lane) sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
-  for (int lane = 0; i + lane < count; ++lane) sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
+    for (int lane = 0; lane < 8; ++lane)
+      sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
+  for (int lane = 0; i + lane < count; ++lane)
+    sum[lane] += static_cast<double>(values[i + lane]) * static_cast<double>(values[i + lane]);
   return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-static void adamw(float* weight, const float* gradient, float* m, float* v, std::int64_t count, const AdamWStep& s, double first_correction,
-                  double second_correction) {
-  const double beta1 = s.beta1, beta2 = s.beta2, eps = s.eps, scale = s.gradient_scale, decay = s.weight_decay, lr = s.lr;
+static void adamw(float* weight, const float* gradient, float* m, float* v, std::int64_t count,
+                  const AdamWStep& s, double first_correction, double second_correction) {
+  const double beta1 = s.beta1, beta2 = s.beta2, eps = s.eps, scale = s.gradient_scale,
+               decay = s.weight_decay, lr = s.lr;
   for (std::int64_t i = 0; i < count; ++i) {
     const double g = gradient[i] * scale, w = weight[i];
     const double mean = beta1 * m[i] + (1.0 - beta1) * g;
     const double square = beta2 * v[i] + (1.0 - beta2) * g * g;
-    const double step = mean / first_correction / (__builtin_sqrt(square / second_correction) + eps);
+    const double step =
+        mean / first_correction / (__builtin_sqrt(square / second_correction) + eps);
     m[i] = static_cast<float>(mean);
     v[i] = static_cast<float>(square);
     weight[i] = static_cast<float>(w - lr * (step + decay * w));

@@ -15,22 +15,26 @@ double inverse_rms(const float* x, std::int64_t d, double eps) {
 
 }  // namespace
 
-void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y) {
+void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+              const float* weight, float eps, float* y) {
   for (std::int64_t i = 0; i < n; ++i) {
     const double r = inverse_rms(x + i * d, d, eps);
-    for (std::int64_t j = 0; j < d; ++j) y[i * d + j] = static_cast<float>(x[i * d + j] * r * weight[j]);
+    for (std::int64_t j = 0; j < d; ++j)
+      y[i * d + j] = static_cast<float>(x[i * d + j] * r * weight[j]);
   }
 }
 
-void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
-                       float* dweight) {
+void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                       const float* weight, float eps, const float* dy, float* dx, float* dweight) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float *xi = x + i * d, *g = dy + i * d;
     const double r = inverse_rms(xi, d, eps);
     double mean = 0.0;
-    for (std::int64_t j = 0; j < d; ++j) mean += static_cast<double>(xi[j]) * weight[j] * g[j] / static_cast<double>(d);
+    for (std::int64_t j = 0; j < d; ++j)
+      mean += static_cast<double>(xi[j]) * weight[j] * g[j] / static_cast<double>(d);
     for (std::int64_t j = 0; j < d; ++j) {
-      dx[i * d + j] = static_cast<float>(r * (static_cast<double>(weight[j]) * g[j] - xi[j] * r * r * mean));
+      dx[i * d + j] =
+          static_cast<float>(r * (static_cast<double>(weight[j]) * g[j] - xi[j] * r * r * mean));
       dweight[j] += static_cast<float>(g[j] * xi[j] * r);
     }
   }

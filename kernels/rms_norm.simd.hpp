@@ -16,7 +16,8 @@ static inline float inverse_rms(const float* x, std::int64_t d, float eps) {
   return 1.0F / __builtin_sqrtf(fold_sum(sum) / static_cast<float>(d) + eps);
 }
 
-static void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y) {
+static void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                     const float* weight, float eps, float* y) {
   for (std::int64_t i = 0; i < n; ++i) {
     const Vec inverse = splat(inverse_rms(x + i * d, d, eps));
     for (std::int64_t j = 0; j < d; j += kLanes) {
@@ -27,13 +28,16 @@ static void rms_norm(ExecutionContext&, const float* x, std::int64_t n, std::int
 }
 
 /// With r = inverse rms and c = mean(x w dy): dx = r (w dy - x r^2 c), dweight += dy x r.
-static void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
+static void rms_norm_backward(ExecutionContext&, const float* x, std::int64_t n, std::int64_t d,
+                              const float* weight, float eps, const float* dy, float* dx,
                               float* dweight) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float *xi = x + i * d, *dyi = dy + i * d;
     const float r = inverse_rms(xi, d, eps);
     Vec sum = splat(0.0F);
-    for (std::int64_t j = 0; j < d; j += kLanes) sum = fma(load_up_to(xi + j, d - j) * load_up_to(weight + j, d - j), load_up_to(dyi + j, d - j), sum);
+    for (std::int64_t j = 0; j < d; j += kLanes)
+      sum = fma(load_up_to(xi + j, d - j) * load_up_to(weight + j, d - j),
+                load_up_to(dyi + j, d - j), sum);
     const Vec inverse = splat(r), pull = splat(-(r * r * (fold_sum(sum) / static_cast<float>(d))));
     for (std::int64_t j = 0; j < d; j += kLanes) {
       const std::int64_t count = d - j;

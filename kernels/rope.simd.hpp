@@ -6,7 +6,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-static void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
+static void rope(ExecutionContext&, float* x, std::int64_t n, std::int64_t heads,
+                 std::int64_t head_dim, const std::int32_t* position, const float* cos,
                  const float* sin, int direction) {
   const std::int64_t half = head_dim / 2;
   const Vec sign = splat(static_cast<float>(direction));

@@ -1,4 +1,5 @@
-// The tables by name, and the choice among the bit-identical ones by a short measurement: a processor flag does not say what is faster.
+// The tables by name, and the choice among the bit-identical ones by a short measurement: a
+// processor flag does not say what is faster.
 #include "kernels/instruction_sets.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
@@ -25,12 +26,15 @@ namespace {
 
 #ifdef ROLLCALL_KERNELS_X86
 
-/// Whether the processor has AMX's bfloat16 tiles and the kernel lets this process use them: their state is large, so that it must be asked for.
+/// Whether the processor has AMX's bfloat16 tiles and the kernel lets this process use them: their
+/// state is large, so that it must be asked for.
 bool amx_is_ours() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 22 & 1U) == 0 || (d >> 24 & 1U) == 0) return false;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 22 & 1U) == 0 || (d >> 24 & 1U) == 0)
+    return false;
 #ifdef __linux__
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
   return false;
@@ -39,15 +43,20 @@ bool amx_is_ours() {
 
 #endif
 
-[[noreturn]] void refuse(std::string_view numerics) { throw std::invalid_argument("there are no kernels of the numerics '" + std::string(numerics) + "'"); }
+[[noreturn]] void refuse(std::string_view numerics) {
+  throw std::invalid_argument("there are no kernels of the numerics '" + std::string(numerics) +
+                              "'");
+}
 
-/// The sets of these numerics that this processor runs, bit-identical to one another, the plain one last. Throws std::invalid_argument.
+/// The sets of these numerics that this processor runs, bit-identical to one another, the plain one
+/// last. Throws std::invalid_argument.
 std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
   std::vector<const KernelSet*> fp32, bf16;
 #ifdef ROLLCALL_KERNELS_X86
   __builtin_cpu_init();
   const bool avx2_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool avx512 = avx2_fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+  const bool avx512 = avx2_fma && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl");
   static const bool tiles = amx_is_ours();
   if (avx512 && tiles) bf16.push_back(&amx::bf16_table);
@@ -68,7 +77,8 @@ struct Probe {
   static constexpr HeadShape heads{4, 2, 32};
   std::vector<float> x = std::vector<float>(n * k, 0.5F), packed = std::vector<float>(o * k, 0.25F);
   std::vector<float> y = std::vector<float>(n * o), out = std::vector<float>(n * k);
-  std::vector<float> page = std::vector<float>(static_cast<std::size_t>(page_bytes_fp32(heads)) / sizeof(float), 0.125F);
+  std::vector<float> page =
+      std::vector<float>(static_cast<std::size_t>(page_bytes_fp32(heads)) / sizeof(float), 0.125F);
   const void* pages = page.data();
   std::vector<AttentionRow> rows = std::vector<AttentionRow>(n, AttentionRow{&pages, keys});
   ExecutionContext context;
@@ -82,7 +92,8 @@ struct Probe {
   }
 };
 
-/// Fastest of `sets` by the least of several repetitions. One is no contest; the plain set competes only when nothing else runs.
+/// Fastest of `sets` by the least of several repetitions. One is no contest; the plain set competes
+/// only when nothing else runs.
 const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   if (sets.size() < 3) return *sets.front();
   constexpr int repetitions = 12;  // about half a millisecond in all
@@ -105,14 +116,19 @@ const KernelSet& choose(std::string_view numerics) {
   if (const KernelSet* set = kernels_by_name(forced, numerics)) return *set;
   std::string names;
   for (const KernelSet* set : sets) names += (names.empty() ? "" : ", ") + std::string(set->name);
-  throw std::runtime_error("ROLLCALL_KERNELS is '" + std::string(forced) + "', which is no set of " + std::string(numerics) +
-                           " that this processor runs (sets of other numerics give other bits); set it to one of " + names + ", or leave it unset");
+  throw std::runtime_error(
+      "ROLLCALL_KERNELS is '" + std::string(forced) + "', which is no set of " +
+      std::string(numerics) +
+      " that this processor runs (sets of other numerics give other bits); set it to one of " +
+      names + ", or leave it unset");
 }
 
 }  // namespace
 
 const KernelSet& scalar_kernels() { return scalar::table; }
-const KernelSet& plain_kernels(std::string_view numerics) { return *runnable_sets(numerics).back(); }
+const KernelSet& plain_kernels(std::string_view numerics) {
+  return *runnable_sets(numerics).back();
+}
 
 const KernelSet& reference_kernels() {
   static const KernelSet table{
@@ -164,7 +180,8 @@ const KernelSet& selected_kernels(std::string_view numerics) {
     static const KernelSet& chosen = choose(kBf16Sliced8);
     return chosen;
   }
-  if (numerics == kCudaBf16Sliced8) return device_host_kernels();  // ROLLCALL_KERNELS chooses among the host's
+  // ROLLCALL_KERNELS chooses among the host's
+  if (numerics == kCudaBf16Sliced8) return device_host_kernels();
   refuse(numerics);
 }
 

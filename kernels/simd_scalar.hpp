@@ -1,4 +1,5 @@
-// The 16-lane vector of simd.hpp as an array: for any processor. Where FMA is no instruction the C library computes it, slowly and exactly.
+// The 16-lane vector of simd.hpp as an array: for any processor. Where FMA is no instruction the C
+// library computes it, slowly and exactly.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -8,7 +9,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 1;  // the lanes themselves are loops: unrolling further costs compile time alone
+inline constexpr int kUnroll = 1;  // the lanes themselves are loops: unrolling further costs
+                                   // compile time alone
 
 struct Vec {
   float lane[16];
@@ -36,7 +38,9 @@ static inline Vec keep_first(Vec a, std::int64_t count, Vec fill) {
 static inline Vec load_first(const float* p, std::int64_t count, Vec fill) {
   return each_lane([&](int i) { return i < count ? p[i] : fill.lane[i]; });
 }
-static inline void store_first(float* p, std::int64_t count, Vec a) { std::memcpy(p, a.lane, static_cast<std::size_t>(count) * sizeof(float)); }
+static inline void store_first(float* p, std::int64_t count, Vec a) {
+  std::memcpy(p, a.lane, static_cast<std::size_t>(count) * sizeof(float));
+}
 
 static inline Vec operator+(Vec a, Vec b) {
   return each_lane([&](int i) { return a.lane[i] + b.lane[i]; });
@@ -71,7 +75,8 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
 }
 /// The inverse, of numbers that are rounded to bfloat16.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
-  for (int i = 0; i < 16; ++i) p[2 * i] = to_bf16(lower.lane[i]), p[2 * i + 1] = to_bf16(upper.lane[i]);
+  for (int i = 0; i < 16; ++i)
+    p[2 * i] = to_bf16(lower.lane[i]), p[2 * i + 1] = to_bf16(upper.lane[i]);
 }
 /// Lane j of a[i] becomes lane i of a[j].
 static inline void transpose(Vec (&a)[16]) {
@@ -84,7 +89,9 @@ static inline void transpose(Vec (&a)[16]) {
   }
 }
 /// a, plus b in the lanes where x is not less than least.
-static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) { return select_less(x, least, a, a + b); }
+static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) {
+  return select_less(x, least, a, a + b);
+}
 /// Bit i: lane i of a is less than that of b.
 static inline unsigned less_mask(Vec a, Vec b) {
   unsigned mask = 0;

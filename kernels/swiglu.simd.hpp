@@ -18,7 +18,8 @@ static inline Sigmoid sigmoid(Vec x) {
   return {select_less(x, zero, small, large), select_less(x, zero, large, small)};
 }
 
-static void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y) {
+static void swiglu(ExecutionContext&, const float* gate, const float* up, std::int64_t n,
+                   std::int64_t f, float* y) {
   for (std::int64_t i = 0; i < n * f; i += kLanes) {
     const std::int64_t count = n * f - i;
     const Vec g = load_up_to(gate + i, count);
@@ -27,10 +28,12 @@ static void swiglu(ExecutionContext&, const float* gate, const float* up, std::i
 }
 
 /// d silu / dg = s (1 + g (1 - s)).
-static void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup) {
+static void swiglu_backward(ExecutionContext&, const float* gate, const float* up, std::int64_t n,
+                            std::int64_t f, const float* dy, float* dgate, float* dup) {
   for (std::int64_t i = 0; i < n * f; i += kLanes) {
     const std::int64_t count = n * f - i;
-    const Vec g = load_up_to(gate + i, count), u = load_up_to(up + i, count), d = load_up_to(dy + i, count);
+    const Vec g = load_up_to(gate + i, count), u = load_up_to(up + i, count),
+              d = load_up_to(dy + i, count);
     const Sigmoid s = sigmoid(g);
     store_up_to(dgate + i, count, d * u * s.value * fma(g, s.complement, splat(1.0F)));
     store_up_to(dup + i, count, d * g * s.value);

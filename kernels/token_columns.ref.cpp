@@ -6,8 +6,9 @@
 
 namespace rollcall::kernels::reference {
 
-void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* e) {
+void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v,
+                   float inverse_temperature, const std::int32_t* target, float* logprob,
+                   float* entropy, float* lse, BlockMass* blocks, float* e) {
   const double scale = inverse_temperature;
   for (std::int64_t i = 0; i < n; ++i) {
     const float* row = logits + i * v;
@@ -20,7 +21,10 @@ void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::
     }
     lse[i] = static_cast<float>(largest + std::log(sum));
     entropy[i] = static_cast<float>(std::log(sum) - weighted / sum);
-    logprob[i] = target[i] < 0 ? 0.0F : row[target[i]] * inverse_temperature - static_cast<float>(largest) - static_cast<float>(std::log(sum));
+    logprob[i] = target[i] < 0
+                     ? 0.0F
+                     : row[target[i]] * inverse_temperature - static_cast<float>(largest) -
+                           static_cast<float>(std::log(sum));
     for (std::int64_t first = 0; first < v; first += kVocabularyBlock) {
       const std::int64_t end = std::min(v, first + kVocabularyBlock);
       const double top = scale * *std::max_element(row + first, row + end);
@@ -35,8 +39,10 @@ void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::
   }
 }
 
-void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                            const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits) {
+void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v,
+                            float inverse_temperature, const std::int32_t* target, const float* lse,
+                            const float* entropy, const float* dlogprob, const float* dentropy,
+                            float* dlogits) {
   const double scale = inverse_temperature;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < v; ++j) {
@@ -47,7 +53,8 @@ void token_columns_backward(ExecutionContext&, const float* logits, std::int64_t
     }
 }
 
-void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature, const float* lse,
+void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n,
+                  std::int64_t v, float inverse_temperature, const float* lse,
                   const float* other_lse, float* squares, float* kl) {
   const double scale = inverse_temperature;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -62,23 +69,30 @@ void wide_columns(ExecutionContext&, const float* logits, const float* other, st
   }
 }
 
-void exponentials(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature, float largest, float* e) {
-  for (std::int64_t j = 0; j < v; ++j) e[j] = static_cast<float>(std::exp(static_cast<double>(inverse_temperature) * logits[j] - largest));
+void exponentials(ExecutionContext&, const float* logits, std::int64_t v, float inverse_temperature,
+                  float largest, float* e) {
+  for (std::int64_t j = 0; j < v; ++j)
+    e[j] = static_cast<float>(
+        std::exp(static_cast<double>(inverse_temperature) * logits[j] - largest));
 }
 
-void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v, const float* least, bool number, double* sum) {
+void sums_from(ExecutionContext&, const float* e, const float* factor, std::int64_t v,
+               const float* least, bool number, double* sum) {
   for (int t = 0; t < kThresholds; ++t) {
     sum[t] = 0.0;
     for (std::int64_t j = 0; j < v; ++j)
-      if (const float w = e[j] * factor[j / kVocabularyBlock]; w >= least[t]) sum[t] += number ? 1.0 : static_cast<double>(w);
+      if (const float w = e[j] * factor[j / kVocabularyBlock]; w >= least[t])
+        sum[t] += number ? 1.0 : static_cast<double>(w);
   }
 }
 
-std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v, float low, float high, float* sum, std::int32_t* place) {
+std::int64_t places_between(ExecutionContext&, const float* e, const float* factor, std::int64_t v,
+                            float low, float high, float* sum, std::int32_t* place) {
   std::int64_t count = 0;
   for (std::int64_t block = 0; block < vocabulary_blocks(v); ++block) {
     double above = 0.0;
-    for (std::int64_t j = block * kVocabularyBlock; j < std::min(v, (block + 1) * kVocabularyBlock); ++j) {
+    for (std::int64_t j = block * kVocabularyBlock; j < std::min(v, (block + 1) * kVocabularyBlock);
+         ++j) {
       const float weight = e[j] * factor[block];
       if (weight >= high) above += double(weight);
       if (weight >= low && weight < high) place[count++] = std::int32_t(j);

@@ -1,6 +1,10 @@
-// Backward of causal attention over the sequences of a leaf on tensor cores (Dao 2023, algorithm 2): scores are made anew from tiles of 64 queries and 64 keys, nothing of
-// the size queries x keys is kept, and no sum has two writers. One kernel goes over the keys of a tile of queries, twice: for lse and delta, then for dq; another over
-// the queries that see a tile of keys, of its own sequence and then of those that continue it, for dk and dv. With P = exp(S scale - lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv = P^T dout.
+// Backward of causal attention over the sequences of a micro-batch on tensor cores (Dao 2023,
+// algorithm 2): scores are made anew from tiles of 64 queries and 64 keys, nothing of the size
+// queries x keys is kept, and no sum has two writers. One kernel goes over the keys of a tile of
+// queries, twice: for lse and delta, then for dq; another over the queries that see a tile of keys,
+// of its own sequence and then of those that continue it, for dk and dv. With P = exp(S scale -
+// lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv =
+// P^T dout.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>
@@ -8,8 +12,10 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 4 * kWarp, kTile = kBackwardTile, kPad = 8;  // a warp has 16 rows of a tile; padded rows fall into different banks
-constexpr int kPart = 64;                                             // dimensions of a result that a block makes: its sums must fit the registers
+// a warp has 16 rows of a tile; padded rows fall into different banks
+constexpr int kThreads = 4 * kWarp, kTile = kBackwardTile, kPad = 8;
+constexpr int kPart = 64;  // dimensions of a result that a block makes: its sums must fit the
+                           // registers
 constexpr float kBelowAllScores = -3.0e38F;
 
 struct Operands {
@@ -23,21 +29,33 @@ struct Operands {
   __device__ int stride() const { return width + kPad; }
 };
 
-__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) { return query < of.rows && key <= of.before + query; }
+__device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64_t key) {
+  return query < of.rows && key <= of.before + query;
+}
 
-using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i % 2
+using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is
+                                        // row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i %
+                                        // 2
 
-__device__ int own_row(int i) { return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 + i / 2 * 8; }
-__device__ int own_column(int j, int i) { return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2; }
+__device__ int own_row(int i) {
+  return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 +
+         i / 2 * 8;
+}
+__device__ int own_column(int j, int i) {
+  return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
+}
 
-/// Begins to copy a tile of one head: row(i) of `heads` heads each for its i-th row, zeros where that is none (-1).
+/// Begins to copy a tile of one head: row(i) of `heads` heads each for its i-th row, zeros where
+/// that is none (-1).
 template <class Row>
-__device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t heads, std::int64_t head, const Row& row, Bf16* to) {
+__device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t heads,
+                          std::int64_t head, const Row& row, Bf16* to) {
   const int chunks = a.width / 8;
   for (int i = static_cast<int>(threadIdx.x); i < kTile * chunks; i += kThreads) {
     const int c = i % chunks * 8;
     const std::int64_t at = row(i / chunks);
-    copy_async(to + i / chunks * a.stride() + c, from + ((at < 0 ? 0 : at) * heads + head) * a.width + c, at >= 0);
+    copy_async(to + i / chunks * a.stride() + c,
+               from + ((at < 0 ? 0 : at) * heads + head) * a.width + c, at >= 0);
   }
 }
 /// All tiles that are being copied are there, for all threads.
@@ -50,7 +68,8 @@ __device__ void wait_for_tiles() {
 __device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
   return [&of, first](int i) { return first + i < of.rows ? of.begin + first + i : -1; };
 }
-__device__ auto keys_from(const AttentionTiles& tiles, const AttentionSequence& of, std::int64_t first) {
+__device__ auto keys_from(const AttentionTiles& tiles, const AttentionSequence& of,
+                          std::int64_t first) {
   return [sequences = tiles.sequences, of, first](int i) -> std::int64_t {
     const std::int64_t p = first + i;
     if (p >= of.before) return p < of.before + of.rows ? of.begin + p - of.before : -1;
@@ -61,8 +80,10 @@ __device__ auto keys_from(const AttentionTiles& tiles, const AttentionSequence& 
 }
 
 /// The warp's 16 rows of one tile by all rows of another.
-__device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* columns, Fragments& sum) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+__device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* columns,
+                              Fragments& sum) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
 #pragma unroll
   for (int j = 0; j < kTile / 8; ++j)
     for (int i = 0; i < 4; ++i) sum[j][i] = 0.0F;
@@ -71,7 +92,8 @@ __device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* c
     load_matrices(left, rows + (warp * 16 + lane % 16) * a.stride() + k + lane / 16 * 8);
 #pragma unroll
     for (int j = 0; j < kTile / 16; ++j) {
-      load_matrices(right, columns + (j * 16 + lane / 16 * 8 + lane % 8) * a.stride() + k + lane / 8 % 2 * 8);
+      load_matrices(
+          right, columns + (j * 16 + lane / 16 * 8 + lane % 8) * a.stride() + k + lane / 8 % 2 * 8);
       const unsigned low[2] = {right[0], right[1]}, high[2] = {right[2], right[3]};
       multiply_add(sum[2 * j], left, low);
       multiply_add(sum[2 * j + 1], left, high);
@@ -80,17 +102,20 @@ __device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* c
 }
 
 /// sum += weights (16 rows by 64, rounded) times a tile (64 by the block's dimensions).
-__device__ void add_weighted(const Operands& a, const Fragments& weights, const Bf16* tile, int part, Fragments& sum) {
+__device__ void add_weighted(const Operands& a, const Fragments& weights, const Bf16* tile,
+                             int part, Fragments& sum) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
 #pragma unroll
   for (int k = 0; k < kTile / 16; ++k) {
     const float(&low)[4] = weights[2 * k], (&high)[4] = weights[2 * k + 1];
-    const unsigned left[4] = {packed_bf16(low[0], low[1]), packed_bf16(low[2], low[3]), packed_bf16(high[0], high[1]), packed_bf16(high[2], high[3])};
+    const unsigned left[4] = {packed_bf16(low[0], low[1]), packed_bf16(low[2], low[3]),
+                              packed_bf16(high[0], high[1]), packed_bf16(high[2], high[3])};
 #pragma unroll
     for (int j = 0; j < kPart / 16; ++j)
       if (part * kPart + j * 16 < a.width) {
         unsigned right[4];
-        load_transposed_matrices(right, tile + (k * 16 + lane % 16) * a.stride() + part * kPart + j * 16 + lane / 16 * 8);
+        load_transposed_matrices(right, tile + (k * 16 + lane % 16) * a.stride() + part * kPart +
+                                            j * 16 + lane / 16 * 8);
         const unsigned first[2] = {right[0], right[1]}, second[2] = {right[2], right[3]};
         multiply_add(sum[2 * j], left, first);
         multiply_add(sum[2 * j + 1], left, second);
@@ -100,13 +125,15 @@ __device__ void add_weighted(const Operands& a, const Fragments& weights, const 
 
 /// The warp's 16 rows, the block's dimensions, into one head: row(i) as of load_tile.
 template <class Row>
-__device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t heads, std::int64_t head, const Row& row, int part, float* to) {
+__device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t heads,
+                           std::int64_t head, const Row& row, int part, float* to) {
 #pragma unroll
   for (int j = 0; j < kPart / 8; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const std::int64_t at = row(own_row(i)), c = part * kPart + own_column(j, i);
-      if (at >= 0 && c < a.shape.head_dim) to[(at * heads + head) * a.shape.head_dim + c] = sum[j][i];
+      if (at >= 0 && c < a.shape.head_dim)
+        to[(at * heads + head) * a.shape.head_dim + c] = sum[j][i];
     }
 }
 
@@ -120,14 +147,15 @@ __device__ float row_max(float x) {
   return fmaxf(x, __shfl_xor_sync(0xFFFFFFFFU, x, 2));
 }
 
-/// What is known of the two rows of a lane: largest score, and with p = exp(score - largest) the sums of p and of p dP.
+/// What is known of the two rows of a lane: largest score, and with p = exp(score - largest) the
+/// sums of p and of p dP.
 struct RowState {
   float top[2] = {kBelowAllScores, kBelowAllScores}, sum[2] = {}, weighted[2] = {};
 };
 
 /// Scores of a tile of keys into the state. first, key: of the tiles.
-__device__ void learn(const AttentionSequence& of, float scale, const Fragments& s, const Fragments& dp, std::int64_t first, std::int64_t key,
-                      RowState& state) {
+__device__ void learn(const AttentionSequence& of, float scale, const Fragments& s,
+                      const Fragments& dp, std::int64_t first, std::int64_t key, RowState& state) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float top = kBelowAllScores;
@@ -154,8 +182,10 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Bf16* q = shared_memory<Bf16>();
   Bf16 *dout = q + kTile * a.stride(), *k = dout + kTile * a.stride(), *v = k + kTile * a.stride();
   const AttentionSequence of = a.tiles.sequences[a.tiles.tiles[blockIdx.x].sequence];
-  const std::int64_t first = a.tiles.tiles[blockIdx.x].first, head = blockIdx.y, kv_head = head / a.group();
-  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows, tiles = (of.before + last + kTile - 1) / kTile;
+  const std::int64_t first = a.tiles.tiles[blockIdx.x].first, head = blockIdx.y,
+                     kv_head = head / a.group();
+  const std::int64_t last = first + kTile < of.rows ? first + kTile : of.rows,
+                     tiles = (of.before + last + kTile - 1) / kTile;
   const int part = static_cast<int>(blockIdx.z);
   const auto own = queries_from(of, first);
   load_tile(a, a.q, a.shape.q_heads, head, own, q);
@@ -178,20 +208,25 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
         const float total = row_sum(state.sum[r]), weighted = row_sum(state.weighted[r]);
         const std::int64_t query = own(own_row(2 * r));
         if (query >= 0) lse[r] = state.top[r] + logf(total), delta[r] = weighted / total;
-        if (query >= 0 && part == 0 && threadIdx.x % 4 == 0) a.lse[query * a.shape.q_heads + head] = lse[r], a.delta[query * a.shape.q_heads + head] = delta[r];
+        if (query >= 0 && part == 0 && threadIdx.x % 4 == 0)
+          a.lse[query * a.shape.q_heads + head] = lse[r],
+                                          a.delta[query * a.shape.q_heads + head] = delta[r];
       }
       continue;
     }
 #pragma unroll
     for (int j = 0; j < kTile / 8; ++j)
       for (int i = 0; i < 4; ++i)
-        s[j][i] = sees(of, first + own_row(i), key + own_column(j, i)) ? expf(s[j][i] * a.scale - lse[i / 2]) * (dp[j][i] - delta[i / 2]) * a.scale : 0.0F;
+        s[j][i] = sees(of, first + own_row(i), key + own_column(j, i))
+                      ? expf(s[j][i] * a.scale - lse[i / 2]) * (dp[j][i] - delta[i / 2]) * a.scale
+                      : 0.0F;
     add_weighted(a, s, k, part, sum);
   }
   write_rows(a, sum, a.shape.q_heads, head, own, part, a.dq);
 }
 
-/// Block (tile of keys, key head, part of the dimensions): who sees it in order, of each the query heads that read it ascending, their queries ascending.
+/// Block (tile of keys, key head, part of the dimensions): who sees it in order, of each the query
+/// heads that read it ascending, their queries ascending.
 __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   Bf16* k = shared_memory<Bf16>();
   Bf16 *v = k + kTile * a.stride(), *q = v + kTile * a.stride(), *dout = q + kTile * a.stride();
@@ -203,9 +238,12 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   load_tile(a, a.k, a.shape.kv_heads, kv_head, own, k);
   load_tile(a, a.v, a.shape.kv_heads, kv_head, own, v);
   Fragments s, dp, sum_k = {}, sum_v = {};
-  for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0; viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
+  for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0;
+       viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
     const AttentionSequence of = a.tiles.sequences[viewer];
-    const std::int64_t position = owner.before + tile.first, begin = viewer == tile.sequence ? tile.first : 0;  // begin: no query before sees these keys
+    // begin: no query before sees these keys
+    const std::int64_t position = owner.before + tile.first,
+                       begin = viewer == tile.sequence ? tile.first : 0;
     for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
       for (std::int64_t first = begin; first < of.rows; first += kTile) {
         __syncthreads();  // nobody reads the tile before any more
@@ -217,8 +255,10 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
 #pragma unroll
         for (int j = 0; j < kTile / 8; ++j)
           for (int i = 0; i < 4; ++i) {
-            const std::int64_t query = first + own_column(j, i), at = (of.begin + query) * a.shape.q_heads + head;
-            const bool seen = sees(of, query, position + own_row(i));  // of keys behind the last one nothing is written
+            const std::int64_t query = first + own_column(j, i),
+                               at = (of.begin + query) * a.shape.q_heads + head;
+            // of keys behind the last one nothing is written
+            const bool seen = sees(of, query, position + own_row(i));
             s[j][i] = seen ? expf(s[j][i] * a.scale - a.lse[at]) : 0.0F;
             dp[j][i] = seen ? s[j][i] * (dp[j][i] - a.delta[at]) * a.scale : 0.0F;
           }
@@ -231,7 +271,8 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
 }
 
 /// Two neighbouring dimensions a thread: to[rows and heads, width].
-__global__ void round_heads_each(std::int64_t count, const float* x, std::int64_t d, std::int64_t width, unsigned* to) {
+__global__ void round_heads_each(std::int64_t count, const float* x, std::int64_t d,
+                                 std::int64_t width, unsigned* to) {
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t head = at / (width / 2) * d, c = at % (width / 2) * 2;
@@ -245,22 +286,27 @@ AttentionTileTable attention_tiles(std::span<const AttentionSequence> sequences)
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const AttentionSequence& of = sequences[s];
     const bool alone = of.parent < 0;
-    if (of.parent >= static_cast<std::int64_t>(s) || of.before != (alone ? 0 : sequences[of.parent].before + sequences[of.parent].rows))
-      throw std::invalid_argument("attention_tiles: a sequence continues an earlier one, and sees all that this one sees");
+    if (of.parent >= static_cast<std::int64_t>(s) ||
+        of.before != (alone ? 0 : sequences[of.parent].before + sequences[of.parent].rows))
+      throw std::invalid_argument(
+          "attention_tiles: a sequence continues an earlier one, and sees all that this one sees");
     if (of.rows == 0) continue;
-    for (std::int64_t parent = of.parent; parent >= 0; parent = sequences[parent].parent) children[parent].push_back(static_cast<std::int32_t>(s));
+    for (std::int64_t parent = of.parent; parent >= 0; parent = sequences[parent].parent)
+      children[parent].push_back(static_cast<std::int32_t>(s));
   }
   AttentionTileTable table;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const auto begin = static_cast<std::int32_t>(table.children.size());
     table.children.insert(table.children.end(), children[s].begin(), children[s].end());
     for (std::int64_t first = 0; first < sequences[s].rows; first += kTile)
-      table.tiles.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(first), begin, static_cast<std::int32_t>(table.children.size())});
+      table.tiles.push_back({static_cast<std::int32_t>(s), static_cast<std::int32_t>(first), begin,
+                             static_cast<std::int32_t>(table.children.size())});
   }
   return table;
 }
 
-void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v, const float* dout, std::int64_t rows, HeadShape shape,
+void attention_backward(ExecutionContext& context, const float* q, const float* k, const float* v,
+                        const float* dout, std::int64_t rows, HeadShape shape,
                         const AttentionTiles& tiles, float* dq, float* dk, float* dv) {
   if (tiles.count == 0) return;
   const int width = static_cast<int>(head_width(shape));
@@ -271,18 +317,36 @@ void attention_backward(ExecutionContext& context, const float* q, const float* 
   const auto round = [&](const float* x, std::int64_t heads) {
     Bf16* const to = next;
     next += heads * width;
-    launch_each(context, "attention_backward", round_heads_each, heads * width / 2, x, shape.head_dim, width, reinterpret_cast<unsigned*>(to));
+    launch_each(context, "attention_backward", round_heads_each, heads * width / 2, x,
+                shape.head_dim, width, reinterpret_cast<unsigned*>(to));
     return to;
   };
-  const Bf16 *own_q = round(q, wide), *own_dout = round(dout, wide), *own_k = round(k, narrow), *own_v = round(v, narrow);
-  const Operands a{
-      own_q, own_k, own_v, own_dout, dq, dk, dv, stats.get(), stats.get() + wide, tiles, shape, width, 1.0F / sqrtf(static_cast<float>(shape.head_dim))};
+  const Bf16 *own_q = round(q, wide), *own_dout = round(dout, wide), *own_k = round(k, narrow),
+             *own_v = round(v, narrow);
+  const Operands a{own_q,
+                   own_k,
+                   own_v,
+                   own_dout,
+                   dq,
+                   dk,
+                   dv,
+                   stats.get(),
+                   stats.get() + wide,
+                   tiles,
+                   shape,
+                   width,
+                   1.0F / sqrtf(static_cast<float>(shape.head_dim))};
   const std::size_t bytes = 4 * kTile * static_cast<std::size_t>(width + kPad) * sizeof(Bf16);
-  const auto count = static_cast<unsigned>(tiles.count), parts = static_cast<unsigned>((width + kPart - 1) / kPart);
+  const auto count = static_cast<unsigned>(tiles.count),
+             parts = static_cast<unsigned>((width + kPart - 1) / kPart);
   for (const auto kernel : {query_gradients, key_gradients})
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)), "cudaFuncSetAttribute");
-  launch(context, "attention_backward", query_gradients, {dim3(count, static_cast<unsigned>(shape.q_heads), parts), kThreads, bytes}, a);
-  launch(context, "attention_backward", key_gradients, {dim3(count, static_cast<unsigned>(shape.kv_heads), parts), kThreads, bytes}, a);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(bytes)),
+          "cudaFuncSetAttribute");
+  launch(context, "attention_backward", query_gradients,
+         {dim3(count, static_cast<unsigned>(shape.q_heads), parts), kThreads, bytes}, a);
+  launch(context, "attention_backward", key_gradients,
+         {dim3(count, static_cast<unsigned>(shape.kv_heads), parts), kThreads, bytes}, a);
 }
 
 }  // namespace rollcall::kernels::cuda

@@ -1,4 +1,5 @@
-// What the CUDA kernels share: launch with error check, stream-ordered scratch, folds over the 32 lanes of a warp.
+// What the CUDA kernels share: launch with error check, stream-ordered scratch, folds over the 32
+// lanes of a warp.
 #pragma once
 
 #include "kernels/cuda/device_kernels.hpp"
@@ -20,7 +21,9 @@ void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
 int attribute(cudaDeviceAttr which);  ///< of the device at hand
 
-inline cudaStream_t stream_of(const ExecutionContext& context) { return static_cast<cudaStream_t>(context.stream); }
+inline cudaStream_t stream_of(const ExecutionContext& context) {
+  return static_cast<cudaStream_t>(context.stream);
+}
 
 /// Grid and block of a launch, and bytes of dynamic shared memory.
 struct Shape {
@@ -30,22 +33,31 @@ struct Shape {
 
 /// The one place that launches: kernel(arguments...) behind what the stream has.
 template <class... Parameters, class... Arguments>
-void launch(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), const Shape& shape, Arguments... arguments) {
+void launch(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...),
+            const Shape& shape, Arguments... arguments) {
   cudaLaunchConfig_t config{};
-  config.gridDim = shape.grid, config.blockDim = shape.block, config.dynamicSmemBytes = shape.shared_bytes, config.stream = stream_of(context);
+  config.gridDim = shape.grid, config.blockDim = shape.block,
+  config.dynamicSmemBytes = shape.shared_bytes, config.stream = stream_of(context);
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 }
 
 /// One thread per element of `count`: kernel(count, arguments...). An empty launch is none.
 template <class... Parameters, class... Arguments>
-void launch_each(const ExecutionContext& context, const char* name, void (*kernel)(std::int64_t, Parameters...), std::int64_t count, Arguments... arguments) {
-  if (count > 0) launch(context, name, kernel, {static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock}, count, arguments...);
+void launch_each(const ExecutionContext& context, const char* name,
+                 void (*kernel)(std::int64_t, Parameters...), std::int64_t count,
+                 Arguments... arguments) {
+  if (count > 0)
+    launch(context, name, kernel, {static_cast<unsigned>((count + kBlock - 1) / kBlock), kBlock},
+           count, arguments...);
 }
 
 /// A block of `threads` per row of `rows`: kernel(arguments...), the row being blockIdx.x.
 template <class... Parameters, class... Arguments>
-void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...), std::int64_t rows, int threads, Arguments... arguments) {
-  if (rows > 0) launch(context, name, kernel, {static_cast<unsigned>(rows), static_cast<unsigned>(threads)}, arguments...);
+void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...),
+                 std::int64_t rows, int threads, Arguments... arguments) {
+  if (rows > 0)
+    launch(context, name, kernel, {static_cast<unsigned>(rows), static_cast<unsigned>(threads)},
+           arguments...);
 }
 
 /// Device memory that lives until the work queued so far has used it; none for a count of 0.
@@ -69,15 +81,21 @@ class Scratch {
   cudaStream_t stream_;
 };
 
-__device__ inline std::int64_t element() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline std::int64_t element() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 
-/// x rounded to an integer, ties to even; 0 where that does not fit 2^52 or x is none (parameter_kernels.hpp).
-__device__ inline std::int64_t nearest_integer(double x) { return fabs(x) <= 4503599627370496.0 ? static_cast<std::int64_t>(rint(x)) : 0; }
+/// x rounded to an integer, ties to even; 0 where that does not fit 2^52 or x is none
+/// (parameter_kernels.hpp).
+__device__ inline std::int64_t nearest_integer(double x) {
+  return fabs(x) <= 4503599627370496.0 ? static_cast<std::int64_t>(rint(x)) : 0;
+}
 __device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
 }
 
-/// |value| as bits; a NaN counts as infinity. For floats without sign the order of the bits is that of the values.
+/// |value| as bits; a NaN counts as infinity. For floats without sign the order of the bits is that
+/// of the values.
 __device__ inline unsigned size_of(float value) {
   const unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
   return size > 0x7F800000U ? 0x7F800000U : size;
@@ -93,7 +111,8 @@ __device__ inline void note_largest(unsigned size, unsigned* largest) {
 
 /// Butterfly folds: every lane gets the same bits.
 __device__ inline float warp_sum(float value) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
   return value;
 }
 __device__ inline float warp_max(float value) {
@@ -104,7 +123,8 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Folds over the block's threads, the same bits in all of them: butterflies within warps, then the warps in ascending order.
+/// Folds over the block's threads, the same bits in all of them: butterflies within warps, then the
+/// warps in ascending order.
 template <class Fold>
 __device__ float block_fold(float value, float* of_warps, const Fold& fold) {
   value = fold.warp(value);

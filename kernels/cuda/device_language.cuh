@@ -1,4 +1,5 @@
-// What CUDA C++ has no word for: tensor cores, asynchronous copies, two numbers rounded to bf16 at once. Inline PTX; the emulation has its own (tests/emulation).
+// What CUDA C++ has no word for: tensor cores, asynchronous copies, two numbers rounded to bf16 at
+// once. Inline PTX; the emulation has its own (tests/emulation).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,19 +25,27 @@ __device__ inline unsigned packed_bf16(float low, float high) {
   return pair;
 }
 
-/// sum[16,8] += a[16,16] b[16,8] of a warp in bf16 with fp32 sums. Fragments as PTX ISA has them for mma.m16n8k16: with g = lane / 4 and t = lane % 4,
-/// a = rows (g, g + 8, g, g + 8), columns 2t, 2t + 1 (+ 8 for the last two); b = rows 2t, 2t + 1 (+ 8), column g; sum = rows (g, g, g + 8, g + 8), columns 2t, 2t + 1.
-__device__ inline void multiply_add(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+/// sum[16,8] += a[16,16] b[16,8] of a warp in bf16 with fp32 sums. Fragments as PTX ISA has them
+/// for mma.m16n8k16: with g = lane / 4 and t = lane % 4, a = rows (g, g + 8, g, g + 8), columns 2t,
+/// 2t + 1 (+ 8 for the last two); b = rows 2t, 2t + 1 (+ 8), column g; sum = rows (g, g, g + 8, g +
+/// 8), columns 2t, 2t + 1.
+__device__ inline void multiply_add(float (&sum)[4], const unsigned (&a)[4],
+                                    const unsigned (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// Four matrices of 8 x 8 bf16 from shared memory: lane l names row l % 8 of matrix l / 8 (16 bytes, so aligned) and gets of matrix i in to[i] the elements
-/// 2t, 2t + 1 of row g; transposed, those of column g.
+/// Four matrices of 8 x 8 bf16 from shared memory: lane l names row l % 8 of matrix l / 8 (16
+/// bytes, so aligned) and gets of matrix i in to[i] the elements 2t, 2t + 1 of row g; transposed,
+/// those of column g.
 __device__ inline void load_matrices(unsigned (&to)[4], const std::uint16_t* row) {
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(place) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(place)
+               : "memory");
 }
 __device__ inline void load_transposed_matrices(unsigned (&to)[4], const std::uint16_t* row) {
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(row));
@@ -46,15 +55,18 @@ __device__ inline void load_transposed_matrices(unsigned (&to)[4], const std::ui
                : "memory");
 }
 
-/// 16 bytes from global to shared memory, both so aligned, or zeros where not `wanted`. They are there after the wait for their group.
+/// 16 bytes from global to shared memory, both so aligned, or zeros where not `wanted`. They are
+/// there after the wait for their group.
 __device__ inline void copy_async(void* to, const void* from, bool wanted) {
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int bytes = wanted ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes)
+               : "memory");
 }
 /// Ends a group of this thread's copies.
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Until at most the last kPending groups of this thread are under way. Other threads see the others' after a barrier.
+/// Until at most the last kPending groups of this thread are under way. Other threads see the
+/// others' after a barrier.
 template <int kPending>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");

@@ -1,5 +1,7 @@
-// y = x W^T + bias in bf16 on tensor cores. One mma shape, one step of k; slices of k by the caller (the layer's shape). Which tile a block takes follows from
-// the number of rows, beyond 64 also from the outputs and the device, but each output is a chain of the same instructions in the same order whatever the tile, so rows know nothing of their batch.
+// y = x W^T + bias in bf16 on tensor cores. One mma shape, one step of k; slices of k by the caller
+// (the layer's shape). Which tile a block takes follows from the number of rows, beyond 64 also
+// from the outputs and the device, but each output is a chain of the same instructions in the same
+// order whatever the tile, so rows know nothing of their batch.
 #include "kernels/cuda/device.cuh"
 
 #include <algorithm>
@@ -11,13 +13,18 @@ namespace {
 
 constexpr int kAtATime = 16;  // inputs of one mma
 
-/// Outputs and tokens of a block, among how many warps both are shared out, inputs of a stage, and stages under way.
-template <int kOutputs_, int kTokens_, int kOutputWarps_, int kTokenWarps_, int kDepth_, int kStages_>
+/// Outputs and tokens of a block, among how many warps both are shared out, inputs of a stage, and
+/// stages under way.
+template <int kOutputs_, int kTokens_, int kOutputWarps_, int kTokenWarps_, int kDepth_,
+          int kStages_>
 struct Tile {
-  static constexpr int kOutputs = kOutputs_, kTokens = kTokens_, kOutputWarps = kOutputWarps_, kTokenWarps = kTokenWarps_, kDepth = kDepth_, kStages = kStages_;
+  static constexpr int kOutputs = kOutputs_, kTokens = kTokens_, kOutputWarps = kOutputWarps_,
+                       kTokenWarps = kTokenWarps_, kDepth = kDepth_, kStages = kStages_;
   static constexpr int kThreads = kOutputWarps * kTokenWarps * kWarp;
-  static constexpr int kOwnOutputs = kOutputs / kOutputWarps, kOwnTokens = kTokens / kTokenWarps;  // of a warp
-  static constexpr int kStride = kDepth + 8;  // elements of a row in shared memory: eight rows fall into different banks
+  // of a warp
+  static constexpr int kOwnOutputs = kOutputs / kOutputWarps, kOwnTokens = kTokens / kTokenWarps;
+  static constexpr int kStride = kDepth + 8;  // elements of a row in shared memory: eight rows fall
+                                              // into different banks
   static constexpr int kStage = (kOutputs + kTokens) * kStride;
   static constexpr int kParts = kDepth / kAtATime;
   static constexpr std::size_t kBytes = kStages * kStage * sizeof(Bf16);
@@ -30,11 +37,12 @@ struct Operands {
   int slices;                    ///< y[n,o], or with slices [slice][n,o]
 };
 
-/// A thread's share of the copies of some rows of a stage: 16 bytes of every kLines-th row. Rows behind the last one are left as they are: what comes of them is
-/// not written.
+/// A thread's share of the copies of some rows of a stage: 16 bytes of every kLines-th row. Rows
+/// behind the last one are left as they are: what comes of them is not written.
 template <class T, int kRows>
 struct RowCopies {
-  static constexpr int kChunks = T::kDepth / 8, kLines = T::kThreads / kChunks, kCount = (kRows + kLines - 1) / kLines;
+  static constexpr int kChunks = T::kDepth / 8, kLines = T::kThreads / kChunks,
+                       kCount = (kRows + kLines - 1) / kLines;
   static_assert(T::kThreads % kChunks == 0);
   const Bf16* from;
   std::int64_t step;  ///< elements from one row to the next one
@@ -43,19 +51,23 @@ struct RowCopies {
 
   __device__ RowCopies(const Rows16& matrix, std::int64_t first, std::int64_t k, int place) {
     const std::int64_t stride = (matrix.columns + kStep - 1) / kStep * kStep;
-    const int line = static_cast<int>(threadIdx.x) / kChunks, c = static_cast<int>(threadIdx.x) % kChunks * 8;
+    const int line = static_cast<int>(threadIdx.x) / kChunks,
+              c = static_cast<int>(threadIdx.x) % kChunks * 8;
     const std::int64_t left = matrix.count - first < kRows ? matrix.count - first : kRows;
-    from = matrix.rows + (first + line) * stride + k + c, step = kLines * stride, rows = static_cast<int>(left) - line, to = place + line * T::kStride + c;
+    from = matrix.rows + (first + line) * stride + k + c, step = kLines * stride,
+    rows = static_cast<int>(left) - line, to = place + line * T::kStride + c;
   }
   /// The copies [begin, end) of the stage that is next in order.
   __device__ void start(Bf16* stage, int begin, int end) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      if (i >= begin && i < end && i * kLines < rows) copy_async(stage + to + i * kLines * T::kStride, from + i * step, true);
+      if (i >= begin && i < end && i * kLines < rows)
+        copy_async(stage + to + i * kLines * T::kStride, from + i * step, true);
   }
 };
 
-/// What a warp multiplies at a time: 16 inputs of its outputs and tokens. While one is worked on the next one is read.
+/// What a warp multiplies at a time: 16 inputs of its outputs and tokens. While one is worked on
+/// the next one is read.
 template <class T>
 struct Fragments {
   unsigned w[T::kOwnOutputs / 16][4], x[(T::kOwnTokens + 15) / 16][4];
@@ -63,9 +75,11 @@ struct Fragments {
   /// From where the lane's rows of the first tile begin.
   __device__ void load(const Bf16* outputs, const Bf16* tokens) {
 #pragma unroll
-    for (int o = 0; o < T::kOwnOutputs / 16; ++o) load_matrices(w[o], outputs + o * 16 * T::kStride);
+    for (int o = 0; o < T::kOwnOutputs / 16; ++o)
+      load_matrices(w[o], outputs + o * 16 * T::kStride);
 #pragma unroll
-    for (int t = 0; t < (T::kOwnTokens + 15) / 16; ++t) load_matrices(x[t], tokens + t * 16 * T::kStride);
+    for (int t = 0; t < (T::kOwnTokens + 15) / 16; ++t)
+      load_matrices(x[t], tokens + t * 16 * T::kStride);
   }
   __device__ void multiply(float (&sum)[T::kOwnOutputs / 16][T::kOwnTokens / 8][4]) const {
 #pragma unroll
@@ -89,14 +103,21 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
     if (tile < before) break;
     tile -= before, f = p.factors[i];
   }
-  const std::int64_t steps = (f.w.columns + kStep - 1) / kStep, begin = steps * blockIdx.z / p.slices * kStep,
+  const std::int64_t steps = (f.w.columns + kStep - 1) / kStep,
+                     begin = steps * blockIdx.z / p.slices * kStep,
                      end = steps * (blockIdx.z + 1) / p.slices * kStep;
-  const std::int64_t output = tile * T::kOutputs, token = static_cast<std::int64_t>(blockIdx.x) * T::kTokens;
-  const int inputs = static_cast<int>(end - begin), chunk = static_cast<int>(threadIdx.x) % (T::kDepth / 8) * 8;  // chunk: of a stage, what this thread copies
+  const std::int64_t output = tile * T::kOutputs,
+                     token = static_cast<std::int64_t>(blockIdx.x) * T::kTokens;
+  // chunk: of a stage, what this thread copies
+  const int inputs = static_cast<int>(end - begin),
+            chunk = static_cast<int>(threadIdx.x) % (T::kDepth / 8) * 8;
   RowCopies<T, T::kOutputs> weights(f.w, output, begin, 0);
   RowCopies<T, T::kTokens> tokens(p.x, token, begin, T::kOutputs * T::kStride);
-  const auto next = [](int place) { return place + T::kStage < T::kStages * T::kStage ? place + T::kStage : 0; };
-  int copied = 0, from = 0;  // copied: inputs whose copies have been started; from, to: where a stage is read and where the next copies go
+  const auto next = [](int place) {
+    return place + T::kStage < T::kStages * T::kStage ? place + T::kStage : 0;
+  };
+  int copied = 0, from = 0;  // copied: inputs whose copies have been started; from, to: where a
+                             // stage is read and where the next copies go
   int to = 0;
   /// Part j of the next stage's copies; an empty group keeps the count.
   const auto load = [&](int j) {
@@ -109,11 +130,15 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
     weights.from += T::kDepth, tokens.from += T::kDepth, copied += T::kDepth, to = next(to);
   };
   float sum[T::kOwnOutputs / 16][T::kOwnTokens / 8][4] = {};
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int own_output = warp % T::kOutputWarps * T::kOwnOutputs, own_token = warp / T::kOutputWarps * T::kOwnTokens;
-  const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;  // of only 8 tokens the same again
+  const int warp = static_cast<int>(threadIdx.x) / kWarp,
+            lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int own_output = warp % T::kOutputWarps * T::kOwnOutputs,
+            own_token = warp / T::kOutputWarps * T::kOwnTokens;
+  // of only 8 tokens the same again
+  const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;
   const Bf16* own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
-  const Bf16* own_x = memory + (T::kOutputs + own_token + second + lane % 8) * T::kStride + lane / 8 % 2 * 8;
+  const Bf16* own_x =
+      memory + (T::kOutputs + own_token + second + lane % 8) * T::kStride + lane / 8 % 2 * 8;
   Fragments<T> fragments[2];
 #pragma unroll
   for (int i = 0; i + 1 < T::kStages; ++i)
@@ -129,7 +154,9 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
       if (!whole && j * kAtATime >= left) continue;
       load(j);  // into the place of the stage before
       if (j + 1 < T::kParts) {
-        fragments[(j + 1) % 2].load(own_w + from + (j + 1) * kAtATime, own_x + from + (j + 1) * kAtATime);  // behind the end nothing that is multiplied
+        // behind the end nothing that is multiplied
+        fragments[(j + 1) % 2].load(own_w + from + (j + 1) * kAtATime,
+                                    own_x + from + (j + 1) * kAtATime);
       } else if (left > T::kDepth) {
         from = next(from);
         wait_for_copies<T::kStages - 2>();
@@ -143,7 +170,8 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   for (; left >= T::kDepth; left -= T::kDepth) multiply_stage(left, true);
   if (left > 0) multiply_stage(left, false);
   float* y = f.y + blockIdx.z * p.x.count * f.w.count;
-  const float *bias = p.slices == 1 ? f.bias : nullptr, *added = p.slices == 1 ? f.added : nullptr;  // else the fold's
+  // else the fold's
+  const float *bias = p.slices == 1 ? f.bias : nullptr, *added = p.slices == 1 ? f.added : nullptr;
 #pragma unroll
   for (int o = 0; o < T::kOwnOutputs / 16; ++o)
 #pragma unroll
@@ -154,14 +182,17 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
       for (int t = 0; t < T::kOwnTokens / 8; ++t)
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
-          const std::int64_t n = token + own_token + t * 8 + lane % 4 * 2 + j, at = n * f.w.count + of;
-          if (n < p.x.count && of < f.w.count) y[at] = sum[o][t][half * 2 + j] + first + (added != nullptr ? added[at] : 0.0F);
+          const std::int64_t n = token + own_token + t * 8 + lane % 4 * 2 + j,
+                             at = n * f.w.count + of;
+          if (n < p.x.count && of < f.w.count)
+            y[at] = sum[o][t][half * 2 + j] + first + (added != nullptr ? added[at] : 0.0F);
         }
     }
 }
 
 /// ((0+1)+(2+3))+((4+5)+(6+7)), then the bias and what is added.
-__global__ void fold_each(std::int64_t count, const float* part, int slices, std::int64_t o, const float* bias, const float* added, float* y) {
+__global__ void fold_each(std::int64_t count, const float* part, int slices, std::int64_t o,
+                          const float* bias, const float* added, float* y) {
   const std::int64_t at = element();
   if (at >= count) return;
   float sum[8];
@@ -185,20 +216,27 @@ std::int64_t output_tiles(const Operands& p) {
 
 template <class T>
 void launch_tiles(const ExecutionContext& context, const Operands& p) {
-  check(cudaFuncSetAttribute(product_tile<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(T::kBytes)), "cudaFuncSetAttribute");
-  const dim3 grid(static_cast<unsigned>(tiles(p.x.count, T::kTokens)), static_cast<unsigned>(output_tiles<T>(p)), static_cast<unsigned>(p.slices));
+  check(cudaFuncSetAttribute(product_tile<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(T::kBytes)),
+        "cudaFuncSetAttribute");
+  const dim3 grid(static_cast<unsigned>(tiles(p.x.count, T::kTokens)),
+                  static_cast<unsigned>(output_tiles<T>(p)), static_cast<unsigned>(p.slices));
   launch(context, "product", product_tile<T>, {grid, T::kThreads, T::kBytes}, p);
 }
 
-/// Turns that the device takes, `at_once` blocks a multiprocessor, times what a turn costs; infinite where a block has no room.
+/// Turns that the device takes, `at_once` blocks a multiprocessor, times what a turn costs;
+/// infinite where a block has no room.
 template <class T>
 double cost(const Operands& p, int at_once, double turn) {
-  if (T::kBytes > static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin))) return HUGE_VAL;
+  if (T::kBytes > static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)))
+    return HUGE_VAL;
   const std::int64_t blocks = tiles(p.x.count, T::kTokens) * output_tiles<T>(p) * p.slices;
-  return static_cast<double>(tiles(blocks, attribute(cudaDevAttrMultiProcessorCount) * at_once)) * turn;
+  return static_cast<double>(tiles(blocks, attribute(cudaDevAttrMultiProcessorCount) * at_once)) *
+         turn;
 }
 
-// Costs of turns from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s where the tiles fill the device; 1 is what the large one takes for 64 x 64 outputs.
+// Costs of turns from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s where the tiles fill
+// the device; 1 is what the large one takes for 64 x 64 outputs.
 using Large = Tile<128, 256, 2, 4, 64, 3>;
 using Middle = Tile<128, 128, 2, 2, 64, 3>;
 using Small = Tile<64, 64, 2, 2, 32, 4>;
@@ -210,7 +248,8 @@ void launch_tiles(const ExecutionContext& context, const Operands& p) {
   else if (n <= 32) launch_tiles<Tile<32, 32, 2, 1, 64, 4>>(context, p);
   else if (n <= 64) launch_tiles<Tile<64, 64, 4, 2, 64, 4>>(context, p);
   else {
-    const double small = cost<Small>(p, 4, 6.4), middle = cost<Middle>(p, 2, 9.0), large = cost<Large>(p, 1, 8.0);
+    const double small = cost<Small>(p, 4, 6.4), middle = cost<Middle>(p, 2, 9.0),
+                 large = cost<Large>(p, 1, 8.0);
     if (large <= small && large <= middle) launch_tiles<Large>(context, p);
     else if (middle <= small) launch_tiles<Middle>(context, p);
     else launch_tiles<Small>(context, p);
@@ -218,7 +257,8 @@ void launch_tiles(const ExecutionContext& context, const Operands& p) {
 }
 
 /// Two neighbouring elements a thread, so that a word has one writer.
-__global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t k, std::int64_t stride, unsigned* to) {
+__global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t k,
+                                std::int64_t stride, unsigned* to) {
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t row = at / (stride / 2), j = at % (stride / 2) * 2;
@@ -228,45 +268,62 @@ __global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t
 __device__ float as_float(float x) { return x; }
 __device__ float as_float(Bf16 x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
 
-/// A tile of 32 x 32 through shared memory, so that both sides are read and written in rows. x[n,k]: its rows lie `from_stride` elements apart.
+/// A tile of 32 x 32 through shared memory, so that both sides are read and written in rows.
+/// x[n,k]: its rows lie `from_stride` elements apart.
 template <class T>
 __global__ void __launch_bounds__(256)
-    round_transposed_tile(const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k, std::int64_t stride, unsigned* to) {
+    round_transposed_tile(const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k,
+                          std::int64_t stride, unsigned* to) {
   __shared__ float tile[32][33];
   const int line = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * 32, first = static_cast<std::int64_t>(blockIdx.x) * 32;
-  for (int i = line; i < 32; i += 8) tile[i][column] = row + i < n && first + column < k ? as_float(x[(row + i) * from_stride + first + column]) : 0.0F;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * 32,
+                     first = static_cast<std::int64_t>(blockIdx.x) * 32;
+  for (int i = line; i < 32; i += 8)
+    tile[i][column] = row + i < n && first + column < k
+                          ? as_float(x[(row + i) * from_stride + first + column])
+                          : 0.0F;
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x) / 16; i < 32; i += 16) {
     const int pair = static_cast<int>(threadIdx.x) % 16;
-    if (first + i < k) to[((first + i) * stride + row) / 2 + pair] = packed_bf16(tile[2 * pair][i], tile[2 * pair + 1][i]);
+    if (first + i < k)
+      to[((first + i) * stride + row) / 2 + pair] =
+          packed_bf16(tile[2 * pair][i], tile[2 * pair + 1][i]);
   }
 }
 
 }  // namespace
 
-void round_rows(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) {
-  launch_each(context, "round_rows", round_rows_each, n * stepped(k) / 2, x, k, stepped(k), reinterpret_cast<unsigned*>(to));
+void round_rows(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                Bf16* to) {
+  launch_each(context, "round_rows", round_rows_each, n * stepped(k) / 2, x, k, stepped(k),
+              reinterpret_cast<unsigned*>(to));
 }
 
 namespace {
 
 template <class T>
-void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k, Bf16* to) {
+void launch_transposed(const ExecutionContext& context, const T* x, std::int64_t from_stride,
+                       std::int64_t n, std::int64_t k, Bf16* to) {
   constexpr std::int64_t kRows = std::int64_t{32} * 32768;  // a grid has at most 65,535 in y
   if (k == 0) return;
   for (std::int64_t first = 0; first < n; first += kRows) {
     const std::int64_t rows = n - first < kRows ? n - first : kRows;
     const dim3 grid(static_cast<unsigned>((k + 31) / 32), static_cast<unsigned>((rows + 31) / 32));
-    launch(context, "round_transposed", round_transposed_tile<T>, {grid, 256}, x + first * from_stride, from_stride, rows, k, stepped(n),
+    launch(context, "round_transposed", round_transposed_tile<T>, {grid, 256},
+           x + first * from_stride, from_stride, rows, k, stepped(n),
            reinterpret_cast<unsigned*>(to + first));
   }
 }
 
 }  // namespace
 
-void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k, Bf16* to) { launch_transposed(context, x, k, n, k, to); }
-void transpose(ExecutionContext& context, const Rows16& x, Bf16* to) { launch_transposed(context, x.rows, stepped(x.columns), x.count, x.columns, to); }
+void round_transposed(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t k,
+                      Bf16* to) {
+  launch_transposed(context, x, k, n, k, to);
+}
+void transpose(ExecutionContext& context, const Rows16& x, Bf16* to) {
+  launch_transposed(context, x.rows, stepped(x.columns), x.count, x.columns, to);
+}
 
 void products(ExecutionContext& context, const Rows16& x, std::span<const Factor> factors) {
   Operands p{x, {}, 1};
@@ -275,15 +332,19 @@ void products(ExecutionContext& context, const Rows16& x, std::span<const Factor
   if (x.count > 0) launch_tiles(context, p);
 }
 
-void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias, int slices, float* y, float* parts, const float* added) {
+void product(ExecutionContext& context, const Rows16& x, const Rows16& w, const float* bias,
+             int slices, float* y, float* parts, const float* added) {
   if (x.count == 0 || w.count == 0) return;
   const Scratch<float> own(context, parts == nullptr ? sliced_floats(x.count, w.count, slices) : 0);
   if (parts == nullptr) parts = own.get();
   launch_tiles(context, {x, {{w, bias, slices > 1 ? parts : y, added}}, slices});
-  if (slices > 1) launch_each(context, "fold", fold_each, x.count * w.count, parts, slices, w.count, bias, added, y);
+  if (slices > 1)
+    launch_each(context, "fold", fold_each, x.count * w.count, parts, slices, w.count, bias, added,
+                y);
 }
 
-void linear(ExecutionContext& context, const float* x, std::int64_t n, const Rows16& w, const float* bias, int slices, float* y) {
+void linear(ExecutionContext& context, const float* x, std::int64_t n, const Rows16& w,
+            const float* bias, int slices, float* y) {
   const Scratch<Bf16> rounded(context, n * stepped(w.columns) + 1);
   round_rows(context, x, n, w.columns, rounded.get());
   product(context, {rounded.get(), n, w.columns}, w, bias, slices, y);

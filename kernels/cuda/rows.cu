@@ -1,5 +1,6 @@
-// What goes row by row or element by element: embedding, norm, rotary embedding, SwiGLU. A block a row where a row is summed, else a thread an element or two; sums over
-// rows go in stretches of kNormRows.
+// What goes row by row or element by element: embedding, norm, rotary embedding, SwiGLU. A block a
+// row where a row is summed, else a thread an element or two; sums over rows go in stretches of
+// kNormRows.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>
@@ -17,12 +18,14 @@ __device__ float inverse_rms(const float* x, std::int64_t d, float eps, float* o
 }
 
 /// Two neighbouring elements a thread, so that a word of what is rounded has one writer.
-__global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight, float eps, float* y, unsigned* rounded, std::int64_t stride) {
+__global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight, float eps,
+                             float* y, unsigned* rounded, std::int64_t stride) {
   __shared__ float of_warps[kBlock / kWarp];
   const std::int64_t row = blockIdx.x * d, end = rounded == nullptr ? d : stride;
   const float r = inverse_rms(x + row, d, eps, of_warps);
   for (std::int64_t j = 2 * threadIdx.x; j < end; j += 2 * blockDim.x) {
-    const float low = j < d ? x[row + j] * r * weight[j] : 0.0F, high = j + 1 < d ? x[row + j + 1] * r * weight[j + 1] : 0.0F;
+    const float low = j < d ? x[row + j] * r * weight[j] : 0.0F,
+                high = j + 1 < d ? x[row + j + 1] * r * weight[j + 1] : 0.0F;
     if (j < d) y[row + j] = low;
     if (j + 1 < d) y[row + j + 1] = high;
     if (rounded != nullptr) rounded[(blockIdx.x * stride + j) / 2] = packed_bf16(low, high);
@@ -30,27 +33,34 @@ __global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight
 }
 
 /// dx of one row; the row's inverse rms is kept for dweight.
-__global__ void rms_norm_dx_row(const float* x, std::int64_t d, const float* weight, float eps, const float* dy, float* dx, float* inverse) {
+__global__ void rms_norm_dx_row(const float* x, std::int64_t d, const float* weight, float eps,
+                                const float* dy, float* dx, float* inverse) {
   __shared__ float of_warps[2][kBlock / kWarp];
   const std::int64_t row = blockIdx.x * d;
   const float r = inverse_rms(x + row, d, eps, of_warps[0]);
   float sum = 0.0F;
-  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x) sum = fmaf(x[row + j] * weight[j], dy[row + j], sum);
+  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x)
+    sum = fmaf(x[row + j] * weight[j], dy[row + j], sum);
   const float pull = -(r * r * (block_fold(sum, of_warps[1], Total{}) / static_cast<float>(d)));
-  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x) dx[row + j] = r * fmaf(x[row + j], pull, weight[j] * dy[row + j]);
+  for (std::int64_t j = threadIdx.x; j < d; j += blockDim.x)
+    dx[row + j] = r * fmaf(x[row + j], pull, weight[j] * dy[row + j]);
   if (threadIdx.x == 0) inverse[blockIdx.x] = r;
 }
 
 /// One column of kNormRows rows per thread, ascending: sums[part][d].
-__global__ void rms_norm_dweight_part(std::int64_t d, const float* x, std::int64_t n, const float* dy, const float* inverse, float* sums) {
-  const std::int64_t j = element(), begin = blockIdx.y * kNormRows, end = begin + kNormRows < n ? begin + kNormRows : n;
+__global__ void rms_norm_dweight_part(std::int64_t d, const float* x, std::int64_t n,
+                                      const float* dy, const float* inverse, float* sums) {
+  const std::int64_t j = element(), begin = blockIdx.y * kNormRows,
+                     end = begin + kNormRows < n ? begin + kNormRows : n;
   if (j >= d) return;
   float sum = 0.0F;
-  for (std::int64_t i = begin; i < end; ++i) sum = fmaf(dy[i * d + j], x[i * d + j] * inverse[i], sum);
+  for (std::int64_t i = begin; i < end; ++i)
+    sum = fmaf(dy[i * d + j], x[i * d + j] * inverse[i], sum);
   sums[blockIdx.y * d + j] = sum;
 }
 /// The parts ascending, to what stands there.
-__global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::int64_t parts, float* dweight) {
+__global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::int64_t parts,
+                                      float* dweight) {
   const std::int64_t j = element();
   if (j >= d) return;
   float sum = dweight[j];
@@ -59,11 +69,13 @@ __global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::in
 }
 
 /// One pair per thread.
-__global__ void rope_each(std::int64_t count, float* x, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
-                          const float* sin, float sign) {
+__global__ void rope_each(std::int64_t count, float* x, std::int64_t heads, std::int64_t head_dim,
+                          const std::int32_t* position, const float* cos, const float* sin,
+                          float sign) {
   const std::int64_t at = element();
   if (at >= count) return;
-  const std::int64_t half = head_dim / 2, j = at % half, head = at / half, angle = position[head / heads] * half + j;
+  const std::int64_t half = head_dim / 2, j = at % half, head = at / half,
+                     angle = position[head / heads] * half + j;
   float &first = x[head * head_dim + j], &second = x[head * head_dim + half + j];
   const float a = first, b = second, c = cos[angle], s = sin[angle] * sign;
   first = fmaf(a, c, -(b * s));
@@ -77,17 +89,20 @@ __device__ float2 sigmoid(float x) {
 }
 
 /// Two neighbouring elements of a row a thread.
-__global__ void swiglu_each(std::int64_t count, const float* gate, const float* up, std::int64_t f, std::int64_t stride, float* y, unsigned* rounded) {
+__global__ void swiglu_each(std::int64_t count, const float* gate, const float* up, std::int64_t f,
+                            std::int64_t stride, float* y, unsigned* rounded) {
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t row = at / (stride / 2), j = at % (stride / 2) * 2, i = row * f + j;
-  const float low = j < f ? gate[i] * sigmoid(gate[i]).x * up[i] : 0.0F, high = j + 1 < f ? gate[i + 1] * sigmoid(gate[i + 1]).x * up[i + 1] : 0.0F;
+  const float low = j < f ? gate[i] * sigmoid(gate[i]).x * up[i] : 0.0F,
+              high = j + 1 < f ? gate[i + 1] * sigmoid(gate[i + 1]).x * up[i + 1] : 0.0F;
   if (j < f) y[i] = low;
   if (j + 1 < f) y[i + 1] = high;
   if (rounded != nullptr) rounded[at] = packed_bf16(low, high);
 }
 
-__global__ void swiglu_backward_each(std::int64_t count, const float* gate, const float* up, const float* dy, float* dgate, float* dup) {
+__global__ void swiglu_backward_each(std::int64_t count, const float* gate, const float* up,
+                                     const float* dy, float* dgate, float* dup) {
   const std::int64_t i = element();
   if (i >= count) return;
   const float g = gate[i], d = dy[i];
@@ -100,13 +115,18 @@ __device__ float widened(Bf16 x) { return __uint_as_float(static_cast<unsigned>(
 
 __global__ void embed_each(std::int64_t count, Rows16 table, const std::int32_t* token, float* x) {
   const std::int64_t at = element();
-  if (at < count) x[at] = widened(table.rows[token[at / table.columns] * ((table.columns + kStep - 1) / kStep * kStep) + at % table.columns]);
+  if (at < count)
+    x[at] = widened(
+        table.rows[token[at / table.columns] * ((table.columns + kStep - 1) / kStep * kStep) +
+                   at % table.columns]);
 }
 
-__global__ void embed_backward_each(std::int64_t count, const float* dx, const std::int32_t* token, std::int64_t width, double scale, std::int64_t* sum,
+__global__ void embed_backward_each(std::int64_t count, const float* dx, const std::int32_t* token,
+                                    std::int64_t width, double scale, std::int64_t* sum,
                                     unsigned* largest) {
   const std::int64_t at = element();
-  if (at < count) add_atomically(sum + token[at / width] * width + at % width, nearest_integer(dx[at] * scale));
+  if (at < count)
+    add_atomically(sum + token[at / width] * width + at % width, nearest_integer(dx[at] * scale));
   if (largest != nullptr) note_largest(at < count ? size_of(dx[at]) : 0U, largest);
 }
 
@@ -115,10 +135,12 @@ __global__ void add_each(std::int64_t count, const float* x, float* y) {
   if (i < count) y[i] += x[i];
 }
 
-__global__ void sum_rows_each(std::int64_t count, const float* const* row, const std::int32_t* begin, std::int64_t width, float* y) {
+__global__ void sum_rows_each(std::int64_t count, const float* const* row,
+                              const std::int32_t* begin, std::int64_t width, float* y) {
   const std::int64_t at = element();
   if (at >= count) return;
-  const std::int64_t i = at / width, first = begin == nullptr ? i : begin[i], last = begin == nullptr ? i + 1 : begin[i + 1];
+  const std::int64_t i = at / width, first = begin == nullptr ? i : begin[i],
+                     last = begin == nullptr ? i + 1 : begin[i + 1];
   float sum = first < last ? row[first][at % width] : 0.0F;
   for (std::int64_t r = first + 1; r < last; ++r) sum += row[r][at % width];
   y[at] = sum;
@@ -126,7 +148,8 @@ __global__ void sum_rows_each(std::int64_t count, const float* const* row, const
 
 /// One column of kNormRows rows per thread, ascending: y[part][width].
 __global__ void sum_columns_part(std::int64_t width, const float* x, std::int64_t n, float* y) {
-  const std::int64_t j = element(), begin = blockIdx.y * kNormRows, end = begin + kNormRows < n ? begin + kNormRows : n;
+  const std::int64_t j = element(), begin = blockIdx.y * kNormRows,
+                     end = begin + kNormRows < n ? begin + kNormRows : n;
   if (j >= width) return;
   float sum = 0.0F;
   for (std::int64_t i = begin; i < end; ++i) sum += x[i * width + j];
@@ -135,27 +158,37 @@ __global__ void sum_columns_part(std::int64_t width, const float* x, std::int64_
 
 }  // namespace
 
-void embed(ExecutionContext& context, const Rows16& table, const std::int32_t* token, std::int64_t n, float* x) {
+void embed(ExecutionContext& context, const Rows16& table, const std::int32_t* token,
+           std::int64_t n, float* x) {
   launch_each(context, "embed", embed_each, n * table.columns, table, token, x);
 }
 
-void embed_backward(ExecutionContext& context, const float* dx, const std::int32_t* token, std::int64_t n, std::int64_t width, double scale, std::int64_t* sum,
+void embed_backward(ExecutionContext& context, const float* dx, const std::int32_t* token,
+                    std::int64_t n, std::int64_t width, double scale, std::int64_t* sum,
                     float* largest) {
-  launch_each(context, "embed_backward", embed_backward_each, n * width, dx, token, width, scale, sum, reinterpret_cast<unsigned*>(largest));
+  launch_each(context, "embed_backward", embed_backward_each, n * width, dx, token, width, scale,
+              sum, reinterpret_cast<unsigned*>(largest));
 }
 
-void add(ExecutionContext& context, const float* x, std::int64_t count, float* y) { launch_each(context, "add", add_each, count, x, y); }
+void add(ExecutionContext& context, const float* x, std::int64_t count, float* y) {
+  launch_each(context, "add", add_each, count, x, y);
+}
 
-void sum_rows(ExecutionContext& context, const float* const* row, const std::int32_t* begin, std::int64_t n, std::int64_t width, float* y) {
+void sum_rows(ExecutionContext& context, const float* const* row, const std::int32_t* begin,
+              std::int64_t n, std::int64_t width, float* y) {
   launch_each(context, "sum_rows", sum_rows_each, n * width, row, begin, width, y);
 }
 
-void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t width, float* y) {
+void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t width,
+                 float* y) {
   if (width == 0) return;
   const std::int64_t parts = (n + kNormRows - 1) / kNormRows;
-  if (parts > 65535) throw std::invalid_argument("sum_columns: more than 4,194,240 rows");  // of a grid in y
+  // of a grid in y
+  if (parts > 65535) throw std::invalid_argument("sum_columns: more than 4,194,240 rows");
   const auto of_parts = [&](const float* from, std::int64_t rows, float* to) {
-    const dim3 grid(static_cast<unsigned>((width + kBlock - 1) / kBlock), static_cast<unsigned>(rows > kNormRows ? (rows + kNormRows - 1) / kNormRows : 1));
+    const dim3 grid(
+        static_cast<unsigned>((width + kBlock - 1) / kBlock),
+        static_cast<unsigned>(rows > kNormRows ? (rows + kNormRows - 1) / kNormRows : 1));
     launch(context, "sum_columns", sum_columns_part, {grid, kBlock}, width, from, rows, to);
   };
   if (parts <= 1) return of_parts(x, n, y);
@@ -164,36 +197,47 @@ void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std:
   sum_columns(context, sums.get(), parts, width, y);
 }
 
-void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, float* y, Bf16* rounded) {
-  launch_rows(context, "rms_norm", rms_norm_row, n, threads_of(d), x, d, weight, eps, y, reinterpret_cast<unsigned*>(rounded), stepped(d));
+void rms_norm(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d,
+              const float* weight, float eps, float* y, Bf16* rounded) {
+  launch_rows(context, "rms_norm", rms_norm_row, n, threads_of(d), x, d, weight, eps, y,
+              reinterpret_cast<unsigned*>(rounded), stepped(d));
 }
 
-void rms_norm_backward(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d, const float* weight, float eps, const float* dy, float* dx,
-                       float* dweight) {
+void rms_norm_backward(ExecutionContext& context, const float* x, std::int64_t n, std::int64_t d,
+                       const float* weight, float eps, const float* dy, float* dx, float* dweight) {
   if (n == 0) return;
   constexpr std::int64_t kMost = 32768 * kNormRows;  // a grid has at most 65,535 in y
   const Scratch<float> scratch(context, norm_backward_floats(n < kMost ? n : kMost, d));
   for (std::int64_t first = 0; first < n; first += kMost) {
-    const std::int64_t rows = n - first < kMost ? n - first : kMost, parts = (rows + kNormRows - 1) / kNormRows;
+    const std::int64_t rows = n - first < kMost ? n - first : kMost,
+                       parts = (rows + kNormRows - 1) / kNormRows;
     const float *of_x = x + first * d, *of_dy = dy + first * d;
     float *inverse = scratch.get(), *sums = inverse + rows;
-    launch_rows(context, "rms_norm_backward", rms_norm_dx_row, rows, threads_of(d), of_x, d, weight, eps, of_dy, dx + first * d, inverse);
-    launch(context, "rms_norm_backward", rms_norm_dweight_part, {dim3(static_cast<unsigned>((d + kBlock - 1) / kBlock), static_cast<unsigned>(parts)), kBlock},
+    launch_rows(context, "rms_norm_backward", rms_norm_dx_row, rows, threads_of(d), of_x, d, weight,
+                eps, of_dy, dx + first * d, inverse);
+    launch(context, "rms_norm_backward", rms_norm_dweight_part,
+           {dim3(static_cast<unsigned>((d + kBlock - 1) / kBlock), static_cast<unsigned>(parts)),
+            kBlock},
            d, of_x, rows, of_dy, inverse, sums);
     launch_each(context, "rms_norm_backward", rms_norm_dweight_each, d, sums, parts, dweight);
   }
 }
 
-void rope(ExecutionContext& context, float* x, std::int64_t n, std::int64_t heads, std::int64_t head_dim, const std::int32_t* position, const float* cos,
-          const float* sin, int direction) {
-  launch_each(context, "rope", rope_each, n * heads * (head_dim / 2), x, heads, head_dim, position, cos, sin, static_cast<float>(direction));
+void rope(ExecutionContext& context, float* x, std::int64_t n, std::int64_t heads,
+          std::int64_t head_dim, const std::int32_t* position, const float* cos, const float* sin,
+          int direction) {
+  launch_each(context, "rope", rope_each, n * heads * (head_dim / 2), x, heads, head_dim, position,
+              cos, sin, static_cast<float>(direction));
 }
 
-void swiglu(ExecutionContext& context, const float* gate, const float* up, std::int64_t n, std::int64_t f, float* y, Bf16* rounded) {
-  launch_each(context, "swiglu", swiglu_each, n * stepped(f) / 2, gate, up, f, stepped(f), y, reinterpret_cast<unsigned*>(rounded));
+void swiglu(ExecutionContext& context, const float* gate, const float* up, std::int64_t n,
+            std::int64_t f, float* y, Bf16* rounded) {
+  launch_each(context, "swiglu", swiglu_each, n * stepped(f) / 2, gate, up, f, stepped(f), y,
+              reinterpret_cast<unsigned*>(rounded));
 }
 
-void swiglu_backward(ExecutionContext& context, const float* gate, const float* up, std::int64_t n, std::int64_t f, const float* dy, float* dgate, float* dup) {
+void swiglu_backward(ExecutionContext& context, const float* gate, const float* up, std::int64_t n,
+                     std::int64_t f, const float* dy, float* dgate, float* dup) {
   launch_each(context, "swiglu_backward", swiglu_backward_each, n * f, gate, up, dy, dgate, dup);
 }
 

@@ -1,5 +1,6 @@
-// Token columns, their backward and draws: a block of the vocabulary is summed by one block of threads, a row's blocks are joined in one fixed order. Formulas are
-// those of token_columns.simd.hpp.
+// Token columns, their backward and draws: a block of the vocabulary is summed by one block of
+// threads, a row's blocks are joined in one fixed order. Formulas are those of
+// token_columns.simd.hpp.
 #include "kernels/cuda/device.cuh"
 
 #include <cfloat>
@@ -18,9 +19,11 @@ struct Sums {
 };
 
 /// Block (vocabulary block, row).
-__global__ void __launch_bounds__(kBlock) block_sums(const float* logits, std::int64_t v, float scale, Sums* sums) {
+__global__ void __launch_bounds__(kBlock)
+    block_sums(const float* logits, std::int64_t v, float scale, Sums* sums) {
   __shared__ float of_warps[3][kBlock / kWarp];
-  const std::int64_t begin = blockIdx.x * kVocabularyBlock, end = begin + kVocabularyBlock < v ? begin + kVocabularyBlock : v;
+  const std::int64_t begin = blockIdx.x * kVocabularyBlock,
+                     end = begin + kVocabularyBlock < v ? begin + kVocabularyBlock : v;
   const float* row = logits + blockIdx.y * v;
   float top = -FLT_MAX, sum = 0.0F, weighted = 0.0F;
   for (std::int64_t j = begin + threadIdx.x; j < end; j += kBlock) top = fmaxf(top, row[j] * scale);
@@ -36,9 +39,11 @@ __global__ void __launch_bounds__(kBlock) block_sums(const float* logits, std::i
 }
 
 __device__ Sums joined(Sums a, Sums b) {
-  const float top = fmaxf(a.largest, b.largest), a_low = floored(a.largest - top), b_low = floored(b.largest - top);
+  const float top = fmaxf(a.largest, b.largest), a_low = floored(a.largest - top),
+              b_low = floored(b.largest - top);
   const float a_share = expf(a_low), b_share = expf(b_low);
-  return {top, fmaf(a_share, a.sum, b_share * b.sum), fmaf(a_share, fmaf(a_low, a.sum, a.weighted), b_share * fmaf(b_low, b.sum, b.weighted))};
+  return {top, fmaf(a_share, a.sum, b_share * b.sum),
+          fmaf(a_share, fmaf(a_low, a.sum, a.weighted), b_share * fmaf(b_low, b.sum, b.weighted))};
 }
 
 struct Columns {
@@ -46,8 +51,10 @@ struct Columns {
   BlockMass* blocks;
 };
 
-/// A warp a row: each lane joins every 32nd block, then neighbours at growing distances join theirs.
-__global__ void join_row(const Sums* sums, std::int64_t parts, const float* logits, std::int64_t v, float scale, const std::int32_t* target, Columns to) {
+/// A warp a row: each lane joins every 32nd block, then neighbours at growing distances join
+/// theirs.
+__global__ void join_row(const Sums* sums, std::int64_t parts, const float* logits, std::int64_t v,
+                         float scale, const std::int32_t* target, Columns to) {
   const std::int64_t i = blockIdx.x;
   const Sums* of_row = sums + i * parts;
   BlockMass* blocks = to.blocks + i * (parts + 1);
@@ -57,7 +64,8 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
     all = b < kWarp ? of_row[b] : joined(all, of_row[b]);
   }
   for (int distance = 1; distance < kWarp; distance *= 2) {
-    const Sums next{__shfl_down_sync(0xFFFFFFFFU, all.largest, distance), __shfl_down_sync(0xFFFFFFFFU, all.sum, distance),
+    const Sums next{__shfl_down_sync(0xFFFFFFFFU, all.largest, distance),
+                    __shfl_down_sync(0xFFFFFFFFU, all.sum, distance),
                     __shfl_down_sync(0xFFFFFFFFU, all.weighted, distance)};
     all = joined(all, next);
   }
@@ -74,8 +82,9 @@ struct ColumnGradients {
   const float *lse, *entropy, *dlogprob, *dentropy;
 };
 
-__global__ void token_columns_backward_each(std::int64_t count, const float* logits, std::int64_t v, float scale, const std::int32_t* target, ColumnGradients a,
-                                            float* dlogits) {
+__global__ void token_columns_backward_each(std::int64_t count, const float* logits, std::int64_t v,
+                                            float scale, const std::int32_t* target,
+                                            ColumnGradients a, float* dlogits) {
   const std::int64_t at = element();
   if (at >= count) return;
   const std::int64_t i = at / v, j = at % v;
@@ -85,7 +94,8 @@ __global__ void token_columns_backward_each(std::int64_t count, const float* log
   dlogits[at] = scale * ((j == target[i] ? through_logprob : 0.0F) - spread);
 }
 
-/// Of the warp's values in lane order: the first lane at which the running sum from `before` on passes `goal` (32: none), and the sum behind all lanes.
+/// Of the warp's values in lane order: the first lane at which the running sum from `before` on
+/// passes `goal` (32: none), and the sum behind all lanes.
 __device__ int first_beyond(float value, float goal, float* before) {
   float sum = *before;
   int found = kWarp;
@@ -97,7 +107,7 @@ __device__ int first_beyond(float value, float goal, float* before) {
   return found;
 }
 
-struct Drawing {
+struct PendingSample {
   const float* logits;
   std::int64_t v, drawn;  ///< ids below `drawn` may be drawn
   float scale;
@@ -105,16 +115,20 @@ struct Drawing {
   std::int32_t* token;
   float* logprob;
   __device__ std::int64_t parts() const { return (v + kVocabularyBlock - 1) / kVocabularyBlock; }
-  __device__ const BlockMass* masses(std::int64_t row) const { return blocks + row * (parts() + 1); }
-  __device__ void write(std::int64_t row, std::int64_t chosen) const {  // in the order of token_columns: the same bits
+  __device__ const BlockMass* masses(std::int64_t row) const {
+    return blocks + row * (parts() + 1);
+  }
+  // in the order of token_columns: the same bits
+  __device__ void write(std::int64_t row, std::int64_t chosen) const {
     const BlockMass& whole = masses(row)[parts()];
     token[row] = static_cast<std::int32_t>(chosen);
-    if (logprob != nullptr) logprob[row] = logits[row * v + chosen] * scale - whole.largest - whole.sum;
+    if (logprob != nullptr)
+      logprob[row] = logits[row * v + chosen] * scale - whole.largest - whole.sum;
   }
 };
 
 /// A warp a row: of equals the lowest id.
-__global__ void most_probable_row(Drawing a) {
+__global__ void most_probable_row(PendingSample a) {
   const std::int64_t row = blockIdx.x;
   float top = -FLT_MAX;
   int best = 0;
@@ -129,8 +143,9 @@ __global__ void most_probable_row(Drawing a) {
 }
 
 /// A warp a row. Where rounding leaves the goal unreached, the last token with a weight is drawn.
-__global__ void sample_row(Drawing a, const float* u) {
-  const std::int64_t row = blockIdx.x, parts = (a.drawn + kVocabularyBlock - 1) / kVocabularyBlock, v = a.v;
+__global__ void sample_row(PendingSample a, const float* u) {
+  const std::int64_t row = blockIdx.x, parts = (a.drawn + kVocabularyBlock - 1) / kVocabularyBlock,
+                     v = a.v;
   const float *logits = a.logits, scale = a.scale;
   const BlockMass *mass = a.masses(row), whole = mass[a.parts()];
   const float largest = whole.largest;
@@ -141,10 +156,13 @@ __global__ void sample_row(Drawing a, const float* u) {
       own += expf(logits[row * v + j] * scale - mass[parts - 1].largest);
     last_sum = warp_sum(own);
   }
-  const auto share = [&](std::int64_t b) { return (b + 1 == parts ? last_sum : mass[b].sum) * expf(mass[b].largest - largest); };
+  const auto share = [&](std::int64_t b) {
+    return (b + 1 == parts ? last_sum : mass[b].sum) * expf(mass[b].largest - largest);
+  };
   float all = 0.0F;
   for (std::int64_t b = 0; b < parts; ++b) all += share(b);
-  const auto drawn = [&](std::int64_t begin, std::int64_t end, float goal, float* before, const auto& weight) {
+  const auto drawn = [&](std::int64_t begin, std::int64_t end, float goal, float* before,
+                         const auto& weight) {
     std::int64_t last = begin;
     for (std::int64_t first = begin; first < end; first += kWarp) {
       const std::int64_t own = first + threadIdx.x;
@@ -166,20 +184,26 @@ __global__ void sample_row(Drawing a, const float* u) {
   float before = 0.0F;
   const float goal = u[row] * all;
   const std::int64_t block = drawn(0, parts, goal, &before, share);
-  const std::int64_t begin = block * kVocabularyBlock, end = begin + kVocabularyBlock < a.drawn ? begin + kVocabularyBlock : a.drawn;
-  const float inside = (goal - before) / expf(mass[block].largest - largest), top = mass[block].largest;
+  const std::int64_t begin = block * kVocabularyBlock,
+                     end = begin + kVocabularyBlock < a.drawn ? begin + kVocabularyBlock : a.drawn;
+  const float inside = (goal - before) / expf(mass[block].largest - largest),
+              top = mass[block].largest;
   float start = 0.0F;
-  const std::int64_t chosen = drawn(begin, end, inside, &start, [&](std::int64_t j) { return expf(logits[row * v + j] * scale - top); });
+  const std::int64_t chosen = drawn(begin, end, inside, &start, [&](std::int64_t j) {
+    return expf(logits[row * v + j] * scale - top);
+  });
   if (threadIdx.x == 0) a.write(row, chosen);
 }
 
-/// Of a row's tokens, most probable first, those of more than `from`, and the first `equals` of just that weight.
+/// Of a row's tokens, most probable first, those of more than `from`, and the first `equals` of
+/// just that weight.
 struct Kept {
   unsigned from;  ///< as bits: for weights the order of the bits is the order of the values
   float equals, mass;
 };
 
-/// Weights exp(z - largest) of a row, of whose block each thread knows every kBlock-th. Folds take turns in two places, so that one barrier each is enough.
+/// Weights exp(z - largest) of a row, of whose block each thread knows every kBlock-th. Folds take
+/// turns in two places, so that one barrier each is enough.
 struct RowWeights {
   const float* logits;
   std::int64_t ids;
@@ -194,33 +218,42 @@ struct RowWeights {
       if (const float w = of(j); __float_as_uint(w) >= least) sum += number ? 1.0F : w;
     return block_fold(sum, of_warps[turn++ % 2], Total{});
   }
-  /// The fewest tokens whose number or mass is `wanted` or more. Thresholds are halved on their bits: 30 passes, and the same ones for every row.
+  /// The fewest tokens whose number or mass is `wanted` or more. Thresholds are halved on their
+  /// bits: 30 passes, and the same ones for every row.
   __device__ Kept keep(bool number, float wanted) {
-    unsigned low = 0, high = 0x3F800001U;  // from `low` on there is enough, from `high` on less; no weight is above 1
+    unsigned low = 0, high = 0x3F800001U;  // from `low` on there is enough, from `high` on less; no
+                                           // weight is above 1
     while (high - low > 1) {
       const unsigned middle = low + (high - low) / 2;
       (from(middle, number) >= wanted ? low : high) = middle;
     }
-    const float above = from(low + 1, number), each = number ? 1.0F : __uint_as_float(low), all = from(low, true) - from(low + 1, true);
+    const float above = from(low + 1, number), each = number ? 1.0F : __uint_as_float(low),
+                all = from(low, true) - from(low + 1, true);
     const float equals = each > 0.0F ? fminf(ceilf((wanted - above) / each), all) : all;
     return {low, equals, from(low + 1, false) + equals * __uint_as_float(low)};
   }
 };
 
 /// A block a row; each thread has a stretch of neighbouring ids.
-__global__ void __launch_bounds__(kBlock) truncated_row(Drawing a, std::int64_t top_k, float top_p, const float* u) {
+__global__ void __launch_bounds__(kBlock)
+    truncated_row(PendingSample a, std::int64_t top_k, float top_p, const float* u) {
   __shared__ float of_warps[2][kBlock / kWarp], equals[kBlock], masses[kBlock];
-  const std::int64_t row = blockIdx.x, stretch = (a.drawn + kBlock - 1) / kBlock, begin = threadIdx.x * stretch;
+  const std::int64_t row = blockIdx.x, stretch = (a.drawn + kBlock - 1) / kBlock,
+                     begin = threadIdx.x * stretch;
   const std::int64_t end = begin + stretch < a.drawn ? begin + stretch : a.drawn;
-  RowWeights weights{a.logits + row * a.v, a.drawn, a.scale, a.masses(row)[a.parts()].largest, of_warps};
+  RowWeights weights{a.logits + row * a.v, a.drawn, a.scale, a.masses(row)[a.parts()].largest,
+                     of_warps};
   Kept kept{0, static_cast<float>(a.drawn), weights.from(0, false)};
   if (top_k > 0 && top_k < a.drawn) kept = weights.keep(true, static_cast<float>(top_k));
   if (top_p < 1.0F) {
     const Kept nucleus = weights.keep(false, top_p * kept.mass);
-    kept = {nucleus.from, nucleus.from == kept.from ? fminf(nucleus.equals, kept.equals) : nucleus.equals, nucleus.mass};
+    kept = {nucleus.from,
+            nucleus.from == kept.from ? fminf(nucleus.equals, kept.equals) : nucleus.equals,
+            nucleus.mass};
   }
   float own = 0.0F, before = 0.0F;
-  for (std::int64_t j = begin; j < end; ++j) own += __float_as_uint(weights.of(j)) == kept.from ? 1.0F : 0.0F;
+  for (std::int64_t j = begin; j < end; ++j)
+    own += __float_as_uint(weights.of(j)) == kept.from ? 1.0F : 0.0F;
   equals[threadIdx.x] = own;
   __syncthreads();
 #pragma unroll 1
@@ -242,7 +275,8 @@ __global__ void __launch_bounds__(kBlock) truncated_row(Drawing a, std::int64_t 
 #pragma unroll 1  // all of them at once would not fit the registers
   for (int t = 0; t < kBlock; ++t) all += masses[t];
   const float goal = u[row] * all;
-  int owner = -1, last = 0;  // the thread in whose stretch the goal is passed; where rounding leaves it unreached, the last with a weight
+  int owner = -1, last = 0;  // the thread in whose stretch the goal is passed; where rounding
+                             // leaves it unreached, the last with a weight
   float sum = 0.0F, start = 0.0F;
 #pragma unroll 1
   for (int t = 0; t < kBlock && owner < 0; ++t) {
@@ -261,8 +295,9 @@ __global__ void __launch_bounds__(kBlock) truncated_row(Drawing a, std::int64_t 
 }
 
 /// A block a row.
-__global__ void __launch_bounds__(kBlock) wide_columns_row(const float* logits, const float* other, std::int64_t v, float scale, const float* lse,
-                                                           const float* other_lse, float* squares, float* kl) {
+__global__ void __launch_bounds__(kBlock)
+    wide_columns_row(const float* logits, const float* other, std::int64_t v, float scale,
+                     const float* lse, const float* other_lse, float* squares, float* kl) {
   __shared__ float of_warps[2][kBlock / kWarp];
   const std::int64_t row = blockIdx.x;
   float square = 0.0F, divergence = 0.0F;
@@ -282,8 +317,9 @@ __global__ void __launch_bounds__(kBlock) wide_columns_row(const float* logits, 
 
 }  // namespace
 
-void token_columns(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature, const std::int32_t* target,
-                   float* logprob, float* entropy, float* lse, BlockMass* blocks, float* sums) {
+void token_columns(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v,
+                   float inverse_temperature, const std::int32_t* target, float* logprob,
+                   float* entropy, float* lse, BlockMass* blocks, float* sums) {
   static_assert(sizeof(Sums) == column_floats(1, 1) * sizeof(float));
   constexpr std::int64_t kRows = 32768;  // a grid has at most 65,535 in y
   const std::int64_t parts = vocabulary_blocks(v);
@@ -292,33 +328,43 @@ void token_columns(ExecutionContext& context, const float* logits, std::int64_t 
   for (std::int64_t first = 0; first < n; first += kRows) {
     const std::int64_t rows = n - first < kRows ? n - first : kRows;
     const float* from = logits + first * v;
-    launch(context, "block_sums", block_sums, {dim3(static_cast<unsigned>(parts), static_cast<unsigned>(rows)), kBlock}, from, v, inverse_temperature,
-           of_blocks);
-    launch_rows(context, "token_columns", join_row, rows, kWarp, of_blocks, parts, from, v, inverse_temperature, target + first,
-                Columns{logprob + first, entropy + first, lse + first, blocks + first * (parts + 1)});
+    launch(context, "block_sums", block_sums,
+           {dim3(static_cast<unsigned>(parts), static_cast<unsigned>(rows)), kBlock}, from, v,
+           inverse_temperature, of_blocks);
+    launch_rows(
+        context, "token_columns", join_row, rows, kWarp, of_blocks, parts, from, v,
+        inverse_temperature, target + first,
+        Columns{logprob + first, entropy + first, lse + first, blocks + first * (parts + 1)});
   }
 }
 
-void token_columns_backward(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, float inverse_temperature,
-                            const std::int32_t* target, const float* lse, const float* entropy, const float* dlogprob, const float* dentropy, float* dlogits) {
+void token_columns_backward(ExecutionContext& context, const float* logits, std::int64_t n,
+                            std::int64_t v, float inverse_temperature, const std::int32_t* target,
+                            const float* lse, const float* entropy, const float* dlogprob,
+                            const float* dentropy, float* dlogits) {
   const ColumnGradients a{lse, entropy, dlogprob, dentropy};
-  launch_each(context, "token_columns_backward", token_columns_backward_each, n * v, logits, v, inverse_temperature, target, a, dlogits);
+  launch_each(context, "token_columns_backward", token_columns_backward_each, n * v, logits, v,
+              inverse_temperature, target, a, dlogits);
 }
 
-void sample(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v, const DrawRules& rules, const BlockMass* blocks, const float* u,
-            std::int32_t* token, float* logprob) {
-  const Drawing a{logits, v, rules.ids, rules.inverse_temperature, blocks, token, logprob};
+void sample(ExecutionContext& context, const float* logits, std::int64_t n, std::int64_t v,
+            const DrawRules& rules, const BlockMass* blocks, const float* u, std::int32_t* token,
+            float* logprob) {
+  const PendingSample a{logits, v, rules.ids, rules.inverse_temperature, blocks, token, logprob};
   const bool truncated = (rules.top_k > 0 && rules.top_k < rules.ids) || rules.top_p < 1.0F;
   if (n == 0) return;
   if (u == nullptr) return launch_rows(context, "most_probable", most_probable_row, n, kWarp, a);
   if (!truncated) return launch_rows(context, "sample", sample_row, n, kWarp, a, u);
-  launch(context, "sample", truncated_row, {static_cast<unsigned>(n), kBlock}, a, rules.top_k, rules.top_p, u);
+  launch(context, "sample", truncated_row, {static_cast<unsigned>(n), kBlock}, a, rules.top_k,
+         rules.top_p, u);
 }
 
-void wide_columns(ExecutionContext& context, const float* logits, const float* other, std::int64_t n, std::int64_t v, float inverse_temperature,
-                  const float* lse, const float* other_lse, float* squares, float* kl) {
+void wide_columns(ExecutionContext& context, const float* logits, const float* other,
+                  std::int64_t n, std::int64_t v, float inverse_temperature, const float* lse,
+                  const float* other_lse, float* squares, float* kl) {
   if (n > 0)
-    launch(context, "wide_columns", wide_columns_row, {static_cast<unsigned>(n), kBlock}, logits, other, v, inverse_temperature, lse, other_lse, squares, kl);
+    launch(context, "wide_columns", wide_columns_row, {static_cast<unsigned>(n), kBlock}, logits,
+           other, v, inverse_temperature, lse, other_lse, squares, kl);
 }
 
 }  // namespace rollcall::kernels::cuda
