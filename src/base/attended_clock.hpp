@@ -5,15 +5,19 @@
 
 namespace rollcall {
 
-/// `scontrol suspend`, gang scheduling and a frozen machine stop a process for minutes or hours, while
-/// clocks go on. A wait that looks every few milliseconds sees that: its next look comes far too late.
+/// `scontrol suspend`, gang scheduling and a frozen machine stop a process for minutes or hours,
+/// while
+/// clocks go on. A wait that looks every few milliseconds sees that: its next look comes far too
+/// late.
 /// From construction on, in seconds of a monotonic clock.
 class AttendedClock {
  public:
-  /// `late_s`: a look that comes later than this after the last one says that the process stood still.
+  /// `late_s`: a look that comes later than this after the last one says that the process stood
+  /// still.
   explicit AttendedClock(double late_s) : late_s_(late_s) {}
 
-  /// Looks: seconds so far, without those in which the process stood still. Safe in a signal handler.
+  /// Looks: seconds so far, without those in which the process stood still. Safe in a signal
+  /// handler.
   double seconds() {
     const auto now = Clock::now();
     const double passed_s = std::chrono::duration<double>(now - looked_).count();

@@ -23,9 +23,13 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view name) {
   }
   if (unit.size() == 3 && unit.ends_with("IB")) unit.erase(1);
   if (unit.size() == 2 && unit != "BB" && unit.ends_with('B')) unit.pop_back();
-  const auto power = unit.empty() ? 0 : unit.size() == 1 ? kUnits.find(unit.front()) : std::string_view::npos;
-  const double bytes = power == std::string_view::npos ? -1.0 : number * std::pow(1024.0, double(power));
-  require<ConfigError>(error == std::errc() && bytes >= 0.0 && bytes < kMost, fmt::format("{} is \"{}\", which is no size", name, text),
+  const auto power = unit.empty()       ? 0
+                     : unit.size() == 1 ? kUnits.find(unit.front())
+                                        : std::string_view::npos;
+  const double bytes =
+      power == std::string_view::npos ? -1.0 : number * std::pow(1024.0, double(power));
+  require<ConfigError>(error == std::errc() && bytes >= 0.0 && bytes < kMost,
+                       fmt::format("{} is \"{}\", which is no size", name, text),
                        "it is a number of bytes", "write a number with K, M, G or T, such as 6G");
   return std::uint64_t(bytes);
 }

@@ -6,10 +6,10 @@
 #include "base/file.hpp"
 #include "base/joined.hpp"
 #include "base/nearest.hpp"
+#include "base/toml_text.hpp"
 #include "base/visible.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,65 +22,22 @@
 namespace rollcall {
 namespace {
 
-// Limits of a run file, far beyond any that a person or a script writes. toml++ walks and frees
-// nested tables by recursion.
-constexpr std::size_t kLongestRunFile = std::size_t{1} << 20;  // bytes
-constexpr int kDeepest = 32;                                   // parts of a key, and brackets in brackets
-
-/// Behind the string that begins at `at`, with one quote or three.
-std::size_t end_of_string(std::string_view text, std::size_t at) {
-  const char quote = text[at];
-  const bool many_lines = text.substr(at).starts_with(std::string(3, quote));
-  for (at += many_lines ? 3 : 1; at < text.size(); ++at) {
-    if (text[at] == '\\' && quote == '"') ++at;
-    else if (!many_lines && (text[at] == quote || text[at] == '\n')) return at + 1;
-    else if (many_lines && text.substr(at).starts_with(std::string(3, quote))) return at + 3;
-  }
-  return text.size();
-}
-
-/// The most parts of a dotted key, or brackets in brackets. Of a text that is no TOML, some number.
-int depth_of(std::string_view text) {
-  int deepest = 0, open = 0, parts = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '"' || c == '\'') {
-      at = end_of_string(text, at);
-      continue;
-    }
-    if (c == '#') {
-      at = std::min(text.find('\n', at), text.size());
-      continue;
-    }
-    if (c == '.') ++parts;
-    else if (c == '[' || c == '{') ++open, parts = 1;
-    else if (c == ']' || c == '}') open = std::max(open - 1, 0), parts = 1;
-    else if (c == '\n' || c == '=' || c == ',') parts = 1;
-    deepest = std::max({deepest, open, parts});
-    ++at;
-  }
-  return deepest;
-}
-
-toml::table parse_within_limits(std::string_view text, std::string_view origin) {
-  require<ConfigError>(text.size() <= kLongestRunFile, fmt::format("{} holds {} bytes", brief(origin), text.size()),
-                       fmt::format("a run file has at most {}", kLongestRunFile), "name the run file, or shorten it");
-  require<ConfigError>(depth_of(text) <= kDeepest, fmt::format("{} nests deeper than {} tables or lists", brief(origin), kDeepest),
-                       "no key of a run file has more than a few parts", "correct the key or the list that is so deep");
-  return toml::parse(text, origin);
-}
+bool is_assignment(std::string_view origin) { return origin.starts_with("--set "); }
 
 std::string place(std::string_view origin, const toml::node& node) {
-  const bool in_file = node.source().begin && !origin.starts_with("--set ");
+  const bool in_file = node.source().begin && !is_assignment(origin);
   return in_file ? fmt::format("{}:{}", origin, node.source().begin.line) : brief(origin);
 }
 
-[[noreturn]] void reject(std::string_view origin, const toml::node& node, std::string_view key, std::string_view problem, std::string_view why,
+[[noreturn]] void reject(std::string_view origin, const toml::node& node, std::string_view key,
+                         std::string_view problem, std::string_view why,
                          std::string_view suggestion) {
-  throw ConfigError(error_message(fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
+  throw ConfigError(error_message(
+      fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
 }
 
-/// A basic string on one line; toml++ would print a lone line break as a multi-line literal, which reads back as nothing.
+/// A basic string on one line; toml++ would print a lone line break as a multi-line literal, which
+/// reads back as nothing.
 std::string toml_string(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -94,21 +51,42 @@ std::string toml_string(std::string_view text) {
 }
 
 std::string number(double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);  // TOML spells inf, -inf and nan alike
-  std::string text = fmt::format("{}", value);                 // shortest text that reads back to the same double
+  // TOML spells inf, -inf and nan alike
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  std::string text = fmt::format("{}", value);  // shortest text that reads back to the same double
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 
 /// A key as TOML wants it: bare where it may be, else in quotes.
 std::string toml_key(const std::string& key) {
-  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-'); });
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
+  });
   return bare ? key : toml_string(key);
 }
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  return first == std::string_view::npos
+             ? std::string_view{}
+             : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Of a value of --set that begins like one with an end. A shell takes double quotes away where
+/// nothing is around them.
+std::string broken_value(std::string_view origin, const std::string& value,
+                         std::string_view description) {
+  const char first = value.front();
+  const char* const kind = first == '[' ? "list" : first == '{' ? "table" : "text in quotes";
+  const std::string remedy =
+      first == '['
+          ? "write its texts in double quotes and close it, as in --set 'sampling.stop=[\"a\", \"b\"]', with single quotes for the shell"
+      : first == '{'
+          ? "write each entry as key = value and close it, with single quotes around all of it for the shell"
+          : "close the quotes, and put single quotes around all of it for the shell";
+  return error_message(fmt::format("{}: {}", brief(origin), brief(description)),
+                       fmt::format("a value that begins like a {} is read as one", kind), remedy);
 }
 
 std::atomic<KeyHint> key_hint = nullptr;  // ranks may be threads
@@ -125,12 +103,23 @@ std::string suggest_key(const std::string& key, const std::vector<std::string>& 
   return suggest_name(key, keys);
 }
 
+/// The keys that a sentence names: whoever misspelt one of them has not set it.
+std::vector<std::string> named_in(const std::string& sentence,
+                                  const std::vector<std::string>& keys) {
+  std::vector<std::string> named;
+  for (const auto& key : keys)
+    if (find_name(sentence, key) != std::string::npos) named.push_back(key);
+  return named;
+}
+
 struct Print {
   std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
   std::string operator()(const std::int64_t* v) const { return fmt::format("{}", *v); }
   std::string operator()(const double* v) const { return number(*v); }
   std::string operator()(const std::string* v) const { return toml_string(*v); }
-  std::string operator()(const std::vector<std::int64_t>* v) const { return fmt::format("[{}]", fmt::join(*v, ", ")); }
+  std::string operator()(const std::vector<std::int64_t>* v) const {
+    return fmt::format("[{}]", fmt::join(*v, ", "));
+  }
   std::string operator()(const std::vector<double>* v) const {
     std::vector<std::string> parts;
     for (const double x : *v) parts.push_back(number(x));
@@ -150,48 +139,90 @@ struct ConfigSchema::Reader {
   ConfigSchema& schema;
   std::string_view origin;
 
-  std::vector<std::pair<std::uint32_t, std::string>> faults{};  ///< line, message
+  std::vector<Fault> faults{};
 
-  /// Throws ConfigError for all that is wrong.
-  void read(const toml::table& node) {
-    table(node, "");
-    std::stable_sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<std::string> messages;
-    for (auto& [line, message] : faults) messages.push_back(std::move(message));
-    require_no_faults(messages);
+  void read(const toml::table& node) { table(node, ""); }
+
+  /// Throws one ConfigError for all that is wrong.
+  void finish() {
+    for (Fault& fault : faults) fault.order.first = schema.read_;
+    ++schema.read_;
+    require_no_faults<ConfigError>(std::move(faults));
   }
 
   void table(const toml::table& node, const std::string& prefix) {
     for (const auto& [name, value] : node) {
+      const std::string key =
+          prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str());
       try {
-        entry(prefix.empty() ? std::string(name.str()) : fmt::format("{}.{}", prefix, name.str()), value);
-      } catch (const ConfigError& fault) {
-        faults.emplace_back(value.source().begin.line, fault.what());
+        entry(key, value);
+      } catch (const ConfigError& error) {
+        note({.message = error.what(), .keys = {key}}, value);
       }
     }
   }
 
-  void entry(const std::string& key, const toml::node& value) {
-    const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(), [&](const Table& t) { return t.key == key; });
+  void note(Fault fault, const toml::node& value) {
+    fault.is_placed = true, fault.order.second = value.source().begin.line;
+    faults.push_back(std::move(fault));
+  }
+
+  void note_place(const std::string& key, const toml::node& value) {
+    const bool assigned = is_assignment(origin);
+    schema.places_[key] = {
+        place(origin, value), {schema.read_, assigned ? 0 : value.source().begin.line}, assigned};
+  }
+
+  void entry(const std::string& name, const toml::node& value) {
+    const std::string& key = schema.key_of(name);
+    // TOML itself refuses a key that stands twice: this is its old name beside it.
+    if (const auto given = schema.places_.find(key);
+        given != schema.places_.end() && given->second.order.first == schema.read_)
+      reject(origin, value, name, fmt::format("is given too, as {}", given->second.text),
+             fmt::format("both are {}, and one of them would be ignored", key), "leave it out");
+    if (key != name) {
+      const std::string said =
+          fmt::format("{}: {} is called {} now", place(origin, value), name, key);
+      schema.old_names_.push_back(error_message(said, "the old name goes with the next release",
+                                                fmt::format("write {}", key)));
+    }
+    const auto open = std::find_if(schema.tables_.begin(), schema.tables_.end(),
+                                   [&](const Table& t) { return t.key == key; });
     if (open != schema.tables_.end() && value.is_table()) {
-      for (const auto& [knob, text] : *value.as_table()) open_entry(*open, std::string(knob.str()), text);
+      for (const auto& [knob, text] : *value.as_table())
+        open_entry(*open, std::string(knob.str()), text);
     } else if (assign_all(key, value)) {
       return;
     } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
-      table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better one to name
+      table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better
+                                      // one to name
     } else {
-      reject(origin, value, key, "is not a key of the run file", "a misspelt key would silently change nothing", suggest_key(key, schema.keys()));
+      const std::string suggestion = suggest_key(key, schema.keys());
+      const std::string problem =
+          fmt::format("{}: {} is not a key of the run file", place(origin, value), brief(key));
+      note({.message =
+                error_message(problem, "a misspelt key would silently change nothing", suggestion),
+            .keys = named_in(suggestion, schema.keys())},
+           value);
     }
   }
 
-  void open_entry(Table& open, const std::string& knob, const toml::node& value) const {
-    if (open.entries == Entries::text && value.is_table() && !value.as_table()->empty()) {  // surrogate.clip_high = 0.28: to TOML a table in the table
-      for (const auto& [name, inner] : *value.as_table()) open_entry(open, fmt::format("{}.{}", knob, name.str()), inner);
+  void open_entry(Table& open, const std::string& knob, const toml::node& value) {
+    // surrogate.clip_high = 0.28: to TOML a table in the table
+    if (open.entries == Entries::text && value.is_table() && !value.as_table()->empty()) {
+      for (const auto& [name, inner] : *value.as_table())
+        open_entry(open, fmt::format("{}.{}", knob, name.str()), inner);
       return;
     }
-    const std::string key = open.key + "." + knob, text = open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
-    // Sorted by name, so that the written run file does not tell in which order settings were given.
-    const auto at = std::lower_bound(open.target->begin(), open.target->end(), knob, [](const auto& kv, const std::string& name) { return kv.first < name; });
+    const std::string key = open.key + "." + knob;
+    note_place(key, value);
+    const std::string text =
+        open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
+    // Sorted by name, so that the written run file does not tell in which order settings were
+    // given.
+    const auto at =
+        std::lower_bound(open.target->begin(), open.target->end(), knob,
+                         [](const auto& kv, const std::string& name) { return kv.first < name; });
     if (at != open.target->end() && at->first == knob) at->second = text;
     else open.target->emplace(at, knob, text);
   }
@@ -207,7 +238,9 @@ struct ConfigSchema::Reader {
   std::string typed_text(const std::string& key, const toml::node& value) const {
     if (value.is_string()) return toml_string(*value.value<std::string>());
     if (value.is_floating_point() && !std::isfinite(*value.value<double>()))
-      reject(origin, value, key, "is not a finite number", "JSON, by which it is passed on, has no other", "write it in quotes if it is meant as text");
+      reject(origin, value, key, "is not a finite number",
+             "JSON, by which it is passed on, has no other",
+             "write it in quotes if it is meant as text");
     if (!value.is_array()) return scalar_text(key, value);
     std::vector<std::string> items;
     for (const auto& item : *value.as_array()) items.push_back(typed_text(key, item));
@@ -218,16 +251,17 @@ struct ConfigSchema::Reader {
     if (value.is_integer()) return fmt::format("{}", *value.value<std::int64_t>());
     if (value.is_number()) return number(*value.value<double>());
     if (value.is_boolean()) return *value.value<bool>() ? "true" : "false";
-    reject(origin, value, key, "is not a number, a boolean, a word or a list of them", "its owner takes plain values",
-           "write a plain value; a date or a time goes in quotes");
+    reject(origin, value, key, "is not a number, a boolean, a word or a list of them",
+           "its owner takes plain values", "write a plain value; a date or a time goes in quotes");
   }
 
-  bool assign_all(const std::string& key, const toml::node& node) const {
+  bool assign_all(const std::string& key, const toml::node& node) {
     bool found = false;
-    for (Field& field : schema.fields_) {
+    for (const Field& field : schema.fields_) {
       if (field.key != key) continue;
+      note_place(key, node);
       assign(field, node);
-      found = field.set = true;
+      found = true;
     }
     return found;
   }
@@ -238,11 +272,14 @@ struct ConfigSchema::Reader {
 
   void check_range(const Field& f, const toml::node& node, double v) const {
     if (!(v >= f.range.low && v <= f.range.high)) {
-      reject(origin, node, f.key, fmt::format("is {}", v), f.meaning, fmt::format("use a value from {} to {}", f.range.low, f.range.high));
+      reject(origin, node, f.key, fmt::format("is {}", v), f.meaning,
+             fmt::format("use a value from {} to {}", f.range.low, f.range.high));
     }
   }
-  [[noreturn]] void wrong_type(const Field& f, const toml::node& node, std::string_view wanted) const {
-    reject(origin, node, f.key, fmt::format("must be {}", wanted), f.meaning, fmt::format("write for example {} = {}", f.key, std::visit(Print{}, f.target)));
+  [[noreturn]] void wrong_type(const Field& f, const toml::node& node,
+                               std::string_view wanted) const {
+    reject(origin, node, f.key, fmt::format("must be {}", wanted), f.meaning,
+           fmt::format("write for example {} = {}", f.key, std::visit(Print{}, f.target)));
   }
 
   void assign_to(const Field& f, bool& target, const toml::node& node) const {
@@ -262,8 +299,10 @@ struct ConfigSchema::Reader {
   void assign_to(const Field& f, std::string& target, const toml::node& node) const {
     if (!node.is_string()) wrong_type(f, node, "text in quotes");
     const std::string value = *node.value<std::string>();
-    if (!f.choices.empty() && std::find(f.choices.begin(), f.choices.end(), value) == f.choices.end()) {
-      reject(origin, node, f.key, fmt::format("is \"{}\"", brief(value)), f.meaning, suggest_name(value, f.choices));
+    if (!f.choices.empty() &&
+        std::find(f.choices.begin(), f.choices.end(), value) == f.choices.end()) {
+      reject(origin, node, f.key, fmt::format("is \"{}\"", brief(value)), f.meaning,
+             suggest_name(value, f.choices));
     }
     target = value;
   }
@@ -286,78 +325,77 @@ struct ConfigSchema::Reader {
   }
 };
 
-void ConfigSchema::bind(std::string key, Target target, std::string meaning, Range range, std::vector<std::string> choices) {
+void ConfigSchema::bind(std::string key, Target target, std::string meaning, Range range,
+                        std::vector<std::string> choices) {
   fields_.push_back({std::move(key), target, std::move(meaning), range, std::move(choices)});
 }
 
-void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning, Entries entries) {
+void ConfigSchema::bind_table(std::string key, KeyValues* target, std::string meaning,
+                              Entries entries) {
   tables_.push_back({std::move(key), target, std::move(meaning), entries});
 }
 
 void hint_at_keys(KeyHint hint) { key_hint = hint; }
 
-void collect(std::vector<std::string>& faults, const std::function<void()>& check) {
-  try {
-    check();
-  } catch (const ConfigError& fault) {
-    faults.emplace_back(fault.what());
-  }
-}
-
-void require_no_faults(const std::vector<std::string>& faults) {
-  constexpr std::size_t kTold = 20;
-  if (faults.empty()) return;
-  if (faults.size() == 1) throw ConfigError(faults.front());
-  std::string text = fmt::format("{} settings are wrong:", faults.size());
-  for (std::size_t i = 0; i < std::min(faults.size(), kTold); ++i) text += "\n" + faults[i];
-  throw ConfigError(faults.size() > kTold ? fmt::format("{}\nand {} more", text, faults.size() - kTold) : text);
-}
-
 bool ConfigSchema::has_prefix(const std::string& prefix) const {
   const std::string dotted = prefix + ".";
-  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key.starts_with(dotted); }) ||
-         std::any_of(tables_.begin(), tables_.end(), [&](const Table& t) { return t.key.starts_with(dotted); });
+  return std::any_of(fields_.begin(), fields_.end(),
+                     [&](const Field& f) { return f.key.starts_with(dotted); }) ||
+         std::any_of(tables_.begin(), tables_.end(),
+                     [&](const Table& t) { return t.key.starts_with(dotted); });
 }
 
-bool ConfigSchema::was_set(std::string_view key) const {
-  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key && f.set; });
+void ConfigSchema::rename(std::string old_name, std::string key) {
+  renamed_.emplace_back(std::move(old_name), std::move(key));
 }
 
-void ConfigSchema::load(const std::filesystem::path& path) { load_text(read_file(path), path.string()); }
+const std::string& ConfigSchema::key_of(const std::string& name) const {
+  const auto old = std::find_if(renamed_.begin(), renamed_.end(),
+                                [&](const auto& pair) { return pair.first == name; });
+  return old == renamed_.end() ? name : old->second;
+}
+
+bool ConfigSchema::was_set(std::string_view key) const { return places_.contains(key); }
+
+void ConfigSchema::load(const std::filesystem::path& path) {
+  load_text(read_file(path), path.string());
+}
 
 void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
-  try {
-    const toml::table table = parse_within_limits(text, origin);
-    Reader{*this, origin}.read(table);
-  } catch (const toml::parse_error& e) {
-    throw ConfigError(error_message(fmt::format("{}:{}: {}", brief(origin), e.source().begin.line, brief(e.description())), "the run file must be TOML",
-                                    "correct that line; toml.io shows the syntax"));
-  }
+  TomlText toml = read_toml(text, origin);
+  Reader reader{*this, origin, std::move(toml.faults)};
+  for (const auto& part : toml.parts) reader.read(part);
+  reader.finish();
 }
 
 void ConfigSchema::set(std::string_view assignment) {
   const auto equals = assignment.find('=');
-  require<ConfigError>(equals != std::string_view::npos && equals > 0, fmt::format("--set {} has no '='", brief(assignment)), "a setting is key=value",
-                       "write for example --set train.steps=100");
-  const std::string key(trim(assignment.substr(0, equals))), value(trim(assignment.substr(equals + 1)));
+  require<ConfigError>(equals != std::string_view::npos && equals > 0,
+                       fmt::format("--set {} has no '='", brief(assignment)),
+                       "a setting is key=value", "write for example --set train.steps=100");
+  const std::string key(trim(assignment.substr(0, equals))),
+      value(trim(assignment.substr(equals + 1)));
   const std::string origin = fmt::format("--set {}", assignment);
-  const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
-  const bool text_field = field != fields_.end() && std::holds_alternative<std::string*>(field->target);
-  if (text_field && !value.starts_with('"') && !value.starts_with('\'')) {
-    load_text(fmt::format("{} = {}", key, toml_string(value)), origin);
-    return;
-  }
+  const auto field = std::find_if(fields_.begin(), fields_.end(),
+                                  [&](const Field& f) { return f.key == key_of(key); });
+  const bool text_field =
+      field != fields_.end() && std::holds_alternative<std::string*>(field->target);
+  const auto as_text = [&] { load_text(fmt::format("{} = {}", key, toml_string(value)), origin); };
+  if (text_field && !value.starts_with('"') && !value.starts_with('\'')) return as_text();
   toml::table parsed;
   try {
-    parsed = parse_within_limits(fmt::format("{} = {}", key, value), origin);
-  } catch (const toml::parse_error&) {
-    load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // a bare word
-    return;
+    parsed = parse_toml(fmt::format("{} = {}", key, value), origin);
+  } catch (const toml::parse_error& error) {
+    if (value.find_first_of("[{\"'") != 0) return as_text();  // a bare word
+    require_no_faults<ConfigError>(
+        {{broken_value(origin, value, error.description()), {key}, true, {read_++, 0}}});
   }
   const toml::node_view node = parsed.at_path(key);
-  if (node.is_date() || node.is_time() || node.is_date_time())
-    return load_text(fmt::format("{} = {}", key, toml_string(value)), origin);  // no key is of that type
-  Reader{*this, origin}.read(parsed);
+  // no key is of that type
+  if (node.is_date() || node.is_time() || node.is_date_time()) return as_text();
+  Reader reader{*this, origin};
+  reader.read(parsed);
+  reader.finish();
 }
 
 std::string ConfigSchema::to_toml() const {
@@ -370,13 +408,17 @@ std::string ConfigSchema::to_toml() const {
     return sections[name];
   };
   for (const auto& f : fields_)
-    section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1), std::visit(Print{}, f.target), f.meaning);
+    section_of(f.key) += fmt::format("{} = {}  # {}\n", f.key.substr(f.key.rfind('.') + 1),
+                                     std::visit(Print{}, f.target), f.meaning);
   for (const auto& t : tables_) {
     std::string& body = section_of(t.key + ".x");
     body += fmt::format("# {}\n", t.meaning);
-    for (const auto& [k, v] : *t.target) body += fmt::format("{} = {}\n", toml_key(k), t.entries == Entries::typed ? v : toml_string(v));
+    for (const auto& [k, v] : *t.target)
+      body +=
+          fmt::format("{} = {}\n", toml_key(k), t.entries == Entries::typed ? v : toml_string(v));
   }
-  std::string text = sections.contains("") ? sections[""] + "\n" : "";  // keys of no section must come first
+  // keys of no section must come first
+  std::string text = sections.contains("") ? sections[""] + "\n" : "";
   for (const auto& name : order) {
     if (!name.empty()) text += fmt::format("[{}]\n{}\n", name, sections[name]);
   }
@@ -385,8 +427,10 @@ std::string ConfigSchema::to_toml() const {
 
 std::string ConfigSchema::describe() const {
   std::string text;
-  for (const auto& f : fields_) text += fmt::format("  {:<34} {:<22} {}\n", f.key, std::visit(Print{}, f.target), f.meaning);
-  for (const auto& t : tables_) text += fmt::format("  {:<34} {:<22} {}\n", t.key + ".*", "", t.meaning);
+  for (const auto& f : fields_)
+    text += fmt::format("  {:<34} {:<22} {}\n", f.key, std::visit(Print{}, f.target), f.meaning);
+  for (const auto& t : tables_)
+    text += fmt::format("  {:<34} {:<22} {}\n", t.key + ".*", "", t.meaning);
   return text;
 }
 

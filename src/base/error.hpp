@@ -1,4 +1,5 @@
-// Typed errors and the always-on check `require`; every message reads "problem (why it matters); what to do".
+// Typed errors and the always-on check `require`; every message reads "problem (why it matters);
+// what to do".
 #pragma once
 
 #include <stdexcept>
@@ -7,12 +8,14 @@
 
 namespace rollcall {
 
-/// What went wrong, as the launcher needs to know it. The value is the exit code of the whole job (jobs/README.md lists them).
+/// What went wrong, as the launcher needs to know it. The value is the exit code of the whole job
+/// (jobs/README.md lists them).
 enum class ExitCode : int {
   done = 0,           ///< the run file is fulfilled
   misconfigured = 2,  ///< flags, run file, input files or environment: a requeue would fail again
-  failed = 3,         ///< the run met an error of its own: non-finite loss, broken protocol, I/O failure
-  requeue = 75,       ///< stopped on request with a checkpoint; start again with --resume (EX_TEMPFAIL of sysexits.h)
+  failed = 3,    ///< the run met an error of its own: non-finite loss, broken protocol, I/O failure
+  requeue = 75,  ///< stopped on request with a checkpoint; start again with --resume (EX_TEMPFAIL
+                 ///< of sysexits.h)
 };
 
 /// Base of all errors thrown by Rollcall. `what()` is one complete message.
@@ -28,13 +31,15 @@ class Error : public std::runtime_error {
 struct ConfigError : Error {  ///< flags or run file
   explicit ConfigError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
-struct InputError : Error {  ///< a file given by the user is missing, unreadable or not what it should be
+struct InputError : Error {  ///< a file given by the user is missing, unreadable or not what it
+                             ///< should be
   explicit InputError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
 struct EnvironmentError : Error {  ///< rank count, folder lock, device, launcher
   explicit EnvironmentError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
-struct StorageError : Error {  ///< a write or a durable read failed: disk full, corrupt shard or checkpoint
+struct StorageError : Error {  ///< a write or a durable read failed: disk full, corrupt shard or
+                               ///< checkpoint
   explicit StorageError(const std::string& m) : Error(ExitCode::failed, m) {}
 };
 struct ProtocolError : Error {  ///< a message that should not be there, or one that never came
@@ -45,7 +50,8 @@ struct NumericsError : Error {  ///< non-finite loss or gradient beyond what the
 };
 
 /// Assembles the house message: problem (why); suggestion.
-std::string error_message(std::string_view problem, std::string_view why, std::string_view suggestion);
+std::string error_message(std::string_view problem, std::string_view why,
+                          std::string_view suggestion);
 
 /// Throws `E` with the house message unless `ok`. For input, files and return codes; always on.
 template <class E = InputError>
@@ -53,7 +59,8 @@ void require(bool ok, std::string_view problem, std::string_view why, std::strin
   if (!ok) throw E(error_message(problem, why, suggestion));
 }
 
-/// Contract between our own functions; throws std::logic_error with the place. For errors that only a bug can cause.
+/// Contract between our own functions; throws std::logic_error with the place. For errors that only
+/// a bug can cause.
 void expect(bool ok, const char* condition);
 
 }  // namespace rollcall

@@ -22,8 +22,10 @@ class NumberUnder final : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return take(Json(value).dump()); }
   bool number_float(number_float_t value, const string_t& text) override {
     const std::string digits = text.substr(0, text.find_first_of("eE"));
-    const auto first = std::find_if(digits.begin(), digits.end(), [](char c) { return c >= '1' && c <= '9'; });
-    const auto count = std::count_if(first, digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const auto first =
+        std::find_if(digits.begin(), digits.end(), [](char c) { return c >= '1' && c <= '9'; });
+    const auto count =
+        std::count_if(first, digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     return take(count <= DBL_DIG ? Json(value).dump() : text);
   }
   bool string(string_t&) override { return true; }
@@ -36,7 +38,9 @@ class NumberUnder final : public nlohmann::json_sax<Json> {
   bool end_object() override { return --depth_ >= 0; }
   bool start_array(std::size_t) override { return ++depth_ > 0; }
   bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
 
  private:
   bool take(const std::string& number) {

@@ -6,7 +6,8 @@
 
 namespace rollcall {
 
-/// The number under `key` of the JSON object in `text`, which has one there, with all its digits. "1.50" is "1.5", as a double writes it, where a double holds it.
+/// The number under `key` of the JSON object in `text`, which has one there, with all its digits.
+/// "1.50" is "1.5", as a double writes it, where a double holds it.
 std::string exact_number(std::string_view text, const std::string& key);
 
 }  // namespace rollcall

@@ -1,33 +1,57 @@
-// JSON that others wrote (files of models, answers, references). Bounded in depth, so that nothing that walks it can run out of stack; a key that stands
-// twice is a fault.
+// JSON that others wrote (files of models, answers, references). Bounded in depth, so that nothing
+// that walks it can run out of stack; a key that stands twice is a fault.
 #pragma once
 
 #include "base/json.hpp"
 
-#include <set>
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rollcall {
 
-inline constexpr int kJsonDepth = 64;  ///< files of models need 4, answers and their schemas a few more
+inline constexpr int kJsonDepth = 64;  ///< files of models need 4, answers and their schemas a few
+                                       ///< more
 
-/// Whether brackets outside strings nest deeper than kJsonDepth.
-inline bool is_too_deep(std::string_view text) {
+/// What a pass over the characters tells, before or beside the reader's own.
+struct JsonOutline {
+  std::size_t keys = 0;   ///< of all its objects, where it is JSON: as many as there are colons
+                          ///< outside strings
+  bool too_deep = false;  ///< brackets outside strings nest deeper than kJsonDepth; nothing behind
+                          ///< is counted
+};
+inline JsonOutline outline_of(std::string_view text) {
+  JsonOutline outline;
   int depth = 0;
   bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size() && !outline.too_deep; ++i) {
     const char c = text[i];
     if (quoted && c == '\\') ++i;
     else if (c == '"') quoted = !quoted;
-    else if (!quoted && (c == '{' || c == '[') && ++depth > kJsonDepth) return true;
-    else if (!quoted && (c == '}' || c == ']')) --depth;
+    else if (quoted) continue;
+    else if (c == ':') ++outline.keys;
+    else if (c == '{' || c == '[') outline.too_deep = ++depth > kJsonDepth;
+    else if (c == '}' || c == ']') --depth;
   }
-  return false;
+  return outline;
 }
 
-/// What a reader's exception says, without the library's number of it: "[json.exception.type_error.302] type must be string, but is number".
+/// Members of all objects in a value: fewer than the keys of its text where one stands twice, as
+/// the last one wins then.
+template <class Json>
+std::size_t members_of(const Json& value) {
+  if (!value.is_structured()) return 0;
+  std::size_t members = value.is_object() ? value.size() : 0;
+  for (const Json& part : value) members += members_of(part);
+  return members;
+}
+
+/// The key that stands twice in an object of a text, which is JSON; the last of several. It reads
+/// the text again, so it is for those of which it is known.
+std::string repeated_key(std::string_view text);
+
+/// What a reader's exception says, without the library's number of it:
+/// "[json.exception.type_error.302] type must be string, but is number".
 inline std::string fault_of(const nlohmann::json::exception& exception) {
   const std::string_view said = exception.what();
   const std::size_t end = said.find("] ");
@@ -37,21 +61,14 @@ inline std::string fault_of(const nlohmann::json::exception& exception) {
 /// The value in `text`; any other text leaves a `fault` ("it is not JSON"). Never throws.
 template <class Json>
 Json parse_foreign_value(std::string_view text, std::string& fault) {
-  if (is_too_deep(text)) {
+  const JsonOutline outline = outline_of(text);
+  if (outline.too_deep) {
     fault = "its brackets nest too deep";
     return {};
   }
-  std::vector<std::set<std::string>> keys;  // [depth] of the objects that are open
-  std::string twice;
-  const auto watch = [&](int, typename Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.template get<std::string>()).second) twice = value.template get<std::string>();
-    return true;
-  };
-  Json json = Json::parse(text, watch, false);
+  Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) fault = "it is not JSON";
-  else if (!twice.empty()) fault = "\"" + twice + "\" stands twice";
+  else if (members_of(json) != outline.keys) fault = "\"" + repeated_key(text) + "\" stands twice";
   return json;
 }
 
@@ -59,7 +76,8 @@ Json parse_foreign_value(std::string_view text, std::string& fault) {
 template <class Json>
 Json parse_foreign(std::string_view text, std::string& fault) {
   Json json = parse_foreign_value<Json>(text, fault);
-  if ((fault.empty() || json.is_discarded()) && !json.is_object()) fault = "it is not a JSON object";
+  if ((fault.empty() || json.is_discarded()) && !json.is_object())
+    fault = "it is not a JSON object";
   return json;
 }
 

@@ -9,10 +9,12 @@
 
 namespace rollcall {
 
-std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 0);  ///< XXH3 64 bit
+/// XXH3 64 bit
+std::uint64_t checksum64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 std::uint64_t checksum64(std::string_view text, std::uint64_t seed = 0);
-std::uint64_t file_checksum64(const std::filesystem::path& path);  ///< XXH3 of the whole file; throws as read_file() does
-std::string hex64(std::uint64_t value);                            ///< 16 lower-case hex digits
+/// XXH3 of the whole file; throws as read_file() does
+std::uint64_t file_checksum64(const std::filesystem::path& path);
+std::string hex64(std::uint64_t value);  ///< 16 lower-case hex digits
 
 /// XXH3 64 bit of bytes that come in pieces.
 class Checksum64 {

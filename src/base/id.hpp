@@ -17,12 +17,16 @@ struct Id {
   }
 };
 
-using PromptId = Id<struct PromptTag>;              ///< position in its task's split, stable for a task section and seed; or of a judge task (core/judge_task)
-using PolicyVersion = Id<struct PolicyVersionTag>;  ///< number of optimizer steps behind a set of weights (warm start included)
+using PromptId = Id<struct PromptTag>;  ///< position in its task's split, stable for a task section
+                                        ///< and seed; or of a judge task (core/judge_task)
+using PolicyVersion = Id<struct PolicyVersionTag>;  ///< number of optimizer steps behind a set of
+                                                    ///< weights (warm start included)
 
 }  // namespace rollcall
 
 template <class Tag>
 struct std::hash<rollcall::Id<Tag>> {
-  std::size_t operator()(const rollcall::Id<Tag>& id) const noexcept { return std::hash<std::uint64_t>{}(id.value); }
+  std::size_t operator()(const rollcall::Id<Tag>& id) const noexcept {
+    return std::hash<std::uint64_t>{}(id.value);
+  }
 };

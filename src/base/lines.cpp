@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::size_t kBlock = 1 << 16;
 
-void require_short(std::size_t bytes, std::size_t most, std::string_view what, std::string_view unit) {
-  require(bytes <= most, fmt::format("{} holds {} of more than {} bytes", what, unit, most), "its memory could grow without an end",
+void require_short(std::size_t bytes, std::size_t most, std::string_view what,
+                   std::string_view unit) {
+  require(bytes <= most, fmt::format("{} holds {} of more than {} bytes", what, unit, most),
+          "its memory could grow without an end",
           "check that it is the file or the program that was meant");
 }
 
@@ -26,7 +28,8 @@ bool next_line(std::istream& in, std::string& line, std::string_view what) {
     in.getline(block.data(), block.size());
     const auto got = std::size_t(in.gcount());
     const bool ended = in.eof(), full = in.fail() && got == block.size() - 1;
-    line.append(block.data(), ended || full || got == 0 ? got : got - 1);  // else the line break counts
+    // else the line break counts
+    line.append(block.data(), ended || full || got == 0 ? got : got - 1);
     require_short(line.size(), kLongestLine, what, "a line");
     if (!full || ended || in.bad()) break;
     in.clear();

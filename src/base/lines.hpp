@@ -9,8 +9,10 @@
 
 namespace rollcall {
 
-inline constexpr std::size_t kLongestLine = std::size_t{64} << 20;    // bytes; an answer of 10^6 tokens has about 5 MB
-inline constexpr std::size_t kLongestInput = std::size_t{256} << 20;  // bytes of what is read as a whole
+// bytes; an answer of 10^6 tokens has about 5 MB
+inline constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+// bytes of what is read as a whole
+inline constexpr std::size_t kLongestInput = std::size_t{256} << 20;
 
 /// std::getline. Throws InputError where the line is longer than kLongestLine; `what` names the
 /// stream in the message.

@@ -15,7 +15,8 @@ namespace rollcall {
 /// default is standard output.
 void prepare_log();
 
-/// Sets level ("debug", "info", "warn", "error") and the rank shown on every line. The first call of a process counts: ranks that are
+/// Sets level ("debug", "info", "warn", "error") and the rank shown on every line. The first call
+/// of a process counts: ranks that are
 /// threads share one log.
 void start_log(const std::string& level, int rank, int ranks);
 

@@ -31,7 +31,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
-  constexpr std::size_t kLongest = 128;  // characters; what follows tells no more, and the distance takes time with its square
+  constexpr std::size_t kLongest = 128;  // characters; what follows tells no more, and the distance
+                                         // takes time with its square
   name = name.substr(0, kLongest);
   std::string best;
   std::size_t distance = std::numeric_limits<std::size_t>::max();
@@ -43,17 +44,24 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 bool is_near(std::string_view name, std::string_view other) {
   constexpr std::size_t kTelling = 3;  // letters: fewer are in many names
-  const auto holds = [](std::string_view whole, std::string_view part) { return part.size() >= kTelling && whole.find(part) != std::string_view::npos; };
+  const auto holds = [](std::string_view whole, std::string_view part) {
+    return part.size() >= kTelling && whole.find(part) != std::string_view::npos;
+  };
   if (holds(other, name) || holds(name, other)) return true;
   const std::size_t shorter = std::min(name.size(), other.size());
-  return edit_distance(name.substr(0, 128), other) <= std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);  // 2: two letters that changed places
+  // 2: two letters that changed places
+  return edit_distance(name.substr(0, 128), other) <=
+         std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }
 
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid) {
   constexpr std::size_t kListed = 20;
   const std::string nearest = nearest_name(name, valid);
   const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
-  if (valid.size() > kListed) return guess.empty() ? "none of the names is like it; the command's --help or its document lists them" : guess;
+  if (valid.size() > kListed)
+    return guess.empty()
+               ? "none of the names is like it; the command's --help or its document lists them"
+               : guess;
   return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", joined(valid, ", "));
 }
 

@@ -43,7 +43,8 @@ inline bool is_link(const std::filesystem::path& path) {
 inline bool is_still(int fd, const std::filesystem::path& path) {
   struct stat open {
   }, named{};
-  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
 }  // namespace rollcall

@@ -14,14 +14,18 @@ ProcessMutex::ProcessMutex() {
   pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   const int code = pthread_mutex_init(&mutex_, &attributes);
   pthread_mutexattr_destroy(&attributes);
-  require<EnvironmentError>(code == 0, "cannot create a mutex shared between processes", "the ranks of a node add into one sum",
+  require<EnvironmentError>(code == 0, "cannot create a mutex shared between processes",
+                            "the ranks of a node add into one sum",
                             "use a system with POSIX robust mutexes");
 }
 
 void ProcessMutex::lock() {
   const int code = pthread_mutex_lock(&mutex_);
-  if (code == EOWNERDEAD) pthread_mutex_unlock(&mutex_);  // which makes it unusable: all others hear of it too
-  require<ProtocolError>(code == 0, "a rank of this node ended while it added to a sum", "what it left is not whole",
+  if (code == EOWNERDEAD)
+    pthread_mutex_unlock(&mutex_);  // which makes it unusable: all others
+                                    // hear of it too
+  require<ProtocolError>(code == 0, "a rank of this node ended while it added to a sum",
+                         "what it left is not whole",
                          "see the first error of the job, then resume");
 }
 

@@ -5,7 +5,8 @@
 
 namespace rollcall {
 
-/// Made once, by whoever prepares the memory; ends with it. When its owner has died, all that lock it throw: what it guarded is not whole.
+/// Made once, by whoever prepares the memory; ends with it. When its owner has died, all that lock
+/// it throw: what it guarded is not whole.
 class alignas(64) ProcessMutex {
  public:
   ProcessMutex();

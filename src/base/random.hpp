@@ -1,4 +1,5 @@
-// Addressed random numbers: the value depends only on the address (seed, purpose, step, prompt, sample, index), never on who asks first.
+// Addressed random numbers: the value depends only on the address (seed, purpose, step, prompt,
+// sample, index), never on who asks first.
 #pragma once
 
 #include <array>
@@ -23,18 +24,23 @@ enum class RandomPurpose : std::uint32_t {
   verification = 13,
   forms = 14,
   thoughts = 15,
-  self_judging = 16
+  self_judging = 16,
+  token_draws = 17
 };
 
-/// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3"). Copy it freely: it has no state.
-/// The key holds seed and purpose, the counter the address. `index` runs over tokens, draws or elements.
+/// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3").
+/// Copy it freely: it has no state.
+/// The key holds seed and purpose, the counter the address. `index` runs over tokens, draws or
+/// elements.
 class RandomStream {
  public:
-  RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step = 0, std::uint64_t prompt = 0, std::uint64_t sample = 0);
-  std::uint64_t bits(std::uint64_t index) const;                    ///< 64 uniform bits
-  double uniform(std::uint64_t index) const;                        ///< uniform in [0, 1), 53 bits
-  double normal(std::uint64_t index) const;                         ///< standard normal (Box-Muller)
-  std::uint64_t below(std::uint64_t index, std::uint64_t n) const;  ///< uniform in [0, n), n > 0; bias below 2^-64 * n
+  RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step = 0,
+               std::uint64_t prompt = 0, std::uint64_t sample = 0);
+  std::uint64_t bits(std::uint64_t index) const;  ///< 64 uniform bits
+  double uniform(std::uint64_t index) const;      ///< uniform in [0, 1), 53 bits
+  double normal(std::uint64_t index) const;       ///< standard normal (Box-Muller)
+  /// uniform in [0, n), n > 0; bias below 2^-64 * n
+  std::uint64_t below(std::uint64_t index, std::uint64_t n) const;
 
  private:
   std::array<std::uint64_t, 2> draw(std::uint64_t index) const;

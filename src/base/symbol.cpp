@@ -1,4 +1,5 @@
-// Symbol tables as the ELF specification lays them out, read where they lie. Whatever does not fit is no name, since a file may be replaced while it runs.
+// Symbol tables as the ELF specification lays them out, read where they lie. Whatever does not fit
+// is no name, since a file may be replaced while it runs.
 #include "base/symbol.hpp"
 
 #include "base/uninterrupted.hpp"
@@ -28,7 +29,9 @@ class Symbols::Module {
   explicit Module(const std::string& path) {
     const Descriptor file(path, O_RDONLY);
     struct stat facts {};
-    if (file < 0 || ::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < off_t(sizeof(ElfW(Ehdr)))) return;
+    if (file < 0 || ::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        facts.st_size < off_t(sizeof(ElfW(Ehdr))))
+      return;
     void* const at = ::mmap(nullptr, std::size_t(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
     if (at == MAP_FAILED) return;
     bytes_ = {static_cast<const std::byte*>(at), std::size_t(facts.st_size)};
@@ -47,7 +50,9 @@ class Symbols::Module {
     for (const auto& symbol : symbols_) {
       const auto type = symbol.st_info & 0xf;
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
-      if (*address < symbol.st_value || *address - symbol.st_value >= symbol.st_size || symbol.st_name >= names_.size()) continue;
+      if (*address < symbol.st_value || *address - symbol.st_value >= symbol.st_size ||
+          symbol.st_name >= names_.size())
+        continue;
       const char* const name = names_.data() + symbol.st_name;
       return std::string(name, ::strnlen(name, names_.size() - symbol.st_name));
     }
@@ -57,18 +62,22 @@ class Symbols::Module {
  private:
   template <class T>
   std::span<const T> table(std::uint64_t offset, std::uint64_t bytes) const {
-    if (offset > bytes_.size() || bytes > bytes_.size() - offset || offset % alignof(T) != 0) return {};
+    if (offset > bytes_.size() || bytes > bytes_.size() - offset || offset % alignof(T) != 0)
+      return {};
     return {reinterpret_cast<const T*>(bytes_.data() + offset), std::size_t(bytes / sizeof(T))};
   }
 
   void find_tables() {
     const auto& head = *reinterpret_cast<const ElfW(Ehdr)*>(bytes_.data());
     const unsigned char own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
-    if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != own_class) return;
+    if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != own_class)
+      return;
     segments_ = table<ElfW(Phdr)>(head.e_phoff, std::uint64_t(head.e_phnum) * sizeof(ElfW(Phdr)));
-    const auto sections = table<ElfW(Shdr)>(head.e_shoff, std::uint64_t(head.e_shnum) * sizeof(ElfW(Shdr)));
+    const auto sections =
+        table<ElfW(Shdr)>(head.e_shoff, std::uint64_t(head.e_shnum) * sizeof(ElfW(Shdr)));
     for (const unsigned type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a stripped file has the second alone
-      const auto found = std::find_if(sections.begin(), sections.end(), [&](const auto& section) { return section.sh_type == type; });
+      const auto found = std::find_if(sections.begin(), sections.end(),
+                                      [&](const auto& section) { return section.sh_type == type; });
       if (found == sections.end() || found->sh_link >= sections.size()) continue;
       const auto& strings = sections[found->sh_link];
       symbols_ = table<ElfW(Sym)>(found->sh_offset, found->sh_size);
@@ -79,7 +88,8 @@ class Symbols::Module {
 
   std::optional<std::uint64_t> address_of(std::uint64_t offset) const {
     for (const auto& segment : segments_) {
-      if (segment.p_type == PT_LOAD && offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz)
+      if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
+          offset - segment.p_offset < segment.p_filesz)
         return segment.p_vaddr + (offset - segment.p_offset);
     }
     return std::nullopt;
@@ -98,7 +108,9 @@ Symbols::Symbols() {
     Mapping mapping{};
     std::string rights, device, inode;
     char dash = 0;
-    if (!(words >> std::hex >> mapping.begin >> dash >> mapping.end >> rights >> mapping.offset >> device >> inode)) continue;
+    if (!(words >> std::hex >> mapping.begin >> dash >> mapping.end >> rights >> mapping.offset >>
+          device >> inode))
+      continue;
     std::getline(words >> std::ws, mapping.path);
     if (rights.find('x') != std::string::npos) mappings_.push_back(std::move(mapping));
   }
@@ -107,15 +119,20 @@ Symbols::Symbols() {
 Symbols::~Symbols() = default;
 
 std::string Symbols::name(std::uintptr_t address) {
-  const auto mapping = std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapping& m) { return m.begin <= address && address < m.end; });
+  const auto mapping = std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapping& m) {
+    return m.begin <= address && address < m.end;
+  });
   if (mapping == mappings_.end() || mapping->path.empty()) return fmt::format("{:#x}", address);
   const std::uint64_t offset = mapping->offset + (address - mapping->begin);
   auto& module = modules_[mapping->path];
   if (!module) module = std::make_unique<Module>(mapping->path);
   const auto mangled = module->function_at(offset);
-  if (!mangled) return fmt::format("{}+{:#x}", std::filesystem::path(mapping->path).filename().string(), offset);
+  if (!mangled)
+    return fmt::format("{}+{:#x}", std::filesystem::path(mapping->path).filename().string(),
+                       offset);
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled->c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(mangled->c_str(), nullptr, nullptr, &status), std::free);
   return plain ? short_name(plain.get()) : *mangled;
 }
 
@@ -126,10 +143,14 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 /// Length of "operator<<", "operator()": the brackets in it are none.
 std::size_t operator_name(std::string_view text) {
   constexpr std::string_view kOperator = "operator";
-  if (!text.starts_with(kOperator) || text.size() == kOperator.size() || is_word(text[kOperator.size()])) return 0;
+  if (!text.starts_with(kOperator) || text.size() == kOperator.size() ||
+      is_word(text[kOperator.size()]))
+    return 0;
   std::size_t end = kOperator.size();
   if (text.substr(end).starts_with("()")) return end + 2;
-  while (end < text.size() && std::string_view("<>=!+-*/%&|^~[],").find(text[end]) != std::string_view::npos) ++end;
+  while (end < text.size() &&
+         std::string_view("<>=!+-*/%&|^~[],").find(text[end]) != std::string_view::npos)
+    ++end;
   return end;
 }
 
@@ -144,7 +165,8 @@ std::string short_name(std::string_view text) {
     const std::string_view rest = text.substr(i);
     if (rest.starts_with(kUnnamed)) {
       i += kUnnamed.size();
-    } else if (const std::size_t length = i > 0 && is_word(text[i - 1]) ? 0 : operator_name(rest); length > 0) {
+    } else if (const std::size_t length = i > 0 && is_word(text[i - 1]) ? 0 : operator_name(rest);
+               length > 0) {
       if (depth == 0) name += rest.substr(0, length);
       i += length;
     } else {
@@ -155,7 +177,9 @@ std::string short_name(std::string_view text) {
       if (c == '<' || c == '(') ++depth;
     }
   }
-  for (std::size_t at = name.find("{lambda()"); at != std::string::npos; at = name.find("{lambda()")) name.erase(at + kLambda.size() - 1, 2);
+  for (std::size_t at = name.find("{lambda()"); at != std::string::npos;
+       at = name.find("{lambda()"))
+    name.erase(at + kLambda.size() - 1, 2);
   if (name.ends_with(" const")) name.resize(name.size() - 6);
   return name;
 }

@@ -1,4 +1,5 @@
-// A signal to one thread, whose handler only fills an array; names are found by the thread that asked.
+// A signal to one thread, whose handler only fills an array; names are found by the thread that
+// asked.
 #include "base/thread_stack.hpp"
 
 #include "base/clock.hpp"
@@ -28,10 +29,12 @@
 namespace rollcall {
 namespace {
 
-constexpr double kPatience_s = 0.5;  // a thread that computes answers within microseconds; the node may be busy
+constexpr double kPatience_s = 0.5;  // a thread that computes answers within microseconds; the node
+                                     // may be busy
 constexpr int kDeepest = 128;
 
-// What handler and asker share. A number stands for one question: `asked` is it until somebody takes it, `answered` once the frames are there.
+// What handler and asker share. A number stands for one question: `asked` is it until somebody
+// takes it, `answered` once the frames are there.
 std::atomic<int> asked = 0, answered = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 std::array<void*, kDeepest> frames;
@@ -82,10 +85,12 @@ bool ask(int thread) {
   question.si_pid = ::getpid(), question.si_uid = ::getuid();
   question.si_value.sival_int = number;
   asked = number;
-  if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, look_signal(), &question) != 0) return asked = 0, false;
+  if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, look_signal(), &question) != 0)
+    return asked = 0, false;
   if (wait_for_answer(number)) return true;
   int expected = number;
-  if (asked.compare_exchange_strong(expected, 0)) return false;  // should it come later, it finds nothing to do
+  // should it come later, it finds nothing to do
+  if (asked.compare_exchange_strong(expected, 0)) return false;
   lost = !wait_for_answer(number);
   return !lost;
 }
@@ -97,13 +102,16 @@ std::string content(const std::filesystem::path& path) {
   return text;
 }
 
-std::filesystem::path folder_of(int thread) { return std::filesystem::path("/proc/self/task") / std::to_string(thread); }
+std::filesystem::path folder_of(int thread) {
+  return std::filesystem::path("/proc/self/task") / std::to_string(thread);
+}
 
 /// 'R', 'S', 'D', ...; 0: gone.
 char state_letter(int thread) {
   const std::string stat = content(folder_of(thread) / "stat");
   const auto name_end = stat.rfind(") ");  // a name may hold anything
-  return name_end == std::string::npos || name_end + 2 >= stat.size() ? char(0) : stat[name_end + 2];
+  return name_end == std::string::npos || name_end + 2 >= stat.size() ? char(0)
+                                                                      : stat[name_end + 2];
 }
 
 struct KernelCall {
@@ -165,7 +173,9 @@ constexpr KernelCall kCalls[] = {
 /// The call that a thread is in: its number, -1 where it is in none or that is not to be known.
 long kernel_call(int thread) {
   const std::string text = content(folder_of(thread) / "syscall");
-  return text.empty() || text.front() < '0' || text.front() > '9' ? -1 : std::strtol(text.c_str(), nullptr, 10);
+  return text.empty() || text.front() < '0' || text.front() > '9'
+             ? -1
+             : std::strtol(text.c_str(), nullptr, 10);
 }
 
 std::string state_of(int thread) {
@@ -173,32 +183,43 @@ std::string state_of(int thread) {
   if (letter == 0 || letter == 'Z' || letter == 'X') return "gone";
   if (letter == 'R') return "running";
   const long call = kernel_call(thread);
-  const auto* const known = std::find_if(std::begin(kCalls), std::end(kCalls), [&](const KernelCall& one) { return one.number == call; });
+  const auto* const known = std::find_if(std::begin(kCalls), std::end(kCalls),
+                                         [&](const KernelCall& one) { return one.number == call; });
   const std::string where = content(folder_of(thread) / "wchan");
-  const std::string name = known != std::end(kCalls) ? fmt::format("in {}", known->name) : call >= 0 ? fmt::format("in system call {}", call) : "in the kernel";
+  const std::string name = known != std::end(kCalls) ? fmt::format("in {}", known->name)
+                           : call >= 0               ? fmt::format("in system call {}", call)
+                                                     : "in the kernel";
   const bool told = !where.empty() && where != "0" && (known == std::end(kCalls) || letter == 'D');
-  return name + (letter == 'D' ? ", not to be interrupted" : "") + (told ? fmt::format(" ({})", where) : "");
+  return name + (letter == 'D' ? ", not to be interrupted" : "") +
+         (told ? fmt::format(" ({})", where) : "");
 }
 
 /// What starts threads and passes calls on says nothing.
 bool is_plumbing(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kNames{"__libc_start", "_start", "start_thread", "clone", "__clone", "std::_Function_handler<>"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view start) { return name.starts_with(start); });
+  constexpr std::array<std::string_view, 6> kNames{
+      "__libc_start", "_start", "start_thread", "clone", "__clone", "std::_Function_handler<>"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
 }
 
-/// A library calls itself many times over, and which of our functions called it would not be seen: the first few say what it is at.
+/// A library calls itself many times over, and which of our functions called it would not be seen:
+/// the first few say what it is at.
 std::vector<std::string> without_detours(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
-  const auto is_foreign = [](const std::string& name) { return name != "main" && name.find("rollcall::") == std::string::npos; };
+  const auto is_foreign = [](const std::string& name) {
+    return name != "main" && name.find("rollcall::") == std::string::npos;
+  };
   std::vector<std::string> kept;
-  const auto own_end = std::find_if_not(names.rbegin(), names.rend(), is_foreign).base();  // what started the thread is of no interest
+  // what started the thread is of no interest
+  const auto own_end = std::find_if_not(names.rbegin(), names.rend(), is_foreign).base();
   const auto end = own_end == names.begin() ? names.end() : own_end;
   for (auto name = names.begin(); name != end;) {
     const auto next = is_foreign(*name) ? std::find_if_not(name, end, is_foreign) : name + 1;
     const auto shown = std::min<std::ptrdiff_t>(next - name, kShown);
     kept.insert(kept.end(), name, name + shown);
     if (next - name == shown + 1) kept.push_back(*(next - 1));
-    else if (next - name > shown) kept.push_back(fmt::format("({} more of libraries)", next - name - shown));
+    else if (next - name > shown)
+      kept.push_back(fmt::format("({} more of libraries)", next - name - shown));
     name = next;
   }
   return kept;
@@ -230,11 +251,14 @@ ThreadView look_at_thread(int thread, std::size_t most_frames) {
   const auto* const end = begin + depth;
   const auto* first = std::find(begin, end, interrupted_at);
   const bool known = first != end;
-  if (!known) first = std::min(begin + 2, end);  // the handler, and what the kernel returns to from it
+  if (!known)
+    first = std::min(begin + 2, end);  // the handler, and what the kernel returns to from
+                                       // it
   Symbols symbols;
   for (const auto* frame = first; frame != end; ++frame) {
     const auto address = reinterpret_cast<std::uintptr_t>(*frame);
-    const bool exact = known && frame == first;  // the others are where a call returns to, which may be behind the last byte of the function
+    const bool exact = known && frame == first;  // the others are where a call returns to, which
+                                                 // may be behind the last byte of the function
     std::string name = symbols.name(exact ? address : address - 1);
     const bool outermost = name == "main";
     if (!is_plumbing(name)) view.frames.push_back(std::move(name));
@@ -254,7 +278,9 @@ std::vector<int> busy_threads() {
     const char letter = state_letter(thread);
     const long call = letter == 'R' ? -1 : kernel_call(thread);
     const bool rests =
-        letter == 'S' && (call < 0 || std::any_of(std::begin(kCalls), std::end(kCalls), [&](const KernelCall& c) { return c.number == call && c.rests; }));
+        letter == 'S' &&
+        (call < 0 || std::any_of(std::begin(kCalls), std::end(kCalls),
+                                 [&](const KernelCall& c) { return c.number == call && c.rests; }));
     if (letter != 0 && letter != 'Z' && letter != 'X' && !rests) busy.push_back(thread);
   }
   std::sort(busy.begin(), busy.end());

@@ -29,7 +29,8 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const { return fd_; }
-  /// Closes now, so that an error that the file system kept for the close is seen. Linux frees the number whatever the answer, so EINTR is no failure.
+  /// Closes now, so that an error that the file system kept for the close is seen. Linux frees the
+  /// number whatever the answer, so EINTR is no failure.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR; }
 
  private:

@@ -12,7 +12,10 @@ namespace {
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 /// What a terminal, a log or a reader's eye might obey.
-bool acts(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || reorders(code); }
+bool acts(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
+         reorders(code);
+}
 
 /// Appends the front of `text` and takes it away.
 void add_character(std::string& out, std::string_view& text) {
@@ -62,7 +65,8 @@ Character first_character(std::string_view text) {
 }
 
 bool reorders(char32_t code) {
-  return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x206F);
+  return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x206F);
 }
 
 std::string visible(std::string_view text) {
@@ -83,11 +87,15 @@ std::string brief(std::string_view text, std::size_t most) {
   return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
 }
 
-std::string for_standard_output(std::string text) { return ::isatty(STDOUT_FILENO) == 1 ? visible_lines(text) : text; }
+std::string for_standard_output(std::string text) {
+  return ::isatty(STDOUT_FILENO) == 1 ? visible_lines(text) : text;
+}
 
 void complain(std::string_view message) {
-  constexpr std::size_t kLongest = 16384;  // bytes: some messages quote a file, which may be one line of gigabytes
-  std::fputs(("rollcall: " + visible_lines(brief(message, kLongest), kMessageBar) + "\n").c_str(), stderr);
+  constexpr std::size_t kLongest = 65536;  // bytes: some messages quote a file, which may be one
+                                           // line of gigabytes
+  std::fputs(("rollcall: " + visible_lines(brief(message, kLongest), kMessageBar) + "\n").c_str(),
+             stderr);
 }
 
 }  // namespace rollcall

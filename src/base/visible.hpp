@@ -42,7 +42,8 @@ inline constexpr std::string_view kMessageBar = "  | ";
 /// A value of a message: texts are made visible, others are as they are.
 template <class T>
 decltype(auto) visible_value(const T& value) {
-  if constexpr (std::is_convertible_v<const T&, std::string_view>) return visible(std::string_view(value));
+  if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    return visible(std::string_view(value));
   else return (value);
 }
 

@@ -1,0 +1,40 @@
+// Signals that ask a process to stop: SIGINT, SIGTERM, SIGUSR1 and SIGHUP. Either they end it at
+// once, with a line about what that leaves, or they are noted for those who look.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rollcall {
+
+/// Which of them end the process. A batch system sends a notice (SIGUSR1, SIGHUP) while there is
+/// time left, so that what ends within seconds anyway is better finished. Behind a last call
+/// (SIGTERM, SIGINT) comes SIGKILL.
+enum class Ends : std::uint8_t { on_any, on_last_call };
+
+/// From here on such a signal ends the process at once, with exit code 75 (ExitCode::requeue) and
+/// the line "rollcall: stopped by SIGTERM: `left`". A launcher's ranks but the first say nothing.
+/// Under nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
+void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
+
+/// From here on the signals set a flag. A second SIGINT ends the process by that signal, and so
+/// does
+/// a second SIGTERM outside of a Slurm job, since Slurm sends several of them.
+void note_stop_signals();
+
+/// The signal that was noted last, if any was.
+std::optional<std::string> stop_signal();
+
+/// When the first signal of each kind was noted, in seconds of signal_clock_s(); infinity: none
+/// was.
+struct SignalTimes {
+  double notice_s = std::numeric_limits<double>::infinity();     ///< SIGUSR1, SIGHUP
+  double last_call_s = std::numeric_limits<double>::infinity();  ///< SIGTERM, SIGINT
+};
+SignalTimes signal_times();
+double signal_clock_s();  ///< monotonic
+
+}  // namespace rollcall
