@@ -1,4 +1,5 @@
-// Which ids of the vocabulary each token of a row of tokens was drawn from, where sampling left some out.
+// Which ids of the vocabulary each token of a row of tokens was drawn from, where sampling left
+// some out.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// One table. Names are those of verl 0.6, TRL 0.24 (GRPOConfig, TrainingArguments) and OpenRLHF 0.8.
+// One table. Names are those of verl 0.6, TRL 0.24 (GRPOConfig, TrainingArguments) and OpenRLHF
+// 0.8.
 #include "core/other_trainers.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +39,8 @@ constexpr Row kRows[] = {
     {"max_samples", "task.train_prompts"},
     {"val_max_samples", "task.heldout_prompts"},
     {"filter_overlong_prompts", "task.drop_overlong"},
-    {"max_prompt_length", "task.drop_overlong, which leaves out prompts without room for an answer"},
+    {"max_prompt_length",
+     "task.drop_overlong, which leaves out prompts without room for an answer"},
     {"prompt_max_len", "task.drop_overlong, which leaves out prompts without room for an answer"},
     {"apply_chat_template", "text.template"},
     {"chat_template_path", "text.template"},
@@ -60,10 +62,11 @@ constexpr Row kRows[] = {
     {"rollout_batch_size", "train.prompts_per_step"},
     {"per_device_train_batch_size", "train.prompts_per_step, of all ranks together"},
     {"batch_size", "train.prompts_per_step"},
-    {"gradient_accumulation_steps", "train.leaf_tokens; gradients of a whole step are always summed"},
-    {"micro_train_batch_size", "train.leaf_tokens, in tokens"},
-    {"ppo_micro_batch_size_per_gpu", "train.leaf_tokens, in tokens"},
-    {"ppo_max_token_len_per_gpu", "train.leaf_tokens"},
+    {"gradient_accumulation_steps",
+     "train.micro_batch_tokens; gradients of a whole step are always summed"},
+    {"micro_train_batch_size", "train.micro_batch_tokens, in tokens"},
+    {"ppo_micro_batch_size_per_gpu", "train.micro_batch_tokens, in tokens"},
+    {"ppo_max_token_len_per_gpu", "train.micro_batch_tokens"},
     {"ppo_mini_batch_size", "train.mini_batches, their number"},
     {"steps_per_generation", "train.mini_batches"},
     {"num_iterations", "train.epochs"},
@@ -111,8 +114,10 @@ constexpr Row kRows[] = {
     {"clip_ratio_high", "objective.knobs.clip_high"},
     {"eps_clip", "objective.knobs.clip_low and objective.knobs.clip_high"},
     {"reward_funcs", "reward.verifier, or reward.command for a program of your own"},
-    {"reward_weights", "objective.knobs.component_weights, with objective.pieces.reward = \"components\""},
-    {"custom_reward_function.path", "reward.command (jobs/verifiers/compute_score.py calls such a function)"},
+    {"reward_weights",
+     "objective.knobs.component_weights, with objective.pieces.reward = \"components\""},
+    {"custom_reward_function.path",
+     "reward.command (jobs/verifiers/compute_score.py calls such a function)"},
     {"remote_rm_url", "reward.command (jobs/verifiers/http_judge.py asks a server)"},
     // run
     {"output_dir", "run.dir"},
@@ -139,11 +144,13 @@ constexpr Row kRows[] = {
 
 std::string hint_for_key(std::string_view key) {
   std::string plain(key);
-  std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char c) { return c == '-' ? '_' : char(std::tolower(c)); });
+  std::transform(plain.begin(), plain.end(), plain.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : char(std::tolower(c)); });
   if (plain.starts_with("scheduler.knobs.")) return {};  // a knob's name there is a policy's own
   const Row* best = nullptr;
   for (const Row& row : kRows) {
-    const bool fits = plain == row.theirs || (plain.ends_with(row.theirs) && plain[plain.size() - row.theirs.size() - 1] == '.');
+    const bool fits = plain == row.theirs || (plain.ends_with(row.theirs) &&
+                                              plain[plain.size() - row.theirs.size() - 1] == '.');
     if (fits && (best == nullptr || row.theirs.size() > best->theirs.size())) best = &row;
   }
   return best == nullptr ? std::string() : fmt::format("here it is {}", best->ours);

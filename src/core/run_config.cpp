@@ -1,27 +1,26 @@
-// The table of run-file keys. (long: one row a key)
+// (long: one row a key) The table of run-file keys.
 #include "core/run_config.hpp"
 
 #include "base/error.hpp"
-#include "base/faults.hpp"
 #include "base/file.hpp"
-#include "core/judge_task.hpp"
+#include "base/log.hpp"
 #include "core/other_trainers.hpp"
 #include "core/settings_text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
+#include <utility>
 
 namespace rollcall {
 namespace {
 
-constexpr const char* kVariables = "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
+constexpr const char* kVariables =
+    "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
 /// The comment above the variables in a config.toml that has all of them in quotes.
-constexpr const char* kOlderVariables = "variables of the chat template, for example enable_thinking = false";
-constexpr const char* kHears = "scheduler.hears";
+constexpr const char* kOlderVariables =
+    "variables of the chat template, for example enable_thinking = false";
+constexpr const char *kHears = "scheduler.hears", *kSplit = "task.split";
 constexpr const char* kOwnLine = "# Every setting of this run, defaults included.";
 constexpr double kBig = 1e15;  // integers up to here are exact in a double
 constexpr Range kCount{0, kBig}, kPositive{1, kBig}, kShare{0, 1};
@@ -31,105 +30,49 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".beta1", &o.beta1, "AdamW decay of the first moment", {0, 0.9999999});
   s.bind(section + ".beta2", &o.beta2, "AdamW decay of the second moment", {0, 0.9999999});
   s.bind(section + ".eps", &o.eps, "AdamW denominator floor", {0, 1});
-  s.bind(section + ".weight_decay", &o.weight_decay, "decoupled weight decay; not on norms, biases, embeddings and the head, tied or not", {0, 10});
-  s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off", {0, kBig});
+  s.bind(section + ".weight_decay", &o.weight_decay,
+         "decoupled weight decay; not on norms, biases, embeddings and the head, tied or not",
+         {0, 10});
+  s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off",
+         {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
   s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
 }
 
-void check_reward(const RunConfig& c) {
-  const auto& names = c.reward.components;
-  if (c.reward.command.empty()) {
-    require<ConfigError>(names.empty(), "reward.components is set without reward.command", "a task's verifier has components of its own",
-                         "leave it out, or set reward.command");
-    return;
-  }
-  require<ConfigError>(c.task.forms.empty(), "task.forms is set, and reward.command is set", "a form comes with its own way to read an answer",
-                       "leave one of them out");
-  require<ConfigError>(c.reward.verifier.empty(), fmt::format("reward.verifier is {}, and reward.command is set", c.reward.verifier),
-                       "one of them judges, not both", "leave one of them out");
-  require<ConfigError>(!c.reward.command.front().empty(), "the first word of reward.command is empty", "there is no program to start",
-                       "name the program, for example reward.command = [\"./grade\"]");
-  require<ConfigError>(c.task.format_weight == 0.0, fmt::format("task.format_weight is {}, and reward.command is set", c.task.format_weight),
-                       "the command's score is the reward, and has no format component", "leave task.format_weight out");
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool again = names[i] == "correct" || std::find(names.begin(), names.begin() + std::ptrdiff_t(i), names[i]) != names.begin() + std::ptrdiff_t(i);
-    require<ConfigError>(!names[i].empty() && !again, fmt::format("reward.components has {}", names[i].empty() ? "an empty name" : names[i] + " twice"),
-                         "each component is a column of its own, and \"correct\" is always the first", "give each a name of its own");
-  }
-}
-
 void bind_judge(ConfigSchema& s, JudgeSection& j) {
-  s.bind("judge.model", &j.model, "folder of a language model that scores answers beside the verifier; empty: none");
-  s.bind("judge.kind", &j.kind, "what it is: judge writes a verdict, reward_model is a sequence classifier with one label", {}, {"judge", "reward_model"});
+  s.bind("judge.model", &j.model,
+         "folder of a language model that scores answers beside the verifier; empty: none");
+  s.bind("judge.kind", &j.kind,
+         "what it is: judge writes a verdict, reward_model is a sequence classifier with one label",
+         {}, {"judge", "reward_model"});
   s.bind("judge.component", &j.component, "name of its component of the reward");
-  s.bind("judge.asked", &j.asked, "which answers it is asked about: all, or those that the verifier calls correct; it gives others 0", {}, {"all", "correct"});
-  s.bind("judge.ranks", &j.ranks, "ranks of its own, the last of the job; 0: the scoring ranks judge", kCount);
-  s.bind("judge.prompt", &j.prompt, "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees with the reference");
+  s.bind(
+      "judge.asked", &j.asked,
+      "which answers it is asked about: all, or those that the verifier calls correct; it gives others 0",
+      {}, {"all", "correct"});
+  s.bind("judge.ranks", &j.ranks,
+         "ranks of its own, the last of the job; 0: the scoring ranks judge", kCount);
+  s.bind(
+      "judge.prompt", &j.prompt,
+      "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees with the reference");
   s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
-  s.bind("judge.assistant_prefix", &j.assistant_prefix, "judge: beginning of what it writes, given with the question");
+  s.bind("judge.assistant_prefix", &j.assistant_prefix,
+         "judge: beginning of what it writes, given with the question");
   s.bind(
       "judge.extract", &j.extract,
       "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
   s.bind("judge.scale", &j.scale, "judge: lowest and highest verdict, which become 0 and 1");
-  s.bind("judge.votes", &j.votes, "judge: verdicts drawn of each answer; the component is the mean of those that can be read", {1, 1024});
-  s.bind("judge.temperature", &j.sampling.temperature, "judge: sampling temperature; 0: greedy", {0, 100});
+  s.bind(
+      "judge.votes", &j.votes,
+      "judge: verdicts drawn of each answer; the component is the mean of those that can be read",
+      {1, 1024});
+  s.bind("judge.temperature", &j.sampling.temperature, "judge: sampling temperature; 0: greedy",
+         {0, 100});
   s.bind("judge.top_k", &j.sampling.top_k, "judge: keep the k likeliest tokens; 0: off", kCount);
   s.bind("judge.top_p", &j.sampling.top_p, "judge: nucleus mass; 1: off", {1e-6, 1});
-  s.bind("judge.max_new_tokens", &j.sampling.max_new_tokens, "judge: longest verdict [tokens]", {1, 1048576});
+  s.bind("judge.max_new_tokens", &j.sampling.max_new_tokens, "judge: longest verdict [tokens]",
+         {1, 1048576});
   s.bind("judge.stop", &j.sampling.stop, "judge: texts that end a verdict");
-}
-
-void check_judge(const RunConfig& c) {
-  const JudgeSection& j = c.judge;
-  if (j.model.empty()) {
-    require<ConfigError>(j.ranks == 0, fmt::format("judge.ranks is {}, but judge.model is empty", j.ranks), "those ranks would have nothing to do",
-                         "name the judge's folder in judge.model, or set judge.ranks=0");
-    return;
-  }
-  require<ConfigError>(!j.component.empty() && j.component.find('/') == std::string::npos, fmt::format("judge.component is \"{}\"", j.component),
-                       "it names a column of the archive and a metric", "use letters, digits and underscores");
-  require<ConfigError>(j.prompt.empty() || j.prompt.find("{response}") != std::string::npos, fmt::format("judge.prompt is \"{}\"", j.prompt),
-                       "without {response} every answer would be judged alike", "put {response} where the answer belongs");
-  require<ConfigError>(j.scale.size() == 2 && j.scale[0] < j.scale[1] && std::isfinite(j.scale[1] - j.scale[0]),
-                       fmt::format("judge.scale is [{}]", fmt::join(j.scale, ", ")), "verdicts between its two numbers become 0 to 1",
-                       "give the lowest and the highest verdict, for example judge.scale=[0, 10]");
-  require<ConfigError>(j.votes == 1 || j.sampling.temperature > 0.0, fmt::format("judge.votes is {} and judge.temperature 0", j.votes),
-                       "all votes would be the same", "raise judge.temperature, or set judge.votes=1");
-  require<ConfigError>(c.experts.share == 0.0, fmt::format("experts.share is {}, and judge.model is set", c.experts.share),
-                       "worked solutions are judged by the verifier alone and would lack a component", "leave one of them out");
-}
-
-void check_self_judging(const RunConfig& c) {
-  const SelfJudgingSection& s = c.self_judging;
-  if (s.share == 0.0) return;
-  const std::string on = fmt::format("self_judging.share is {}", s.share);
-  const std::pair<const char*, const std::string*> asked[] = {
-      {"self_judging.pointwise", &s.pointwise}, {"self_judging.pairwise", &s.pairwise}, {"self_judging.reflection", &s.reflection}};
-  bool any = false;
-  for (const auto& [key, text] : asked) {
-    any = any || !text->empty();
-    const bool pair = text == &s.pairwise;
-    const auto holds = [&, &words = *text](const char* place) { return words.find(place) != std::string::npos; };
-    require<ConfigError>(text->empty() || (pair ? holds("{first}") && holds("{second}") : holds("{response}")), fmt::format("{} is \"{}\"", key, *text),
-                         "what is judged would not be shown",
-                         pair ? "put {first} and {second} where the answers belong" : "put {response} where the answer belongs");
-  }
-  require<ConfigError>(any, on + ", and all of its texts are empty", "there is nothing to ask",
-                       "set self_judging.pointwise, self_judging.pairwise or self_judging.reflection, or self_judging.share=0");
-  require<ConfigError>(s.share * double(c.train.prompts_per_step) >= 1.0, fmt::format("{} of train.prompts_per_step {}", on, c.train.prompts_per_step),
-                       "that is less than one judge task per step", "raise it, or set self_judging.share=0");
-  require<ConfigError>(s.share * double(c.train.prompts_per_step) <= double(kJudgeTasksOfAStep) && c.train.steps < std::int64_t(kJudgedSteps),
-                       fmt::format("{} of train.prompts_per_step {} over train.steps {}", on, c.train.prompts_per_step, c.train.steps),
-                       "judge tasks have no numbers beyond 65536 a step and 4194303 steps", "lower self_judging.share, or begin a new run with --init-from");
-  const auto apart = [&](bool fits, const char* other) {
-    require<ConfigError>(fits, fmt::format("{}, and {}", on, other), "it would meet prompts that the task does not have", "leave one of them out");
-  };
-  apart(c.reward.command.empty(), "reward.command is set");
-  apart(c.judge.model.empty(), "judge.model is set");
-  apart(c.experts.share == 0.0, "experts.share is above 0");
-  apart(c.guide.share == 0.0, "guide.share is above 0");
-  apart(c.task.forms.empty(), "task.forms is set");
 }
 
 }  // namespace
@@ -139,75 +82,128 @@ ConfigSchema bind(RunConfig& c) {
   hint_at_keys(&hint_for_key);
   s.bind("run.dir", &c.run.dir, "run folder: archive, checkpoints, metrics, report");
   s.bind("run.seed", &c.run.seed, "seed of every random stream", {0, kBig});
-  s.bind("run.layout", &c.run.layout, "who hosts which stage", {}, {"auto", "single", "colocated", "disaggregated"});
-  s.bind("run.threads", &c.run.threads, "worker threads a rank; 0: the cores that the rank may use, each divided by the ranks that may use it", {0, 1024});
+  s.bind("run.layout", &c.run.layout, "who hosts which stage", {},
+         {"auto", "single", "colocated", "disaggregated"});
+  s.bind(
+      "run.threads", &c.run.threads,
+      "worker threads a rank; 0: the cores that the rank may use, each divided by the ranks that may use it",
+      {0, 1024});
   s.bind(
       "run.numerics", &c.run.numerics,
       "arithmetic of the run, which fixes its bits: fp32; weights, inputs, keys and values rounded to bf16; or the latter on CUDA devices. Sums and optimizer "
       "state are fp32",
       {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
-  s.bind("run.allow_numerics_change", &c.run.allow_numerics_change,
-         "allow a resume in other numerics or on another kind of CUDA device; the result then has the bits of neither");
-  s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {}, {"debug", "info", "warn", "error"});
-  s.bind("run.deadline_s", &c.run.deadline_s, "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
-  s.bind("run.watch_s", &c.run.watch_s, "time without progress until log and status name the silent rank, with its stack [s]; 0: off", {0, kBig});
-  s.bind("run.comm", &c.run.comm, "what carries sums and weights between ranks with devices: auto is NCCL where each has one of its own, else MPI", {},
-         {"auto", "mpi", "nccl"});
-  s.bind("run.wall_time_s", &c.run.wall_time_s, "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
-  s.bind("run.memory_limit", &c.run.memory_limit, "memory a rank may use, such as 6G; empty: its share of what the node offers");
+  s.bind(
+      "run.allow_numerics_change", &c.run.allow_numerics_change,
+      "allow a resume in other numerics or on another kind of CUDA device; the result then has the bits of neither");
+  s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {},
+         {"debug", "info", "warn", "error"});
+  s.bind("run.deadline_s", &c.run.deadline_s,
+         "longest wait of a rank before the job ends [s]: above the longest step", {1, kBig});
+  s.bind(
+      "run.watch_s", &c.run.watch_s,
+      "time without progress until log and status name the silent rank, with its stack [s]; 0: off",
+      {0, kBig});
+  s.bind(
+      "run.comm", &c.run.comm,
+      "what carries sums and weights between ranks with devices: auto is NCCL where each has one of its own, else MPI",
+      {}, {"auto", "mpi", "nccl"});
+  s.bind("run.wall_time_s", &c.run.wall_time_s,
+         "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
+  s.bind("run.memory_limit", &c.run.memory_limit,
+         "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
-  s.bind("task.name", &c.task.name,
-         "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
-  s.bind("task.train_prompts", &c.task.train_prompts, "most training prompts; 0: all of task.file, whose default it is", kCount);
-  s.bind("task.validation_prompts", &c.task.validation_prompts,
-         "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows", {-1, kCount.high});
-  s.bind("task.heldout_prompts", &c.task.heldout_prompts, "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
-  s.bind("task.min_level", &c.task.min_level, "smallest difficulty level (docs/reference/tasks.md says what it counts)", {1, 64});
+  s.bind(
+      "task.name", &c.task.name,
+      "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
+  s.bind("task.train_prompts", &c.task.train_prompts,
+         "most training prompts; 0: all of task.file, whose default it is", kCount);
+  s.bind(
+      "task.validation_prompts", &c.task.validation_prompts,
+      "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows, and none where eval.every is 0",
+      {-1, kCount.high});
+  s.bind("task.heldout_prompts", &c.task.heldout_prompts,
+         "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
+  s.bind("task.min_level", &c.task.min_level,
+         "smallest difficulty level (docs/reference/tasks.md says what it counts)", {1, 64});
   s.bind("task.max_level", &c.task.max_level, "largest difficulty level", {1, 64});
-  s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent", {-8, 8});
+  s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent",
+         {-8, 8});
   s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, equally often");
-  s.bind("task.digits", &c.task.digits, "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels", {1, 8});
-  s.bind("task.wording", &c.task.wording, "how built-in tasks ask: plain, question, words, or a list to draw from");
-  s.bind("task.forms", &c.task.forms,
-         "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... "
-         "(docs/reference/answers.md); evaluations take the first; empty: plain");
+  s.bind(
+      "task.digits", &c.task.digits,
+      "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels",
+      {1, 8});
+  s.bind("task.wording", &c.task.wording,
+         "how built-in tasks ask: plain, question, words, or a list to draw from");
+  s.bind(
+      "task.forms", &c.task.forms,
+      "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... "
+      "(docs/reference/answers.md); evaluations take the first; empty: plain");
   s.bind(
       "task.extract", &c.task.extract,
       "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, math_answer, regex:PATTERN; "
       "empty: the verifier's own");
-  s.bind("task.file", &c.task.file, "jsonl: training file, one object a line; corpus: text file, an empty line between documents");
-  s.bind("task.heldout_file", &c.task.heldout_file, "jsonl: held-out file; empty: split task.file by content");
+  s.bind(
+      "task.file", &c.task.file,
+      "jsonl: training file, one object a line; corpus: text file, an empty line between documents");
+  s.bind("task.heldout_file", &c.task.heldout_file,
+         "jsonl: held-out file; empty: split task.file by content");
+  s.bind(
+      kSplit, &c.task.split,
+      "jsonl: how task.file is split without task.heldout_file: exact holds the tenth of its rows out whose contents have the smallest hashes; by_row "
+      "decides on each row by its own hash, as earlier builds did",
+      {}, {"exact", "by_row"});
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
-  s.bind("task.answer_marker", &c.task.answer_marker,
-         "jsonl: text before the final answer; empty: the whole answer counts; auto, the default with task.file: #### where all answers hold it, else empty");
+  s.bind(
+      "task.answer_marker", &c.task.answer_marker,
+      "jsonl: text before the final answer; empty: the whole answer counts; auto, the default with task.file: #### where all answers hold it, else empty");
   s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
-  s.bind("task.prior_key", &c.task.prior_key, "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
-  s.bind("task.drop_overlong", &c.task.drop_overlong, "leave out prompts that leave no room for an answer, instead of refusing the run");
-  s.bind("task.format_weight", &c.task.format_weight, "weight of the format component in the reward", {0, 10});
-  s.bind("task.shuffle_rewards", &c.task.shuffle_rewards,
-         "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, for scheduler and objective alike");
+  s.bind("task.prior_key", &c.task.prior_key,
+         "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
+  s.bind("task.drop_overlong", &c.task.drop_overlong,
+         "leave out prompts that leave no room for an answer, instead of refusing the run");
+  s.bind("task.format_weight", &c.task.format_weight,
+         "weight of the format component in the reward", {0, 10});
+  s.bind(
+      "task.shuffle_rewards", &c.task.shuffle_rewards,
+      "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, for scheduler and objective alike");
 
-  s.bind("reward.verifier", &c.reward.verifier,
-         "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
-  s.bind("reward.command", &c.reward.command,
-         "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
-  s.bind("reward.components", &c.reward.components, "components that the command reports beside correct");
-  s.bind("reward.processes", &c.reward.processes, "processes of the command side by side on each scoring rank", {1, 4096});
-  s.bind("reward.timeout_s", &c.reward.timeout_s, "longest time of the command for one verdict [s]; then its processes are ended", {0.01, 86400});
-  s.bind("reward.undecided", &c.reward.undecided,
-         "answers without a verdict: drop leaves those out that no answer can bring about (docs/guide/own-reward.md), wrong counts them all as wrong", {},
-         {"drop", "wrong"});
+  s.bind(
+      "reward.verifier", &c.reward.verifier,
+      "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
+  s.bind(
+      "reward.command", &c.reward.command,
+      "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
+  s.bind("reward.components", &c.reward.components,
+         "components that the command reports beside correct");
+  s.bind("reward.processes", &c.reward.processes,
+         "processes of the command side by side on each scoring rank", {1, 4096});
+  s.bind("reward.timeout_s", &c.reward.timeout_s,
+         "longest time of the command for one verdict [s]; then its processes are ended",
+         {0.01, 86400});
+  s.bind(
+      "reward.undecided", &c.reward.undecided,
+      "answers without a verdict: drop leaves those out that no answer can bring about (docs/guide/own-reward.md), wrong counts them all as wrong",
+      {}, {"drop", "wrong"});
 
   bind_judge(s, c.judge);
 
-  s.bind("text.tokenizer", &c.text.tokenizer, "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has none", {},
-         {"auto", "model", "character", "byte"});
-  s.bind("text.template", &c.text.chat_template, "chat template of prompts: auto (the model's, if any), model, none, or a .jinja file");
-  s.bind("text.system", &c.text.system, "system message; empty: none is given, and the template may put in its own");
-  s.bind("text.user", &c.text.user, "what the policy is asked; {prompt} stands for the task's prompt");
-  s.bind("text.assistant_prefix", &c.text.assistant_prefix, "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
+  s.bind(
+      "text.tokenizer", &c.text.tokenizer,
+      "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has none",
+      {}, {"auto", "model", "character", "byte"});
+  s.bind("text.template", &c.text.chat_template,
+         "chat template of prompts: auto (the model's, if any), model, none, or a .jinja file");
+  s.bind("text.system", &c.text.system,
+         "system message; empty: none is given, and the template may put in its own");
+  s.bind("text.user", &c.text.user,
+         "what the policy is asked; {prompt} stands for the task's prompt");
+  s.bind(
+      "text.assistant_prefix", &c.text.assistant_prefix,
+      "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
   s.bind_table("text.variables", &c.text.variables, kVariables, ConfigSchema::Entries::typed);
 
   auto& m = c.model;
@@ -216,123 +212,204 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("model.intermediate_size", &m.intermediate_size, "width of the SwiGLU layer", {8, 262144});
   s.bind("model.num_hidden_layers", &m.num_hidden_layers, "transformer blocks", {1, 512});
   s.bind("model.num_attention_heads", &m.num_attention_heads, "query heads", {1, 512});
-  s.bind("model.num_key_value_heads", &m.num_key_value_heads, "key/value heads (grouped-query attention)", {1, 512});
+  s.bind("model.num_key_value_heads", &m.num_key_value_heads,
+         "key/value heads (grouped-query attention)", {1, 512});
   s.bind("model.head_dim", &m.head_dim, "width of a head", {2, 1024});
-  s.bind("model.max_position_embeddings", &m.max_position_embeddings, "longest sequence [tokens]", {8, 1048576});
+  s.bind("model.max_position_embeddings", &m.max_position_embeddings, "longest sequence [tokens]",
+         {8, 1048576});
   s.bind("model.rope_theta", &m.rope_theta, "base of the rotary embedding", {1, 1e9});
   s.bind("model.rms_norm_eps", &m.rms_norm_eps, "RMSNorm floor", {0, 1});
-  s.bind("model.initializer_range", &m.initializer_range, "standard deviation of initial weights", {0, 1});
+  s.bind("model.initializer_range", &m.initializer_range, "standard deviation of initial weights",
+         {0, 1});
   s.bind("model.tie_word_embeddings", &m.tie_word_embeddings, "head shares the embedding matrix");
   s.bind("model.qk_norm", &m.qk_norm, "RMSNorm on queries and keys (Qwen3)");
   s.bind("model.attention_bias", &m.attention_bias, "bias on q, k, v (Qwen2)");
 
-  s.bind("sft.file", &c.sft.file, "JSON lines to learn from: conversations, or prompts and answers; empty: the task's worked solutions");
-  s.bind("sft.messages_key", &c.sft.messages_key, "sft.file: key of a conversation, a list of role and content");
-  s.bind("sft.prompt_key", &c.sft.prompt_key, "sft.file: key of a prompt; empty: prompt or question");
-  s.bind("sft.answer_key", &c.sft.answer_key, "sft.file: key of its answer; empty: answer or completion");
-  s.bind("sft.thought_dropout", &c.sft.thought_dropout, "share of the examples whose thought, <think>...</think>, is emptied", kShare);
+  s.bind(
+      "sft.file", &c.sft.file,
+      "JSON lines to learn from: conversations, or prompts and answers; empty: the task's worked solutions");
+  s.bind("sft.messages_key", &c.sft.messages_key,
+         "sft.file: key of a conversation, a list of role and content");
+  s.bind("sft.prompt_key", &c.sft.prompt_key,
+         "sft.file: key of a prompt; empty: prompt or question");
+  s.bind("sft.answer_key", &c.sft.answer_key,
+         "sft.file: key of its answer; empty: answer or completion");
+  s.bind("sft.thought_dropout", &c.sft.thought_dropout,
+         "share of the examples whose thought, <think>...</think>, is emptied", kShare);
   s.bind("sft.steps", &c.sft.steps, "supervised steps before training", kCount);
-  s.bind("sft.batch_size", &c.sft.batch_size, "examples a supervised step; each is taken once a pass, in an order of the pass's own", kPositive);
+  s.bind("sft.batch_size", &c.sft.batch_size,
+         "examples a supervised step; each is taken once a pass, in an order of the pass's own",
+         kPositive);
   bind_optimizer(s, "sft", c.sft.optimizer);
 
-  s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy", {0, 100});
+  s.bind("sampling.temperature", &c.sampling.temperature, "sampling temperature; 0: greedy",
+         {0, 100});
   s.bind("sampling.top_k", &c.sampling.top_k, "keep the k likeliest tokens; 0: off", kCount);
   s.bind("sampling.top_p", &c.sampling.top_p, "nucleus mass; 1: off", {1e-6, 1});
-  s.bind("sampling.logprob", &c.sampling.logprob,
-         "the softmax whose log-probs are stored and trained: over all tokens (full), or over those that top_k and top_p leave (kept)", {}, {"full", "kept"});
-  s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]", {1, 1048576});
+  s.bind(
+      "sampling.logprob", &c.sampling.logprob,
+      "the softmax whose log-probs are stored and trained: over all tokens (full), or over those that top_k and top_p leave (kept)",
+      {}, {"full", "kept"});
+  s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]",
+         {1, 1048576});
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
-  s.bind("train.rollouts", &c.train.rollouts,
-         "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts", kCount);
+  s.bind(
+      "train.rollouts", &c.train.rollouts,
+      "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts",
+      kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
-  s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt, "mean rollouts a prompt; the product is the step's exact budget", kPositive);
+  s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt,
+         "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.bind("train.leaf_tokens", &c.train.leaf_tokens, "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024 (on devices: what the model allows, at most 16384)",
-         {0, 1 << 24});
+  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // until 0.4
+  s.bind(
+      "train.micro_batch_tokens", &c.train.micro_batch_tokens,
+      "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024 (on devices: what the model allows, at most 16384)",
+      {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
-  s.bind("train.on_nonfinite", &c.train.on_nonfinite, "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
-  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor, "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off",
+  s.bind("train.on_nonfinite", &c.train.on_nonfinite,
+         "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
+  s.bind("train.loss_spike_factor", &c.train.loss_spike_factor,
+         "gradient norm above factor x running mean, of steps with a gradient, is a spike; 0: off",
          {0, kBig});
-  s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run", kPositive);
-  s.bind("train.from_archive", &c.train.from_archive, "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
+  s.bind("train.max_bad_steps", &c.train.max_bad_steps, "consecutive bad steps that end the run",
+         kPositive);
+  s.bind(
+      "train.from_archive", &c.train.from_archive,
+      "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
-  s.bind("scheduler.policy", &c.scheduler.policy, "how prompts and budgets are chosen: a row of the table of policies");
-  s.bind("scheduler.sampler", &c.scheduler.sampler, "replaces the policy's sampler; empty: keep it");
-  s.bind("scheduler.allocator", &c.scheduler.allocator, "replaces the policy's allocator; empty: keep it");
+  s.bind(
+      "gradient_mask.before", &c.gradient_mask.before,
+      "training steps change only weights that moved between two checkpoints: RUN, RUN@STEP or the model folder before; empty: all weights train");
+  s.bind("gradient_mask.after", &c.gradient_mask.after, "the checkpoint after");
+  s.bind("gradient_mask.tolerance", &c.gradient_mask.tolerance,
+         "a weight that moved by no more than this has not moved", {0, kBig});
+
+  s.bind("scheduler.policy", &c.scheduler.policy,
+         "how prompts and budgets are chosen: a row of the table of policies");
+  s.bind("scheduler.sampler", &c.scheduler.sampler,
+         "replaces the policy's sampler; empty: keep it");
+  s.bind("scheduler.allocator", &c.scheduler.allocator,
+         "replaces the policy's allocator; empty: keep it");
   s.bind("scheduler.rounds", &c.scheduler.rounds, "replaces the policy's rounds; empty: keep them");
-  s.bind("scheduler.selection", &c.scheduler.selection, "replaces the policy's selection; empty: keep it");
-  s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt", kPositive);
-  s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt", kPositive);
-  s.bind(kHears, &c.scheduler.hears, "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone", {},
-         {"reward", "verifier"});
+  s.bind("scheduler.selection", &c.scheduler.selection,
+         "replaces the policy's selection; empty: keep it");
+  s.bind("scheduler.min_rollouts", &c.scheduler.min_rollouts, "fewest rollouts of a chosen prompt",
+         kPositive);
+  s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt",
+         kPositive);
+  s.bind(
+      kHears, &c.scheduler.hears,
+      "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone",
+      {}, {"reward", "verifier"});
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
   s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
-  s.bind("success.memory_min", &c.success.memory_min, "tracked success of a prompt: least share of its evidence that is kept when a new result arrives",
-         {0, 0.999999});
+  s.bind(
+      "success.memory_min", &c.success.memory_min,
+      "tracked success of a prompt: least share of its evidence that is kept when a new result arrives",
+      {0, 0.999999});
   s.bind("success.memory_max", &c.success.memory_max, "largest share that is kept", {0, 1});
-  s.bind("success.drift_half", &c.success.drift_half, "drift of the log-probs on the prompt's previous rollout that halves the evidence [nats]", {1e-9, 1e9});
+  s.bind("success.drift_half", &c.success.drift_half,
+         "drift of the log-probs on the prompt's previous rollout that halves the evidence [nats]",
+         {1e-9, 1e9});
   s.bind_table("objective.pieces", &c.objective.pieces, "replace single pieces of the recipe");
   s.bind_table("objective.knobs", &c.objective.knobs, "settings of the recipe's pieces");
-  s.bind("reference.model", &c.reference.model, "model folder of the reference policy; empty: the policy as training starts");
-  s.bind("reference.decay", &c.reference.decay, "share that the moving-average reference keeps after a step; 1: frozen", {0, 1});
-  s.bind("reference.refresh_every", &c.reference.refresh_every, "steps between copies of the policy into the reference; 0: never", kCount);
-  s.bind("teacher.model", &c.teacher.model, "model folder of the teacher, for objectives that distil");
+  s.bind("reference.model", &c.reference.model,
+         "model folder of the reference policy; empty: the policy as training starts");
+  s.bind("reference.decay", &c.reference.decay,
+         "share that the moving-average reference keeps after a step; 1: frozen", {0, 1});
+  s.bind("reference.refresh_every", &c.reference.refresh_every,
+         "steps between copies of the policy into the reference; 0: never", kCount);
+  s.bind("teacher.model", &c.teacher.model,
+         "model folder of the teacher, for objectives that distil");
   s.bind("guide.model", &c.guide.model, "model folder of a guide that begins answers");
-  s.bind("guide.share", &c.guide.share, "share of a step's groups whose answers begin with the guide's tokens; 0: off", kShare);
-  s.bind("guide.max_tokens", &c.guide.max_tokens, "longest beginning; lengths are uniform from 1 up", kPositive);
+  s.bind("guide.share", &c.guide.share,
+         "share of a step's groups whose answers begin with the guide's tokens; 0: off", kShare);
+  s.bind("guide.max_tokens", &c.guide.max_tokens,
+         "longest beginning; lengths are uniform from 1 up", kPositive);
 
-  s.bind("probes.delimiter", &c.probes.delimiter, "where the objective asks how far each reasoning step came: text that ends a step");
+  s.bind("probes.delimiter", &c.probes.delimiter,
+         "where the objective asks how far each reasoning step came: text that ends a step");
   s.bind("probes.opener", &c.probes.opener, "beginning of a final answer, put behind the step");
   s.bind("probes.draws", &c.probes.draws, "continuations drawn behind it", {1, 1024});
   s.bind("probes.max_tokens", &c.probes.max_tokens, "longest continuation [tokens]", {1, 1048576});
-  s.bind("probes.temperature", &c.probes.temperature,
-         "sampling temperature of the continuations and of the probabilities read from them; 0 samples greedily and reads at temperature 1", {0, 100});
+  s.bind(
+      "probes.temperature", &c.probes.temperature,
+      "sampling temperature of the continuations and of the probabilities read from them; 0 samples greedily and reads at temperature 1",
+      {0, 100});
   bind_optimizer(s, "critic", c.critic.optimizer);
 
-  s.bind("replay.share", &c.replay.share, "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});
-  s.bind("replay.max_staleness", &c.replay.max_staleness, "oldest policy whose groups come back [optimizer steps]", kPositive);
-  s.bind("replay.choose", &c.replay.choose, "which of them come back", {}, {"uniform", "newest", "advantage"});
-  s.bind("replay.distinct_prompts", &c.replay.distinct_prompts, "of several groups of one prompt only the newest may come back");
-  s.bind("replay.old_policy", &c.replay.old_policy, "whose log-probs are the old ones of replayed tokens", {}, {"sampler", "current"});
-  s.bind("experts.share", &c.experts.share, "share of a step's groups with the task's worked solution as one more rollout; 0: off", kShare);
-  s.bind("self_judging.share", &c.self_judging.share,
-         "largest share of a step's prompts that ask the policy to judge answers of the step before; the step's budget stays what it is. 0: off", {0, 0.9});
-  s.bind("self_judging.pointwise", &c.self_judging.pointwise,
-         "asked of one answer, with {prompt} and {response}; yes or no is the reply. Empty: none of this kind");
-  s.bind("self_judging.pairwise", &c.self_judging.pairwise,
-         "asked of a right and a wrong answer, with {prompt}, {first} and {second}; A or B is the reply. Empty: none of this kind");
-  s.bind("self_judging.reflection", &c.self_judging.reflection,
-         "asked of a wrong answer, with {prompt} and {response}; a better answer is the reply. Empty: none of this kind");
-  s.bind("self_judging.shuffle_labels", &c.self_judging.shuffle_labels, "control experiment: the label of every verdict is drawn at random");
+  s.bind("replay.share", &c.replay.share,
+         "share of a step's groups that come from earlier steps; 0: off", {0, 0.95});
+  s.bind("replay.max_staleness", &c.replay.max_staleness,
+         "oldest policy whose groups come back [optimizer steps]", kPositive);
+  s.bind("replay.choose", &c.replay.choose, "which of them come back", {},
+         {"uniform", "newest", "advantage"});
+  s.bind("replay.distinct_prompts", &c.replay.distinct_prompts,
+         "of several groups of one prompt only the newest may come back");
+  s.bind("replay.old_policy", &c.replay.old_policy,
+         "whose log-probs are the old ones of replayed tokens", {}, {"sampler", "current"});
+  s.bind("experts.share", &c.experts.share,
+         "share of a step's groups with the task's worked solution as one more rollout; 0: off",
+         kShare);
+  s.bind(
+      "self_judging.share", &c.self_judging.share,
+      "largest share of a step's prompts that ask the policy to judge answers of the step before; the step's budget stays what it is. 0: off",
+      {0, 0.9});
+  s.bind(
+      "self_judging.pointwise", &c.self_judging.pointwise,
+      "asked of one answer, with {prompt} and {response}; yes or no is the reply. Empty: none of this kind");
+  s.bind(
+      "self_judging.pairwise", &c.self_judging.pairwise,
+      "asked of a right and a wrong answer, with {prompt}, {first} and {second}; A or B is the reply. Empty: none of this kind");
+  s.bind(
+      "self_judging.reflection", &c.self_judging.reflection,
+      "asked of a wrong answer, with {prompt} and {response}; a better answer is the reply. Empty: none of this kind");
+  s.bind("self_judging.shuffle_labels", &c.self_judging.shuffle_labels,
+         "control experiment: the label of every verdict is drawn at random");
 
   s.bind("eval.samples", &c.eval.samples, "rollouts per held-out prompt", kPositive);
-  s.bind("eval.pass_k", &c.eval.pass_k, "k of pass@k and maj@k", kPositive);
+  s.bind("eval.pass_k", &c.eval.pass_k,
+         "k of pass@k and maj@k; where it is not set, no more than the samples", kPositive);
   s.bind("eval.every", &c.eval.every, "steps between validations; 0: never", kCount);
-  s.bind("eval.validation_samples", &c.eval.validation_samples, "rollouts per validation prompt", kPositive);
+  s.bind("eval.validation_samples", &c.eval.validation_samples, "rollouts per validation prompt",
+         kPositive);
   s.bind("eval.bootstrap", &c.eval.bootstrap, "resamples behind the 95 % intervals", {10, 1e6});
   s.bind("eval.before", &c.eval.before, "evaluate after the warm start");
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
-  s.bind("checkpoint.every", &c.checkpoint.every, "steps between checkpoints; where ten minutes of work would be lost, a step's end begins one too", kPositive);
+  s.bind(
+      "checkpoint.every", &c.checkpoint.every,
+      "steps between checkpoints; where ten minutes of work would be lost, a step's end begins one too",
+      kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
-  s.bind("checkpoint.keep_every", &c.checkpoint.keep_every, "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
+  s.bind("checkpoint.keep_every", &c.checkpoint.keep_every,
+         "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
   s.bind(
       "checkpoint.keep_best", &c.checkpoint.keep_best,
       "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
-  s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file", kPositive);
+  s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file",
+         kPositive);
 
-  s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]", {1, 86400});
-  s.bind("sandbox.wall_s", &c.sandbox.wall_s, "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors",
-         {0.1, 86400});
-  s.bind("sandbox.memory", &c.sandbox.memory, "address space of each process of a test, such as 512M");
+  s.bind("sandbox.cpu_s", &c.sandbox.cpu_s, "verifiers that run code: processor time of a test [s]",
+         {1, 86400});
+  s.bind(
+      "sandbox.wall_s", &c.sandbox.wall_s,
+      "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors",
+      {0.1, 86400});
+  s.bind("sandbox.memory", &c.sandbox.memory,
+         "address space of each process of a test, such as 512M");
   s.bind("sandbox.output", &c.sandbox.output, "most output of a test, such as 1M");
   s.bind("sandbox.files", &c.sandbox.files, "most a test may write to its /tmp, such as 32M");
-  s.bind("sandbox.processes", &c.sandbox.processes, "processes and threads of a test at a time", {1, 4096});
-  s.bind("sandbox.workers", &c.sandbox.workers, "tests that each scoring rank runs side by side", {1, 1024});
-  s.bind("sandbox.allow_landlock", &c.sandbox.allow_landlock,
-         "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the second tier");
+  s.bind("sandbox.processes", &c.sandbox.processes, "processes and threads of a test at a time",
+         {1, 4096});
+  s.bind("sandbox.workers", &c.sandbox.workers, "tests that each scoring rank runs side by side",
+         {1, 1024});
+  s.bind(
+      "sandbox.allow_landlock", &c.sandbox.allow_landlock,
+      "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the second tier");
   return s;
 }
 
@@ -355,7 +432,8 @@ std::string as_older_versions(const std::string& quoted) {
   return typed.front().second.starts_with('"') ? quoted : typed.front().second;
 }
 
-void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& text, const std::string& origin) {
+void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& text,
+                   const std::string& origin) {
   schema.load_text(text, origin);
   if (text.find(fmt::format("\n# {}\n", kOlderVariables)) == std::string::npos) return;
   for (auto& [name, value] : config.text.variables)
@@ -364,9 +442,11 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
 
 /// What a run's own text means. One of an earlier build lacks the keys that came later: a run of
 /// that build goes on as it did there.
-void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text, const std::string& origin) {
+void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
+              const std::string& origin) {
   load_settings(config, schema, text, origin);
   if (!schema.was_set(kHears)) config.scheduler.hears = "verifier";
+  if (!schema.was_set(kSplit)) config.task.split = "by_row";
 }
 
 /// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
@@ -374,18 +454,8 @@ void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text, 
 std::string folder_of(const std::filesystem::path& file, const std::string& stated) {
   const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
   std::error_code unknown;
-  return std::filesystem::equivalent(folder, stated, unknown) && !unknown ? stated : folder.string();
-}
-
-/// Sections with a share that turns them on. Where it is not set at all, its other keys were meant to do something; where it is set to 0, somebody compares.
-void check_shares(const ConfigSchema& schema) {
-  for (const char* section : {"guide", "replay", "self_judging"}) {
-    const std::string share = fmt::format("{}.share", section);
-    if (schema.was_set(share)) continue;
-    for (const auto& key : schema.keys())
-      require<ConfigError>(!key.starts_with(fmt::format("{}.", section)) || !schema.was_set(key), fmt::format("{} is set, but {} is not", key, share),
-                           "it is 0, so that nothing would read the rest of the section", fmt::format("set {}, or leave {} out", share, key));
-  }
+  return std::filesystem::equivalent(folder, stated, unknown) && !unknown ? stated
+                                                                          : folder.string();
 }
 
 /// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
@@ -400,11 +470,16 @@ void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   }
   const bool has_weights = !c.model.path.empty() || !c.run.init_from.empty();
   if (has_weights && !schema.was_set("sft.steps")) c.sft.steps = 0;
+  if (schema.was_set("eval.pass_k")) return;
+  c.eval.pass_k = std::min(c.eval.pass_k, c.eval.samples);
+  if (c.eval.every > 0) c.eval.pass_k = std::min(c.eval.pass_k, c.eval.validation_samples);
 }
 
 }  // namespace
 
-std::string settings_text(RunConfig config) { return fmt::format("{}\n{}", kOwnLine, bind(config).to_toml()); }
+std::string settings_text(RunConfig config) {
+  return fmt::format("{}\n{}", kOwnLine, bind(config).to_toml());
+}
 
 RunConfig read_settings(const std::string& text, const std::string& origin) {
   RunConfig config;
@@ -425,27 +500,34 @@ bool is_submitted(const std::filesystem::path& file) {
   return name == "submitted.toml" || (name.starts_with("submitted-") && name.ends_with(".toml"));
 }
 
-bool has_record_name(const std::filesystem::path& file) { return file.filename() == "config.toml" || is_submitted(file); }
+bool has_record_name(const std::filesystem::path& file) {
+  return file.filename() == "config.toml" || is_submitted(file);
+}
 
 namespace {
 
-/// Checkpoints of a run beside the file: it is the run's record, even where somebody took its first line away.
+/// Checkpoints of a run beside the file: it is the run's record, even where somebody took its first
+/// line away.
 bool lies_in_run(const std::filesystem::path& file) {
   const auto entries = list_folder(std::filesystem::absolute(file).parent_path() / "checkpoints");
-  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return std::filesystem::exists(entry.path() / "manifest.json"); });
+  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return std::filesystem::exists(entry.path() / "manifest.json");
+  });
 }
 
 }  // namespace
 
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text) {
-  return has_record_name(file) && (text.starts_with(fmt::format("{}\n", kOwnLine)) || (!is_submitted(file) && lies_in_run(file)));
+  return has_record_name(file) && (text.starts_with(fmt::format("{}\n", kOwnLine)) ||
+                                   (!is_submitted(file) && lies_in_run(file)));
 }
 
 std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config) {
   if (!has_record_name(file)) return {};
   const std::string text = read_file(file);
   if (!belongs_to_folder(file, text)) return {};
-  const std::string stated = read_settings(text, file.string()).run.dir, folder = folder_of(file, stated);
+  const std::string stated = read_settings(text, file.string()).run.dir,
+                    folder = folder_of(file, stated);
   if (folder == stated || config.run.dir != folder) return {};
   return fmt::format(
       "run.dir = \"{}\" of {} is ignored, because the file is a run folder's own record and belongs to the folder that it lies in; for "
@@ -453,62 +535,39 @@ std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& 
       stated, file.string());
 }
 
-RunConfig read_run_config(const std::filesystem::path& file) { return read_settings(read_file(file), file.string()); }
-
-RunConfig load_run_config(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
-  RunConfig config;
-  ConfigSchema schema = bind(config);
-  std::vector<std::string> faults;
-  if (!file.empty())
-    collect(faults, [&] {
-      const std::string text = read_file(file);
-      if (!belongs_to_folder(file, text)) return load_settings(config, schema, text, file.string());
-      load_own(config, schema, text, file.string());
-      config.run.dir = folder_of(file, config.run.dir);
-    });
-  for (const auto& assignment : assignments) collect(faults, [&] { schema.set(assignment); });
-  collect(faults, [&] { check_shares(schema); });
-  choose_defaults(config, schema);
-  if (faults.empty()) check(config);  // what could not be read has its default, of which nothing need be said
-  require_no_faults(faults);
-  return config;
+RunConfig read_run_config(const std::filesystem::path& file) {
+  return read_settings(read_file(file), file.string());
 }
 
-void check(const RunConfig& c) {
-  std::vector<std::string> faults;
-  const auto need = [&](bool ok, const std::string& problem, std::string_view why, std::string_view suggestion) {
-    if (!ok) faults.push_back(error_message(problem, why, suggestion));
-  };
-  need(c.task.min_level <= c.task.max_level, fmt::format("task.min_level {} is above task.max_level {}", c.task.min_level, c.task.max_level),
-       "no difficulty level would be left", "swap them");
-  const auto& m = c.model;
-  const auto& t = c.train;
-  need(m.num_attention_heads % m.num_key_value_heads == 0,
-       fmt::format("model.num_attention_heads {} is not a multiple of model.num_key_value_heads {}", m.num_attention_heads, m.num_key_value_heads),
-       "grouped-query attention shares each key head among equally many query heads", "change one of them");
-  need(m.head_dim % 2 == 0, fmt::format("model.head_dim {} is odd", m.head_dim), "rotary embedding rotates pairs of dimensions", "use an even head_dim");
-  need(c.scheduler.min_rollouts <= t.rollouts_per_prompt && t.rollouts_per_prompt <= c.scheduler.max_rollouts,
-       fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}", t.rollouts_per_prompt,
-                   c.scheduler.min_rollouts, c.scheduler.max_rollouts),
-       "the total could not be spent exactly", "widen the bounds or change train.rollouts_per_prompt");
-  need(c.eval.pass_k <= c.eval.samples && (c.eval.every == 0 || c.eval.pass_k <= c.eval.validation_samples),
-       fmt::format("eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples {})", c.eval.pass_k, c.eval.samples,
-                   c.eval.validation_samples),
-       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
-  need(t.mini_batches <= t.prompts_per_step, fmt::format("train.mini_batches {} exceeds train.prompts_per_step {}", t.mini_batches, t.prompts_per_step),
-       "a group is never cut, so some mini-batches would be empty", "lower train.mini_batches");
-  need((c.task.name != "jsonl" && c.task.name != "corpus") || !c.task.file.empty(), fmt::format("task.name is {} but task.file is empty", c.task.name),
-       "there is nothing to read prompts from",
-       c.task.name == "jsonl" ? "set task.file to a file with one JSON object a line" : "set task.file to a text file");
-  need(c.task.name == "jsonl" || (c.task.train_prompts > 0 && c.task.heldout_prompts > 0),
-       fmt::format("task.{}_prompts is 0", c.task.train_prompts > 0 ? "heldout" : "train"),
-       fmt::format("0 means all rows of a file, and task {} makes as many prompts as it is asked for", c.task.name), "name a number of prompts");
-  need(c.task.name == "jsonl" || c.task.validation_prompts >= 0, "task.validation_prompts is -1", "a made task has no rows to take a tenth of",
-       "name a number of prompts; 0 validates nothing");
-  for (const auto& part : {check_reward, check_judge, check_self_judging}) collect(faults, [&] { part(c); });
-  need(c.text.user.find("{prompt}") != std::string::npos, fmt::format("text.user is \"{}\"", c.text.user), "without {prompt} every question would be the same",
-       "put {prompt} where the task's prompt belongs");
-  require_no_faults(faults);
+GivenSettings gather_settings(const std::filesystem::path& file,
+                              const std::vector<std::string>& assignments) {
+  GivenSettings given;
+  RunConfig& config = given.config;
+  ConfigSchema schema = bind(config);
+  const std::string text = file.empty() ? std::string() : read_file(file);
+  const bool recorded = !file.empty() && belongs_to_folder(file, text);
+  if (!file.empty())
+    given.faults.check({}, [&] {
+      recorded ? load_own(config, schema, text, file.string())
+               : load_settings(config, schema, text, file.string());
+    });
+  if (recorded) config.run.dir = folder_of(file, config.run.dir);
+  for (const auto& assignment : assignments)
+    given.faults.check({}, [&] { schema.set(assignment); });
+  if (!recorded)
+    for (const auto& told : schema.old_names()) log_warning("{}", told);
+  given.faults.places = schema.places();
+  for (auto& [key, place] : given.faults.places) place.recorded = recorded && !place.by_assignment;
+  choose_defaults(config, schema);
+  check(config, given.faults);
+  return given;
+}
+
+RunConfig load_run_config(const std::filesystem::path& file,
+                          const std::vector<std::string>& assignments) {
+  GivenSettings given = gather_settings(file, assignments);
+  given.faults.require_none();
+  return std::move(given.config);
 }
 
 }  // namespace rollcall

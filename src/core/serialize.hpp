@@ -1,4 +1,5 @@
-// Boost.Serialization of control messages: value -> bytes -> value. The only place that names Boost.
+// Boost.Serialization of control messages: value -> bytes -> value. The only place that names
+// Boost.
 #pragma once
 
 #include "base/error.hpp"
@@ -35,11 +36,13 @@ void serialize(A& ar, rollcall::Prompt& v, unsigned) {
 }
 template <class A>
 void serialize(A& ar, rollcall::StepPlan& v, unsigned) {
-  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks& v.aggregator& v.aggregated;
+  ar& v.purpose& v.split& v.step& v.round& v.policy& v.sampling& v.groups& v.judge_tasks& v
+      .aggregator& v.aggregated;
 }
 template <class A>
 void serialize(A& ar, rollcall::GroupReport& v, unsigned) {
-  ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers& v.dropped& v.predicted& v.diversity& v.drift;
+  ar& v.id& v.level& v.rewards& v.correct& v.lengths& v.answers& v.dropped& v.predicted& v
+      .diversity& v.drift;
 }
 template <class A>
 void serialize(A& ar, rollcall::StepReport& v, unsigned) {
@@ -71,7 +74,8 @@ T from_bytes(const std::string& bytes) {
   } catch (const std::exception& e) {  // the archive's own, or a length that no memory holds
     problem = e.what();
   }
-  require<ProtocolError>(problem.empty(), "a control message cannot be read: " + problem, "ranks must run the same binary",
+  require<ProtocolError>(problem.empty(), "a control message cannot be read: " + problem,
+                         "ranks must run the same binary",
                          "check that every node starts the same build");
   return value;
 }

@@ -1,4 +1,5 @@
-// The settings of a run as text: RUN/config.toml, RUN/submitted-*.toml, and what the manifest of each checkpoint holds.
+// The settings of a run as text: RUN/config.toml, RUN/submitted-*.toml, and what the manifest of
+// each checkpoint holds.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -21,14 +22,16 @@ bool precedes_hears(const std::string& text);
 /// submitted.toml of earlier builds.
 bool is_submitted(const std::filesystem::path& file);
 
-/// Whether a file is the config.toml or a submitted-*.toml of a run folder, by its name and its first
+/// Whether a file is the config.toml or a submitted-*.toml of a run folder, by its name and its
+/// first
 /// line. Such a file belongs to the folder that it lies in, whatever run.dir it states, so that a
 /// copied or moved run is never taken for the one that it came from.
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text);
 /// By the name alone: no other file need be read to know.
 bool has_record_name(const std::filesystem::path& file);
 
-/// A clause about a run.dir that the file states and load_run_config() has not taken for that reason,
+/// A clause about a run.dir that the file states and load_run_config() has not taken for that
+/// reason,
 /// so that `config` has the file's folder; empty where there is nothing to say.
 std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& config);
 

@@ -1,4 +1,5 @@
-// Memory that several ranks of a node may see: implemented by comm, used by whoever holds something once a node.
+// Memory that several ranks of a node may see: implemented by comm, used by whoever holds something
+// once a node.
 #pragma once
 
 #include <cstddef>
