@@ -7,9 +7,11 @@
 
 namespace rollcall::text::jinja {
 
-/// Values in values, and iterators over iterators: bounds the recursion of everything that walks or frees them.
+/// Values in values, and iterators over iterators: bounds the recursion of everything that walks or
+/// frees them.
 constexpr int kValueDepth = 400;
-/// Evaluations inside evaluations. A frame of them takes less than 1 KiB of stack (8 MiB is usual); Python's own limit of 1000 frames stops macros at a like depth.
+/// Evaluations inside evaluations. A frame of them takes less than 1 KiB of stack (8 MiB is usual);
+/// Python's own limit of 1000 frames stops macros at a like depth.
 constexpr int kEvaluationDepth = 1500;
 /// Bytes copied or compared that count as one step.
 constexpr std::int64_t kBytesOfAStep = 256;
@@ -44,7 +46,8 @@ struct Budget {
 class Deeper {
  public:
   explicit Deeper(Budget& budget) : budget_(budget) {
-    if (budget_.depth >= kEvaluationDepth) throw Fault{FaultKind::limit, "macros, loops or expressions nested too deeply"};
+    if (budget_.depth >= kEvaluationDepth)
+      throw Fault{FaultKind::limit, "macros, loops or expressions nested too deeply"};
     ++budget_.depth;
   }
   ~Deeper() { --budget_.depth; }

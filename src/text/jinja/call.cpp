@@ -1,7 +1,7 @@
 // Arguments bound to the rows' signatures; iteration.
 #include "text/jinja/call.hpp"
 
-#include "text/jinja/characters.hpp"
+#include "text/jinja/values/characters.hpp"
 
 #include <fmt/format.h>
 
@@ -41,12 +41,14 @@ void bind_named(const Row& row, const Parameters& p, Arguments& arguments, Call&
   for (auto& [name, value] : arguments.named) {
     const auto at = p.by_name ? std::find(p.names.begin(), p.names.end(), name) : p.names.end();
     if (at == p.names.end()) {
-      if (!p.more_named) fail(fmt::format("{}() got an unexpected keyword argument '{}'", row.name, name));
+      if (!p.more_named)
+        fail(fmt::format("{}() got an unexpected keyword argument '{}'", row.name, name));
       call.rest.named.emplace_back(name, std::move(value));
       continue;
     }
     const auto i = std::size_t(at - p.names.begin());
-    if (call.given[i]) fail(fmt::format("{}() got multiple values for argument '{}'", row.name, name));
+    if (call.given[i])
+      fail(fmt::format("{}() got multiple values for argument '{}'", row.name, name));
     call.given[i] = true;
     call.values[i] = std::move(value);
   }
@@ -64,7 +66,9 @@ Iterator::Next over_dict(const Value& value, ViewOf what) {
     const auto& items = value.dict().items;
     if (i == items.size()) return false;
     const auto& [key, item] = items[i++];
-    out = what == ViewOf::keys ? key : what == ViewOf::values ? item : tuple(context.budget, {key, item});
+    out = what == ViewOf::keys     ? key
+          : what == ViewOf::values ? item
+                                   : tuple(context.budget, {key, item});
     return true;
   };
 }
@@ -101,7 +105,8 @@ Iterator::Next over(const Value& value) {
 }  // namespace
 
 const Row* find_row(std::span<const Row> rows, std::string_view name) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
   return row == rows.end() ? nullptr : &*row;
 }
 
@@ -112,7 +117,11 @@ Value apply(const Row& row, Context& context, const Value& self, Arguments argum
   for (const auto& value : arguments.positional)
     if (value.is(Kind::string)) context.budget.work(std::int64_t(value.text().size()));
   const Parameters p = parameters_of(row.signature);
-  Call call{context, self, std::vector<Value>(p.names.size()), std::vector<bool>(p.names.size(), false), {}};
+  Call call{context,
+            self,
+            std::vector<Value>(p.names.size()),
+            std::vector<bool>(p.names.size(), false),
+            {}};
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) {
     if (i < p.names.size()) {
       call.given[i] = true;
@@ -120,17 +129,20 @@ Value apply(const Row& row, Context& context, const Value& self, Arguments argum
     } else if (p.more) {
       call.rest.positional.push_back(std::move(arguments.positional[i]));
     } else {
-      fail(fmt::format("{}() takes at most {} arguments ({} given)", row.name, p.names.size(), arguments.positional.size()));
+      fail(fmt::format("{}() takes at most {} arguments ({} given)", row.name, p.names.size(),
+                       arguments.positional.size()));
     }
   }
   bind_named(row, p, arguments, call);
   for (std::size_t i = 0; i < p.names.size(); ++i) {
-    if (p.required[i] && !call.given[i]) fail(fmt::format("{}() missing required argument '{}'", row.name, p.names[i]));
+    if (p.required[i] && !call.given[i])
+      fail(fmt::format("{}() missing required argument '{}'", row.name, p.names[i]));
   }
   return row.apply(call);
 }
 
-Function::Function(Budget* b, const Row& r, Value s) : Object(b, 0, 1 + depth_of(s)), row(r), self(std::move(s)) {}
+Function::Function(Budget* b, const Row& r, Value s)
+    : Object(b, 0, 1 + depth_of(s)), row(r), self(std::move(s)) {}
 
 Value function(Context& context, const Row& row, const Value& self) {
   Value value;
@@ -140,7 +152,8 @@ Value function(Context& context, const Row& row, const Value& self) {
 }
 
 std::int64_t whole_argument(const Value& value) {
-  if (!value.is_whole()) fail(fmt::format("'{}' object cannot be interpreted as an integer", type_name(value)));
+  if (!value.is_whole())
+    fail(fmt::format("'{}' object cannot be interpreted as an integer", type_name(value)));
   return value.whole();
 }
 
@@ -221,7 +234,8 @@ std::int64_t length(const Value& value) {
     case Kind::dict: return std::int64_t(value.dict().items.size());
     case Kind::view: return std::int64_t(value.as<View>().dict.dict().items.size());
     case Kind::range: return value.range().length;
-    case Kind::loop: fail_unsupported("the length of the variable loop by a filter (loop.length is)");
+    case Kind::loop:
+      fail_unsupported("the length of the variable loop by a filter (loop.length is)");
     default: fail(fmt::format("object of type '{}' has no len()", type_name(value)));
   }
 }

@@ -1,14 +1,16 @@
-// Functions, filters, tests and methods are rows of tables: a name, a signature, a function. Arguments are bound as Python binds them.
+// Functions, filters, tests and methods are rows of tables: a name, a signature, a function.
+// Arguments are bound as Python binds them.
 #pragma once
 
-#include "text/jinja/value.hpp"
+#include "text/jinja/values/value.hpp"
 
 #include <functional>
 #include <span>
 
 namespace rollcall::text::jinja {
 
-/// What one rendering shares: its budget, the objects that may come to hold themselves, which are emptied at its end, and whether it asked for the time.
+/// What one rendering shares: its budget, the objects that may come to hold themselves, which are
+/// emptied at its end, and whether it asked for the time.
 struct Context {
   Budget budget;
   std::vector<Value> changing;
@@ -23,7 +25,8 @@ struct Arguments {
 /// A call with its arguments bound to the row's parameters.
 struct Call {
   Context& context;
-  const Value& self;          ///< the filtered or tested value, the method's object; of a plain function: none
+  const Value& self;  ///< the filtered or tested value, the method's object; of a plain function:
+                      ///< none
   std::vector<Value> values;  ///< one a parameter
   std::vector<bool> given;
   Arguments rest;  ///< what `*` and `**` took
@@ -33,7 +36,8 @@ struct Call {
   const Value& operator[](std::size_t i) const { return values[i]; }
 };
 
-/// `signature`: names apart by spaces, `!` behind those that must be given; first `/` where none may be given by name; last `*` or `**` where more may follow.
+/// `signature`: names apart by spaces, `!` behind those that must be given; first `/` where none
+/// may be given by name; last `*` or `**` where more may follow.
 struct Row {
   std::string_view name, signature;
   Value (*apply)(Call&);
@@ -52,7 +56,7 @@ Value function(Context& context, const Row& row, const Value& self);
 
 std::span<const Row> filters();
 std::span<const Row> tests();
-std::span<const Row> functions();                             ///< the globals: range, dict, namespace, ...
+std::span<const Row> functions();  ///< the globals: range, dict, namespace, ...
 bool is_known_to_jinja(std::string_view filter_or_function);  ///< one that is left out here
 
 // Arguments that must be of a type; `what` names them in the message.
@@ -67,9 +71,11 @@ struct Iterator : Object {
   bool advance(Context& context, Value& value);
 };
 
-/// A generator: what filters such as map and select give. `depth` is that of the deepest value it holds.
+/// A generator: what filters such as map and select give. `depth` is that of the deepest value it
+/// holds.
 Value generator(Context& context, int depth, Iterator::Next next);
-std::shared_ptr<Iterator> iterate(Context& context, const Value& value);  ///< throws: is not iterable
+/// throws: is not iterable
+std::shared_ptr<Iterator> iterate(Context& context, const Value& value);
 bool is_iterable(const Value& value);
 std::vector<Value> collect(Context& context, const Value& value);
 std::int64_t length(const Value& value);  ///< throws: has no len()

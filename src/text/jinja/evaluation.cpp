@@ -1,8 +1,8 @@
 // Expressions evaluated.
-#include "text/jinja/access.hpp"
 #include "text/jinja/frame.hpp"
-#include "text/jinja/operators.hpp"
-#include "text/jinja/python_text.hpp"
+#include "text/jinja/values/access.hpp"
+#include "text/jinja/values/operators.hpp"
+#include "text/jinja/values/python_text.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,9 @@ Value Renderer::evaluate(const Expression& e) {
     case ExpressionKind::both:
     case ExpressionKind::either: {
       Value first = evaluate(*e.parts[0]);
-      return is_true(context_.budget, first) == (e.kind == ExpressionKind::either) ? first : evaluate(*e.parts[1]);
+      return is_true(context_.budget, first) == (e.kind == ExpressionKind::either)
+                 ? first
+                 : evaluate(*e.parts[1]);
     }
     case ExpressionKind::negation: return boolean(!is_true(context_.budget, evaluate(*e.parts[0])));
     case ExpressionKind::compare: return compare_chain(e);
@@ -78,7 +80,11 @@ Value Renderer::name(const Expression& e) {
 Value Renderer::conditional(const Expression& e) {
   if (is_true(context_.budget, evaluate(*e.parts[0]))) return evaluate(*e.parts[1]);
   if (e.parts[2]) return evaluate(*e.parts[2]);
-  return undefined(context_.budget, fmt::format("the inline if-expression on line {} evaluated to false and no else section was defined.", e.place.line));
+  return undefined(
+      context_.budget,
+      fmt::format(
+          "the inline if-expression on line {} evaluated to false and no else section was defined.",
+          e.place.line));
 }
 
 Value Renderer::compare_chain(const Expression& e) {
@@ -122,9 +128,11 @@ Value Renderer::sliced(const Expression& e) {
 
 Arguments Renderer::arguments(const ArgumentList& given) {
   Arguments out{evaluate_all(given.positional), {}};
-  for (const auto& [name, expression] : given.named) out.named.emplace_back(name, evaluate(*expression));
+  for (const auto& [name, expression] : given.named)
+    out.named.emplace_back(name, evaluate(*expression));
   if (given.more) {
-    for (auto& value : collect(context_, evaluate(*given.more))) out.positional.push_back(std::move(value));
+    for (auto& value : collect(context_, evaluate(*given.more)))
+      out.positional.push_back(std::move(value));
   }
   if (!given.more_named) return out;
   const Value more = evaluate(*given.more_named);
@@ -133,7 +141,8 @@ Arguments Renderer::arguments(const ArgumentList& given) {
     if (!key.is(Kind::string)) fail("keywords must be strings");
     context_.budget.pass_names(out.named.size());
     for (const auto& [name, other] : out.named) {
-      if (name == key.text()) fail(fmt::format("got multiple values for keyword argument '{}'", name));
+      if (name == key.text())
+        fail(fmt::format("got multiple values for keyword argument '{}'", name));
     }
     out.named.emplace_back(key.text(), value);
   }
@@ -155,11 +164,14 @@ Value Renderer::call_expression(const Expression& e, const Value* caller) {
 
 Value Renderer::call(const Value& callee, Arguments given) {
   switch (callee.kind) {
-    case Kind::function: return apply(callee.as<Function>().row, context_, callee.as<Function>().self, std::move(given));
+    case Kind::function:
+      return apply(callee.as<Function>().row, context_, callee.as<Function>().self,
+                   std::move(given));
     case Kind::macro: return call_macro(callee.as<Macro>(), std::move(given));
     case Kind::loop: return recurse(callee, std::move(given));
     case Kind::joiner: {
-      if (!given.positional.empty() || !given.named.empty()) fail("a joiner is called without arguments");
+      if (!given.positional.empty() || !given.named.empty())
+        fail("a joiner is called without arguments");
       auto& joiner = callee.as<Joiner>();
       return std::exchange(joiner.used, true) ? joiner.separator : string(context_.budget, "");
     }
@@ -169,7 +181,10 @@ Value Renderer::call(const Value& callee, Arguments given) {
 }
 
 Value Renderer::filtered_value(const Expression& e, const Value* body) {
-  const Value value = e.parts[0] ? (body && e.parts[0]->kind == ExpressionKind::filter ? filtered_value(*e.parts[0], body) : evaluate(*e.parts[0])) : *body;
+  const Value value = e.parts[0] ? (body && e.parts[0]->kind == ExpressionKind::filter
+                                        ? filtered_value(*e.parts[0], body)
+                                        : evaluate(*e.parts[0]))
+                                 : *body;
   Arguments given = arguments(*e.arguments);
   at_ = e.place;
   if (!e.row) {

@@ -1,4 +1,5 @@
-// What stops a template: thrown inside the interpreter, told to the user with line and column by ChatTemplate.
+// What stops a template: thrown inside the interpreter, told to the user with line and column by
+// ChatTemplate.
 #pragma once
 
 #include <string>
@@ -24,7 +25,11 @@ struct Fault {
   Place place = {};  ///< line 0: not known yet
 };
 
-[[noreturn]] inline void fail(std::string problem) { throw Fault{FaultKind::wrong, std::move(problem)}; }
-[[noreturn]] inline void fail_unsupported(std::string what) { throw Fault{FaultKind::unsupported, std::move(what) + " is not supported"}; }
+[[noreturn]] inline void fail(std::string problem) {
+  throw Fault{FaultKind::wrong, std::move(problem)};
+}
+[[noreturn]] inline void fail_unsupported(std::string what) {
+  throw Fault{FaultKind::unsupported, std::move(what) + " is not supported"};
+}
 
 }  // namespace rollcall::text::jinja

@@ -8,7 +8,8 @@ namespace rollcall::text::jinja {
 class Renderer::Frame {
  public:
   Frame(Renderer& r, const std::vector<int>& hidden) : Frame(r, r.scope_, hidden) {}
-  Frame(Renderer& r, Scope* parent, const std::vector<int>& hidden) : renderer_(r), before_(r.scope_), scope_(std::make_shared<Scope>()) {
+  Frame(Renderer& r, Scope* parent, const std::vector<int>& hidden)
+      : renderer_(r), before_(r.scope_), scope_(std::make_shared<Scope>()) {
     scope_->parent = parent;
     r.hide(*scope_, hidden);
     r.scope_ = scope_.get();

@@ -1,6 +1,6 @@
 // The variable loop: where an iteration stands, and what comes before and after.
-#include "text/jinja/operators.hpp"
 #include "text/jinja/renderer_objects.hpp"
+#include "text/jinja/values/operators.hpp"
 
 #include <algorithm>
 
@@ -38,10 +38,14 @@ constexpr Row kMethods[] = {{"changed", "*", changed}, {"cycle", "*", cycle}};
 
 }  // namespace
 
-Macro::Macro(Budget* b, const Statement& s, Scope* where) : Object(b, 0), statement(s), scope(where) {}
+Macro::Macro(Budget* b, const Statement& s, Scope* where)
+    : Object(b, 0), statement(s), scope(where) {}
 
 Loop::Loop(Budget* b, Value over, std::shared_ptr<Iterator> items, int depth_before)
-    : Object(b, sizeof(Loop), 1 + std::max(depth_of(over), items->depth)), iterable(std::move(over)), source(std::move(items)), depth0(depth_before) {}
+    : Object(b, sizeof(Loop), 1 + std::max(depth_of(over), items->depth)),
+      iterable(std::move(over)),
+      source(std::move(items)),
+      depth0(depth_before) {}
 
 bool loop_advance(Context& context, Loop& loop) {
   if (!peek(context, loop)) return false;
@@ -77,8 +81,10 @@ std::optional<Value> loop_attribute(Context& context, const Value& value, std::s
   if (name == "revindex0") return integer(loop_length(context, loop) - loop.index0 - 1);
   if (name == "depth") return integer(loop.depth0 + 1);
   if (name == "depth0") return integer(loop.depth0);
-  if (name == "previtem") return loop.index0 == 0 ? undefined(context.budget, "there is no previous item") : loop.before;
-  if (name == "nextitem") return peek(context, loop) ? *loop.after : undefined(context.budget, "there is no next item");
+  if (name == "previtem")
+    return loop.index0 == 0 ? undefined(context.budget, "there is no previous item") : loop.before;
+  if (name == "nextitem")
+    return peek(context, loop) ? *loop.after : undefined(context.budget, "there is no next item");
   if (const Row* row = find_row(kMethods, name)) return function(context, *row, value);
   return std::nullopt;
 }

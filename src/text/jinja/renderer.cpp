@@ -1,9 +1,9 @@
 // Statements executed; macros called.
 #include "text/jinja/renderer.hpp"
 
-#include "text/jinja/access.hpp"
 #include "text/jinja/frame.hpp"
-#include "text/jinja/python_text.hpp"
+#include "text/jinja/values/access.hpp"
+#include "text/jinja/values/python_text.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,8 @@ void set_variable(Budget& budget, Scope& scope, int symbol, Value value) {
 }
 
 std::optional<Value> take_named(Arguments& arguments, const std::string& name) {
-  const auto at = std::find_if(arguments.named.begin(), arguments.named.end(), [&](const auto& a) { return a.first == name; });
+  const auto at = std::find_if(arguments.named.begin(), arguments.named.end(),
+                               [&](const auto& a) { return a.first == name; });
   if (at == arguments.named.end()) return std::nullopt;
   Value value = std::move(at->second);
   arguments.named.erase(at);
@@ -33,11 +34,13 @@ std::optional<Value> take_named(Arguments& arguments, const std::string& name) {
 
 }  // namespace
 
-Renderer::Renderer(const Template& parsed, const Budget& budget) : template_(parsed), context_{budget, {}}, root_(std::make_shared<Scope>()) {
+Renderer::Renderer(const Template& parsed, const Budget& budget)
+    : template_(parsed), context_{budget, {}}, root_(std::make_shared<Scope>()) {
   scope_ = root_.get();
 }
 
-/// Objects that may hold themselves are emptied while all of them live, so that none frees a long chain of others.
+/// Objects that may hold themselves are emptied while all of them live, so that none frees a long
+/// chain of others.
 Renderer::~Renderer() {
   root_->variables.clear();
   for (const auto& scope : kept_) scope->variables.clear();
@@ -47,17 +50,23 @@ Renderer::~Renderer() {
   }
 }
 
-bool Renderer::mentions(std::string_view name) const { return std::find(template_.symbols.begin(), template_.symbols.end(), name) != template_.symbols.end(); }
+bool Renderer::mentions(std::string_view name) const {
+  return std::find(template_.symbols.begin(), template_.symbols.end(), name) !=
+         template_.symbols.end();
+}
 
 void Renderer::set(std::string_view name, const Value& value) {
   const auto at = std::find(template_.symbols.begin(), template_.symbols.end(), name);
-  if (at != template_.symbols.end()) set_variable(context_.budget, *root_, int(at - template_.symbols.begin()), value);
+  if (at != template_.symbols.end())
+    set_variable(context_.budget, *root_, int(at - template_.symbols.begin()), value);
 }
 
 void Renderer::hide(Scope& scope, const std::vector<int>& symbols) {
   context_.budget.step(std::int64_t(symbols.size()));
   for (const int s : symbols)
-    set_variable(context_.budget, scope, s, undefined(context_.budget, fmt::format("'{}' is undefined", template_.symbols[std::size_t(s)])));
+    set_variable(context_.budget, scope, s,
+                 undefined(context_.budget,
+                           fmt::format("'{}' is undefined", template_.symbols[std::size_t(s)])));
 }
 
 std::string Renderer::run() {
@@ -116,7 +125,8 @@ Renderer::Flow Renderer::execute(const Statement& s) {
 
 Renderer::Flow Renderer::condition(const Statement& s) {
   for (const auto& branch : s.branches) {
-    if (!branch.test || is_true(context_.budget, evaluate(*branch.test))) return execute(branch.body);
+    if (!branch.test || is_true(context_.budget, evaluate(*branch.test)))
+      return execute(branch.body);
   }
   return Flow::on;
 }
@@ -156,13 +166,16 @@ Renderer::Flow Renderer::with(const Statement& s) {
 }
 
 void Renderer::assign(const Expression& target, const Value& value) {
-  if (target.kind == ExpressionKind::name) return set_variable(context_.budget, *scope_, target.symbol, value);
+  if (target.kind == ExpressionKind::name)
+    return set_variable(context_.budget, *scope_, target.symbol, value);
   if (target.kind == ExpressionKind::namespace_ref) return assign_namespace(target, value);
   at_ = target.place;
   const auto items = collect(context_, value);
   if (items.size() != target.parts.size()) {
-    fail(items.size() > target.parts.size() ? fmt::format("too many values to unpack (expected {})", target.parts.size())
-                                            : fmt::format("not enough values to unpack (expected {}, got {})", target.parts.size(), items.size()));
+    fail(items.size() > target.parts.size()
+             ? fmt::format("too many values to unpack (expected {})", target.parts.size())
+             : fmt::format("not enough values to unpack (expected {}, got {})", target.parts.size(),
+                           items.size()));
   }
   for (std::size_t i = 0; i < items.size(); ++i) assign(*target.parts[i], items[i]);
 }
@@ -171,21 +184,26 @@ void Renderer::assign_namespace(const Expression& target, const Value& value) {
   const Value object = name(target);
   at_ = target.place;
   if (!object.is(Kind::name_space)) fail("cannot assign attribute on non-namespace object");
-  if (target.text.starts_with('_')) fail(fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got '{}'.", target.text));
+  if (target.text.starts_with('_'))
+    fail(fmt::format(
+        "Chat templates cannot store underscore-prefixed attributes on a namespace, but got '{}'.",
+        target.text));
   object.as<Namespace>().attributes.set(string(context_.budget, target.text), value);
 }
 
 /// `for x in source if test`: the test sees the target and is asked when the item is.
 std::shared_ptr<Iterator> Renderer::filtered(const Statement& s, std::shared_ptr<Iterator> source) {
   const int depth = source->depth;
-  return std::make_shared<Iterator>(&context_.budget, depth + 1, [this, &s, source, where = scope_](Context& context, Value& item) {
-    while (source->advance(context, item)) {
-      const Frame frame(*this, where, {});
-      assign(*s.target, item);
-      if (is_true(context.budget, evaluate(*s.test))) return true;
-    }
-    return false;
-  });
+  return std::make_shared<Iterator>(
+      &context_.budget, depth + 1,
+      [this, &s, source, where = scope_](Context& context, Value& item) {
+        while (source->advance(context, item)) {
+          const Frame frame(*this, where, {});
+          assign(*s.target, item);
+          if (is_true(context.budget, evaluate(*s.test))) return true;
+        }
+        return false;
+      });
 }
 
 Renderer::Flow Renderer::loop(const Statement& s, const Value& iterable, int depth0) {
@@ -194,11 +212,13 @@ Renderer::Flow Renderer::loop(const Statement& s, const Value& iterable, int dep
   if (s.test) source = filtered(s, std::move(source));
   Value variable;
   variable.kind = Kind::loop;
-  const auto state = std::make_shared<Loop>(&context_.budget, s.test ? none() : iterable, std::move(source), depth0);
+  const auto state = std::make_shared<Loop>(&context_.budget, s.test ? none() : iterable,
+                                            std::move(source), depth0);
   variable.object = state;
   if (s.recursive) state->recursive = &s;
   state->scope = scope_;
-  bool completed = false;  // as in Jinja, an iteration that break or continue cut short does not keep the else from being rendered
+  bool completed = false;  // as in Jinja, an iteration that break or continue cut short does not
+                           // keep the else from being rendered
   while (loop_advance(context_, *state)) {
     const Frame frame(*this, s.hidden);
     assign(*s.target, state->current);
@@ -220,7 +240,8 @@ Renderer::Flow Renderer::loop(const Statement& s, const Value& iterable, int dep
 Value Renderer::recurse(const Value& value, Arguments arguments) {
   const auto& state = value.as<Loop>();
   if (!state.recursive) fail("The loop must have the 'recursive' marker to be called recursively.");
-  if (arguments.positional.size() != 1 || !arguments.named.empty()) fail("a recursive loop is called with one argument");
+  if (arguments.positional.size() != 1 || !arguments.named.empty())
+    fail("a recursive loop is called with one argument");
   const Statement& s = *state.recursive;
   const int depth0 = state.depth0 + 1;
   const Capture capture(*this);
@@ -282,19 +303,25 @@ void Renderer::bind(const Macro& macro, Arguments& arguments) {
   }
   if (s.uses_caller && !names_caller) {
     const Value caller = take_named(arguments, "caller").value_or(none());
-    set_variable(context_.budget, *scope_, kCallerSymbol, caller.is(Kind::none) ? undefined(context_.budget, "No caller defined") : caller);
+    set_variable(context_.budget, *scope_, kCallerSymbol,
+                 caller.is(Kind::none) ? undefined(context_.budget, "No caller defined") : caller);
   }
   if (s.uses_kwargs) {
     auto rest = std::make_shared<Dict>(&context_.budget);
     for (auto& [key, value] : arguments.named) rest->set(string(context_.budget, key), value);
     set_variable(context_.budget, *scope_, kKwargsSymbol, dict(std::move(rest)));
   } else if (!arguments.named.empty()) {
-    fail(fmt::format("macro '{}' takes no keyword argument '{}'", macro.name(), arguments.named.front().first));
+    fail(fmt::format("macro '{}' takes no keyword argument '{}'", macro.name(),
+                     arguments.named.front().first));
   }
   const std::size_t taken = std::min(arguments.positional.size(), s.names.size());
-  std::vector<Value> rest(arguments.positional.begin() + std::ptrdiff_t(taken), arguments.positional.end());
-  if (s.uses_varargs) set_variable(context_.budget, *scope_, kVarargsSymbol, tuple(context_.budget, std::move(rest)));
-  else if (!rest.empty()) fail(fmt::format("macro '{}' takes not more than {} argument(s)", macro.name(), s.names.size()));
+  std::vector<Value> rest(arguments.positional.begin() + std::ptrdiff_t(taken),
+                          arguments.positional.end());
+  if (s.uses_varargs)
+    set_variable(context_.budget, *scope_, kVarargsSymbol, tuple(context_.budget, std::move(rest)));
+  else if (!rest.empty())
+    fail(
+        fmt::format("macro '{}' takes not more than {} argument(s)", macro.name(), s.names.size()));
 }
 
 }  // namespace rollcall::text::jinja

@@ -20,7 +20,8 @@ class Renderer {
   Renderer& operator=(const Renderer&) = delete;
 
   Context& context() { return context_; }
-  void set(std::string_view name, const Value& value);  ///< a variable of the template, where it mentions the name
+  void set(std::string_view name, const Value& value);  ///< a variable of the template, where it
+                                                        ///< mentions the name
   bool mentions(std::string_view name) const;
   std::string run();  ///< throws Fault with the place
 

@@ -1,7 +1,7 @@
 // What only the renderer makes: macros and the variable loop.
 #pragma once
 
-#include "text/jinja/syntax.hpp"
+#include "text/jinja/syntax/syntax.hpp"
 
 #include <optional>
 
@@ -33,6 +33,7 @@ struct Loop : Object {
 
 bool loop_advance(Context& context, Loop& loop);  ///< to the next item; false: none
 std::int64_t loop_length(Context& context, Loop& loop);
-std::optional<Value> loop_attribute(Context& context, const Value& loop, std::string_view name);  ///< index, first, ...; none: no such attribute
+/// index, first, ...; none: no such attribute
+std::optional<Value> loop_attribute(Context& context, const Value& loop, std::string_view name);
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,5 @@
-// The order in which a frame's own code reads and sets names, frames inside it left out (jinja2/idtracking.py describes the rules).
+// The order in which a frame's own code reads and sets names, frames inside it left out
+// (jinja2/idtracking.py describes the rules).
 #include "text/jinja/scoping.hpp"
 
 #include <map>
@@ -13,7 +14,9 @@ struct Names {
   std::map<int, bool> own = {};
   bool in_condition = false;  ///< what only a branch sets begins with the value outside
 
-  bool outer_has(int symbol) const { return parent && (parent->own.count(symbol) > 0 || parent->outer_has(symbol)); }
+  bool outer_has(int symbol) const {
+    return parent && (parent->own.count(symbol) > 0 || parent->outer_has(symbol));
+  }
   void read(int symbol) {
     if (own.count(symbol) == 0 && !outer_has(symbol)) own[symbol] = false;
   }
@@ -36,7 +39,8 @@ void read_arguments(Names& names, const ArgumentList& list) {
 
 void read_names(Names& names, const ExpressionPtr& e) {
   if (!e) return;
-  if (e->kind == ExpressionKind::name || e->kind == ExpressionKind::namespace_ref) names.read(e->symbol);
+  if (e->kind == ExpressionKind::name || e->kind == ExpressionKind::namespace_ref)
+    names.read(e->symbol);
   for (const auto& part : e->parts) read_names(names, part);
   if (e->arguments) read_arguments(names, *e->arguments);
 }
@@ -121,7 +125,8 @@ void settle_statement(Statement& s, const Names& outer) {
   for (const auto& e : s.signature.defaults) read_names(names, e);
   for (const auto& [target, value] : s.with) visit_target(names, *target, &Names::parameter);
   if (s.kind == StatementKind::assign_body) visit_target(names, *s.target, &Names::set);
-  if (s.kind == StatementKind::assign_body || s.kind == StatementKind::filter) read_names(names, s.expression);
+  if (s.kind == StatementKind::assign_body || s.kind == StatementKind::filter)
+    read_names(names, s.expression);
   s.hidden = settle_frame(s.body, names);
 }
 

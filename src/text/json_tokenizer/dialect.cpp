@@ -1,7 +1,7 @@
 // One pass over the expression; what it does not know it names.
 #include "text/json_tokenizer/dialect.hpp"
 
-#include "text/json_tokenizer/unicode.hpp"
+#include "text/json_tokenizer/steps/unicode.hpp"
 #include "text/json_tokenizer/unicode_tables.hpp"
 
 #include <fmt/format.h>
@@ -55,12 +55,18 @@ constexpr CategoryName kCategoryNames[] = {
     {"Cc", "Control", Category::cc, Category::cc},
     {"Cf", "Format", Category::cf, Category::cf},
 };
-constexpr const char* kScripts[] = {"Arabic",    "Armenian",  "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic", "Georgian", "Greek",  "Gujarati",
-                                    "Gurmukhi",  "Han",       "Hangul",  "Hebrew",   "Hiragana", "Kannada",    "Katakana", "Khmer",    "Lao",    "Latin",
-                                    "Malayalam", "Mongolian", "Myanmar", "Oriya",    "Sinhala",  "Tamil",      "Telugu",   "Thai",     "Tibetan"};
-constexpr const char* kSpaces = R"(\x09-\x0d\x20\x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+constexpr const char* kScripts[] = {"Arabic",     "Armenian",  "Bengali",  "Bopomofo", "Cyrillic",
+                                    "Devanagari", "Ethiopic",  "Georgian", "Greek",    "Gujarati",
+                                    "Gurmukhi",   "Han",       "Hangul",   "Hebrew",   "Hiragana",
+                                    "Kannada",    "Katakana",  "Khmer",    "Lao",      "Latin",
+                                    "Malayalam",  "Mongolian", "Myanmar",  "Oriya",    "Sinhala",
+                                    "Tamil",      "Telugu",    "Thai",     "Tibetan"};
+constexpr const char* kSpaces =
+    R"(\x09-\x0d\x20\x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
-std::string range(char32_t first, char32_t last) { return fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", std::uint32_t(first), std::uint32_t(last)); }
+std::string range(char32_t first, char32_t last) {
+  return fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", std::uint32_t(first), std::uint32_t(last));
+}
 
 /// A set of characters as it stands inside a class of PCRE2.
 struct Set {
@@ -71,18 +77,22 @@ struct Set {
 std::string categories(const CategoryName& name) {
   std::string inside = fmt::format("\\p{{{}}}", name.brief);
   for (const auto& row : kChangedSince14) {
-    if (row.category >= name.first && row.category <= name.last) inside += range(row.first, row.last);
+    if (row.category >= name.first && row.category <= name.last)
+      inside += range(row.first, row.last);
   }
   return inside;
 }
 
 std::string categories(std::string_view brief) {
-  return categories(*std::find_if(std::begin(kCategoryNames), std::end(kCategoryNames), [&](const auto& name) { return brief == name.brief; }));
+  return categories(*std::find_if(std::begin(kCategoryNames), std::end(kCategoryNames),
+                                  [&](const auto& name) { return brief == name.brief; }));
 }
 
-/// Oniguruma's \w: letters, marks, decimal and letter numbers, connectors, letter-like symbols and, as a quirk, the numbers of Latin-1.
+/// Oniguruma's \w: letters, marks, decimal and letter numbers, connectors, letter-like symbols and,
+/// as a quirk, the numbers of Latin-1.
 std::string word_characters() {
-  return categories("L") + categories("M") + categories("Nd") + categories("Nl") + categories("Pc") +
+  return categories("L") + categories("M") + categories("Nd") + categories("Nl") +
+         categories("Pc") +
          R"(\xb2\xb3\xb9\xbc-\xbe\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 }
 
@@ -90,7 +100,8 @@ bool same_name(std::string_view a, std::string_view b) {
   const auto plain = [](std::string_view name) {
     std::string text;
     for (const char c : name) {
-      if (c != '_' && c != ' ' && c != '-') text += char(std::tolower(static_cast<unsigned char>(c)));
+      if (c != '_' && c != ' ' && c != '-')
+        text += char(std::tolower(static_cast<unsigned char>(c)));
     }
     return text;
   };
@@ -105,7 +116,8 @@ std::string property(const std::string& name) {
   for (const char* script : kScripts) {
     if (!same_name(name, script)) continue;
     const bool han = std::string_view(script) == "Han";
-    return fmt::format("\\p{{sc:{}}}", script) + (han ? range(0x2EBF0, 0x2EE5D) + range(0x31350, 0x323AF) : "");
+    return fmt::format("\\p{{sc:{}}}", script) +
+           (han ? range(0x2EBF0, 0x2EE5D) + range(0x31350, 0x323AF) : "");
   }
   throw std::invalid_argument(fmt::format("the property \\p{{{}}}", name));
 }
@@ -123,7 +135,9 @@ class Translator {
   static constexpr std::size_t kNone = std::string::npos;
 
   bool next_is(char c) const { return at_ < source_.size() && source_[at_] == c; }
-  bool starts(std::string_view what) const { return std::string_view(source_).substr(at_).substr(0, what.size()) == what; }
+  bool starts(std::string_view what) const {
+    return std::string_view(source_).substr(at_).substr(0, what.size()) == what;
+  }
   char take() {
     if (at_ >= source_.size()) throw std::invalid_argument("an expression that ends too early");
     return source_[at_++];
@@ -168,8 +182,10 @@ class Translator {
     if (next_is('<')) return void(out_ += "(?");  // a name follows
     std::string flags;
     while (at_ < source_.size() && source_[at_] != ':' && source_[at_] != ')') flags += take();
-    if (flags.find_first_not_of("im-") != std::string::npos) throw std::invalid_argument(fmt::format("the group (?{}", flags));
-    std::replace(flags.begin(), flags.end(), 'm', 's');  // "multiline" there is "dot matches newline" here
+    if (flags.find_first_not_of("im-") != std::string::npos)
+      throw std::invalid_argument(fmt::format("the group (?{}", flags));
+    std::replace(flags.begin(), flags.end(), 'm', 's');  // "multiline" there is "dot matches
+                                                         // newline" here
     if (take() == ':') return void(out_.append("(?").append(flags).append(":"));
     if (!at_start) throw std::invalid_argument(fmt::format("the flags (?{}) in the middle", flags));
     out_.append("(?").append(flags).append(")");
@@ -183,7 +199,9 @@ class Translator {
 
   std::optional<int> number() {
     std::string digits;
-    while (at_ < source_.size() && std::isdigit(static_cast<unsigned char>(source_[at_])) && digits.size() < 6) digits += take();
+    while (at_ < source_.size() && std::isdigit(static_cast<unsigned char>(source_[at_])) &&
+           digits.size() < 6)
+      digits += take();
     return digits.empty() ? std::nullopt : std::optional(std::stoi(digits));
   }
 
@@ -198,7 +216,8 @@ class Translator {
       return atom("\\{");
     }
     ++at_;
-    out_ += fmt::format("{{{}{}{}}}", low.value_or(0), comma ? "," : "", high && comma ? std::to_string(*high) : "");
+    out_ += fmt::format("{{{}{}{}}}", low.value_or(0), comma ? "," : "",
+                        high && comma ? std::to_string(*high) : "");
     if (next_is('+') || (next_is('?') && !comma)) {
       out_.insert(atom_, "(?:");
       out_ += ")";
@@ -224,7 +243,8 @@ class Translator {
       default: return std::nullopt;
     }
     const auto end = source_.find('}', at_);
-    if (!next_is('{') || end == kNone) throw std::invalid_argument(fmt::format("\\{} without a name in braces", letter));
+    if (!next_is('{') || end == kNone)
+      throw std::invalid_argument(fmt::format("\\{} without a name in braces", letter));
     std::string name = source_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
     const bool inverse = !name.empty() && name[0] == '^';
@@ -234,27 +254,37 @@ class Translator {
   /// A character by its number, or by a letter of its own; none for other escapes.
   std::optional<std::string> coded(char letter) {
     if (letter == 'v') return "\\x0b";
-    if (letter == 't' || letter == 'n' || letter == 'r' || letter == 'f' || letter == 'e' || letter == 'a') return std::string("\\") + letter;
+    if (letter == 't' || letter == 'n' || letter == 'r' || letter == 'f' || letter == 'e' ||
+        letter == 'a')
+      return std::string("\\") + letter;
     if (letter != 'x' && letter != 'u') return std::nullopt;
     std::string digits;
     const bool braced = letter == 'x' && next_is('{');
     if (braced) ++at_;
     const std::size_t most = braced ? 6 : letter == 'x' ? 2 : 4;
-    while (digits.size() < most && at_ < source_.size() && std::isxdigit(static_cast<unsigned char>(source_[at_]))) digits += take();
+    while (digits.size() < most && at_ < source_.size() &&
+           std::isxdigit(static_cast<unsigned char>(source_[at_])))
+      digits += take();
     if (digits.empty() || (braced && take() != '}') || (letter == 'u' && digits.size() != 4))
       throw std::invalid_argument(fmt::format("\\{} without its digits", letter));
-    if (letter == 'x' && !braced && std::stoul(digits, nullptr, 16) > 0x7F) throw std::invalid_argument("a single byte above \\x7f");
+    if (letter == 'x' && !braced && std::stoul(digits, nullptr, 16) > 0x7F)
+      throw std::invalid_argument("a single byte above \\x7f");
     return fmt::format("\\x{{{}}}", digits);
   }
 
   void escape() {
     const char letter = take();
-    if (const auto known = set(letter)) return atom(fmt::format("[{}{}]", known->negated ? "^" : "", known->inside));
+    if (const auto known = set(letter))
+      return atom(fmt::format("[{}{}]", known->negated ? "^" : "", known->inside));
     if (const auto code = coded(letter)) return atom(*code);
     const std::string word = fmt::format("[{}]", word_characters());
     switch (letter) {
-      case 'b': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
-      case 'B': atom_ = kNone; return void(out_ += fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));
+      case 'b':
+        atom_ = kNone;
+        return void(out_ += fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
+      case 'B':
+        atom_ = kNone;
+        return void(out_ += fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));
       case 'A':
       case 'z':
       case 'Z':
@@ -279,7 +309,8 @@ class Translator {
       if (starts("[:")) {
         text += posix();
       } else if (starts("[") || starts("&&")) {
-        throw std::invalid_argument(starts("[") ? "a class inside a class" : "the intersection && of classes");
+        throw std::invalid_argument(starts("[") ? "a class inside a class"
+                                                : "the intersection && of classes");
       } else if (next_is('\\')) {
         ++at_;
         text += escape_in_class();
@@ -303,7 +334,8 @@ class Translator {
     }
     if (letter == 'b') return "\\x08";
     if (const auto code = coded(letter)) return *code;
-    if (std::isalnum(static_cast<unsigned char>(letter))) throw std::invalid_argument(fmt::format("the escape \\{} inside a class", letter));
+    if (std::isalnum(static_cast<unsigned char>(letter)))
+      throw std::invalid_argument(fmt::format("the escape \\{} inside a class", letter));
     if (static_cast<unsigned char>(letter) < 0x80) return std::string("\\") + letter;
     std::string text;
     --at_, take_character(text);
@@ -324,7 +356,7 @@ class Translator {
   const std::string& source_;
   std::size_t at_ = 0;
   std::string out_;
-  std::size_t atom_ = kNone;         ///< where in out_ the last atom begins; kNone: nothing to repeat
+  std::size_t atom_ = kNone;  ///< where in out_ the last atom begins; kNone: nothing to repeat
   std::vector<std::size_t> groups_;  ///< where in out_ the open groups begin
 };
 

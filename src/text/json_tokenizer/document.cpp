@@ -1,4 +1,5 @@
-// Reads tokenizer.json event by event: a tree of 150,000 nodes would take longer than everything else at start.
+// Reads tokenizer.json event by event: a tree of 150,000 nodes would take longer than everything
+// else at start.
 #include "text/json_tokenizer/document.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,9 @@ class Reader final : public Json::json_sax_t {
 
   bool number_unsigned(number_unsigned_t number) override {
     if (part_ != Part::vocab) return value(number);
-    if (number > std::uint64_t(kLargestId)) fail(fmt::format("model.vocab[\"{}\"] is {}, above the largest id {}", key_, number, kLargestId));
+    if (number > std::uint64_t(kLargestId))
+      fail(fmt::format("model.vocab[\"{}\"] is {}, above the largest id {}", key_, number,
+                       kLargestId));
     document_->vocab.emplace_back(std::move(key_), std::int32_t(number));
     return true;
   }
@@ -58,7 +61,8 @@ class Reader final : public Json::json_sax_t {
 
   bool key(string_t& name) override {
     key_ = std::move(name);
-    if (part_ == Part::none && open_.back()->contains(key_)) fail(fmt::format("\"{}\" stands twice in one object", key_));
+    if (part_ == Part::none && open_.back()->contains(key_))
+      fail(fmt::format("\"{}\" stands twice in one object", key_));
     return true;
   }
 
@@ -79,7 +83,9 @@ class Reader final : public Json::json_sax_t {
     return true;
   }
 
-  bool parse_error(std::size_t at, const std::string&, const Json::exception&) override { fail(fmt::format("it is not JSON (a fault at byte {})", at)); }
+  bool parse_error(std::size_t at, const std::string&, const Json::exception&) override {
+    fail(fmt::format("it is not JSON (a fault at byte {})", at));
+  }
 
  private:
   enum class Part { none, vocab, merges };
@@ -87,7 +93,8 @@ class Reader final : public Json::json_sax_t {
   [[noreturn]] void fail(const std::string& fault) const { refuse(document_->origin, fault); }
 
   bool is_model_member(const char* name) const {
-    return open_.size() == 2 && key_ == name && document_->rest.contains("model") && open_[1] == &document_->rest["model"];
+    return open_.size() == 2 && key_ == name && document_->rest.contains("model") &&
+           open_[1] == &document_->rest["model"];
   }
 
   /// Of the merge that is being read.
@@ -96,7 +103,8 @@ class Reader final : public Json::json_sax_t {
   bool split_merge(const std::string& text) {
     const auto space = text.find(' ');
     if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos) {
-      fail(fmt::format("model.merges[{}] is not two tokens with a space between them", document_->merges.size()));
+      fail(fmt::format("model.merges[{}] is not two tokens with a space between them",
+                       document_->merges.size()));
     }
     document_->merges.emplace_back(text.substr(0, space), text.substr(space + 1));
     return true;
@@ -105,7 +113,9 @@ class Reader final : public Json::json_sax_t {
   /// Puts a value where the reader stands.
   Json* place(Json&& made) {
     if (part_ == Part::vocab) fail(fmt::format("model.vocab[\"{}\"] is not an id", key_));
-    if (part_ == Part::merges) fail(fmt::format("model.merges[{}] is neither a string nor a pair of strings", merge_number()));
+    if (part_ == Part::merges)
+      fail(fmt::format("model.merges[{}] is neither a string nor a pair of strings",
+                       merge_number()));
     if (open_.empty()) return &(document_->rest = std::move(made));
     if (open_.back()->is_object()) return &((*open_.back())[key_] = std::move(made));
     open_.back()->push_back(std::move(made));

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/joined.hpp"
-#include "text/json_tokenizer/unicode.hpp"
+#include "text/json_tokenizer/steps/unicode.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,15 +11,21 @@
 namespace rollcall::text::json_tokenizer {
 
 void refuse(const std::string& origin, const std::string& fault) {
-  throw InputError(error_message(fmt::format("{} cannot be used as a tokenizer: {}", origin, fault), "its tokens would not be those the model was trained with",
-                                 "give a tokenizer.json of Hugging Face's tokenizers with a BPE model"));
+  throw InputError(
+      error_message(fmt::format("{} cannot be used as a tokenizer: {}", origin, fault),
+                    "its tokens would not be those the model was trained with",
+                    "give a tokenizer.json of Hugging Face's tokenizers with a BPE model"));
 }
 
-void refuse_type(const Field& field, const std::string& type, const std::vector<std::string>& supported) {
-  field.refuse(fmt::format("has the unsupported type \"{}\"; supported are {}", type, joined(supported, ", ")));
+void refuse_type(const Field& field, const std::string& type,
+                 const std::vector<std::string>& supported) {
+  field.refuse(fmt::format("has the unsupported type \"{}\"; supported are {}", type,
+                           joined(supported, ", ")));
 }
 
-void Field::refuse(const std::string& fault) const { json_tokenizer::refuse(*origin_, place_ + " " + fault); }
+void Field::refuse(const std::string& fault) const {
+  json_tokenizer::refuse(*origin_, place_ + " " + fault);
+}
 
 void Field::require(bool ok, const std::string& fault) const {
   if (!ok) refuse(fault);
@@ -42,7 +48,8 @@ std::optional<Field> Field::find(const char* key) const {
 std::vector<Field> Field::items() const {
   require(value_->is_array(), "is not a list");
   std::vector<Field> items;
-  for (std::size_t i = 0; i < value_->size(); ++i) items.emplace_back((*value_)[i], fmt::format("{}[{}]", place_, i), *origin_);
+  for (std::size_t i = 0; i < value_->size(); ++i)
+    items.emplace_back((*value_)[i], fmt::format("{}[{}]", place_, i), *origin_);
   return items;
 }
 
@@ -50,7 +57,8 @@ std::vector<std::pair<std::string, Field>> Field::members() const {
   require(value_->is_object(), "is not an object");
   std::vector<std::pair<std::string, Field>> members;
   for (auto member = value_->begin(); member != value_->end(); ++member) {
-    members.emplace_back(member.key(), Field(member.value(), place_ + "." + member.key(), *origin_));
+    members.emplace_back(member.key(),
+                         Field(member.value(), place_ + "." + member.key(), *origin_));
   }
   return members;
 }
@@ -71,7 +79,8 @@ bool Field::flag(const char* key, bool otherwise) const {
 }
 
 std::int64_t Field::count() const {
-  require(value_->is_number_unsigned() && value_->get<std::uint64_t>() <= 0x7FFFFFFF, "is not a whole number from 0 to 2147483647");
+  require(value_->is_number_unsigned() && value_->get<std::uint64_t>() <= 0x7FFFFFFF,
+          "is not a whole number from 0 to 2147483647");
   return value_->get<std::int64_t>();
 }
 

@@ -11,12 +11,14 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Throws the InputError of a file that cannot be used: "ORIGIN cannot be used as a tokenizer: FAULT (why); what to do".
+/// Throws the InputError of a file that cannot be used: "ORIGIN cannot be used as a tokenizer:
+/// FAULT (why); what to do".
 [[noreturn]] void refuse(const std::string& origin, const std::string& fault);
 
 class Field {
  public:
-  Field(const nlohmann::json& value, std::string place, const std::string& origin) : value_(&value), place_(std::move(place)), origin_(&origin) {}
+  Field(const nlohmann::json& value, std::string place, const std::string& origin)
+      : value_(&value), place_(std::move(place)), origin_(&origin) {}
 
   Field at(const char* key) const;                   ///< a member that must be there
   std::optional<Field> find(const char* key) const;  ///< a member that may be missing or null
@@ -45,9 +47,11 @@ class Field {
   const std::string* origin_;
 };
 
-[[noreturn]] void refuse_type(const Field& field, const std::string& type, const std::vector<std::string>& supported);
+[[noreturn]] void refuse_type(const Field& field, const std::string& type,
+                              const std::vector<std::string>& supported);
 
-/// The row of a table (rows have `type`, a C string) that the member "type" names; otherwise the file is refused with the nearest name.
+/// The row of a table (rows have `type`, a C string) that the member "type" names; otherwise the
+/// file is refused with the nearest name.
 template <class Row, std::size_t N>
 const Row& row_of_type(const Field& field, const Row (&rows)[N]) {
   const std::string type = field.at("type").text();

@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "text/json_tokenizer/prefix_space.hpp"
-#include "text/json_tokenizer/unicode.hpp"
+#include "text/json_tokenizer/steps/prefix_space.hpp"
+#include "text/json_tokenizer/steps/unicode.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,9 @@ namespace {
 
 Document checked_version(Document document) {
   const auto version = document.root().find("version");
-  if (version) version->require(version->text() == "1.0", fmt::format("is \"{}\", not \"1.0\"", version->text()));
+  if (version)
+    version->require(version->text() == "1.0",
+                     fmt::format("is \"{}\", not \"1.0\"", version->text()));
   return document;
 }
 
@@ -41,7 +43,8 @@ std::optional<std::vector<DecoderStep>> decoder_of(const Field& root) {
 
 }  // namespace
 
-JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin, const StatedTokens& stated)
+JsonTokenizer::JsonTokenizer(const std::string& json, const std::string& origin,
+                             const StatedTokens& stated)
     : JsonTokenizer(checked_version(parse_document(json, origin)), json, stated) {}
 
 JsonTokenizer::JsonTokenizer(Document document, const std::string& json, const StatedTokens& stated)
@@ -55,7 +58,11 @@ JsonTokenizer::JsonTokenizer(Document document, const std::string& json, const S
       decoder_(decoder_of(document.root())),
       digest_(Sha256().add("rollcall tokenizer.json 1 ").add(json).hex()) {
   const std::string changes =
-      added_.stated() + (is_prefix_changed_ ? fmt::format("prefix {:d};", stated.prefix_space.value_or(stated.class_prefix_space.value_or(false))) : "");
+      added_.stated() +
+      (is_prefix_changed_
+           ? fmt::format("prefix {:d};",
+                         stated.prefix_space.value_or(stated.class_prefix_space.value_or(false)))
+           : "");
   if (!changes.empty()) digest_ = Sha256().add(digest_).add(changes).hex();
 }
 
@@ -72,12 +79,16 @@ void JsonTokenizer::return_space(std::unique_ptr<EncodeSpace> space) const {
   spaces_.push_back(std::move(space));
 }
 
-void JsonTokenizer::encode_normalized(Piece piece, EncodeSpace& space, std::vector<std::int32_t>& tokens) const {
-  const auto alphabet = pre_tokenizer_.ends_in_bytes ? Bpe::Alphabet::bytes : Bpe::Alphabet::characters;
-  pre_tokenize(pre_tokenizer_, piece, [&](Piece word) { model_.encode(word.text, alphabet, space, tokens); });
+void JsonTokenizer::encode_normalized(Piece piece, EncodeSpace& space,
+                                      std::vector<std::int32_t>& tokens) const {
+  const auto alphabet =
+      pre_tokenizer_.ends_in_bytes ? Bpe::Alphabet::bytes : Bpe::Alphabet::characters;
+  pre_tokenize(pre_tokenizer_, piece,
+               [&](Piece word) { model_.encode(word.text, alphabet, space, tokens); });
 }
 
-void JsonTokenizer::encode_original(std::string_view text, bool starts_original, EncodeSpace& space, std::vector<std::int32_t>& tokens) const {
+void JsonTokenizer::encode_original(std::string_view text, bool starts_original, EncodeSpace& space,
+                                    std::vector<std::int32_t>& tokens) const {
   Normalized changed;
   if (!normalizer_.empty()) {
     changed = {std::string(text), starts_original};
@@ -86,17 +97,21 @@ void JsonTokenizer::encode_original(std::string_view text, bool starts_original,
     }
     text = changed.text, starts_original = changed.starts_original;
   }
-  added_.split(text, AddedTokens::Stage::normalized, [&](std::string_view part, const AddedToken* token) {
-    if (token != nullptr) tokens.push_back(token->id);
-    else encode_normalized({part, starts_original && part.data() == text.data()}, space, tokens);
-  });
+  added_.split(
+      text, AddedTokens::Stage::normalized, [&](std::string_view part, const AddedToken* token) {
+        if (token != nullptr) tokens.push_back(token->id);
+        else
+          encode_normalized({part, starts_original && part.data() == text.data()}, space, tokens);
+      });
 }
 
-void JsonTokenizer::encode(std::string_view text, EncodeSpace& space, std::vector<std::int32_t>& tokens) const {
-  added_.split(text, AddedTokens::Stage::original, [&](std::string_view part, const AddedToken* token) {
-    if (token != nullptr) tokens.push_back(token->id);
-    else encode_original(part, part.data() == text.data(), space, tokens);
-  });
+void JsonTokenizer::encode(std::string_view text, EncodeSpace& space,
+                           std::vector<std::int32_t>& tokens) const {
+  added_.split(text, AddedTokens::Stage::original,
+               [&](std::string_view part, const AddedToken* token) {
+                 if (token != nullptr) tokens.push_back(token->id);
+                 else encode_original(part, part.data() == text.data(), space, tokens);
+               });
 }
 
 std::vector<std::int32_t> JsonTokenizer::encode(std::string_view text) const {
@@ -133,14 +148,16 @@ const std::string* JsonTokenizer::text_of(std::int32_t id) const {
 /// Byte tokens become text when their run ends, and what leaves no text ends none.
 bool JsonTokenizer::is_settled(std::int32_t token, Special special) const {
   const std::string* text = text_of(token);
-  return text != nullptr && (special != Special::skip || !added_.is_special(*text)) && fallback_byte(*text) < 0;
+  return text != nullptr && (special != Special::skip || !added_.is_special(*text)) &&
+         fallback_byte(*text) < 0;
 }
 
 std::string JsonTokenizer::decode(std::span<const std::int32_t> tokens, Special special) const {
   Texts texts;
   texts.reserve(tokens.size());
   for (const std::int32_t id : tokens) {
-    require(id >= 0, fmt::format("{} is no token", id), "ids count from 0", "use the tokens that a tokenizer or a model gave");
+    require(id >= 0, fmt::format("{} is no token", id), "ids count from 0",
+            "use the tokens that a tokenizer or a model gave");
     const std::string* text = text_of(id);
     if (text == nullptr || (special == Special::skip && added_.is_special(*text))) continue;
     texts.push_back(*text);
@@ -164,12 +181,14 @@ std::int64_t JsonTokenizer::vocab_size() const {
 }
 
 std::int32_t JsonTokenizer::eos() const {
-  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_), "a response could not end",
-          "put eos_token into tokenizer_config.json beside it");
+  require(eos_.has_value(), fmt::format("{} names no token that ends a text", origin_),
+          "a response could not end", "put eos_token into tokenizer_config.json beside it");
   return *eos_;
 }
 
-std::string JsonTokenizer::fingerprint() const { return eos_ ? Sha256().add(digest_).add(fmt::format(" eos {}", *eos_)).hex() : digest_; }
+std::string JsonTokenizer::fingerprint() const {
+  return eos_ ? Sha256().add(digest_).add(fmt::format(" eos {}", *eos_)).hex() : digest_;
+}
 
 bool JsonTokenizer::has_row(std::int32_t id) const {
   const AddedToken* token = added_.find(id);

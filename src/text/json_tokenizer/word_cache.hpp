@@ -10,7 +10,8 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// A table in which a new word takes the place of an old one with the same slot. A line of the processor's cache an entry, 4 MiB in all.
+/// A table in which a new word takes the place of an old one with the same slot. A line of the
+/// processor's cache an entry, 4 MiB in all.
 class WordCache {
  public:
   static constexpr std::size_t kLongest = 26, kMostTokens = 8;
@@ -21,7 +22,9 @@ class WordCache {
   std::span<const std::int32_t> find(std::string_view word, std::uint64_t hash) const {
     if (entries_.empty()) return {};
     const Entry& entry = entries_[slot_of(hash)];
-    if (entry.count == 0 || entry.length != word.size() || std::memcmp(entry.word, word.data(), word.size()) != 0) return {};
+    if (entry.count == 0 || entry.length != word.size() ||
+        std::memcmp(entry.word, word.data(), word.size()) != 0)
+      return {};
     return {entry.tokens, entry.count};
   }
 

@@ -1,0 +1,369 @@
+// Turns found between what stays where a mark takes the place of the words.
+#include "text/chat/assistant_turns.hpp"
+
+#include "base/error.hpp"
+#include "base/joined.hpp"
+#include "text/answer/answer_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace rollcall::text {
+namespace {
+
+/// Letters and digits alone: nothing that a template strips, escapes or reads as a tag.
+std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
+  for (int i = 0;; ++i) {
+    std::string mark = fmt::format("{}{}q", name, i);
+    if (text.find(mark) == std::string_view::npos) return mark;
+  }
+}
+
+/// Marks in place of what a message says, each with the number of its words behind it.
+Message marked(Message message, const std::string& mark) {
+  std::size_t number = 0;
+  each_said(message, [&](std::string_view, std::string& words) {
+    words = fmt::format("{}{}x", mark, number++);
+  });
+  return message;
+}
+
+/// A mark in a rendering, and which words of its message it stands for.
+struct Mark {
+  std::size_t at = 0, number = 0;
+};
+
+std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
+  std::vector<Mark> all;
+  for (std::size_t at = text.find(mark); at != std::string_view::npos;
+       at = text.find(mark, at + mark.size())) {
+    Mark found{at, 0};
+    for (std::size_t digit = at + mark.size(); digit < text.size() && text[digit] != 'x'; ++digit)
+      found.number = found.number * 10 + std::size_t(text[digit] - '0');
+    all.push_back(found);
+  }
+  return all;
+}
+
+/// The last mark of a turn itself, among those of the whole and of the turn rendered last.
+struct Own {
+  std::size_t last = 0, alone = std::string::npos;
+};
+
+/// A template may repeat the name of a function where it shows the result, and show of the last
+/// turn
+/// what it leaves out of earlier ones: so marks are matched by their words. The turn goes on as
+/// long
+/// as the whole has its marks in the order of `alone`, or where that is empty, each for the first
+/// time.
+Own own_marks(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
+  Own own;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const auto is_same = [&](const Mark& mark) { return mark.number == whole[i].number; };
+    const auto found = std::find_if(alone.begin() + std::ptrdiff_t(next), alone.end(), is_same);
+    const bool is_repeated = std::any_of(whole.begin(), whole.begin() + std::ptrdiff_t(i), is_same);
+    if (alone.empty() ? is_repeated : found == alone.end()) break;
+    own.last = i;
+    if (!alone.empty()) own.alone = std::size_t(found - alone.begin()), next = own.alone + 1;
+  }
+  return own;
+}
+
+bool has_calls(const Message& message) {
+  const auto calls = message.find("tool_calls");
+  return calls != message.end() && calls->is_array() && !calls->empty();
+}
+
+std::vector<std::string> words_of(Message message) {
+  std::vector<std::string> all;
+  each_said(message, [&](std::string_view, const std::string& words) { all.push_back(words); });
+  return all;
+}
+
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  return std::size_t(
+      std::mismatch(a.begin(), a.begin() + std::ptrdiff_t(std::min(a.size(), b.size())), b.begin())
+          .first -
+      a.begin());
+}
+
+/// One conversation's search.
+class Search {
+ public:
+  Search(std::string_view text, std::span<const Message> messages, const UsualTurn& usual,
+         const RenderMessages& render)
+      : text_(text),
+        messages_(messages),
+        usual_(usual),
+        render_(render),
+        mark_(mark_that_is_not_in(text, "MarkedWords")),
+        next_mark_(mark_that_is_not_in(text, "WordsBehind")) {}
+
+  /// Adds the turn of a message, in more than one stretch where others speak within it.
+  void add(std::size_t i, std::vector<AssistantTurn>& turns) const {
+    std::vector<Message> changed(messages_.begin(), messages_.end());
+    changed[i] = marked(messages_[i], mark_);
+    const auto words = words_of(messages_[i]);
+    require(!words.empty(), told(i, "is empty", {}), "an empty answer teaches nothing",
+            "remove it, or the line");
+    const std::string quoted = fmt::format("{}", joined(words, " ")),
+                      shown = render_(changed, false);
+    const auto marks = marks_in(shown, mark_);
+    require(
+        !marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted),
+        "what it leaves out cannot be learnt", "use another text.template, or leave out the line");
+    const auto alone =
+        has_calls(messages_[i]) ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
+    const Own own = has_calls(messages_[i]) ? own_marks(marks, marks_in(alone.value_or(""), mark_))
+                                            : Own{marks.size() - 1};
+    const std::string behind = unmarked(behind_mark(shown, own.last), words);
+    AssistantTurn turn{.message = i, .words = text_.size() - std::min(behind.size(), text_.size())};
+    turn.begin = text_.ends_with(behind) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
+                                                    shown.substr(0, marks.front().at), turn.words)
+                                         : std::string::npos;
+    require(turn.begin <= turn.words,
+            told(i, "changes what the chat template shows of other messages", quoted),
+            "which part of the text is its own cannot be said",
+            "use another text.template, or leave out the line");
+    turn.end =
+        turn.words + (own.alone != std::string::npos
+                          ? rest_of_call(unmarked(behind_mark(*alone, own.alone), words), behind)
+                          : 0);
+    set_close(turn, changed, own.last, behind);
+    turns.push_back(turn);
+    if (own.alone != std::string::npos) add_later(i, changed, shown, own.last + 1, turns);
+  }
+
+ private:
+  static std::string told(std::size_t i, std::string_view problem, std::string_view words) {
+    const std::string quoted =
+        words.empty() ? std::string() : fmt::format(", \"{}\",", words.substr(0, 40));
+    return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
+  }
+
+  /// What the speaker says after the words of others, from that mark on: gemma4 shows what is said
+  /// beside a call after its result.
+  void add_later(std::size_t i, const std::vector<Message>& changed, std::string_view shown,
+                 std::size_t from, std::vector<AssistantTurn>& turns) const {
+    const auto marks = marks_in(shown, mark_);
+    const auto words = words_of(messages_[i]);
+    for (std::size_t k = from; k < marks.size(); ++k) {
+      const auto is_same = [&](const Mark& mark) { return mark.number == marks[k].number; };
+      if (std::any_of(marks.begin(), marks.begin() + std::ptrdiff_t(k), is_same)) continue;
+      const std::string_view said = trim(words.at(marks[k].number));
+      const std::string behind = unmarked(behind_mark(shown, k), words);
+      const std::size_t end = text_.size() - std::min(behind.size(), text_.size());
+      if (!text_.ends_with(behind) || !text_.substr(0, end).ends_with(said) ||
+          end < turns.back().end + said.size())
+        continue;
+      AssistantTurn more{.message = i, .begin = end - said.size(), .words = end, .end = end};
+      set_close(more, changed, k, behind);
+      turns.push_back(more);
+    }
+  }
+
+  /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos:
+  /// it cannot be said.
+  std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before,
+                       std::size_t words) const {
+    const auto given = rendered(messages_.first(i), true);
+    const std::size_t same = std::min(common_prefix(text_, before), words);
+    if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
+      return behind_head(given->size(), same);
+    // What came before is shown otherwise than when the assistant was asked. So the head of the
+    // turn is looked for behind the turn before it.
+    if (same < done) return std::string::npos;
+    const std::string head = head_of(i, given.has_value());
+    const std::string_view said = text_.substr(done, words - done);
+    if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done);
+        at != std::string::npos)
+      return behind_head(done + at + head.size(), same);
+    // Another head than the usual one: what stands behind it is learnt, and of a call all that the
+    // template shows of it.
+    const bool calls = has_calls(messages_[i]);
+    if (same == before.size() && !calls) return same;
+    if (const auto at = calls && same == before.size() ? before_call(i, done, same) : std::nullopt)
+      return *at;
+    // The words change what the template puts before them, for example a thought: the head is what
+    // of it stands before the change.
+    for (std::size_t length = head.size(); length > 0; length = whole_tags(head, length - 1)) {
+      const std::size_t at =
+          said.substr(0, same - done).rfind(std::string_view(head).substr(0, length));
+      if (at != std::string_view::npos) return done + at + length;
+    }
+    return same == before.size() ? same : std::string::npos;
+  }
+
+  /// A template may show the head of a turn that it asks for without one, for example after a
+  /// call's
+  /// result. `same`: up to there the text does not depend on the turn's words.
+  std::size_t behind_head(std::size_t given, std::size_t same) const {
+    const std::size_t end = given + usual_.head.size();
+    return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
+               ? end
+               : given;
+  }
+
+  /// The largest length up to this one that cuts no tag in two.
+  static std::size_t whole_tags(std::string_view text, std::size_t length) {
+    const std::size_t edge = text.substr(0, length).find_last_of("<>");
+    return edge != std::string_view::npos && text[edge] == '<' ? edge : length;
+  }
+
+  /// More of a call than the name of the function, which is at `words`, stands before it: what the
+  /// template would show behind an answer's place. Some refuse an answer beside a thought.
+  std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
+    std::vector<Message> changed(messages_.begin(), messages_.end());
+    for (const bool keeps_thought : {true, false}) {
+      if (!keeps_thought)
+        for (const char* key : kThoughtKeys) changed[i].erase(key);
+      changed[i]["content"] = mark_;
+      const auto shown = rendered(changed, false);
+      const std::size_t place = shown ? shown->find(mark_) : std::string::npos;
+      if (place != std::string::npos && place >= done && place <= words &&
+          text_.starts_with(shown->substr(0, place)))
+        return place;
+    }
+    return std::nullopt;
+  }
+
+  /// What the template puts behind the message before where the assistant is to speak next.
+  std::string head_of(std::size_t i, bool can_be_asked) const {
+    if (i == 0 || !can_be_asked) return usual_.head;
+    std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
+    changed.back() = marked(changed.back(), mark_);
+    const auto asked = rendered(changed, true);
+    const auto marks = asked ? marks_in(*asked, mark_) : std::vector<Mark>();
+    return marks.empty() ? usual_.head : std::string(behind_mark(*asked, marks.size() - 1));
+  }
+
+  std::string_view behind_mark(std::string_view shown, std::size_t index) const {
+    const std::size_t at = marks_in(shown, mark_).at(index).at;
+    return shown.substr(shown.find('x', at + mark_.size()) + 1);
+  }
+
+  /// With the words again in place of their marks.
+  std::string unmarked(std::string_view shown, const std::vector<std::string>& words) const {
+    std::string text(shown);
+    for (std::size_t number = 0; number < words.size(); ++number) {
+      const std::string mark = fmt::format("{}{}x", mark_, number);
+      for (std::size_t at = text.find(mark); at != std::string::npos;
+           at = text.find(mark, at + words[number].size()))
+        text.replace(at, mark.size(), words[number]);
+    }
+    return text;
+  }
+
+  /// Length of what belongs to a call behind the name of its function: what stands there whether or
+  /// not others speak afterwards.
+  static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
+    const std::size_t same = whole_tags(behind, common_prefix(behind, alone));
+    return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
+  }
+
+  /// Sets where the turn closes. `mark`: the number of the stretch's last one; `behind`: the text
+  /// from there on.
+  void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark,
+                 std::string_view behind) const {
+    const bool is_last = turn.message + 1 == messages_.size();
+    turn.tail = turn.next = is_last ? text_.size() : turn.words;
+    if (!usual_.end.empty() && behind.starts_with(usual_.end)) {
+      turn.tail = turn.next = turn.words + usual_.end.size();
+    } else if (const auto next = next_speaker(turn.message, changed, mark)) {
+      // After a last call, a head is there only where the template opens the result's place.
+      const bool is_shown = behind.starts_with(
+          std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
+      if (!is_last)
+        turn.tail = turn.next = std::min(turn.words + next->before.size(), text_.size());
+      if (is_shown) turn.next = turn.words + next->head;
+      turn.end = std::min(turn.end, std::max(turn.next, turn.words));
+    }
+  }
+
+  /// What stands between a turn's words and those of the next message.
+  struct Next {
+    std::string before;
+    std::size_t head = 0;  ///< where in it the next speaker's part begins, as far as that is known
+  };
+
+  /// The message that follows, or the result that would follow a call.
+  std::optional<Message> message_behind(std::size_t i) const {
+    if (i + 1 < messages_.size()) return messages_[i + 1];
+    if (!has_calls(messages_[i])) return std::nullopt;
+    const auto call = messages_[i].at("tool_calls").front();
+    Message result = message("tool", "result");
+    if (call.is_object() && call.contains("id")) result["tool_call_id"] = call["id"];
+    return result;
+  }
+
+  /// None where the template does not show the next message's words behind the turn.
+  std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
+                                   std::size_t own) const {
+    const auto said = message_behind(i);
+    if (!said) return std::nullopt;
+    changed.resize(std::max(changed.size(), i + 2));
+    changed[i + 1] = marked(*said, next_mark_);
+    const auto shown = rendered(changed, false);
+    if (!shown || marks_in(*shown, mark_).size() <= own) return std::nullopt;
+    const std::string_view behind = behind_mark(*shown, own);
+    const std::size_t at = behind.find(next_mark_);
+    if (at == std::string_view::npos) return std::nullopt;
+    const auto words = words_of(messages_[i]);
+    Next next{.before = unmarked(behind.substr(0, at), words)};
+    changed.resize(i + 2);
+    const std::string head = is_said_by(*said, "assistant")
+                                 ? std::string()
+                                 : unmarked(head_of_second(std::move(changed)), words);
+    next.head = next.before.size() - (next.before.ends_with(head) ? head.size() : 0);
+    return next;
+  }
+
+  /// What the template puts before the last message where the same one stands before it: what is
+  /// shown between the two, without what is shown behind both.
+  std::string head_of_second(std::vector<Message> twice) const {
+    twice.push_back(twice.back());
+    const auto shown = rendered(twice, false);
+    const auto marks = shown ? marks_in(*shown, next_mark_) : std::vector<Mark>();
+    if (marks.size() < 2 || marks.size() % 2 != 0) return {};
+    const auto behind = [&](const Mark& mark) {
+      return std::string_view(*shown).substr(shown->find('x', mark.at + next_mark_.size()) + 1);
+    };
+    const std::size_t half = marks.size() / 2;
+    const std::string_view last = behind(marks.back()), first = behind(marks[half - 1]);
+    const std::string_view between =
+        first.substr(0, marks[half].at - std::size_t(first.data() - shown->data()));
+    return std::string(between.substr(whole_tags(between, common_prefix(between, last))));
+  }
+
+  std::optional<std::string> rendered(std::span<const Message> messages, bool open) const {
+    try {
+      return render_(messages, open);
+    } catch (const InputError&) {
+      // A template may refuse a part of a conversation that it takes as a whole.
+      return std::nullopt;
+    }
+  }
+
+  std::string_view text_;
+  std::span<const Message> messages_;
+  const UsualTurn& usual_;
+  const RenderMessages& render_;
+  std::string mark_, next_mark_;
+};
+
+}  // namespace
+
+std::vector<AssistantTurn> assistant_turns(std::string_view text, std::span<const Message> messages,
+                                           const UsualTurn& usual, const RenderMessages& render) {
+  const Search search(text, messages, usual, render);
+  std::vector<AssistantTurn> turns;
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (is_said_by(messages[i], "assistant")) search.add(i, turns);
+  return turns;
+}
+
+}  // namespace rollcall::text

@@ -1,0 +1,61 @@
+// A conversation as a chat template reads it: messages with all their keys, and the variables that
+// come with them.
+#pragma once
+
+#include "base/json.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text {
+
+/// An object with a role; content is text, a list of parts ({"type": "text", "text": ...}), null or
+/// absent; other keys (tool_calls, reasoning_content, name, tool_call_id, ...) are the template's
+/// affair. Keys keep their order, since templates print objects.
+using Message = nlohmann::ordered_json;
+
+struct Conversation {
+  std::vector<Message> messages;
+  /// Of the template, for this conversation: tools, documents, enable_thinking, ...
+  Message variables = Message::object();
+};
+
+Message message(std::string_view role, std::string_view content);
+bool is_said_by(const Message& message, std::string_view role);
+
+/// Where a message keeps its speaker's thoughts; templates read them by any of these names.
+inline constexpr const char* kThoughtKeys[] = {"reasoning_content", "reasoning", "thinking"};
+
+/// Calls `change` with key and text of all that the message's speaker says, in this order: its
+/// thoughts (reasoning_content, reasoning, thinking), its content or the text parts of it, and the
+/// names of the functions that it calls. Blank texts are left out.
+template <class Change>
+void each_said(Message& message, const Change& change) {
+  const auto offer = [&](Message& owner, const char* key) {
+    const auto at = owner.find(key);
+    if (at == owner.end() || !at->is_string()) return;
+    auto& text = at->template get_ref<std::string&>();
+    if (text.find_first_not_of(" \t\r\n\f\v") != std::string::npos)
+      change(std::string_view(key), text);
+  };
+  for (const char* key : kThoughtKeys) offer(message, key);
+  offer(message, "content");
+  if (const auto content = message.find("content"); content != message.end() && content->is_array())
+    for (auto& part : *content)
+      if (part.is_object()) offer(part, "text");
+  const auto calls = message.find("tool_calls");
+  if (calls == message.end() || !calls->is_array()) return;
+  for (auto& call : *calls) {
+    if (!call.is_object()) continue;
+    const auto function = call.find("function");
+    offer(function != call.end() && function->is_object() ? *function : call, "name");
+  }
+}
+
+/// A JSON text with its keys in order. Throws InputError, which begins with `where`, for a whole
+/// number beyond 64 bits: a double in its place would print another number. A text that is no JSON
+/// gives a discarded value.
+nlohmann::ordered_json parse_in_order(std::string_view json, std::string_view where);
+
+}  // namespace rollcall::text

@@ -1,0 +1,42 @@
+// One message at a time; the order of keys is kept, since templates print objects.
+#include "text/chat/template_messages.hpp"
+
+#include "base/json.hpp"
+
+namespace rollcall::text {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json without_nulls(const Json& message) {
+  Json kept = Json::object();
+  for (const auto& [key, value] : message.items())
+    if (!value.is_null()) kept[key] = value;
+  return kept;
+}
+
+/// `thinking` comes first and keeps a text of its own; `reasoning_content` gets the thought.
+Json with_thought(const Json& message) {
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    const auto found = message.find(name);
+    if (found == message.end()) continue;
+    const Json thought = *found;
+    Json all{{"thinking", thought}};
+    for (const auto& [key, value] : message.items()) all[key] = value;
+    all["reasoning_content"] = thought;
+    return all;
+  }
+  return message;
+}
+
+}  // namespace
+
+Json template_messages(const Json& messages) {
+  if (!messages.is_array()) return messages;
+  Json out = Json::array();
+  for (const auto& message : messages)
+    out.push_back(message.is_object() ? with_thought(without_nulls(message)) : message);
+  return out;
+}
+
+}  // namespace rollcall::text

@@ -1,0 +1,42 @@
+// Template source to tokens, by the rules of Jinja's lexer with trim_blocks and lstrip_blocks.
+#pragma once
+
+#include "text/jinja/fault.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text::jinja {
+
+enum class TokenKind : std::uint8_t {
+  data,
+  variable_begin,
+  variable_end,
+  block_begin,
+  block_end,
+  name,
+  string,
+  integer,
+  real,
+  op,
+  end
+};
+
+struct Token {
+  TokenKind kind;
+  std::string text;  ///< data, name, the string's value, the operator
+  Place place;
+  std::int64_t integer = 0;
+  double real = 0;
+  bool too_large = false;  ///< an integer beyond 64 bits
+};
+
+/// Throws Fault: the source is not UTF-8, or no token stands where one should. Ends with a token
+/// `end`.
+std::vector<Token> tokens_of(std::string_view source);
+
+std::string describe(const Token& token);  ///< as messages name it
+
+}  // namespace rollcall::text::jinja

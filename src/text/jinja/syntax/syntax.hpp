@@ -1,0 +1,134 @@
+// The syntax tree of a template.
+#pragma once
+
+#include "text/jinja/call.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::text::jinja {
+
+struct Expression;
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+enum class ExpressionKind : std::uint8_t {
+  constant,       ///< constant
+  name,           ///< symbol
+  namespace_ref,  ///< symbol, text: ns.attribute as a target
+  tuple,          ///< parts
+  list,           ///< parts
+  dict,           ///< parts: key, value, key, value
+  conditional,    ///< parts: test, then, else (null: undefined)
+  both,           ///< parts: a and b
+  either,         ///< parts: a or b
+  negation,       ///< parts: not a
+  compare,        ///< parts: a, b, c; operators between them
+  binary,         ///< parts: a, b; operators: one
+  concat,         ///< parts
+  negative,       ///< parts: -a
+  positive,       ///< parts: +a
+  attribute,      ///< parts: object; text
+  item,           ///< parts: object, key
+  slice,          ///< parts: object, start, stop, step (each may be null)
+  call,           ///< parts: callee; arguments
+  filter,         ///< parts: value (null: the body of a block); text, row, arguments
+  test,           ///< parts: value; text, row, arguments
+};
+
+enum class Operator : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  not_in
+};
+
+struct ArgumentList {
+  std::vector<ExpressionPtr> positional;
+  std::vector<std::pair<std::string, ExpressionPtr>> named;
+  ExpressionPtr more, more_named;  ///< *args, **kwargs
+};
+
+struct Expression {
+  ExpressionKind kind;
+  Place place;
+  int height = 1;
+  int symbol = -1;
+  std::string text = {};
+  Value constant = {};
+  std::vector<ExpressionPtr> parts = {};
+  std::vector<Operator> operators = {};
+  std::unique_ptr<ArgumentList> arguments = {};
+  const Row* row = nullptr;  ///< null: unknown, which fails only when it is reached
+};
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+enum class StatementKind : std::uint8_t {
+  text,         ///< text
+  print,        ///< expression
+  loop,         ///< target, expression, test, body, otherwise, recursive
+  condition,    ///< branches: expression (null: else), body
+  assign,       ///< target, expression
+  assign_body,  ///< target, expression (filters, may be null), body
+  macro,        ///< symbol, text, signature, body
+  call,         ///< signature, expression (a call), body
+  filter,       ///< expression (filters), body
+  with,         ///< targets and values, body
+  scope,  ///< body: the tag `generation`, which marks what the assistant said and prints it as it
+          ///< is
+  leave,  ///< break
+  next,   ///< continue
+};
+
+struct Signature {  ///< of a macro or a call block
+  std::vector<int> symbols;
+  std::vector<std::string> names;
+  std::vector<ExpressionPtr> defaults;  ///< of the last ones
+  bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
+};
+
+struct Branch;
+struct Statement {
+  StatementKind kind;
+  Place place;
+  std::string text = {};
+  int symbol = -1;
+  ExpressionPtr target = {}, expression = {}, test = {};
+  std::vector<std::pair<ExpressionPtr, ExpressionPtr>> with = {};
+  std::vector<Branch> branches = {};
+  Signature signature = {};
+  Block body = {}, otherwise = {};
+  std::vector<int> hidden = {}, hidden_otherwise = {};  ///< names that the bodies' frames begin
+                                                        ///< with as undefined (scoping.hpp)
+  bool recursive = false;
+};
+struct Branch {
+  ExpressionPtr test;
+  Block body;
+};
+
+/// Symbols that the renderer itself sets.
+enum KnownSymbol : int { kLoopSymbol, kCallerSymbol, kVarargsSymbol, kKwargsSymbol, kKnownSymbols };
+
+struct Template {
+  Block body;
+  std::vector<int> hidden = {};
+  std::vector<std::string> symbols;  ///< names by symbol
+};
+
+Template parse(std::string_view source);  ///< throws Fault with its place
+
+}  // namespace rollcall::text::jinja

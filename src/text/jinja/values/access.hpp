@@ -1,0 +1,23 @@
+// a.b, a[b] and a[b:c], by Jinja's rules and within its sandbox.
+#pragma once
+
+#include "text/jinja/call.hpp"
+
+#include <optional>
+
+namespace rollcall::text::jinja {
+
+/// Python's attribute, else the item of that name, else undefined
+Value attribute(Context& context, const Value& object, const std::string& name);
+/// the item, else Python's attribute of that name, else undefined
+Value item(Context& context, const Value& object, const Value& key);
+Value slice(Context& context, const Value& object, const Value& start, const Value& stop,
+            const Value& step);
+/// Python's attribute alone; none: there is no such one.
+std::optional<Value> python_attribute(Context& context, const Value& object,
+                                      const std::string& name);
+
+std::span<const Row> text_methods();
+std::span<const Row> container_methods(Kind kind);
+
+}  // namespace rollcall::text::jinja

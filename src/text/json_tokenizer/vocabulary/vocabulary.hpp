@@ -1,0 +1,73 @@
+// Tokens of a model: text to id and id to text.
+#pragma once
+
+#include "text/json_tokenizer/document.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text::json_tokenizer {
+
+/// A hash of bytes by multiplication, eight at a time; for tables that live as long as the process.
+inline std::uint64_t hash_bytes(std::string_view bytes) {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;  // 2^64 / golden ratio
+  std::uint64_t hash = bytes.size() * kMix, word = 0;
+  const char* at = bytes.data();
+  std::size_t left = bytes.size();
+  const auto add = [&] {
+    hash = (hash ^ word) * kMix;
+    hash ^= hash >> 32;
+  };
+  for (; left >= 8; at += 8, left -= 8) std::memcpy(&word, at, 8), add();
+  word = 0;
+  if (left >= 4) {
+    std::uint32_t head = 0, tail = 0;
+    std::memcpy(&head, at, 4), std::memcpy(&tail, at + left - 4, 4);
+    word = std::uint64_t(head) << 32 | tail;
+  } else if (left > 0) {
+    word = std::uint64_t(static_cast<unsigned char>(at[0])) << 16 |
+           std::uint64_t(static_cast<unsigned char>(at[left / 2])) << 8 |
+           static_cast<unsigned char>(at[left - 1]);
+  }
+  add();
+  return hash;
+}
+
+/// Text to id by open addressing; the texts live elsewhere and do not move.
+class TextTable {
+ public:
+  explicit TextTable(std::size_t count);
+  std::int32_t find(std::string_view text) const;       ///< -1: not there
+  bool insert(std::string_view text, std::int32_t id);  ///< false: it is there already
+ private:
+  struct Slot {
+    std::string_view text;
+    std::int32_t id = -1;
+  };
+  std::size_t slot_of(std::string_view text) const;
+  std::vector<Slot> slots_;  // a power of two, at most half full
+};
+
+class Vocabulary {
+ public:
+  /// Throws InputError where two tokens have one text or one id.
+  explicit Vocabulary(Document& document);
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
+
+  std::int32_t find(std::string_view text) const { return table_.find(text); }  ///< -1: no token
+  const std::string* text(std::int32_t id) const;                               ///< null: no token
+  std::int32_t size() const { return std::int32_t(tokens_.size()); }            ///< how many
+  std::int32_t end() const { return std::int32_t(token_of_id_.size()); }        ///< largest id + 1
+  const std::vector<std::pair<std::string, std::int32_t>>& tokens() const { return tokens_; }
+
+ private:
+  std::vector<std::pair<std::string, std::int32_t>> tokens_;
+  TextTable table_;
+  std::vector<std::int32_t> token_of_id_;  // [id] its place in tokens_, -1: none
+};
+
+}  // namespace rollcall::text::json_tokenizer

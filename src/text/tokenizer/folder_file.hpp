@@ -1,0 +1,60 @@
+// A JSON object in a file of a model folder; every fault names the file.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace rollcall::text {
+
+class FolderFile {
+ public:
+  using Json = nlohmann::ordered_json;  // keys in the order of the file: templates print objects,
+                                        // and new tokens get ids in order
+
+  FolderFile() = default;  ///< an empty object
+  /// An empty object where the file is not there. Throws InputError for what is no JSON object or
+  /// nested too deeply.
+  FolderFile(const std::filesystem::path& folder, const char* name);
+
+  bool exists() const { return exists_; }
+  const Json& whole() const { return json_; }
+  const Json& at(const char* key) const;  ///< null where it is missing
+  bool contains(const char* key) const { return json_.contains(key); }
+  std::string name() const { return path_.string(); }
+
+  [[noreturn]] void refuse(const std::string& fault) const;
+  bool check(bool ok, const std::string& fault) const {
+    if (!ok) refuse(fault);
+    return ok;
+  }
+
+  /// A number or a flag; nothing where it is missing or null.
+  template <class T>
+  std::optional<T> number(const char* key) const {
+    const Json& value = at(key);
+    if (value.is_null()) return std::nullopt;
+    if constexpr (std::is_same_v<T, bool>)
+      check(value.is_boolean(), fmt::format("\"{}\" is neither true nor false", key));
+    else if constexpr (std::is_integral_v<T>)
+      check(value.is_number_integer() &&
+                (!value.is_number_unsigned() || value.get<std::uint64_t>() >> 62 == 0),
+            fmt::format("\"{}\" is not a whole number", key));
+    else check(value.is_number(), fmt::format("\"{}\" is not a number", key));
+    return value.get<T>();
+  }
+
+ private:
+  std::filesystem::path path_;
+  bool exists_ = false;
+  Json json_ = Json::object();
+};
+
+}  // namespace rollcall::text
