@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "task/json_lines.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,8 @@ struct Rule {
   const char* verifier;   ///< reward.verifier; empty: the task's, marked_answer
   const char* reference;  ///< for the log
 };
-constexpr Rule kMarked{"every answer holds \"####\"", kUsualMarker, "", "what follows it is the reference"};
+constexpr Rule kMarked{"every answer holds \"####\"", kUsualMarker, "",
+                       "what follows it is the reference"};
 constexpr Rule kPlain{"no answer holds \"####\"", "", "math", "the whole answer is the reference"};
 
 /// The first line of either kind.
@@ -27,15 +29,24 @@ struct Seen {
   std::string marked{}, plain{};
 };
 
+/// What the file lacks, or that it is not there, is told where its rows are read.
 void look(const std::string& file, const std::string& key, Seen& seen) {
   if (file.empty()) return;
-  each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
+  const auto each = [&](const nlohmann::json& object, const Line& line) {
     const auto answer = object.find(key);
-    if (answer == object.end() || answer->is_array()) return;  // what it lacks is told where it is read
-    const bool marked = answer->is_string() && answer->get_ref<const std::string&>().find(kUsualMarker) != std::string::npos;
+    const auto* const text =
+        answer == object.end() ? nullptr : answer->get_ptr<const std::string*>();
+    const bool is_empty = text != nullptr && text::trim(*text).empty();
+    // what it lacks is told where it is read
+    if (answer == object.end() || answer->is_array() || is_empty) return;
+    const bool marked = text != nullptr && text->find(kUsualMarker) != std::string::npos;
     std::string& first = marked ? seen.marked : seen.plain;
     if (first.empty()) first = fmt::format("{}:{}", file, line.number);
-  });
+  };
+  try {
+    each_whole_json_line(file, each);
+  } catch (const InputError&) {
+  }
 }
 
 }  // namespace
@@ -44,14 +55,32 @@ std::string settle_answers(TaskSection& task, RewardSection& reward) {
   if (task.name != "jsonl" || task.answer_marker != kAutoMarker) return {};
   Seen seen;
   look(task.file, task.answer_key, seen), look(task.heldout_file, task.answer_key, seen);
-  require<InputError>(seen.marked.empty() || seen.plain.empty(),
-                      fmt::format("the answer in {} has no \"{}\" before its final answer, and the one in {} has", seen.plain, kUsualMarker, seen.marked),
-                      "all rows are read in one way", "correct the rows, or set task.answer_marker (empty: the whole answer is the reference)");
+  require<InputError>(
+      seen.marked.empty() || seen.plain.empty(),
+      fmt::format("the answer in {} has no \"{}\" before its final answer, and the one in {} has",
+                  seen.plain, kUsualMarker, seen.marked),
+      "all rows are read in one way",
+      "correct the rows, or set task.answer_marker (empty: the whole answer is the reference)");
   const Rule& rule = seen.marked.empty() ? kPlain : kMarked;
   task.answer_marker = rule.marker;
+  if (seen.marked.empty() && seen.plain.empty()) return {};  // no row could be read
   const bool chooses = *rule.verifier != '\0' && reward.verifier.empty() && reward.command.empty();
   if (chooses) reward.verifier = rule.verifier;
-  return fmt::format("{}: {}: {}{}", task.file, rule.rows, rule.reference, chooses ? fmt::format(", and the verifier {} judges by it", rule.verifier) : "");
+  return fmt::format(
+      "{}: {}: {}{}", task.file, rule.rows, rule.reference,
+      chooses ? fmt::format(", and the verifier {} judges by it", rule.verifier) : "");
+}
+
+bool follows_rows(const TaskSection& task) {
+  return task.name == "jsonl" && task.validation_prompts < 0 && task.split == kExactSplit;
+}
+
+std::string settle_validation(TaskSection& task, std::int64_t every) {
+  if (!follows_rows(task) || every > 0) return {};
+  task.validation_prompts = 0;
+  return fmt::format(
+      "{}: no row is kept for validations, since eval.every is 0 (task.validation_prompts keeps some)",
+      task.file);
 }
 
 std::size_t row_count(const std::string& file) {

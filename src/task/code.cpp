@@ -1,4 +1,5 @@
-// Small Python functions: graded by the number of operations, because each can be left out or misplaced.
+// Small Python functions: graded by the number of operations, because each can be left out or
+// misplaced.
 #include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
@@ -16,7 +17,9 @@ struct Operation {
   char sign;
   std::int64_t operand;  ///< 1 to 9, so that eight of them stay far within 64 bits
 
-  std::int64_t of(std::int64_t x) const { return sign == '+' ? x + operand : sign == '-' ? x - operand : x * operand; }
+  std::int64_t of(std::int64_t x) const {
+    return sign == '+' ? x + operand : sign == '-' ? x - operand : x * operand;
+  }
   std::string words() const {
     if (sign == '*') return fmt::format("multiplies by {}", operand);
     return fmt::format("{} {}", sign == '+' ? "adds" : "subtracts", operand);
@@ -41,12 +44,15 @@ std::optional<Item> draw_code(const TaskSection& section, std::int64_t level, Dr
     operations.push_back(operation);
     text += fmt::format("{}{}", operation.sign, operation.operand);
     words += (i == 0 ? "" : ", then ") + operation.words();
-    body = fmt::format("{}{}{}{}{}", i == 0 ? "" : "(", body, i == 0 ? "" : ")", operation.sign, operation.operand);
+    body = fmt::format("{}{}{}{}{}", i == 0 ? "" : "(", body, i == 0 ? "" : ")", operation.sign,
+                       operation.operand);
   }
   Item item{text + ">", tests_of(operations), fmt::format("def f(x):return {}", body)};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question") {
-    item.text = fmt::format("Write a Python function f(x) that starts from x, {}, and returns the result. Answer with the code in a fenced block.", words);
+    item.text = fmt::format(
+        "Write a Python function f(x) that starts from x, {}, and returns the result. Answer with the code in a fenced block.",
+        words);
     item.solution = fmt::format("```python\ndef f(x):\n    return {}\n```", body);
   }
   return item;
@@ -56,7 +62,10 @@ std::optional<Item> draw_code(const TaskSection& section, std::int64_t level, Dr
 
 PromptSet make_code(const TaskSection& section, std::uint64_t seed) {
   check_wordings("code", section.wording, {"plain", "question"});
-  return generate({"code", 1, 8, [&](std::int64_t level, Draws& draws) { return draw_code(section, level, draws); }}, section, seed);
+  return generate(
+      {"code", 1, 8,
+       [&](std::int64_t level, Draws& draws) { return draw_code(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

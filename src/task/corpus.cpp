@@ -1,12 +1,13 @@
-// Sentences of a text, to be told from what stands before them, or before and behind (RLPT, arXiv:2509.19249).
+// Sentences of a text, to be told from what stands before them, or before and behind (RLPT,
+// arXiv:2509.19249).
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
-#include "text/answer_text.hpp"
-#include "text/text_files.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,15 +20,19 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::size_t kFollowing = 4;  // sentences that a continuation may reach into; the paper says "several"
+constexpr std::size_t kFollowing = 4;  // sentences that a continuation may reach into; the paper
+                                       // says "several"
 
 bool ends_sentence(std::string_view word) {
-  while (!word.empty() && std::string_view("\"')]}").find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  while (!word.empty() && std::string_view("\"')]}").find(word.back()) != std::string_view::npos)
+    word.remove_suffix(1);
   return !word.empty() && std::string_view(".!?").find(word.back()) != std::string_view::npos;
 }
 
 using Sentences = std::vector<std::string>;
-std::string joined(std::span<const std::string> sentences) { return fmt::format("{}", fmt::join(sentences, " ")); }
+std::string joined(std::span<const std::string> sentences) {
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
 
 /// White space becomes one space; what is left of a sentence at the end of the document is one.
 Sentences sentences_of(const std::string& document) {
@@ -44,13 +49,15 @@ Sentences sentences_of(const std::string& document) {
 
 std::vector<Sentences> documents_of(const std::string& file) {
   const std::string content = read_file(file);
-  require<InputError>(text::valid_utf8(content) == content, fmt::format("{} is not UTF-8", file), "its sentences become prompts and references",
+  require<InputError>(text::valid_utf8(content) == content, fmt::format("{} is not UTF-8", file),
+                      "its sentences become prompts and references",
                       "convert it, for example with iconv");
   std::vector<Sentences> all;
   std::istringstream lines(content);
   std::string document;
   const auto close = [&] {
-    if (auto sentences = sentences_of(document); sentences.size() > 1) all.push_back(std::move(sentences));
+    if (auto sentences = sentences_of(document); sentences.size() > 1)
+      all.push_back(std::move(sentences));
     document.clear();
   };
   for (std::string line; std::getline(lines, line);) {
@@ -58,24 +65,32 @@ std::vector<Sentences> documents_of(const std::string& file) {
     else document += line + "\n";
   }
   close();
-  require<InputError>(!all.empty(), fmt::format("{} holds no document of two sentences", file), "there is nothing to continue",
+  require<InputError>(!all.empty(), fmt::format("{} holds no document of two sentences", file),
+                      "there is nothing to continue",
                       "name a file of texts, with an empty line between documents");
   return all;
 }
 
 /// Of the sentence at `at`, with the `shown` ones before it.
-Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown, const TaskSection& section, const RandomStream& stream) {
+Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown,
+                 const TaskSection& section, const RandomStream& stream) {
   Draws draws(stream);
-  const bool masked = draws.chance(2) && at + 1 < document.size(), plain = draw_wording(section.wording, draws) == "plain";
+  const bool masked = draws.chance(2) && at + 1 < document.size(),
+             plain = draw_wording(section.wording, draws) == "plain";
   const auto all = std::span(document);
   const std::string before = joined(all.subspan(at - shown, shown));
   const auto following = all.subspan(at, masked ? 1 : std::min(kFollowing, document.size() - at));
   Prompt prompt;
   if (masked && plain) prompt.text = fmt::format("{} _ {}>", before, document[at + 1]);
-  else if (masked) prompt.text = fmt::format("A sentence is missing at [...]. Write it.\n{} [...] {}\n", before, document[at + 1]);
+  else if (masked)
+    prompt.text = fmt::format("A sentence is missing at [...]. Write it.\n{} [...] {}\n", before,
+                              document[at + 1]);
   else if (plain) prompt.text = before + ">";
   else prompt.text = fmt::format("Write how this text goes on, a sentence or more.\n{}\n", before);
-  prompt.answer = nlohmann::json{{"next", Sentences(following.begin(), following.end())}, {"masked", masked}}.dump();
+  prompt.answer = nlohmann::json{
+      {"next", Sentences(following.begin(), following.end())},
+      {"masked",
+       masked}}.dump();
   prompt.solution = document[at];
   prompt.level = std::int32_t(shown);
   prompt.domain = masked ? "middle" : "next";
@@ -87,11 +102,13 @@ Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown, c
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
   check_wordings("corpus", section.wording, {"plain", "question"});
   PromptSet set;
-  std::unordered_set<std::uint64_t> seen;  // of what stands before and the sentence: in whatever way it is asked for, it is in one split
+  std::unordered_set<std::uint64_t> seen;  // of what stands before and the sentence: in whatever
+                                           // way it is asked for, it is in one split
   const auto documents = documents_of(section.file);
   for (std::size_t d = 0; d < documents.size(); ++d) {
     const Split split = split_of(joined(documents[d]));
-    for (std::size_t at = std::size_t(section.min_level); at < documents[d].size() && wants(set, split, section); ++at) {
+    for (std::size_t at = std::size_t(section.min_level);
+         at < documents[d].size() && wants(set, split, section); ++at) {
       const std::size_t shown = std::min(at, std::size_t(section.max_level));
       const std::string place = joined(std::span(documents[d]).subspan(at - shown, shown + 1));
       if (!seen.insert(checksum64(std::as_bytes(std::span(place)))).second) continue;
@@ -99,7 +116,8 @@ PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
       keep(set, prompt_of(documents[d], at, shown, section, stream), split, section);
     }
   }
-  require<InputError>(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "documents of validation and evaluation are kept apart",
+  require<InputError>(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file),
+                      "documents of validation and evaluation are kept apart",
                       "use a larger file, or lower task.min_level");
   tell_shortages("corpus", set, section);
   set.hash = hash_of(set);

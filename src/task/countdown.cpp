@@ -15,24 +15,30 @@ namespace {
 constexpr std::array<std::int64_t, 4> kLarge = {25, 50, 75, 100};
 constexpr std::int64_t kHighest = 999;
 
-/// An expression with its value. `rank` says how tightly its outermost operator binds: 1 + -, 2 * /, 3 a number.
+/// An expression with its value. `rank` says how tightly its outermost operator binds: 1 + -, 2 *
+/// /, 3 a number.
 struct Term {
   std::int64_t value;
   std::string text;
   int rank;
 };
 
-std::string inside(const Term& term, bool needs_parentheses) { return needs_parentheses ? "(" + term.text + ")" : term.text; }
+std::string inside(const Term& term, bool needs_parentheses) {
+  return needs_parentheses ? "(" + term.text + ")" : term.text;
+}
 
 Term join(const Term& a, char op, const Term& b) {
   const int rank = op == '+' || op == '-' ? 1 : 2;
-  const std::int64_t value = op == '+' ? a.value + b.value : op == '-' ? a.value - b.value : op == '*' ? a.value * b.value : a.value / b.value;
+  const std::int64_t value = op == '+'   ? a.value + b.value
+                             : op == '-' ? a.value - b.value
+                             : op == '*' ? a.value * b.value
+                                         : a.value / b.value;
   const bool wrap_right = b.rank < rank || (b.rank == rank && (op == '-' || op == '/'));
   return {value, fmt::format("{}{}{}", inside(a, a.rank < rank), op, inside(b, wrap_right)), rank};
 }
 
-/// Operators that keep the result an integer in 1..999 and do something. Never empty: if the sum is too large, the terms differ (-) or are equal and
-/// above 1 (/).
+/// Operators that keep the result an integer in 1..999 and do something. Never empty: if the sum is
+/// too large, the terms differ (-) or are equal and above 1 (/).
 std::string useful_operators(std::int64_t a, std::int64_t b) {
   std::string ops;
   if (a + b <= kHighest) ops += '+';
@@ -42,7 +48,8 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
   return ops;
 }
 
-/// What the plain text leaves unsaid: the rules, and the form of an answer. The example is none that can be asked.
+/// What the plain text leaves unsaid: the rules, and the form of an answer. The example is none
+/// that can be asked.
 std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
   return fmt::format(
       "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",
@@ -51,7 +58,9 @@ std::string question(const std::vector<std::int64_t>& numbers, std::int64_t targ
 
 std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::int64_t> numbers;
-  for (std::int64_t i = 0; i < level; ++i) numbers.push_back(draws.below(4) == 0 ? kLarge[std::size_t(draws.below(4))] : draws.between(1, 10));
+  for (std::int64_t i = 0; i < level; ++i)
+    numbers.push_back(draws.below(4) == 0 ? kLarge[std::size_t(draws.below(4))]
+                                          : draws.between(1, 10));
   std::vector<Term> terms;
   for (const std::int64_t n : numbers) terms.push_back({n, fmt::format("{}", n), 3});
   const auto take = [&] {
@@ -67,7 +76,8 @@ std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t leve
     terms.push_back(join(a, ops[std::size_t(draws.below(std::int64_t(ops.size())))], b));
   }
   const std::int64_t target = terms.front().value;
-  if (std::find(numbers.begin(), numbers.end(), target) != numbers.end()) return std::nullopt;  // nothing to compute
+  // nothing to compute
+  if (std::find(numbers.begin(), numbers.end(), target) != numbers.end()) return std::nullopt;
   const std::string riddle = fmt::format("{}={}", fmt::join(numbers, " "), target);
   Item item{riddle + ":", riddle, terms.front().text};
   item.problem = item.text;
@@ -79,7 +89,10 @@ std::optional<Item> draw_countdown(const TaskSection& section, std::int64_t leve
 
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed) {
   check_wordings("countdown", section.wording, {"plain", "question"});
-  return generate({"countdown", 3, 6, [&](std::int64_t level, Draws& draws) { return draw_countdown(section, level, draws); }}, section, seed);
+  return generate(
+      {"countdown", 3, 6,
+       [&](std::int64_t level, Draws& draws) { return draw_countdown(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

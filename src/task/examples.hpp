@@ -1,8 +1,9 @@
-// What supervised steps learn from where the run file names a file of its own: conversations, or prompts with their answers.
+// What supervised steps learn from where the run file names a file of its own: conversations, or
+// prompts with their answers.
 #pragma once
 
 #include "core/run_config.hpp"
-#include "text/conversation.hpp"
+#include "text/chat/conversation.hpp"
 
 #include <cstddef>
 #include <map>
@@ -16,7 +17,8 @@ struct ExampleSet {
   /// Each with something that the assistant says.
   std::vector<text::Conversation> conversations;
   std::vector<std::pair<std::string, std::string>> answers;  ///< prompt, answer
-  std::vector<std::size_t> lines;                            ///< of the file: those of the conversations, then those of the answers
+  std::vector<std::size_t> lines;  ///< of the file: those of the conversations, then those of the
+                                   ///< answers
   /// Keys of lines that nothing is made of, each with the first line that has it.
   std::map<std::string, std::size_t> unused;
   std::string hash;  ///< SHA-256 of the file

@@ -16,15 +16,22 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::uint64_t kSplitSalt = 0x726f6c6c63616c6cU;  // "rollcall": fixed for ever, or old and new runs would mix their splits
-constexpr int kMisses = 1000;                              // finds the last of N texts of a 10 % split with probability 1 - exp(-1000 / N)
+// "rollcall": fixed for ever, or old and new runs would mix their splits
+constexpr std::uint64_t kSplitSalt = 0x726f6c6c63616c6cU;
+constexpr int kMisses = 1000;  // finds the last of N texts of a 10 % split with probability 1 -
+                               // exp(-1000 / N)
 
 LevelLaw known_levels(const Generator& generator, const TaskSection& section) {
-  const std::int64_t low = std::max(section.min_level, generator.lowest), high = std::min(section.max_level, generator.highest);
-  require<ConfigError>(low <= high, fmt::format("{} has no level from {} to {}", generator.name, section.min_level, section.max_level),
-                       fmt::format("its levels are {} to {}", generator.lowest, generator.highest), "change task.min_level and task.max_level");
+  const std::int64_t low = std::max(section.min_level, generator.lowest),
+                     high = std::min(section.max_level, generator.highest);
+  require<ConfigError>(low <= high,
+                       fmt::format("{} has no level from {} to {}", generator.name,
+                                   section.min_level, section.max_level),
+                       fmt::format("its levels are {} to {}", generator.lowest, generator.highest),
+                       "change task.min_level and task.max_level");
   if (low != section.min_level || high != section.max_level) {
-    log_info("{} uses levels {} to {} of the {} to {} asked for", generator.name, low, high, section.min_level, section.max_level);
+    log_info("{} uses levels {} to {} of the {} to {} asked for", generator.name, low, high,
+             section.min_level, section.max_level);
   }
   return {low, high, section.tail_exponent};
 }
@@ -36,7 +43,9 @@ struct SplitDraw {
   LevelLaw law;
   std::unordered_set<std::string> seen{};
 
-  RandomStream stream(std::uint64_t index, std::uint64_t attempt) const { return {seed, RandomPurpose::task, std::uint64_t(split), index, attempt}; }
+  RandomStream stream(std::uint64_t index, std::uint64_t attempt) const {
+    return {seed, RandomPurpose::task, std::uint64_t(split), index, attempt};
+  }
 
   std::optional<Prompt> draw(std::uint64_t index) {
     for (std::uint64_t attempt = 0; !law.empty();) {
@@ -48,7 +57,13 @@ struct SplitDraw {
         const std::string& problem = item->problem.empty() ? item->text : item->problem;
         if (split_of(problem) != split || !seen.insert(problem).second) continue;
         const std::int32_t reached = item->level > 0 ? item->level : std::int32_t(level);
-        return Prompt{{index}, split, reached, std::move(item->text), std::move(item->answer), std::move(item->solution), std::move(item->domain)};
+        return Prompt{{index},
+                      split,
+                      reached,
+                      std::move(item->text),
+                      std::move(item->answer),
+                      std::move(item->solution),
+                      std::move(item->domain)};
       }
       law.drop(level);
     }
@@ -61,8 +76,9 @@ std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_
   while (std::int64_t(prompts.size()) < wanted) {
     auto prompt = draw.draw(prompts.size());
     if (!prompt) {
-      log_warning("{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more", draw.generator.name, prompts.size(),
-                  split_name, wanted);
+      log_warning(
+          "{}: only {} different {} prompts found of {} wanted; widen task.min_level .. task.max_level for more",
+          draw.generator.name, prompts.size(), split_name, wanted);
       break;
     }
     prompts.push_back(std::move(*prompt));
@@ -72,16 +88,20 @@ std::vector<Prompt> fill(SplitDraw draw, std::int64_t wanted, const char* split_
 
 }  // namespace
 
-void check_wordings(const char* task, const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
-  require<ConfigError>(!wanted.empty(), "task.wording is empty", "prompts need a wording", "name one, for example plain");
+void check_wordings(const char* task, const std::vector<std::string>& wanted,
+                    const std::vector<std::string>& known) {
+  require<ConfigError>(!wanted.empty(), "task.wording is empty", "prompts need a wording",
+                       "name one, for example plain");
   for (const auto& name : wanted) {
-    require<ConfigError>(std::find(known.begin(), known.end(), name) != known.end(), fmt::format("task.wording \"{}\" is unknown to {}", name, task),
+    require<ConfigError>(std::find(known.begin(), known.end(), name) != known.end(),
+                         fmt::format("task.wording \"{}\" is unknown to {}", name, task),
                          "prompts could not be written", suggest_name(name, known));
   }
 }
 
 const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws) {
-  return wanted.size() == 1 ? wanted.front() : wanted[std::size_t(draws.below(std::int64_t(wanted.size())))];
+  return wanted.size() == 1 ? wanted.front()
+                            : wanted[std::size_t(draws.below(std::int64_t(wanted.size())))];
 }
 
 std::uint64_t content_hash(std::string_view text) { return checksum64(text, kSplitSalt); }
@@ -93,12 +113,16 @@ Split split_of(std::string_view text) {
 
 namespace {
 std::vector<Prompt>& prompts_of(PromptSet& set, Split split) {
-  return split == Split::train ? set.train : split == Split::validation ? set.validation : set.heldout;
+  return split == Split::train        ? set.train
+         : split == Split::validation ? set.validation
+                                      : set.heldout;
 }
 }  // namespace
 
 bool wants(PromptSet& set, Split split, const TaskSection& section) {
-  const auto wanted = split == Split::train ? section.train_prompts : split == Split::validation ? section.validation_prompts : section.heldout_prompts;
+  const auto wanted = split == Split::train        ? section.train_prompts
+                      : split == Split::validation ? section.validation_prompts
+                                                   : section.heldout_prompts;
   return std::int64_t(prompts_of(set, split).size()) < wanted;
 }
 
@@ -111,8 +135,11 @@ void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section
 }
 
 void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section) {
-  const auto tell = [&](const std::vector<Prompt>& prompts, std::int64_t wanted, const char* split_name) {
-    if (std::int64_t(prompts.size()) < wanted) log_warning("{}: only {} {} prompts found of {} wanted", task, prompts.size(), split_name, wanted);
+  const auto tell = [&](const std::vector<Prompt>& prompts, std::int64_t wanted,
+                        const char* split_name) {
+    if (std::int64_t(prompts.size()) < wanted)
+      log_warning("{}: only {} {} prompts found of {} wanted", task, prompts.size(), split_name,
+                  wanted);
   };
   tell(set.train, section.train_prompts, "training");
   tell(set.validation, section.validation_prompts, "validation");
@@ -125,7 +152,8 @@ std::string hash_of(const PromptSet& set) {
     digest.add(fmt::format("{} prompts\n", split->size()));
     for (const Prompt& p : *split) {
       // Lengths first: moving a character from one field to the next changes the digest.
-      digest.add(fmt::format("{} {} {} {} {} {}\n", p.id.value, int(p.split), p.level, p.text.size(), p.answer.size(), p.solution.size()));
+      digest.add(fmt::format("{} {} {} {} {} {}\n", p.id.value, int(p.split), p.level,
+                             p.text.size(), p.answer.size(), p.solution.size()));
       digest.add(p.text).add(p.answer).add(p.solution);
       if (!p.domain.empty()) digest.add(fmt::format("\ndomain {} {}", p.domain.size(), p.domain));
       if (!std::isnan(p.prior)) digest.add(fmt::format("\nprior {}", p.prior));
@@ -137,7 +165,8 @@ std::string hash_of(const PromptSet& set) {
 LevelLaw::LevelLaw(std::int64_t low, std::int64_t high, double exponent) {
   for (std::int64_t level = low; level <= high; ++level) {
     levels_.push_back(level);
-    weights_.push_back(std::pow(double(level) / double(exponent > 0 ? low : high), -exponent));  // largest weight 1, so none overflows
+    // largest weight 1, so none overflows
+    weights_.push_back(std::pow(double(level) / double(exponent > 0 ? low : high), -exponent));
   }
 }
 
@@ -160,7 +189,8 @@ PromptSet generate(const Generator& generator, const TaskSection& section, std::
   const LevelLaw law = known_levels(generator, section);
   PromptSet set;
   set.train = fill({generator, seed, Split::train, law}, section.train_prompts, "training");
-  set.validation = fill({generator, seed, Split::validation, law}, section.validation_prompts, "validation");
+  set.validation =
+      fill({generator, seed, Split::validation, law}, section.validation_prompts, "validation");
   set.heldout = fill({generator, seed, Split::heldout, law}, section.heldout_prompts, "held-out");
   set.hash = hash_of(set);
   return set;

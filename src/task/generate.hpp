@@ -1,4 +1,5 @@
-// How built-in tasks fill their splits: level law, addressed draws, content-hash splits, distinct prompts.
+// How built-in tasks fill their splits: level law, addressed draws, content-hash splits, distinct
+// prompts.
 #pragma once
 
 #include "base/random.hpp"
@@ -15,8 +16,8 @@
 
 namespace rollcall::task {
 
-/// The split a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash of the text alone. Seed and sizes do not enter, so the
-/// splits of two runs never overlap either.
+/// The split a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash of the
+/// text alone. Seed and sizes do not enter, so the splits of two runs never overlap either.
 Split split_of(std::string_view text);
 
 /// What split_of() goes by: of the text alone, and the same for ever.
@@ -35,8 +36,12 @@ std::string hash_of(const PromptSet& set);
 class Draws {
  public:
   explicit Draws(const RandomStream& stream) : stream_(stream) {}
-  std::int64_t below(std::int64_t n) { return std::int64_t(stream_.below(next_++, std::uint64_t(n))); }  ///< in [0, n)
-  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }      ///< in [low, high]
+  /// in [0, n)
+  std::int64_t below(std::int64_t n) {
+    return std::int64_t(stream_.below(next_++, std::uint64_t(n)));
+  }
+  /// in [low, high]
+  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
   bool chance(std::int64_t one_in) { return below(one_in) == 0; }
   template <class Range>
   const auto& one_of(const Range& range) {
@@ -44,7 +49,8 @@ class Draws {
   }
   template <class T>
   void shuffle(std::vector<T>& items) {  // Fisher and Yates
-    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[std::size_t(below(std::int64_t(i)))]);
+    for (std::size_t i = items.size(); i > 1; --i)
+      std::swap(items[i - 1], items[std::size_t(below(std::int64_t(i)))]);
   }
 
  private:
@@ -57,19 +63,24 @@ struct Item {
   std::string text, answer, solution;
   std::string domain{};    ///< empty: the task knows none
   std::int32_t level = 0;  ///< where the draw decides it; 0: the level asked for
-  std::string problem{};   ///< what is asked, however it is worded: decides the split and what is a repetition. Empty: the text
+  std::string problem{};   ///< what is asked, however it is worded: decides the split and what is a
+                           ///< repetition. Empty: the text
 };
 
-/// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not worth asking.
+/// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not
+/// worth asking.
 struct Generator {
   const char* name;
   std::int64_t lowest, highest;
   std::function<std::optional<Item>(std::int64_t level, Draws& draws)> draw;
 };
 
-/// A way to put a task's question, and the one drawn for a prompt. `known`: the names that the task has words for. Throws ConfigError naming the nearest.
-void check_wordings(const char* task, const std::vector<std::string>& wanted, const std::vector<std::string>& known);
-const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws);  ///< draws nothing where there is no choice
+/// A way to put a task's question, and the one drawn for a prompt. `known`: the names that the task
+/// has words for. Throws ConfigError naming the nearest.
+void check_wordings(const char* task, const std::vector<std::string>& wanted,
+                    const std::vector<std::string>& known);
+/// draws nothing where there is no choice
+const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws);
 
 /// P(level) proportional to level^-exponent over the levels that are left.
 class LevelLaw {
@@ -84,12 +95,15 @@ class LevelLaw {
   std::vector<double> weights_;
 };
 
-/// Fills the three splits. Prompts of a split are distinct. Prompt i is drawn from the stream (seed, task, split, i, attempt): first the level, then
-/// items of that level until one is new and of the split. After 1000 misses in a row the level counts as used up and is dropped for the rest of the
-/// split. So the histogram of levels follows the law until a level runs dry; from there on the remaining levels follow it among themselves. (Sorting
-/// has 80 training prompts of length 2.) When every level is dry the split stays smaller than asked, with a warning. Prompt i depends on
+/// Fills the three splits. Prompts of a split are distinct. Prompt i is drawn from the stream
+/// (seed, task, split, i, attempt): first the level, then items of that level until one is new and
+/// of the split. After 1000 misses in a row the level counts as used up and is dropped for the rest
+/// of the split. So the histogram of levels follows the law until a level runs dry; from there on
+/// the remaining levels follow it among themselves. (Sorting has 80 training prompts of length 2.)
+/// When every level is dry the split stays smaller than asked, with a warning. Prompt i depends on
 /// its predecessors but not on the sizes: a smaller set is the beginning of a larger one.
-/// Levels of the section that the task does not know are cut off; throws ConfigError when none is left.
+/// Levels of the section that the task does not know are cut off; throws ConfigError when none is
+/// left.
 PromptSet generate(const Generator& generator, const TaskSection& section, std::uint64_t seed);
 
 }  // namespace rollcall::task

@@ -24,7 +24,8 @@ struct Asked {
   std::string solution;
 };
 
-/// `count` edges of all that the graph may have; of a directed one, those that lead onwards in a random order, so that it has no cycle.
+/// `count` edges of all that the graph may have; of a directed one, those that lead onwards in a
+/// random order, so that it has no cycle.
 std::vector<Edge> draw_edges(std::int64_t nodes, bool directed, std::int64_t count, Draws& draws) {
   std::vector<std::int64_t> order;
   for (std::int64_t v = 0; v < nodes; ++v) order.push_back(v);
@@ -40,9 +41,12 @@ std::vector<Edge> draw_edges(std::int64_t nodes, bool directed, std::int64_t cou
 std::optional<Asked> component(const Graph& g, Draws& draws) {
   const auto node = draws.below(g.nodes);
   const Walk answer = component_of(g, node);
-  return Asked{fmt::format(" {}", letter_of(node)),
-               fmt::format("Which nodes can be reached from {}, itself included? Answer with their letters, for example ABC.", letter_of(node)), answer,
-               answer};
+  return Asked{
+      fmt::format(" {}", letter_of(node)),
+      fmt::format(
+          "Which nodes can be reached from {}, itself included? Answer with their letters, for example ABC.",
+          letter_of(node)),
+      answer, answer};
 }
 
 std::optional<Asked> path(const Graph& g, Draws& draws) {
@@ -51,7 +55,9 @@ std::optional<Asked> path(const Graph& g, Draws& draws) {
   if (walk.size() < 3) return std::nullopt;  // none, or a single edge
   return Asked{
       fmt::format(" {}>{}", letter_of(from), letter_of(to)),
-      fmt::format("Find a shortest path from {} to {}. Answer with the letters of its nodes in order, for example ABC.", letter_of(from), letter_of(to)),
+      fmt::format(
+          "Find a shortest path from {} to {}. Answer with the letters of its nodes in order, for example ABC.",
+          letter_of(from), letter_of(to)),
       fmt::format("{}{}", letter_of(from), letter_of(to)), walk};
 }
 
@@ -59,36 +65,47 @@ std::optional<Asked> cycle(const Graph& g, Draws& draws) {
   const Walk walk = find_cycle(g);
   if (walk.empty() && draws.chance(2)) return std::nullopt;  // sparse graphs seldom have one
   const std::string solution = walk.empty() ? "none" : walk;
-  return Asked{"", "Find a cycle, each node at most once. Answer with the letters of its nodes in order, for example ABC, or with none if there is no cycle.",
-               walk.empty() ? "none" : "any", solution};
+  return Asked{
+      "",
+      "Find a cycle, each node at most once. Answer with the letters of its nodes in order, for example ABC, or with none if there is no cycle.",
+      walk.empty() ? "none" : "any", solution};
 }
 
 std::optional<Asked> order(const Graph& g, Draws&) {
-  return Asked{"",
-               "Put all nodes in an order in which every edge leads from an earlier node to a later one. Answer with their letters in order, for example ABC.",
-               nullptr, topological_order(g)};
+  return Asked{
+      "",
+      "Put all nodes in an order in which every edge leads from an earlier node to a later one. Answer with their letters in order, for example ABC.",
+      nullptr, topological_order(g)};
 }
 
 std::optional<Asked> degree(const Graph& g, Draws& draws) {
   const auto node = draws.below(g.nodes);
-  const auto n = std::count_if(g.edges.begin(), g.edges.end(), [&](const Edge& e) { return e.from == node || e.to == node; });
-  return Asked{fmt::format(" {}", letter_of(node)), fmt::format("How many edges does node {} have? Answer with the number only.", letter_of(node)), n,
-               fmt::format("{}", n)};
+  const auto n = std::count_if(g.edges.begin(), g.edges.end(),
+                               [&](const Edge& e) { return e.from == node || e.to == node; });
+  return Asked{fmt::format(" {}", letter_of(node)),
+               fmt::format("How many edges does node {} have? Answer with the number only.",
+                           letter_of(node)),
+               n, fmt::format("{}", n)};
 }
 
 std::optional<Asked> triangles(const Graph& g, Draws&) {
   const auto n = count_triangles(g);
-  return Asked{"", "How many triangles does it have, that is, sets of three nodes with an edge between any two? Answer with the number only.", n,
-               fmt::format("{}", n)};
+  return Asked{
+      "",
+      "How many triangles does it have, that is, sets of three nodes with an edge between any two? Answer with the number only.",
+      n, fmt::format("{}", n)};
 }
 
 std::optional<Asked> flow(const Graph& g, Draws& draws) {
   const auto from = draws.below(g.nodes), to = draws.below(g.nodes);
   if (from == to || shortest_path(g, from, to).empty()) return std::nullopt;
   const auto n = max_flow(g, from, to);
-  return Asked{fmt::format(" {}>{}", letter_of(from), letter_of(to)),
-               fmt::format("The numbers are capacities. What is the maximum flow from {} to {}? Answer with the number only.", letter_of(from), letter_of(to)),
-               n, fmt::format("{}", n)};
+  return Asked{
+      fmt::format(" {}>{}", letter_of(from), letter_of(to)),
+      fmt::format(
+          "The numbers are capacities. What is the maximum flow from {} to {}? Answer with the number only.",
+          letter_of(from), letter_of(to)),
+      n, fmt::format("{}", n)};
 }
 
 struct Family {
@@ -112,15 +129,20 @@ constexpr std::array kFamilies = {
 std::string question(const Graph& g, const Family& family, const std::string& asked) {
   std::vector<std::string> edges;
   for (const Edge& e : g.edges)
-    edges.push_back(
-        fmt::format("{}{}{}{}", letter_of(e.from), g.directed ? "->" : "-", letter_of(e.to), family.weighted ? fmt::format(" ({})", e.capacity) : ""));
-  return fmt::format("{} graph has the nodes A to {} and the edges {}. {}", g.directed ? "A directed" : "An undirected", letter_of(g.nodes - 1),
+    edges.push_back(fmt::format("{}{}{}{}", letter_of(e.from), g.directed ? "->" : "-",
+                                letter_of(e.to),
+                                family.weighted ? fmt::format(" ({})", e.capacity) : ""));
+  return fmt::format("{} graph has the nodes A to {} and the edges {}. {}",
+                     g.directed ? "A directed" : "An undirected", letter_of(g.nodes - 1),
                      joined(edges, ", "), asked);
 }
 
 std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, Draws& draws) {
   const Family& family = draws.one_of(kFamilies);
-  Graph g{level, family.directed, draw_edges(level, family.directed, std::max<std::int64_t>(2, level * family.tenths / 10 + draws.between(-1, 1)), draws)};
+  Graph g{level, family.directed,
+          draw_edges(level, family.directed,
+                     std::max<std::int64_t>(2, level * family.tenths / 10 + draws.between(-1, 1)),
+                     draws)};
   std::vector<std::string> edges, shown;
   for (Edge& e : g.edges) {
     if (family.weighted) e.capacity = draws.between(1, 9);
@@ -129,11 +151,14 @@ std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, D
   }
   auto asked = family.ask(g, draws);
   if (!asked) return std::nullopt;
-  const Json reference = {{"family", family.name}, {"nodes", level}, {"edges", edges}, {"answer", asked->answer}};
-  Item item{fmt::format("{} {} {}{}:", family.brief, level, joined(shown, " "), asked->plain), reference.dump(), asked->solution};
+  const Json reference = {
+      {"family", family.name}, {"nodes", level}, {"edges", edges}, {"answer", asked->answer}};
+  Item item{fmt::format("{} {} {}{}:", family.brief, level, joined(shown, " "), asked->plain),
+            reference.dump(), asked->solution};
   item.domain = family.name;
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = question(g, family, asked->words);
+  if (draw_wording(section.wording, draws) == "question")
+    item.text = question(g, family, asked->words);
   return item;
 }
 
@@ -141,7 +166,10 @@ std::optional<Item> draw_graph(const TaskSection& section, std::int64_t level, D
 
 PromptSet make_graph(const TaskSection& section, std::uint64_t seed) {
   check_wordings("graph", section.wording, {"plain", "question"});
-  return generate({"graph", 3, 12, [&](std::int64_t level, Draws& draws) { return draw_graph(section, level, draws); }}, section, seed);
+  return generate(
+      {"graph", 3, 12,
+       [&](std::int64_t level, Draws& draws) { return draw_graph(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

@@ -19,20 +19,23 @@ Matrix capacities(const Graph& graph) {
   return matrix;
 }
 
-/// [n] the node before each on a shortest path from `from` (itself for `from`), -1 where there is none.
+/// [n] the node before each on a shortest path from `from` (itself for `from`), -1 where there is
+/// none.
 std::vector<std::int64_t> breadth_first(const Matrix& matrix, std::int64_t from) {
   std::vector<std::int64_t> before(matrix.size(), -1), queue{from};
   before[std::size_t(from)] = from;
   for (std::size_t i = 0; i < queue.size(); ++i)
     for (std::size_t v = 0; v < matrix.size(); ++v)
-      if (matrix[std::size_t(queue[i])][v] > 0 && before[v] < 0) before[v] = queue[i], queue.push_back(std::int64_t(v));
+      if (matrix[std::size_t(queue[i])][v] > 0 && before[v] < 0)
+        before[v] = queue[i], queue.push_back(std::int64_t(v));
   return before;
 }
 
 std::vector<std::int64_t> path_to(const std::vector<std::int64_t>& before, std::int64_t to) {
   std::vector<std::int64_t> path;
   if (before[std::size_t(to)] < 0) return path;
-  for (path.push_back(to); before[std::size_t(path.back())] != path.back();) path.push_back(before[std::size_t(path.back())]);
+  for (path.push_back(to); before[std::size_t(path.back())] != path.back();)
+    path.push_back(before[std::size_t(path.back())]);
   std::reverse(path.begin(), path.end());
   return path;
 }
@@ -45,7 +48,9 @@ Walk letters(const std::vector<std::int64_t>& nodes) {
 
 }  // namespace
 
-Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to) { return letters(path_to(breadth_first(capacities(graph), from), to)); }
+Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to) {
+  return letters(path_to(breadth_first(capacities(graph), from), to));
+}
 
 Walk component_of(const Graph& graph, std::int64_t node) {
   const auto before = breadth_first(capacities(graph), node);
@@ -90,7 +95,8 @@ std::int64_t count_triangles(const Graph& graph) {
   std::int64_t count = 0;
   for (std::size_t a = 0; a < m.size(); ++a)
     for (std::size_t b = a + 1; b < m.size(); ++b)
-      for (std::size_t c = b + 1; c < m.size(); ++c) count += m[a][b] > 0 && m[b][c] > 0 && m[a][c] > 0 ? 1 : 0;
+      for (std::size_t c = b + 1; c < m.size(); ++c)
+        count += m[a][b] > 0 && m[b][c] > 0 && m[a][c] > 0 ? 1 : 0;
   return count;
 }
 
@@ -101,7 +107,8 @@ std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to) {
     const auto path = path_to(breadth_first(left, from), to);
     if (path.empty()) return flow;
     std::int64_t narrowest = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t i = 1; i < path.size(); ++i) narrowest = std::min(narrowest, left[std::size_t(path[i - 1])][std::size_t(path[i])]);
+    for (std::size_t i = 1; i < path.size(); ++i)
+      narrowest = std::min(narrowest, left[std::size_t(path[i - 1])][std::size_t(path[i])]);
     for (std::size_t i = 1; i < path.size(); ++i) {
       left[std::size_t(path[i - 1])][std::size_t(path[i])] -= narrowest;
       left[std::size_t(path[i])][std::size_t(path[i - 1])] += narrowest;

@@ -23,11 +23,13 @@ struct Graph {
 using Walk = std::string;
 inline char letter_of(std::int64_t node) { return char('A' + node); }
 
-Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to);     ///< breadth first, smallest letters first; empty: none
-Walk component_of(const Graph& graph, std::int64_t node);                       ///< sorted
-Walk find_cycle(const Graph& graph);                                            ///< of an undirected graph; empty: none
-Walk topological_order(const Graph& graph);                                     ///< Kahn 1962, smallest letter first; empty: none
-std::int64_t count_triangles(const Graph& graph);                               ///< of an undirected graph
-std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to);  ///< Edmonds and Karp 1972
+/// breadth first, smallest letters first; empty: none
+Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to);
+Walk component_of(const Graph& graph, std::int64_t node);  ///< sorted
+Walk find_cycle(const Graph& graph);                       ///< of an undirected graph; empty: none
+Walk topological_order(const Graph& graph);  ///< Kahn 1962, smallest letter first; empty: none
+std::int64_t count_triangles(const Graph& graph);  ///< of an undirected graph
+/// Edmonds and Karp 1972
+std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to);
 
 }  // namespace rollcall::task

@@ -1,4 +1,5 @@
-// Kinds of instruction that the task instructions can give, and the draft of the text that follows them.
+// Kinds of instruction that the task instructions can give, and the draft of the text that follows
+// them.
 #pragma once
 
 #include "base/json.hpp"
@@ -10,7 +11,8 @@
 
 namespace rollcall::task {
 
-/// A text as it is put together: what instructions ask for is entered here first and measured in the text afterwards, so that all can be followed together.
+/// A text as it is put together: what instructions ask for is entered here first and measured in
+/// the text afterwards, so that all can be followed together.
 struct Draft {
   std::string topic;                    ///< "Write about the sea."
   std::vector<std::string> paragraphs;  ///< of plain sentences
@@ -23,16 +25,24 @@ struct Draft {
 std::string text_of(const Draft& draft);
 
 /// What an instruction leaves no other to decide.
-enum Claim : std::uint32_t { kNothing = 0, kCase = 1, kStart = 2, kEnd = 4, kParagraphs = 8, kLayout = 16 };
+enum Claim : std::uint32_t {
+  kNothing = 0,
+  kCase = 1,
+  kStart = 2,
+  kEnd = 4,
+  kParagraphs = 8,
+  kLayout = 16
+};
 
 /// A row of the table in instruction_kinds.cpp.
 struct InstructionKind {
-  const char* name;                                                                        ///< IFEval's
-  std::uint32_t claims;                                                                    ///< no two rows that are given together claim the same
-  std::uint32_t needs;                                                                     ///< no row given together claims it
-  void (*write)(Draft& draft, Draws& draws);                                               ///< may be none
-  nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);  ///< IFEval's kwargs, such that `text` follows
-  std::string (*words)(const nlohmann::json& arguments);                                   ///< "Use at least 5 words."
+  const char* name;      ///< IFEval's
+  std::uint32_t claims;  ///< no two rows that are given together claim the same
+  std::uint32_t needs;   ///< no row given together claims it
+  void (*write)(Draft& draft, Draws& draws);  ///< may be none
+  /// IFEval's kwargs, such that `text` follows
+  nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);
+  std::string (*words)(const nlohmann::json& arguments);  ///< "Use at least 5 words."
 };
 
 const std::vector<InstructionKind>& instruction_kinds();

@@ -1,8 +1,9 @@
-// Texts that have to follow several instructions at once. A text is written first and the instructions are measured in it, so one that follows them all exists.
+// Texts that have to follow several instructions at once. A text is written first and the
+// instructions are measured in it, so one that follows them all exists.
 #include "base/joined.hpp"
 #include "task/instruction_kinds.hpp"
 #include "task/sources.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,13 +14,18 @@
 namespace rollcall::task {
 namespace {
 
-constexpr std::array kTopics = {"sea", "forest", "market", "winter", "garden", "river", "city", "moon"};
-constexpr std::array kSubjects = {"the boat", "a bird", "the old man", "my friend", "the wind", "a child", "the farmer", "our dog"};
-constexpr std::array kVerbs = {"sees", "finds", "likes", "carries", "follows", "paints", "leaves", "remembers"};
-constexpr std::array kObjects = {"the hill", "a red stone", "the quiet road", "two apples", "the long day", "a small house", "the light", "an open door"};
+constexpr std::array kTopics = {"sea",    "forest", "market", "winter",
+                                "garden", "river",  "city",   "moon"};
+constexpr std::array kSubjects = {"the boat", "a bird",  "the old man", "my friend",
+                                  "the wind", "a child", "the farmer",  "our dog"};
+constexpr std::array kVerbs = {"sees",    "finds",  "likes",  "carries",
+                               "follows", "paints", "leaves", "remembers"};
+constexpr std::array kObjects = {"the hill",     "a red stone",   "the quiet road", "two apples",
+                                 "the long day", "a small house", "the light",      "an open door"};
 
 std::string draw_sentence(Draws& draws) {
-  std::string sentence = fmt::format("{} {} {}.", draws.one_of(kSubjects), draws.one_of(kVerbs), draws.one_of(kObjects));
+  std::string sentence = fmt::format("{} {} {}.", draws.one_of(kSubjects), draws.one_of(kVerbs),
+                                     draws.one_of(kObjects));
   sentence[0] = text::upper(sentence.substr(0, 1))[0];
   return sentence;
 }
@@ -29,13 +35,16 @@ Draft draw_draft(std::int64_t level, Draws& draws) {
   draft.topic = fmt::format("Write about the {}.", draws.one_of(kTopics));
   for (std::int64_t p = draws.between(1, 3); p > 0; --p) {
     std::vector<std::string> sentences;
-    for (std::int64_t i = draws.between(1, 1 + level / 2); i > 0; --i) sentences.push_back(draw_sentence(draws));
+    for (std::int64_t i = draws.between(1, 1 + level / 2); i > 0; --i)
+      sentences.push_back(draw_sentence(draws));
     draft.paragraphs.push_back(fmt::format("{}", joined(sentences, " ")));
   }
   return draft;
 }
 
-bool go_together(const InstructionKind& a, const InstructionKind& b) { return (a.claims & (b.claims | b.needs)) == 0 && (b.claims & a.needs) == 0; }
+bool go_together(const InstructionKind& a, const InstructionKind& b) {
+  return (a.claims & (b.claims | b.needs)) == 0 && (b.claims & a.needs) == 0;
+}
 
 /// `count` kinds of which any two go together; fewer where none is left.
 std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws) {
@@ -43,7 +52,8 @@ std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws)
   for (const auto& kind : instruction_kinds()) all.push_back(&kind);
   draws.shuffle(all);
   for (const auto* kind : all) {
-    const bool fits = std::all_of(chosen.begin(), chosen.end(), [&](const auto* other) { return go_together(*kind, *other); });
+    const bool fits = std::all_of(chosen.begin(), chosen.end(),
+                                  [&](const auto* other) { return go_together(*kind, *other); });
     if (fits && std::int64_t(chosen.size()) < count) chosen.push_back(kind);
   }
   return chosen;
@@ -56,12 +66,15 @@ std::string brief(const InstructionKind& kind, const nlohmann::json& arguments) 
   for (const auto& [key, value] : arguments.items()) {
     std::vector<std::string> parts;
     if (value.is_array()) parts = value.get<std::vector<std::string>>();
-    text += fmt::format(" {}", value.is_array() ? fmt::format("{}", joined(parts, ",")) : value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format(" {}", value.is_array()    ? fmt::format("{}", joined(parts, ","))
+                               : value.is_string() ? value.get<std::string>()
+                                                   : value.dump());
   }
   return text;
 }
 
-std::optional<Item> draw_instructions(const TaskSection& section, std::int64_t level, Draws& draws) {
+std::optional<Item> draw_instructions(const TaskSection& section, std::int64_t level,
+                                      Draws& draws) {
   Draft draft = draw_draft(level, draws);
   const auto kinds = draw_kinds(level, draws);
   if (std::int64_t(kinds.size()) < level) return std::nullopt;
@@ -77,9 +90,11 @@ std::optional<Item> draw_instructions(const TaskSection& section, std::int64_t l
     words.push_back(kind->words(arguments));
     all.push_back(arguments);
   }
-  Item item{fmt::format("{}:", joined(plain, ";")), nlohmann::json{{"instruction_id_list", names}, {"kwargs", all}}.dump(), text};
+  Item item{fmt::format("{}:", joined(plain, ";")),
+            nlohmann::json{{"instruction_id_list", names}, {"kwargs", all}}.dump(), text};
   item.problem = item.text;
-  if (draw_wording(section.wording, draws) == "question") item.text = fmt::format("{}", joined(words, " "));
+  if (draw_wording(section.wording, draws) == "question")
+    item.text = fmt::format("{}", joined(words, " "));
   return item;
 }
 
@@ -87,7 +102,10 @@ std::optional<Item> draw_instructions(const TaskSection& section, std::int64_t l
 
 PromptSet make_instructions(const TaskSection& section, std::uint64_t seed) {
   check_wordings("instructions", section.wording, {"plain", "question"});
-  return generate({"instructions", 1, 8, [&](std::int64_t level, Draws& draws) { return draw_instructions(section, level, draws); }}, section, seed);
+  return generate(
+      {"instructions", 1, 8,
+       [&](std::int64_t level, Draws& draws) { return draw_instructions(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

@@ -3,13 +3,21 @@
 
 #include "base/error.hpp"
 #include "base/exact_number.hpp"
+#include "base/faults.hpp"
 #include "base/file.hpp"
-#include "text/answer_text.hpp"
-#include "text/text_files.hpp"
+#include "base/foreign_json.hpp"
+#include "base/joined.hpp"
+#include "base/visible.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
 
 namespace rollcall::task {
 namespace {
@@ -23,7 +31,8 @@ struct Kind {
   const char* suggestion;
 };
 constexpr Kind kKinds[] = {
-    {"PAR1"sv, "a parquet file", "python3 -c 'import pandas; pandas.read_parquet(\"IN\").to_json(\"OUT\", orient=\"records\", lines=True)'"},
+    {"PAR1"sv, "a parquet file",
+     "python3 -c 'import pandas; pandas.read_parquet(\"IN\").to_json(\"OUT\", orient=\"records\", lines=True)'"},
     {"\x1F\x8B"sv, "compressed by gzip", "unpack it: gunzip FILE"},
     {"\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unpack it: unzstd FILE"},
     {"BZh"sv, "compressed by bzip2", "unpack it: bunzip2 FILE"},
@@ -39,50 +48,143 @@ constexpr Kind kKinds[] = {
 
 void require_lines(const std::string& file, std::string_view content) {
   for (const Kind& kind : kKinds)
-    require<InputError>(!content.starts_with(kind.begins), fmt::format("{} is {}", file, kind.name), "what is read is text, one JSON object a line",
-                        kind.suggestion);
-  require<InputError>(!text::trim(content.substr(0, 4096)).starts_with('['), fmt::format("{} begins with [", file),
-                      "it seems to be one JSON array, and what is read is one JSON object a line", "jq -c '.[]' IN > OUT");
+    require<InputError>(!content.starts_with(kind.begins), fmt::format("{} is {}", file, kind.name),
+                        "what is read is text, one JSON object a line", kind.suggestion);
+  require<InputError>(!text::trim(content.substr(0, 4096)).starts_with('['),
+                      fmt::format("{} begins with [", file),
+                      "it seems to be one JSON array, and what is read is one JSON object a line",
+                      "jq -c '.[]' IN > OUT");
 }
 
 nlohmann::json parse_object(const Line& line) {
-  line.require_that(text::valid_utf8(line.text) == line.text, "not UTF-8", "the file may be Latin-1, or damaged",
+  line.require_that(text::valid_utf8(line.text) == line.text, "not UTF-8",
+                    "the file may be Latin-1, or damaged",
                     "iconv -f ISO-8859-1 -t UTF-8 IN > OUT, or correct the line");
+  const JsonOutline outline = outline_of(line.text);
+  line.require_that(!outline.too_deep, "its brackets nest too deep",
+                    fmt::format("up to {} levels are read", kJsonDepth),
+                    "correct or remove the line");
   nlohmann::json object;
   try {
     object = nlohmann::json::parse(line.text);
   } catch (const nlohmann::json::parse_error& e) {
-    line.require_that(false, fmt::format("not JSON at byte {}", e.byte), "every line must be one JSON object", "correct or remove the line");
+    line.require_that(false, fmt::format("not JSON at byte {}", e.byte),
+                      "every line must be one JSON object", "correct or remove the line");
   } catch (const nlohmann::json::exception&) {  // a number beyond a double
-    line.require_that(false, "a number out of range", "JSON has none beyond 1e308 here", "write it as text");
+    line.require_that(false, "a number out of range", "JSON has none beyond 1e308 here",
+                      "write it as text");
   }
-  line.require_that(object.is_object(), "not a JSON object", "every line must be one JSON object", "correct or remove the line");
+  line.require_that(object.is_object(), "not a JSON object", "every line must be one JSON object",
+                    "correct or remove the line");
+  if (members_of(object) != outline.keys)
+    line.require_that(
+        false, fmt::format("the key \"{}\" stands twice", visible(brief(repeated_key(line.text)))),
+        "only one of the two values would count", "remove the other");
   return object;
 }
 
-}  // namespace
+/// The mistakes of a file's lines, each with the lines that have it.
+class BrokenLines {
+ public:
+  /// Whether it is worth reading on.
+  bool add(const Line& line, const InputError& error) {
+    const std::string place = fmt::format("{}:{}: ", line.file, line.number), said = error.what();
+    const bool is_ours = said.starts_with(place);
+    const std::string problem = is_ours ? said.substr(place.size()) : said;
+    const auto same = std::find_if(mistakes_.begin(), mistakes_.end(),
+                                   [&](const Mistake& m) { return m.problem == problem; });
+    if (same != mistakes_.end()) same->more.push_back(line.number);
+    else mistakes_.push_back({is_ours ? place : std::string(), problem, {}});
+    return mistakes_.size() < kMost;
+  }
 
-void Line::require_that(bool ok, std::string_view problem, std::string_view why, std::string_view suggestion) const {
-  require<InputError>(ok, fmt::format("{}:{}: {}", file, number, problem), why, suggestion);
-}
+  /// Throws InputError where there are any.
+  void refuse() const {
+    std::vector<Fault> faults;
+    for (const Mistake& mistake : mistakes_)
+      faults.push_back(
+          {.message = mistake.place + mistake.problem + others(mistake.more), .is_placed = true});
+    require_no_faults<InputError>(std::move(faults));
+  }
 
-void each_json_line(const std::string& file, const std::function<void(const nlohmann::json&, const Line&)>& each) {
+ private:
+  static constexpr std::size_t kMost = 100, kNamed = 5;
+  struct Mistake {
+    std::string place, problem;
+    std::vector<std::size_t> more;
+  };
+  static std::string others(const std::vector<std::size_t>& lines) {
+    if (lines.empty()) return {};
+    const std::span named(lines.data(), std::min(lines.size(), kNamed));
+    const std::string list = fmt::format("{}", fmt::join(named, ", "));
+    if (lines.size() <= kNamed)
+      return fmt::format(" (the same on {} {})", lines.size() == 1 ? "line" : "lines", list);
+    return fmt::format(" (the same on lines {} and {} others)", list, lines.size() - kNamed);
+  }
+
+  std::vector<Mistake> mistakes_;
+};
+
+/// `refused` returns whether to read on.
+void read_lines(const std::string& file, const EachLine& each,
+                const std::function<bool(const Line&, const InputError&)>& refused) {
   const std::string content = read_file(file);
   require_lines(file, content);
   std::size_t number = 0;
   for (std::string_view rest = content; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const Line line{file, ++number, text::trim(rest.substr(0, end))};
-    if (!line.text.empty()) each(parse_object(line), line);
+    try {
+      if (!line.text.empty()) each(parse_object(line), line);
+    } catch (const InputError& error) {
+      if (!refused(line, error)) return;
+    }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }
 
-std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting, const Line& line) {
+}  // namespace
+
+void Line::require_that(bool ok, std::string_view problem, std::string_view why,
+                        std::string_view suggestion) const {
+  require<InputError>(ok, fmt::format("{}:{}: {}", file, number, problem), why, suggestion);
+}
+
+void each_json_line(const std::string& file, const EachLine& each) {
+  BrokenLines broken;
+  read_lines(file, each,
+             [&](const Line& line, const InputError& error) { return broken.add(line, error); });
+  broken.refuse();
+}
+
+void each_whole_json_line(const std::string& file, const EachLine& each) {
+  read_lines(file, each, [](const Line&, const InputError&) { return true; });
+}
+
+void require_key(const nlohmann::json& object, const std::string& key, const Line& line,
+                 std::string_view why, std::string_view suggestion) {
+  if (object.contains(key)) return;
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> others;
+  for (const auto& [name, value] : object.items())
+    others.push_back(fmt::format("\"{}\"", visible(brief(name, 40))));
+  const std::size_t more = others.size() - std::min(others.size(), kNamed);
+  others.resize(others.size() - more);
+  const std::string has = others.empty()
+                              ? "is empty"
+                              : fmt::format("has {}{}", joined(others, ", "),
+                                            more > 0 ? fmt::format(" and {} more", more) : "");
+  line.require_that(false, fmt::format("has no key \"{}\": it {}", key, has), why, suggestion);
+}
+
+std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting,
+                    const Line& line) {
+  require_key(object, key, line, "a question and an answer are needed",
+              fmt::format("set {} to the key of the rows, or correct the line", setting));
   const auto at = object.find(key);
-  line.require_that(at != object.end(), fmt::format("has no key \"{}\"", key), "a question and an answer are needed", fmt::format("set {}", setting));
   if (at->is_number()) return exact_number(line.text, key);
-  line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key), "it goes into a prompt or solution",
+  line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key),
+                    "it goes into a prompt or solution",
                     fmt::format("set {} or correct the line", setting));
   return at->get<std::string>();
 }

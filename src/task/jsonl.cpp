@@ -1,13 +1,15 @@
 // Questions and answers from files, for example GSM8K.
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/log.hpp"
 #include "base/visible.hpp"
+#include "task/answer_source.hpp"
 #include "task/generate.hpp"
 #include "task/json_lines.hpp"
 #include "task/solutions.hpp"
 #include "task/sources.hpp"
-#include "text/accepted_answers.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/accepted_answers.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -17,16 +19,27 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace rollcall::task {
 namespace {
 
-constexpr std::size_t kValidationPrompts = 128;  // or a tenth of a file that has fewer than ten times as many rows
+constexpr std::size_t kValidationPrompts = 128;  // or a tenth of a file that has fewer than ten
+                                                 // times as many rows
+
+/// A tenth, rounded; of two rows or more at least one.
+std::size_t tenth_of(std::size_t rows) {
+  return std::max<std::size_t>((rows + 5) / 10, rows < 2 ? 0 : 1);
+}
 
 double rate_at(const nlohmann::json& object, const std::string& key, const Line& line) {
+  require_key(object, key, line,
+              "policies start from each question's expected success, which task.prior_key names",
+              "name a key that all rows have, or leave task.prior_key out");
   const auto at = object.find(key);
-  const bool rate = at != object.end() && at->is_number() && *at >= 0.0 && *at <= 1.0;
-  line.require_that(rate, fmt::format("\"{}\" is not a success rate from 0 to 1", key), "policies start from it", "correct the line or empty task.prior_key");
+  const bool rate = at->is_number() && *at >= 0.0 && *at <= 1.0;
+  line.require_that(rate, fmt::format("\"{}\" is not a success rate from 0 to 1", key),
+                    "policies start from it", "correct the line or empty task.prior_key");
   return at->get<double>();
 }
 
@@ -40,50 +53,73 @@ std::int32_t reasoning_lines(std::string_view reasoning) {
   return lines;
 }
 
-std::string prompt_text(const nlohmann::json& object, const TaskSection& section, const Line& line) {
+std::string prompt_text(const nlohmann::json& object, const TaskSection& section,
+                        const Line& line) {
   const std::string question = text_at(object, section.question_key, "task.question_key", line);
-  line.require_that(!text::trim(question).empty(), fmt::format("\"{}\" is empty", section.question_key), "an empty question teaches nothing",
-                    "remove the line, or set task.question_key");
+  line.require_that(
+      !text::trim(question).empty(), fmt::format("\"{}\" is empty", section.question_key),
+      "an empty question teaches nothing", "remove the line, or set task.question_key");
   return question + "\n";
 }
 
-void refuse_next_solution(const std::string& solution, const TaskSection& section, const Line& line) {
-  line.require_that(solution.find(kNextSolution) == std::string::npos, fmt::format("a text of \"{}\" holds the character U+001E", section.answer_key),
+void refuse_next_solution(const std::string& solution, const TaskSection& section,
+                          const Line& line) {
+  line.require_that(solution.find(kNextSolution) == std::string::npos,
+                    fmt::format("a text of \"{}\" holds the character U+001E", section.answer_key),
                     "it would be read as two solutions", "remove it");
 }
 
-/// Of a list each text is an accepted answer, with or without the marker, and all are worked solutions for experts to draw from.
-void read_accepted(const nlohmann::json& list, const TaskSection& section, const Line& line, Prompt& prompt) {
+/// Of a list each text is an accepted answer, with or without the marker, and all are worked
+/// solutions for experts to draw from.
+void read_accepted(const nlohmann::json& list, const TaskSection& section, const Line& line,
+                   Prompt& prompt) {
   std::vector<std::string> answers;
   for (const auto& one : list) {
-    const bool exact = one.is_number_integer() || (one.is_number() && std::abs(one.get<double>()) < 9007199254740992.0);  // 2^53
-    line.require_that(one.is_string() || exact, fmt::format("\"{}\" lists {}", section.answer_key, brief(one.dump())),
-                      "each entry of a list is an answer that is accepted", "write each as text in quotes");
+    // 2^53
+    const bool exact = one.is_number_integer() ||
+                       (one.is_number() && std::abs(one.get<double>()) < 9007199254740992.0);
+    line.require_that(one.is_string() || exact,
+                      fmt::format("\"{}\" lists {}", section.answer_key, brief(one.dump())),
+                      "each entry of a list is an answer that is accepted",
+                      "write each as text in quotes");
     const std::string text = one.is_string() ? one.get<std::string>() : one.dump();
-    const auto marked = section.answer_marker.empty() ? std::nullopt : text::find_marked_answer(text, section.answer_marker);
+    const auto marked = section.answer_marker.empty()
+                            ? std::nullopt
+                            : text::find_marked_answer(text, section.answer_marker);
     answers.push_back(text::normal_answer(marked ? marked->answer : std::string_view(text)));
-    line.require_that(!answers.back().empty(), fmt::format("\"{}\" lists an empty answer", section.answer_key), "no response could equal it",
-                      "correct the line");
+    line.require_that(!answers.back().empty(),
+                      fmt::format("\"{}\" lists an empty answer", section.answer_key),
+                      "no response could equal it", "correct the line");
     refuse_next_solution(text, section, line);
-    if (answers.size() == 1) prompt.level = reasoning_lines(marked ? marked->reasoning : std::string_view());
+    if (answers.size() == 1)
+      prompt.level = reasoning_lines(marked ? marked->reasoning : std::string_view());
     prompt.solution += (answers.size() == 1 ? "" : std::string(1, kNextSolution)) + text;
   }
-  line.require_that(!answers.empty(), fmt::format("\"{}\" is an empty list", section.answer_key), "no response could be right", "name an answer");
+  line.require_that(!answers.empty(), fmt::format("\"{}\" is an empty list", section.answer_key),
+                    "no response could be right", "name an answer");
   std::vector<std::string> distinct;
   for (auto& one : answers)
-    if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(std::move(one));
+    if (std::find(distinct.begin(), distinct.end(), one) == distinct.end())
+      distinct.push_back(std::move(one));
   prompt.answer = text::accepting(distinct);
 }
 
-void read_answer(const nlohmann::json& object, const TaskSection& section, const Line& line, Prompt& prompt) {
-  if (const auto list = object.find(section.answer_key); list != object.end() && list->is_array()) return read_accepted(*list, section, line, prompt);
+void read_answer(const nlohmann::json& object, const TaskSection& section, const Line& line,
+                 Prompt& prompt) {
+  if (const auto list = object.find(section.answer_key); list != object.end() && list->is_array())
+    return read_accepted(*list, section, line, prompt);
   prompt.solution = text_at(object, section.answer_key, "task.answer_key", line);
+  line.require_that(
+      !text::trim(prompt.solution).empty(), fmt::format("\"{}\" is empty", section.answer_key),
+      "no response could equal it",
+      "write the answer, remove the line, or set task.answer_key to the key that holds it");
   const auto marked = text::find_marked_answer(prompt.solution, section.answer_marker);
   refuse_next_solution(prompt.solution, section, line);
-  line.require_that(marked && !marked->answer.empty(),
-                    section.answer_marker.empty() ? fmt::format("\"{}\" is empty", section.answer_key)
-                                                  : fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
-                    "the verifier compares what follows it", "set task.answer_marker (empty: the whole answer counts) or correct the line");
+  line.require_that(
+      marked && !marked->answer.empty(),
+      fmt::format("nothing follows the marker \"{}\" in the answer", section.answer_marker),
+      "the verifier compares what follows it",
+      "set task.answer_marker (empty: the whole answer counts) or correct the line");
   prompt.answer = text::accepting(text::normal_answer(marked->answer));
   prompt.level = reasoning_lines(marked->reasoning);
 }
@@ -100,7 +136,12 @@ Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, con
   Prompt prompt;
   prompt.text = prompt_text(object, section, line);
   read_answer(object, section, line, prompt);
-  if (!section.domain_key.empty()) prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
+  if (!section.domain_key.empty()) {
+    require_key(object, section.domain_key, line,
+                "policies choose among the domains of questions, which task.domain_key names",
+                "name a key that all rows have, or leave task.domain_key out");
+    prompt.domain = text_at(object, section.domain_key, "task.domain_key", line);
+  }
   if (!section.prior_key.empty()) prompt.prior = float(rate_at(object, section.prior_key, line));
   return prompt;
 }
@@ -113,13 +154,16 @@ class Repetitions {
     const auto [at, first] = asked_.try_emplace(prompt.text, First{line, prompt.answer});
     if (first) return true;
     if (at->second.answer == prompt.answer) ++repeated_;
-    else if (contradictions_++ == 0) example_ = fmt::format("lines {} and {}", at->second.line, line);
+    else if (contradictions_++ == 0)
+      example_ = fmt::format("lines {} and {}", at->second.line, line);
     return false;
   }
   void tell(const std::string& file) const {
     if (repeated_ > 0) log_info("{}: {} repeated questions are left out", file, repeated_);
     if (contradictions_ > 0)
-      log_warning("{}: {} questions are asked again with another answer ({} for example); the first answer counts", file, contradictions_, example_);
+      log_warning(
+          "{}: {} questions are asked again with another answer ({} for example); the first answer counts",
+          file, contradictions_, example_);
   }
 
  private:
@@ -134,7 +178,8 @@ class Repetitions {
 
 using Extras = std::unordered_map<std::string, std::string>;
 
-std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section, Extras& extras) {
+std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section,
+                                 Extras& extras) {
   std::vector<Prompt> prompts;
   Repetitions repetitions;
   each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
@@ -143,7 +188,8 @@ std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& sec
     extras[prompt.text] = extra_of(object, section, line);
     prompts.push_back(std::move(prompt));
   });
-  require(!prompts.empty(), fmt::format("{} holds no question", file), "there is nothing to learn or evaluate", "name a file with one JSON object a line");
+  require(!prompts.empty(), fmt::format("{} holds no question", file),
+          "there is nothing to learn or evaluate", "name a file with one JSON object a line");
   repetitions.tell(file);
   return prompts;
 }
@@ -151,16 +197,18 @@ std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& sec
 /// Moves those for which `belongs` is true to the end of `to`, in their order.
 template <class Belongs>
 void move_if(std::vector<Prompt>& from, std::vector<Prompt>& to, const Belongs& belongs) {
-  const auto first = std::stable_partition(from.begin(), from.end(), [&](const Prompt& p) { return !belongs(p); });
+  const auto first =
+      std::stable_partition(from.begin(), from.end(), [&](const Prompt& p) { return !belongs(p); });
   std::move(first, from.end(), std::back_inserter(to));
   from.erase(first, from.end());
 }
 
-/// Takes `wanted` of the rows, those whose contents have the smallest hashes, so that a row that
+/// Takes `wanted` of the rows: those whose contents have the smallest hashes, so that a row that
 /// comes or goes moves one other row at most.
-std::vector<Prompt> take_validation(std::vector<Prompt>& rows, std::size_t wanted) {
+std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted) {
   std::vector<std::uint64_t> hashes(rows.size());
-  std::transform(rows.begin(), rows.end(), hashes.begin(), [](const Prompt& p) { return content_hash(p.text); });
+  std::transform(rows.begin(), rows.end(), hashes.begin(),
+                 [](const Prompt& p) { return content_hash(p.text); });
   std::vector<Prompt> taken;
   if (wanted == 0) return taken;
   std::vector<std::uint64_t> sorted = hashes;
@@ -170,20 +218,46 @@ std::vector<Prompt> take_validation(std::vector<Prompt>& rows, std::size_t wante
   return taken;
 }
 
-std::size_t wanted_validation(const TaskSection& section, const std::string& file, std::size_t rows) {
-  if (section.validation_prompts < 0) return std::min<std::size_t>(kValidationPrompts, rows / 10);
-  require<ConfigError>(std::size_t(section.validation_prompts) < rows,
-                       fmt::format("task.validation_prompts is {}, and {} has {} rows to choose from", section.validation_prompts, file, rows),
-                       "no row would be left to train on", "lower it; 0 validates nothing");
+/// `rows`: those that are left to training. `all`: with those that were held out of the same file.
+std::size_t wanted_validation(const TaskSection& section, const std::string& file, std::size_t rows,
+                              std::size_t all) {
+  const bool exact = section.split == kExactSplit;
+  if (section.validation_prompts < 0)
+    return std::min({kValidationPrompts, exact ? tenth_of(all) : rows / 10, rows - 1});
+  require<ConfigError>(
+      std::size_t(section.validation_prompts) < rows,
+      fmt::format("task.validation_prompts is {}, and {} has {} rows to choose from",
+                  section.validation_prompts, file, rows),
+      "no row would be left to train on", "lower it; 0 validates nothing");
   return std::size_t(section.validation_prompts);
 }
 
+/// Of task.heldout_file, or of the same rows; a file that is named twice is held out as a whole,
+/// which
+/// only an evaluation can use.
+void hold_out(PromptSet& set, const TaskSection& section) {
+  if (section.heldout_file == section.file) {
+    std::swap(set.train, set.heldout);
+  } else if (!section.heldout_file.empty()) {
+    std::unordered_set<std::string_view> heldout;
+    for (const Prompt& prompt : set.heldout) heldout.insert(prompt.text);
+    std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(p.text); });
+  } else if (section.split == kExactSplit) {
+    set.heldout = take_smallest(set.train, tenth_of(set.train.size()));
+  } else {
+    move_if(set.train, set.heldout,
+            [](const Prompt& p) { return split_of(p.text) == Split::heldout; });
+  }
+}
+
 /// Cuts a split to what the run file asks for and numbers it. Returns a sentence's end about it.
-std::string settle(std::vector<Prompt>& prompts, Split split, std::int64_t limit, const char* name, const char* key) {
+std::string settle(std::vector<Prompt>& prompts, Split split, std::int64_t limit, const char* name,
+                   const char* key) {
   const std::size_t all = prompts.size();
   if (limit > 0 && prompts.size() > std::size_t(limit)) prompts.resize(std::size_t(limit));
   for (std::size_t i = 0; i < prompts.size(); ++i) prompts[i].id = {i}, prompts[i].split = split;
-  return fmt::format("{} {}", prompts.size(), name) + (prompts.size() < all ? fmt::format(" ({} of {})", key, all) : "");
+  return fmt::format("{} {}", prompts.size(), name) +
+         (prompts.size() < all ? fmt::format(" ({} of {})", key, all) : "");
 }
 
 }  // namespace
@@ -193,34 +267,53 @@ std::string place_of(const TaskSection& section, const std::string& prompt) {
   for (const std::string& file : {section.heldout_file, section.file}) {
     if (file.empty()) continue;
     each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
-      if (place.empty() && prompt_text(object, section, line) == prompt) place = fmt::format("{}:{}", file, line.number);
+      if (place.empty() && prompt_text(object, section, line) == prompt)
+        place = fmt::format("{}:{}", file, line.number);
     });
   }
   return place;
 }
 
+namespace {
+
+/// Both files, with all that is wrong with either.
+PromptSet read_files(const TaskSection& section) {
+  PromptSet set;
+  Faults faults;
+  faults.check({"task.file"}, [&] { set.train = read_prompts(section.file, section, set.extra); });
+  if (!section.heldout_file.empty() && section.heldout_file != section.file)
+    faults.check({"task.heldout_file"},
+                 [&] { set.heldout = read_prompts(section.heldout_file, section, set.extra); });
+  faults.require_none();
+  return set;
+}
+
+}  // namespace
+
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   check_wordings("jsonl", section.wording, {"plain"});
-  PromptSet set;
-  set.train = read_prompts(section.file, section, set.extra);
+  PromptSet set = read_files(section);
   const std::size_t rows = set.train.size();
+  hold_out(set, section);
+  const bool one_file = section.heldout_file.empty(),
+             asks_all = section.heldout_file == section.file;
+  const std::size_t left = set.train.size() + (one_file ? set.heldout.size() : 0);
+  require(asks_all || !set.train.empty(), fmt::format("{} leaves no training prompt", section.file),
+          "held-out questions are kept apart", "use a larger file");
   std::string text = fmt::format("{}: {} rows: ", section.file, rows);
-  if (section.heldout_file.empty()) {
-    move_if(set.train, set.heldout, [](const Prompt& p) { return split_of(p.text) == Split::heldout; });
-  } else {
-    set.heldout = read_prompts(section.heldout_file, section, set.extra);
-    std::unordered_set<std::string_view> heldout;
-    for (const Prompt& prompt : set.heldout) heldout.insert(prompt.text);
-    std::erase_if(set.train, [&](const Prompt& p) { return heldout.contains(p.text); });
+  if (!asks_all) {
+    set.validation =
+        take_smallest(set.train, wanted_validation(section, section.file, set.train.size(), left));
+    text += settle(set.train, Split::train, section.train_prompts, "train", "task.train_prompts");
+    text += ", " + settle(set.validation, Split::validation, 0, "validation", "");
+    if (left < rows)
+      text +=
+          fmt::format(", {} left out because {} asks them too", rows - left, section.heldout_file);
+    text +=
+        one_file ? ", " : fmt::format("; {}: {} rows: ", section.heldout_file, set.heldout.size());
   }
-  const std::size_t left = set.train.size() + (section.heldout_file.empty() ? set.heldout.size() : 0);
-  require(!set.train.empty(), fmt::format("{} leaves no training prompt", section.file), "held-out questions are kept apart", "use a larger file");
-  set.validation = take_validation(set.train, wanted_validation(section, section.file, set.train.size()));
-  text += settle(set.train, Split::train, section.train_prompts, "train", "task.train_prompts");
-  text += ", " + settle(set.validation, Split::validation, 0, "validation", "");
-  if (left < rows) text += fmt::format(", {} left out because {} asks them too", rows - left, section.heldout_file);
-  text += section.heldout_file.empty() ? ", " : fmt::format("; {}: {} rows: ", section.heldout_file, set.heldout.size());
-  text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out", "task.heldout_prompts");
+  text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out",
+                 "task.heldout_prompts");
   log_info("{}", text);
   Extras kept;  // of the prompts that are asked alone: a row may be long
   for (const Split split : {Split::train, Split::validation, Split::heldout})

@@ -14,7 +14,8 @@ namespace {
 /// Bit i: person i is a knight.
 using Kinds = std::uint32_t;
 
-/// What a person says: of one other, of one compared with another, or of how many knights there are.
+/// What a person says: of one other, of one compared with another, or of how many knights there
+/// are.
 struct Statement {
   enum class Of { kind, equality, count } of;
   std::int64_t first, second;
@@ -31,23 +32,31 @@ char letter(std::int64_t person) { return char('A' + person); }
 
 std::string plain(const Statement& s) {
   if (s.of == Statement::Of::count) return fmt::format("{}K", s.first);
-  if (s.of == Statement::Of::kind) return fmt::format("{}{}", letter(s.first), s.positive ? 'K' : 'N');
+  if (s.of == Statement::Of::kind)
+    return fmt::format("{}{}", letter(s.first), s.positive ? 'K' : 'N');
   return fmt::format("{}{}{}", letter(s.first), s.positive ? '=' : '#', letter(s.second));
 }
 
 std::string words(const Statement& s) {
-  if (s.of == Statement::Of::count) return fmt::format("exactly {} of us {}", s.first, s.first == 1 ? "is a knight" : "are knights");
-  if (s.of == Statement::Of::kind) return fmt::format("{} is a {}", letter(s.first), s.positive ? "knight" : "knave");
-  return fmt::format("{} and {} are {}", letter(s.first), letter(s.second), s.positive ? "of the same kind" : "of different kinds");
+  if (s.of == Statement::Of::count)
+    return fmt::format("exactly {} of us {}", s.first,
+                       s.first == 1 ? "is a knight" : "are knights");
+  if (s.of == Statement::Of::kind)
+    return fmt::format("{} is a {}", letter(s.first), s.positive ? "knight" : "knave");
+  return fmt::format("{} and {} are {}", letter(s.first), letter(s.second),
+                     s.positive ? "of the same kind" : "of different kinds");
 }
 
 /// A statement that the speaker can make, being what they are: true of a knight, false of a knave.
 Statement draw_statement(std::int64_t people, std::int64_t speaker, Kinds kinds, Draws& draws) {
   for (;;) {
     const auto of = Statement::Of(draws.below(people == 2 ? 2 : 3));
-    const std::int64_t first = of == Statement::Of::count ? draws.below(people + 1) : draws.below(people), second = draws.below(people);
+    const std::int64_t first = of == Statement::Of::count ? draws.below(people + 1)
+                                                          : draws.below(people),
+                       second = draws.below(people);
     const Statement s{of, first, second, draws.chance(2)};
-    const bool empty = (of == Statement::Of::kind && first == speaker) || (of == Statement::Of::equality && first >= second);
+    const bool empty = (of == Statement::Of::kind && first == speaker) ||
+                       (of == Statement::Of::equality && first >= second);
     if (!empty && s.holds(kinds) == ((kinds >> speaker & 1U) != 0)) return s;
   }
 }
@@ -57,7 +66,8 @@ int count_solutions(const std::vector<Statement>& statements) {
   int count = 0;
   for (Kinds kinds = 0; kinds < (1U << statements.size()); ++kinds) {
     bool good = true;
-    for (std::size_t i = 0; i < statements.size() && good; ++i) good = statements[i].holds(kinds) == ((kinds >> i & 1U) != 0);
+    for (std::size_t i = 0; i < statements.size() && good; ++i)
+      good = statements[i].holds(kinds) == ((kinds >> i & 1U) != 0);
     count += good ? 1 : 0;
   }
   return count;
@@ -65,17 +75,20 @@ int count_solutions(const std::vector<Statement>& statements) {
 
 std::string question(const std::vector<Statement>& statements) {
   std::vector<std::string> said;
-  for (std::size_t i = 0; i < statements.size(); ++i) said.push_back(fmt::format("{} says: {}.", letter(std::int64_t(i)), words(statements[i])));
+  for (std::size_t i = 0; i < statements.size(); ++i)
+    said.push_back(fmt::format("{} says: {}.", letter(std::int64_t(i)), words(statements[i])));
   return fmt::format(
       "Each of these people is a knight, who always tells the truth, or a knave, who never does. {} What is each of them? Answer with one letter a person in that order "
       "and nothing else, K for a knight and N for a knave, for example KN for two.",
       joined(said, " "));
 }
 
-std::optional<Item> draw_knights_knaves(const TaskSection& section, std::int64_t level, Draws& draws) {
+std::optional<Item> draw_knights_knaves(const TaskSection& section, std::int64_t level,
+                                        Draws& draws) {
   const Kinds kinds = Kinds(draws.below(std::int64_t{1} << level));
   std::vector<Statement> statements;
-  for (std::int64_t i = 0; i < level; ++i) statements.push_back(draw_statement(level, i, kinds, draws));
+  for (std::int64_t i = 0; i < level; ++i)
+    statements.push_back(draw_statement(level, i, kinds, draws));
   if (count_solutions(statements) != 1) return std::nullopt;
   std::string solution;
   std::vector<std::string> said;
@@ -93,7 +106,11 @@ std::optional<Item> draw_knights_knaves(const TaskSection& section, std::int64_t
 
 PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed) {
   check_wordings("knights_knaves", section.wording, {"plain", "question"});
-  return generate({"knights_knaves", 2, 8, [&](std::int64_t level, Draws& draws) { return draw_knights_knaves(section, level, draws); }}, section, seed);
+  return generate({"knights_knaves", 2, 8,
+                   [&](std::int64_t level, Draws& draws) {
+                     return draw_knights_knaves(section, level, draws);
+                   }},
+                  section, seed);
 }
 
 }  // namespace rollcall::task

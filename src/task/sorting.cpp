@@ -17,7 +17,9 @@ std::optional<Item> draw_sorting(const TaskSection& section, std::int64_t level,
   Item item{digits + ">", sorted, sorted};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")
-    item.text = fmt::format("Sort the digits of {} from smallest to largest. Answer with the sorted digits only, without spaces.", digits);
+    item.text = fmt::format(
+        "Sort the digits of {} from smallest to largest. Answer with the sorted digits only, without spaces.",
+        digits);
   return item;
 }
 
@@ -25,7 +27,10 @@ std::optional<Item> draw_sorting(const TaskSection& section, std::int64_t level,
 
 PromptSet make_sorting(const TaskSection& section, std::uint64_t seed) {
   check_wordings("sorting", section.wording, {"plain", "question"});
-  return generate({"sorting", 1, 64, [&](std::int64_t level, Draws& draws) { return draw_sorting(section, level, draws); }}, section, seed);
+  return generate(
+      {"sorting", 1, 64,
+       [&](std::int64_t level, Draws& draws) { return draw_sorting(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

@@ -5,63 +5,85 @@
 
 namespace rollcall::task {
 
-// The built-in tasks' texts as the wording "plain" has them; others ask the same in words. The answer is the same.
+// The built-in tasks' texts as the wording "plain" has them; others ask the same in words. The
+// answer is the same.
 
 /// "7391>" -> "1379". Level: number of digits, 1 to 64.
 PromptSet make_sorting(const TaskSection& section, std::uint64_t seed);
 
-/// "12+345=" -> "357"; "12-345=" -> "-333"; "12*345=" -> "4140"; "345/12=" -> "28r9" (quotient r remainder, "r0" included).
-/// Level: digits of the larger operand, 1 to 8; the other operand has 1 to that many, each count equally likely. With task.digits, the digit count of
-/// either operand is drawn from that list instead, and levels follow; task.min_level, max_level and tail_exponent then do not apply.
+/// "12+345=" -> "357"; "12-345=" -> "-333"; "12*345=" -> "4140"; "345/12=" -> "28r9" (quotient r
+/// remainder, "r0" included).
+/// Level: digits of the larger operand, 1 to 8; the other operand has 1 to that many, each count
+/// equally likely. With task.digits, the digit count of either operand is drawn from that list
+/// instead, and levels follow; task.min_level, max_level and tail_exponent then do not apply.
 PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 
-/// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that reaches 40 with each number at most once; quotients may be fractions.
-/// Level: how many numbers, 3 to 6. Solvable by construction: the target is what a random expression over all the numbers gives.
+/// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that reaches 40 with each
+/// number at most once; quotients may be fractions.
+/// Level: how many numbers, 3 to 6. Solvable by construction: the target is what a random
+/// expression over all the numbers gives.
 /// The reference answer is the prompt without its colon.
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed);
 
-/// "+3*2-1>" -> "def f(x):return ((x+3)*2)-1": a function that does these operations in this order. Level: how many, 1 to 8. The reference is five asserts; any
-/// code that passes them is right.
+/// "+3*2-1>" -> "def f(x):return ((x+3)*2)-1": a function that does these operations in this order.
+/// Level: how many, 1 to 8. The reference is five asserts; any code that passes them is right.
 PromptSet make_code(const TaskSection& section, std::uint64_t seed);
 
-// References of the tasks below are what the verifiers of their rows read (reward/judges.hpp).
+// References of the tasks below are what the verifiers of their rows read (reward/graders.hpp).
 
-/// "think,answer=cd:" -> "<think>so</think><answer>cd</answer>": a section with no = holds any text. Level: sections, 1 to 8.
+/// "think,answer=cd:" -> "<think>so</think><answer>cd</answer>": a section with no = holds any
+/// text. Level: sections, 1 to 8.
 PromptSet make_tags(const TaskSection& section, std::uint64_t seed);
 
-/// "a=3+4,b=xy,c=3<5:" -> {"a":7,"b":"xy","c":true}. Level: values, 1 to 12; sums at level 1, texts from 2, truth values from 3, lists from 4, an object within from 5.
+/// "a=3+4,b=xy,c=3<5:" -> {"a":7,"b":"xy","c":true}. Level: values, 1 to 12; sums at level 1, texts
+/// from 2, truth values from 3, lists from 4, an object within from 5.
 PromptSet make_json(const TaskSection& section, std::uint64_t seed);
 
-/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level: instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
+/// "number_words 5 at least;no_comma:" -> a text that was written to follow them. Level:
+/// instructions, 1 to 8, of the kinds in task/instruction_kinds.cpp.
 PromptSet make_instructions(const TaskSection& section, std::uint64_t seed);
 
-/// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10; numbers grow with it. Domain: largest, smallest, sum, next.
+/// "max A7 B9 C3:" -> "B"; "7+5 A11 B12:", "min ...", "next 2 5 8 ...". Level: options, 2 to 10;
+/// numbers grow with it. Domain: largest, smallest, sum, next.
 PromptSet make_multiple_choice(const TaskSection& section, std::uint64_t seed);
 
 /// "pe fig ap:" -> "ap fig pe". Level: words, 2 to 12; they have 2 letters to 2 + level / 3.
 PromptSet make_word_sorting(const TaskSection& section, std::uint64_t seed);
 
-/// "sp 4 AB BC CD A>C:" -> "ABC": family, number of nodes, edges, what is asked. Level: nodes, 3 to 12. Domain: the family.
-/// cc: nodes that can be reached from one; sp: a shortest path; cy: a cycle or none; to: a topological order; dg: edges of a node; tr: triangles; mf: maximum flow,
-/// whose edges have capacities (AB3). Edges of to and mf are directed.
+/// "sp 4 AB BC CD A>C:" -> "ABC": family, number of nodes, edges, what is asked. Level: nodes, 3 to
+/// 12. Domain: the family.
+/// cc: nodes that can be reached from one; sp: a shortest path; cy: a cycle or none; to: a
+/// topological order; dg: edges of a node; tr: triangles; mf: maximum flow, whose edges have
+/// capacities (AB3). Edges of to and mf are directed.
 PromptSet make_graph(const TaskSection& section, std::uint64_t seed);
 
-/// "A:BN B:A=C C:1K>" -> "KNK": A says that B is a knave, B that A and C are of one kind (#: of different kinds), C that one of them all is a knight. Level: people, 2 to 8.
-/// One world alone fits what is said.
+/// "A:BN B:A=C C:1K>" -> "KNK": A says that B is a knave, B that A and C are of one kind (#: of
+/// different kinds), C that one of them all is a knight. Level: people, 2 to 8. One world alone
+/// fits what is said.
 PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed);
 
-/// "2.5km=m:" -> "2500". Level, 1 to 12: values have up to 2 + level / 3 digits, and units come in one after the other. Domain: the dimension. Answers are exact decimals.
+/// "2.5km=m:" -> "2500". Level, 1 to 12: values have up to 2 + level / 3 digits, and units come in
+/// one after the other. Domain: the dimension. Answers are exact decimals.
 PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 
-/// Questions and worked answers from files of one JSON object a line, in file order; repeated questions are dropped. The prompt is the question and a
-/// line break, the solution the whole answer text, the reference answer what follows task.answer_marker. Level: lines of reasoning before
-/// the marker (0 when there are none). task.min_level, max_level and tail_exponent do not apply. `seed` changes nothing.
-/// Held-out prompts come from task.heldout_file, and task.file is then split in training and validation without the questions found there; without
-/// one all three splits come from task.file by content.
+/// Questions and worked answers from files of one JSON object a line, in file order; repeated
+/// questions are dropped. The prompt is the question and a line break, the solution the whole
+/// answer text, the reference answer what follows task.answer_marker. Level: lines of reasoning
+/// before
+/// the marker (0 when there are none). task.min_level, max_level and tail_exponent do not apply.
+/// `seed` changes nothing.
+/// Held-out prompts come from task.heldout_file, and task.file is then split in training and
+/// validation without the questions found there; the same file twice is held out as a whole.
+/// Without one all three splits come from task.file, by hashes of their content: with task.split
+/// "exact" a tenth of its rows is held out, rounded, but at least one of two; with "by_row" each of
+/// the ten parts of the hashes' range goes to one split, whatever number of rows that makes.
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
-/// A text file, an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing;
-/// which of the two, an addressed draw decides. Every sentence of a document from task.min_level on is asked for once, with the task.max_level ones before it, or all.
-/// Level: how many are shown before it. Domain: next, middle. Documents belong to a split whole. Reference: {"next": [what follows from there], "masked": false}.
+/// A text file, an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next sentence,
+/// or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; which of the two, an addressed draw
+/// decides. Every sentence of a document from task.min_level on is asked for once, with the
+/// task.max_level ones before it, or all.
+/// Level: how many are shown before it. Domain: next, middle. Documents belong to a split whole.
+/// Reference: {"next": [what follows from there], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
 /// FILE:LINE of the prompt that make_jsonl() made with this text.

@@ -17,11 +17,13 @@ constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz";
 
 std::string draw_content(std::int64_t level, Draws& draws) {
   std::string content;
-  for (std::int64_t i = draws.between(2, 3 + level / 3); i > 0; --i) content += kLetters[draws.below(26)];
+  for (std::int64_t i = draws.between(2, 3 + level / 3); i > 0; --i)
+    content += kLetters[draws.below(26)];
   return content;
 }
 
-/// The last tag is answer and its content is given; so are half of the others', and the rest is free.
+/// The last tag is answer and its content is given; so are half of the others', and the rest is
+/// free.
 std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Draws& draws) {
   std::vector<std::string> names(kNames.begin(), kNames.end());
   draws.shuffle(names);
@@ -38,11 +40,13 @@ std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Dr
     asked.push_back(fmt::format("- <{}>: {}", name, given ? content : "any text"));
     solution += fmt::format("<{0}>{1}</{0}>", name, content);
   }
-  Item item{fmt::format("{}:", joined(plain, ",")), nlohmann::json{{"tags", tags}}.dump(), solution};
+  Item item{fmt::format("{}:", joined(plain, ",")), nlohmann::json{{"tags", tags}}.dump(),
+            solution};
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")
-    item.text =
-        fmt::format("Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}", joined(asked, "\n"));
+    item.text = fmt::format(
+        "Write these sections in this order, each within its tags as in <title>text</title>, and nothing around them:\n{}",
+        joined(asked, "\n"));
   return item;
 }
 
@@ -50,7 +54,10 @@ std::optional<Item> draw_tags(const TaskSection& section, std::int64_t level, Dr
 
 PromptSet make_tags(const TaskSection& section, std::uint64_t seed) {
   check_wordings("tags", section.wording, {"plain", "question"});
-  return generate({"tags", 1, 8, [&](std::int64_t level, Draws& draws) { return draw_tags(section, level, draws); }}, section, seed);
+  return generate(
+      {"tags", 1, 8,
+       [&](std::int64_t level, Draws& draws) { return draw_tags(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task

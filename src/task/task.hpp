@@ -11,16 +11,21 @@
 
 namespace rollcall::task {
 
-/// A task's three splits, made once. Prompts are values of (task section, seed) alone; no text occurs in two splits.
+/// A task's three splits, made once. Prompts are values of (task section, seed) alone; no text
+/// occurs in two splits.
 struct PromptSet {
   std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
-  const std::vector<Prompt>& of(Split split) const { return split == Split::train ? train : split == Split::validation ? validation : heldout; }
-  std::unordered_map<std::string, std::string> extra{};  ///< by text: JSON object with the row's id or line and its fields beside question and answer
+  const std::vector<Prompt>& of(Split split) const {
+    return split == Split::train ? train : split == Split::validation ? validation : heldout;
+  }
+  std::unordered_map<std::string, std::string> extra{};  ///< by text: JSON object with the row's id
+                                                         ///< or line and its fields beside question
+                                                         ///< and answer
   std::string extra_of(const Prompt& prompt) const {     ///< empty where the prompt is of no row
     const auto row = extra.find(prompt.text);
     return row == extra.end() ? std::string() : row->second;
   }
-  std::string hash;              ///< SHA-256 over all prompts in order: the data hash of the run identity
+  std::string hash;  ///< SHA-256 over all prompts in order: the data hash of the run identity
 };
 
 /// A row of the table task/tasks.cpp.
@@ -31,7 +36,8 @@ struct TaskRow {
   const char* verifier;  ///< row of reward/verifiers.cpp that judges it
 };
 
-/// Throws ConfigError (unknown name, naming the nearest) or InputError (missing or malformed file, with line number).
+/// Throws ConfigError (unknown name, naming the nearest) or InputError (missing or malformed file,
+/// with line number).
 const TaskRow& find_task(const std::string& name);
 std::vector<std::string> task_names();
 

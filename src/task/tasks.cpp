@@ -12,20 +12,35 @@ namespace rollcall::task {
 namespace {
 
 constexpr std::array kTasks = {
-    TaskRow{"sorting", "sort the digits of a string; level: its length", make_sorting, "exact_match"},
-    TaskRow{"arithmetic", "+ - * and division with remainder; level: digits of the larger operand", make_arithmetic, "integer_answer"},
-    TaskRow{"countdown", "reach a target from given numbers; level: how many numbers", make_countdown, "countdown_expression"},
-    TaskRow{"code", "a Python function of a chain of operations, run against tests; level: how many", make_code, "code"},
+    TaskRow{"sorting", "sort the digits of a string; level: its length", make_sorting,
+            "exact_match"},
+    TaskRow{"arithmetic", "+ - * and division with remainder; level: digits of the larger operand",
+            make_arithmetic, "integer_answer"},
+    TaskRow{"countdown", "reach a target from given numbers; level: how many numbers",
+            make_countdown, "countdown_expression"},
+    TaskRow{"code",
+            "a Python function of a chain of operations, run against tests; level: how many",
+            make_code, "code"},
     TaskRow{"tags", "write sections in tags; level: how many", make_tags, "tag_structure"},
     TaskRow{"json", "write an object as JSON; level: how many values", make_json, "json"},
-    TaskRow{"instructions", "a text that follows instructions as in IFEval; level: how many", make_instructions, "instructions"},
-    TaskRow{"multiple_choice", "one of several options; level: how many", make_multiple_choice, "multiple_choice"},
-    TaskRow{"word_sorting", "sort words by the alphabet; level: how many", make_word_sorting, "word_order"},
-    TaskRow{"graph", "paths, cycles, orders, components, degrees, triangles and flows; level: nodes", make_graph, "graph"},
-    TaskRow{"knights_knaves", "who tells the truth; level: how many people", make_knights_knaves, "knights_knaves"},
-    TaskRow{"units", "convert a quantity to another unit; level: digits and distance of the units", make_units, "quantity"},
-    TaskRow{"corpus", "sentences of a text file, from what stands around them; level: sentences before", make_corpus, "continuation"},
-    TaskRow{"jsonl", "questions and answers from a file, such as GSM8K; level: lines of reasoning", make_jsonl, "marked_answer"},
+    TaskRow{"instructions", "a text that follows instructions as in IFEval; level: how many",
+            make_instructions, "instructions"},
+    TaskRow{"multiple_choice", "one of several options; level: how many", make_multiple_choice,
+            "multiple_choice"},
+    TaskRow{"word_sorting", "sort words by the alphabet; level: how many", make_word_sorting,
+            "word_order"},
+    TaskRow{"graph",
+            "paths, cycles, orders, components, degrees, triangles and flows; level: nodes",
+            make_graph, "graph"},
+    TaskRow{"knights_knaves", "who tells the truth; level: how many people", make_knights_knaves,
+            "knights_knaves"},
+    TaskRow{"units", "convert a quantity to another unit; level: digits and distance of the units",
+            make_units, "quantity"},
+    TaskRow{"corpus",
+            "sentences of a text file, from what stands around them; level: sentences before",
+            make_corpus, "continuation"},
+    TaskRow{"jsonl", "questions and answers from a file, such as GSM8K; level: lines of reasoning",
+            make_jsonl, "marked_answer"},
 };
 
 }  // namespace
@@ -37,9 +52,10 @@ std::vector<std::string> task_names() {
 }
 
 const TaskRow& find_task(const std::string& name) {
-  const auto row = std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskRow& r) { return r.name == name; });
-  require<ConfigError>(row != kTasks.end(), fmt::format("task.name \"{}\" is unknown", name), "there would be nothing to learn",
-                       suggest_name(name, task_names()));
+  const auto row =
+      std::find_if(kTasks.begin(), kTasks.end(), [&](const TaskRow& r) { return r.name == name; });
+  require<ConfigError>(row != kTasks.end(), fmt::format("task.name \"{}\" is unknown", name),
+                       "there would be nothing to learn", suggest_name(name, task_names()));
   return *row;
 }
 

@@ -18,10 +18,11 @@ struct Unit {
   int level;                            ///< from which it is asked for
   std::vector<const char*> spellings;   ///< symbol, then names
   std::int64_t numerator, denominator;  ///< of the base unit
-  std::int64_t offset_hundredths = 0;   ///< temperatures: what is added to a value before the factor
+  std::int64_t offset_hundredths = 0;  ///< temperatures: what is added to a value before the factor
 };
 
-/// Factors: SI brochure, 9th edition, tables 2, 7 and 8; NIST SP 811 (2008), appendix B.8, where all that is asked for is exact.
+/// Factors: SI brochure, 9th edition, tables 2, 7 and 8; NIST SP 811 (2008), appendix B.8, where
+/// all that is asked for is exact.
 const std::vector<Unit>& units() {
   static const std::vector<Unit> rows = {
       {"length", 1, {"m", "metre", "metres", "meter", "meters"}, 1, 1},
@@ -43,13 +44,35 @@ const std::vector<Unit>& units() {
       {"time", 3, {"d", "day", "days"}, 86400, 1},
       {"time", 4, {"ms", "millisecond", "milliseconds"}, 1, 1000},
       {"volume", 2, {"L", "l", "litre", "litres", "liter", "liters"}, 1, 1},
-      {"volume", 2, {"mL", "ml", "millilitre", "millilitres", "milliliter", "milliliters"}, 1, 1000},
-      {"volume", 4, {"m3", "m^3", "cubic metre", "cubic metres", "cubic meter", "cubic meters"}, 1000, 1},
+      {"volume",
+       2,
+       {"mL", "ml", "millilitre", "millilitres", "milliliter", "milliliters"},
+       1,
+       1000},
+      {"volume",
+       4,
+       {"m3", "m^3", "cubic metre", "cubic metres", "cubic meter", "cubic meters"},
+       1000,
+       1},
       {"volume", 6, {"gal", "gallon", "gallons"}, 3785411784, 1000000000},
-      {"area", 3, {"m2", "m^2", "square metre", "square metres", "square meter", "square meters"}, 1, 1},
+      {"area",
+       3,
+       {"m2", "m^2", "square metre", "square metres", "square meter", "square meters"},
+       1,
+       1},
       {"area", 3, {"ha", "hectare", "hectares"}, 10000, 1},
-      {"area", 4, {"km2", "km^2", "square kilometre", "square kilometres", "square kilometer", "square kilometers"}, 1000000, 1},
-      {"area", 5, {"cm2", "cm^2", "square centimetre", "square centimetres", "square centimeter", "square centimeters"}, 1, 10000},
+      {"area",
+       4,
+       {"km2", "km^2", "square kilometre", "square kilometres", "square kilometer",
+        "square kilometers"},
+       1000000,
+       1},
+      {"area",
+       5,
+       {"cm2", "cm^2", "square centimetre", "square centimetres", "square centimeter",
+        "square centimeters"},
+       1,
+       10000},
       {"speed", 5, {"m/s", "metres per second", "meters per second"}, 1, 1},
       {"speed", 5, {"km/h", "kilometres per hour", "kilometers per hour"}, 10, 36},
       {"temperature", 6, {"K", "kelvin", "kelvins"}, 1, 1},
@@ -88,12 +111,17 @@ Fraction reduced(Wide numerator, Wide denominator) {
   return {numerator / a, denominator / a};
 }
 
-/// (value + offset) * factor, in the other unit. Values have at most 7 digits, so nothing overflows.
+/// (value + offset) * factor, in the other unit. Values have at most 7 digits, so nothing
+/// overflows.
 Fraction converted(Fraction value, const Unit& from, const Unit& to) {
-  const Fraction shifted = reduced(value.numerator * 100 + from.offset_hundredths * value.denominator, value.denominator * 100);
-  const Fraction scale = reduced(Wide(from.numerator) * to.denominator, Wide(from.denominator) * to.numerator);
-  const Fraction there = reduced(shifted.numerator * scale.numerator, shifted.denominator * scale.denominator);
-  return reduced(there.numerator * 100 - to.offset_hundredths * there.denominator, there.denominator * 100);
+  const Fraction shifted = reduced(
+      value.numerator * 100 + from.offset_hundredths * value.denominator, value.denominator * 100);
+  const Fraction scale =
+      reduced(Wide(from.numerator) * to.denominator, Wide(from.denominator) * to.numerator);
+  const Fraction there =
+      reduced(shifted.numerator * scale.numerator, shifted.denominator * scale.denominator);
+  return reduced(there.numerator * 100 - to.offset_hundredths * there.denominator,
+                 there.denominator * 100);
 }
 
 /// As a decimal number; none where it does not end, or has more than ten digits.
@@ -115,20 +143,23 @@ std::optional<std::string> decimal_text(Fraction f) {
 std::optional<Item> draw_units(const TaskSection& section, std::int64_t level, Draws& draws) {
   const Unit &from = draws.one_of(units()), &to = draws.one_of(units());
   const int hardest = std::max(from.level, to.level);
-  if (&from == &to || std::string_view(from.dimension) != to.dimension || hardest > level || hardest < std::min<std::int64_t>(level, 8) - 4)
+  if (&from == &to || std::string_view(from.dimension) != to.dimension || hardest > level ||
+      hardest < std::min<std::int64_t>(level, 8) - 4)
     return std::nullopt;
   std::int64_t number = 1;
   for (std::int64_t i = draws.between(1, 2 + level / 3); i > 0; --i) number *= 10;
   number = draws.between(number / 10, number - 1);
   const Fraction value{number, level >= 4 && draws.chance(2) ? 10 : 1};
-  const auto asked = decimal_text(reduced(value.numerator, value.denominator)), answer = decimal_text(converted(value, from, to));
+  const auto asked = decimal_text(reduced(value.numerator, value.denominator)),
+             answer = decimal_text(converted(value, from, to));
   if (!asked || !answer) return std::nullopt;
   const std::string plain = fmt::format("{}{}={}:", *asked, from.spellings[0], to.spellings[0]);
   Item item{plain, nlohmann::json{{"value", *answer}, {"unit", to.spellings}}.dump(), *answer};
   item.domain = from.dimension;
   item.problem = item.text;
   if (draw_wording(section.wording, draws) == "question")
-    item.text = fmt::format("Convert {} {} to {}. Answer with the exact number and the unit only.", *asked, from.spellings[0], to.spellings[0]);
+    item.text = fmt::format("Convert {} {} to {}. Answer with the exact number and the unit only.",
+                            *asked, from.spellings[0], to.spellings[0]);
   return item;
 }
 
@@ -136,7 +167,10 @@ std::optional<Item> draw_units(const TaskSection& section, std::int64_t level, D
 
 PromptSet make_units(const TaskSection& section, std::uint64_t seed) {
   check_wordings("units", section.wording, {"plain", "question"});
-  return generate({"units", 1, 12, [&](std::int64_t level, Draws& draws) { return draw_units(section, level, draws); }}, section, seed);
+  return generate(
+      {"units", 1, 12,
+       [&](std::int64_t level, Draws& draws) { return draw_units(section, level, draws); }},
+      section, seed);
 }
 
 }  // namespace rollcall::task
