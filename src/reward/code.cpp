@@ -2,12 +2,12 @@
 #include "base/json.hpp"
 #include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
-#include "reward/judges.hpp"
+#include "reward/graders.hpp"
 #include "reward/undecided_cause.hpp"
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
-#include "text/answer_text.hpp"
-#include "text/thoughts.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/chat/thoughts.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,10 @@ using sandbox::Outcome;
 
 constexpr std::size_t kShown = 200;  // bytes of an output in a reason
 
-std::string shown(std::string_view text) { return nlohmann::json(text::cut(text, kShown)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string shown(std::string_view text) {
+  return nlohmann::json(text::cut(text, kShown))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 /// What the first exception says, of those that a program wrote to standard error.
 std::string_view first_exception(std::string_view text) {
@@ -36,31 +39,39 @@ struct Result {
   bool clock_ended = false;      ///< a run, by its wall clock or its processor time
   bool failed = false;           ///< a run that the code did not pass, whatever became of others
   bool second_tier = false;
-  std::string reason;  ///< of the first test that did not pass, which it names: the first that the code failed, where it failed one
+  std::string reason;  ///< of the first test that did not pass, which it names: the first that the
+                       ///< code failed, where it failed one
 
-  /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where none is known. `wanted`: its output, where outputs are compared.
-  /// The reason is for whoever reads verdicts; no prompt is made of it.
-  void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test, const std::string* wanted = nullptr) {
+  /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where
+  /// none is known. `wanted`: its output, where outputs are compared. The reason is for whoever
+  /// reads verdicts; no prompt is made of it.
+  void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test,
+           const std::string* wanted = nullptr) {
     tests += count;
     passed += good;
     by_program += outcome.counts.by_program;
     second_tier = second_tier || outcome.tier == sandbox::Tier::landlock;
     if (good == count) return;
     clock_ended = clock_ended || outcome.end == End::timed_out;
-    const bool is_unknown = outcome.end == End::sandbox_error || outcome.starved;  // its end is no property of the code
+    // its end is no property of the code
+    const bool is_unknown = outcome.end == End::sandbox_error || outcome.starved;
     if (!reason.empty() && (failed || is_unknown)) return;
     failed = failed || !is_unknown;
     const bool is_wrong = outcome.end == End::passed && wanted != nullptr;
     reason = test + (is_wrong ? "wrong output" : name_of(outcome.end));
-    if (is_wrong) reason += fmt::format(", expected {}, got {}", shown(*wanted), shown(outcome.out));
+    if (is_wrong)
+      reason += fmt::format(", expected {}, got {}", shown(*wanted), shown(outcome.out));
     else if (!outcome.reason.empty()) reason += ": " + outcome.reason;
-    else if (const auto said = first_exception(outcome.err); !said.empty()) reason += ": " + shown(said);
+    else if (const auto said = first_exception(outcome.err); !said.empty())
+      reason += ": " + shown(said);
   }
   bool correct() const { return tests > 0 && passed == tests; }
   bool decided() const { return correct() || failed; }
 };
 
-std::string named(std::size_t test, std::size_t of) { return fmt::format("test {} of {}: ", test, of); }
+std::string named(std::size_t test, std::size_t of) {
+  return fmt::format("test {} of {}: ", test, of);
+}
 
 Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const std::string& code) {
   Result result;
@@ -68,14 +79,21 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
     const Outcome outcome = sandbox.run(sandbox::python(code, tests.asserts));
     const std::uint32_t count = std::max(1U, outcome.counts.checks);
     const std::uint32_t first = outcome.counts.first_failed;
-    result.add(outcome, count, outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1), first > 0 ? named(first, count) : "");
+    result.add(
+        outcome, count,
+        outcome.end == End::passed ? count : std::min(outcome.counts.checks_passed, count - 1),
+        first > 0 ? named(first, count) : "");
   }
   for (std::size_t n = 0; n < tests.cases.size(); ++n) {
     const StdioCase& one = tests.cases[n];
-    const auto program = tests.command.empty() ? sandbox::python(code) : sandbox::command(tests.command, {{tests.file, code}});
+    const auto program = tests.command.empty()
+                             ? sandbox::python(code)
+                             : sandbox::command(tests.command, {{tests.file, code}});
     const Outcome outcome = sandbox.run(program, one.input);
-    result.add(outcome, 1, outcome.end == End::passed && same_output(outcome.out, one.output, one.tolerance) ? 1 : 0, named(n + 1, tests.cases.size()),
-               &one.output);
+    result.add(
+        outcome, 1,
+        outcome.end == End::passed && same_output(outcome.out, one.output, one.tolerance) ? 1 : 0,
+        named(n + 1, tests.cases.size()), &one.output);
   }
   return result;
 }
@@ -83,8 +101,12 @@ Result run_tests(const sandbox::Sandbox& sandbox, const CodeTests& tests, const 
 /// The response without its thoughts, unless their tags are part of its code.
 std::string_view spoken(std::string_view response, std::string& storage) {
   const auto blocks = code_blocks(response);
-  const auto holds_tag = [](const CodeBlock& block) { return block.closed && block.code.find("</think") != std::string::npos; };
-  return std::any_of(blocks.begin(), blocks.end(), holds_tag) ? response : text::without_thoughts(response, storage);
+  const auto holds_tag = [](const CodeBlock& block) {
+    return block.closed && block.code.find("</think") != std::string::npos;
+  };
+  return std::any_of(blocks.begin(), blocks.end(), holds_tag)
+             ? response
+             : text::without_thoughts(response, storage);
 }
 
 }  // namespace
@@ -93,8 +115,9 @@ Score judge_code(const Prompt& prompt, const Response& response) {
   const CodeTests tests = parse_code_tests(prompt.answer);
   std::string said;
   const bool is_part = response.answer && !response.whole;
-  const FoundCode found =
-      is_part ? find_code(response.answer->text, response.finished, tests) : find_code(spoken(response.text, said), response.finished, tests);
+  const FoundCode found = is_part
+                              ? find_code(response.answer->text, response.finished, tests)
+                              : find_code(spoken(response.text, said), response.finished, tests);
   Score score{.components = {0.0, double(found.complete), 0.0}};
   if (!found.complete) {
     score.reason = "no complete code";
@@ -109,19 +132,23 @@ Score judge_code(const Prompt& prompt, const Response& response) {
   }
   const Result result = run_tests(*sandbox, tests, found.code);
   score.correct = result.correct();
-  score.components = {double(score.correct), 1.0, result.tests == 0 ? 0.0 : double(result.passed) / double(result.tests)};
+  score.components = {double(score.correct), 1.0,
+                      result.tests == 0 ? 0.0 : double(result.passed) / double(result.tests)};
   score.undecided = !result.decided();
   score.clock_ended = result.clock_ended;
   score.reason = result.reason;
   if (score.correct && result.by_program > 0)
-    score.reason = fmt::format("{} of {} checks compared two objects of the program", result.by_program, result.tests);
-  if (result.second_tier) score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
+    score.reason = fmt::format("{} of {} checks compared two objects of the program",
+                               result.by_program, result.tests);
+  if (result.second_tier)
+    score.reason += score.reason.empty() ? "second tier: landlock" : " (second tier: landlock)";
   return score;
 }
 
 std::string_view undecided_cause(std::string_view reason) {
   if (reason.find(sandbox::kWasShort) != std::string_view::npos) return "starved";
-  return reason.find(sandbox::kMemoryRanOut) != std::string_view::npos ? "out_of_memory" : "sandbox_error";
+  return reason.find(sandbox::kMemoryRanOut) != std::string_view::npos ? "out_of_memory"
+                                                                       : "sandbox_error";
 }
 
 bool runs_code(const Verifier& verifier) { return verifier.judge == judge_code; }

@@ -1,7 +1,7 @@
 // Containers and fences, line by line, as CommonMark nests them.
 #include "reward/code_blocks.hpp"
 
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -24,10 +24,14 @@ class Line {
   explicit Line(std::string_view text) : text_(text) {}
   std::size_t indent() const {
     std::size_t column = column_ + left_, at = at_;
-    for (; at < text_.size() && (text_[at] == ' ' || text_[at] == '\t'); ++at) column += text_[at] == ' ' ? 1 : 4 - column % 4;
+    for (; at < text_.size() && (text_[at] == ' ' || text_[at] == '\t'); ++at)
+      column += text_[at] == ' ' ? 1 : 4 - column % 4;
     return column - column_;
   }
-  std::string_view words() const { return text_.substr(std::min(text_.find_first_not_of(" \t", at_), text_.size())); }  ///< behind the indentation
+  /// behind the indentation
+  std::string_view words() const {
+    return text_.substr(std::min(text_.find_first_not_of(" \t", at_), text_.size()));
+  }
   bool is_blank() const { return text::trim(words()).empty(); }
   std::string rest() const { return std::string(left_, ' ').append(text_.substr(at_)); }
   void skip(std::size_t columns) {
@@ -53,9 +57,13 @@ bool enter_quote(Line& line) {
 
 /// The width of a list item's marker (`-`, `+`, `*`, `12.`, `12)`); 0 where none begins here.
 std::size_t marker_width(std::string_view text) {
-  const std::size_t digits = std::size_t(std::find_if_not(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }) - text.begin());
+  const std::size_t digits = std::size_t(
+      std::find_if_not(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }) -
+      text.begin());
   const bool is_marker =
-      text.size() > digits && (digits == 0 ? std::string_view("-+*") : std::string_view(digits < 10 ? ".)" : "")).find(text[digits]) != std::string_view::npos;
+      text.size() > digits &&
+      (digits == 0 ? std::string_view("-+*") : std::string_view(digits < 10 ? ".)" : ""))
+              .find(text[digits]) != std::string_view::npos;
   return is_marker ? digits + 1 : 0;
 }
 
@@ -106,15 +114,18 @@ std::optional<Fence> fence_of(const Line& line) {
   if (indent > 3 || text.empty() || (text[0] != '`' && text[0] != '~')) return std::nullopt;
   const std::size_t length = std::min(text.find_first_not_of(text[0]), text.size());
   const std::string_view info = text::trim(text.substr(length));
-  if (length < 3 || (text[0] == '`' && info.find('`') != std::string_view::npos)) return std::nullopt;
+  if (length < 3 || (text[0] == '`' && info.find('`') != std::string_view::npos))
+    return std::nullopt;
   return Fence{text[0], length, indent, info};
 }
 
 std::string language_of(std::string_view info) {
   std::string word(info.substr(0, std::min(info.find_first_of(" \t,:;"), info.size())));
   std::erase_if(word, [](char c) { return c == '{' || c == '}'; });
-  word.erase(0, word.find_first_not_of('.') == std::string::npos ? word.size() : word.find_first_not_of('.'));
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  word.erase(0, word.find_first_not_of('.') == std::string::npos ? word.size()
+                                                                 : word.find_first_not_of('.'));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return char(std::tolower(c)); });
   return word;
 }
 
@@ -131,7 +142,8 @@ std::vector<CodeBlock> code_blocks(std::string_view text) {
     const std::size_t matched = go_on(line, open, fence.has_value());
     if (fence && matched == open.size()) {
       const auto closing = fence_of(line);
-      if (closing && closing->mark == fence->mark && closing->length >= fence->length && closing->info.empty()) {
+      if (closing && closing->mark == fence->mark && closing->length >= fence->length &&
+          closing->info.empty()) {
         blocks.back().closed = true;
         fence.reset();
         continue;

@@ -12,7 +12,8 @@ namespace rollcall::reward {
 /// A fenced code block (CommonMark 0.31, section 4.5), its indentation and that of the list items
 /// and block quotes around it taken away.
 struct CodeBlock {
-  std::string language;  ///< first word of the info string, in lower case; empty where there is none
+  std::string language;  ///< first word of the info string, in lower case; empty where there is
+                         ///< none
   std::string code;
   bool closed = false;  ///< by a fence of its own
 };

@@ -1,6 +1,6 @@
 // Which block of a response is its answer: its language, and whether it has what the tests need.
 #include "reward/code_blocks.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -37,23 +37,34 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLanguag
     {"awk", " awk gawk mawk "},
 }};
 
-constexpr std::string_view kNoPrograms = " text txt plaintext plain output input console log stdout stdin pycon ";
+constexpr std::string_view kNoPrograms =
+    " text txt plaintext plain output input console log stdout stdin pycon ";
 
-bool is_among(std::string_view word, std::string_view words) { return words.find(fmt::format(" {} ", word)) != std::string_view::npos; }
+bool is_among(std::string_view word, std::string_view words) {
+  return words.find(fmt::format(" {} ", word)) != std::string_view::npos;
+}
 
 /// Whether a block in `language` may be the answer; any program, where the ending says nothing.
 bool is_wanted(std::string_view language, std::string_view ending) {
   if (is_among(language, kNoPrograms)) return false;
   if (language.empty() || ending.empty() || language == ending) return true;
   if (language.starts_with("language-")) language.remove_prefix(9);
-  if (ending == "py" && language.starts_with("python") && language.find_first_not_of("0123456789.", 6) == std::string_view::npos) return true;
-  const auto row = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const auto& one) { return one.first == ending; });
+  if (ending == "py" && language.starts_with("python") &&
+      language.find_first_not_of("0123456789.", 6) == std::string_view::npos)
+    return true;
+  const auto row = std::find_if(kLanguages.begin(), kLanguages.end(),
+                                [&](const auto& one) { return one.first == ending; });
   return row != kLanguages.end() && is_among(language, row->second);
 }
 
-bool is_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80) != 0; }
+bool is_of_a_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80) != 0;
+}
 
-std::string_view word_at(std::string_view text) { return text.substr(0, std::size_t(std::find_if_not(text.begin(), text.end(), is_of_a_word) - text.begin())); }
+std::string_view word_at(std::string_view text) {
+  return text.substr(
+      0, std::size_t(std::find_if_not(text.begin(), text.end(), is_of_a_word) - text.begin()));
+}
 
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
@@ -73,7 +84,8 @@ Words defined_in(std::string_view code) {
       if (keyword != "async ") names.emplace(word_at(line)), line = {};
     }
     const std::string_view word = word_at(line), rest = text::trim(line.substr(word.size()));
-    if (!word.empty() && ((rest.starts_with('=') && !rest.starts_with("==")) || (rest.starts_with(':') && rest.find('=') != std::string_view::npos)))
+    if (!word.empty() && ((rest.starts_with('=') && !rest.starts_with("==")) ||
+                          (rest.starts_with(':') && rest.find('=') != std::string_view::npos)))
       names.emplace(word);
   }
   return names;
@@ -85,7 +97,8 @@ Words called_in(std::string_view tests) {
   for (std::size_t at = 0; at < tests.size();) {
     const std::string_view word = word_at(tests.substr(at));
     const std::size_t after = at + word.size();
-    const char behind = after < tests.size() ? tests[after] : ' ', before = at == 0 ? ' ' : tests[std::min(at, tests.find_last_not_of(' ', at - 1))];
+    const char behind = after < tests.size() ? tests[after] : ' ',
+               before = at == 0 ? ' ' : tests[std::min(at, tests.find_last_not_of(' ', at - 1))];
     const bool is_handed = (before == '(' || before == ',') && (behind == ')' || behind == ',');
     if (!word.empty() && (behind == '(' || is_handed)) names.emplace(word);
     at = after + (word.empty() ? 1 : 0);
@@ -95,7 +108,9 @@ Words called_in(std::string_view tests) {
 }
 
 bool has_one_of(std::string_view code, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return code.find(word) != std::string_view::npos; });
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return code.find(word) != std::string_view::npos;
+  });
 }
 
 /// Every line is a prompt of a shell or of Python with what was typed, or the one line runs the
@@ -109,7 +124,8 @@ bool is_session(const std::string& code, const std::string& file) {
     ++lines;
     prompts += line.starts_with("$ ") || line.starts_with(">>> ") || line.starts_with("% ") ? 1 : 0;
   }
-  return (prompts > 0 && code.find_first_not_of(" \n") == code.find_first_of("$>%")) || (lines == 1 && !file.empty() && code.find(file) != std::string::npos);
+  return (prompts > 0 && code.find_first_not_of(" \n") == code.find_first_of("$>%")) ||
+         (lines == 1 && !file.empty() && code.find(file) != std::string::npos);
 }
 
 /// How well a block serves: the number of things that the tests need and it has.
@@ -123,10 +139,13 @@ class Needs {
     }
   }
   int met_by(const CodeBlock& block) const {
-    if (text::trim(block.code).empty() || is_session(block.code, tests_->command.empty() ? "" : tests_->file)) return -1;
+    if (text::trim(block.code).empty() ||
+        is_session(block.code, tests_->command.empty() ? "" : tests_->file))
+      return -1;
     if (!tests_->asserts.empty()) {
       const Words defined = defined_in(block.code);
-      return int(std::count_if(defined.begin(), defined.end(), [&](const auto& name) { return called_.contains(name); }));
+      return int(std::count_if(defined.begin(), defined.end(),
+                               [&](const auto& name) { return called_.contains(name); }));
     }
     if (is_sample(block.code)) return -1;
     if (!tests_->command.empty()) return block.language.empty() ? 0 : 1;
@@ -137,7 +156,8 @@ class Needs {
  private:
   bool is_sample(std::string_view code) const {
     return std::any_of(tests_->cases.begin(), tests_->cases.end(), [&](const StdioCase& one) {
-      return !text::trim(code).empty() && (text::trim(code) == text::trim(one.output) || text::trim(code) == text::trim(one.input));
+      return !text::trim(code).empty() && (text::trim(code) == text::trim(one.output) ||
+                                           text::trim(code) == text::trim(one.input));
     });
   }
   const CodeTests* tests_;
@@ -166,7 +186,9 @@ std::string_view ending_of(const CodeTests& tests) {
   if (tests.command.empty()) return "py";
   const std::size_t dot = tests.file.rfind('.');
   if (dot != std::string::npos) return std::string_view(tests.file).substr(dot + 1);
-  const auto row = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const auto& one) { return is_among(tests.command.front(), one.second); });
+  const auto row = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const auto& one) {
+    return is_among(tests.command.front(), one.second);
+  });
   return row == kLanguages.end() ? std::string_view() : row->first;
 }
 
@@ -184,7 +206,8 @@ FoundCode find_code(std::string_view response, bool finished, const CodeTests& t
     if (met >= most) most = met, found = &block;
   }
   if (found == nullptr) found = &blocks.back();
-  return {ending_of(tests) == "py" ? without_common_indent(found->code) : found->code, found->closed || finished};
+  return {ending_of(tests) == "py" ? without_common_indent(found->code) : found->code,
+          found->closed || finished};
 }
 
 }  // namespace rollcall::reward

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
 #include "base/json.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,9 @@ std::optional<double> tolerance_of(const json& object, std::optional<double> oth
   if (!object.contains("tolerance")) return otherwise;
   const json& given = object["tolerance"];
   const double tolerance = given.is_number() ? given.get<double>() : -1.0;
-  if (!std::isfinite(tolerance) || tolerance < 0.0) throw std::domain_error(fmt::format("its tolerance is {}, not a finite number from 0 on", given.dump()));
+  if (!std::isfinite(tolerance) || tolerance < 0.0)
+    throw std::domain_error(
+        fmt::format("its tolerance is {}, not a finite number from 0 on", given.dump()));
   return tolerance;
 }
 
@@ -47,7 +49,8 @@ std::vector<StdioCase> cases_of(const json& reference) {
   std::vector<StdioCase> cases;
   const auto tolerance = tolerance_of(reference, std::nullopt);
   for (const json& one : reference.at("cases"))
-    cases.push_back({one.at("input").get<std::string>(), one.at("output").get<std::string>(), tolerance_of(one, tolerance)});
+    cases.push_back({one.at("input").get<std::string>(), one.at("output").get<std::string>(),
+                     tolerance_of(one, tolerance)});
   return cases;
 }
 
@@ -55,8 +58,10 @@ std::vector<StdioCase> cases_of(const json& reference) {
 
 CodeTests parse_code_tests(std::string_view reference) {
   const auto refuse = [&](const std::string& problem) {
-    require<InputError>(false, fmt::format("a code task's answer is no set of tests: {}", problem), "the response could not be judged",
-                        R"(write {"type": "stdio", "cases": [{"input": "", "output": ""}]}, or of type assert with code, or of type command)");
+    require<InputError>(
+        false, fmt::format("a code task's answer is no set of tests: {}", problem),
+        "the response could not be judged",
+        R"(write {"type": "stdio", "cases": [{"input": "", "output": ""}]}, or of type assert with code, or of type command)");
   };
   CodeTests tests;
   try {
@@ -65,7 +70,8 @@ CodeTests parse_code_tests(std::string_view reference) {
     if (!fault.empty()) refuse(fault);
     const std::string type = all.value("type", all.contains("command") ? "command" : "stdio");
     if (type == "assert") {
-      if (all.contains("tolerance")) refuse("its asserts have no outputs that a tolerance could be for");
+      if (all.contains("tolerance"))
+        refuse("its asserts have no outputs that a tolerance could be for");
       tests.asserts = all.at("code").get<std::string>();
     } else if (type == "stdio" || type == "command") {
       tests.cases = cases_of(all);
@@ -99,7 +105,9 @@ std::string_view number_at(std::string_view text) {
     return at - from;
   };
   std::size_t digits = take_digits();
-  if (at < text.size() && text[at] == '.' && (digits > 0 || (at + 1 < text.size() && is_digit(text[at + 1])))) ++at, digits += take_digits();
+  if (at < text.size() && text[at] == '.' &&
+      (digits > 0 || (at + 1 < text.size() && is_digit(text[at + 1]))))
+    ++at, digits += take_digits();
   if (digits == 0) return {};
   if (const std::size_t mantissa = at; at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
     at += at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+') ? 2 : 1;
@@ -119,18 +127,23 @@ std::optional<std::string> integer_of(std::string_view number) {
 
 bool is_near(std::string_view got, std::string_view wanted, double tolerance) {
   if (got == wanted) return true;
-  const long double a = std::strtold(std::string(got).c_str(), nullptr), b = std::strtold(std::string(wanted).c_str(), nullptr);
+  const long double a = std::strtold(std::string(got).c_str(), nullptr),
+                    b = std::strtold(std::string(wanted).c_str(), nullptr);
   const long double scale = std::max(1.0L, std::fabs(b));
   const auto whole_a = integer_of(got), whole_b = integer_of(wanted);
   if (whole_a && whole_b && tolerance * scale < 1) return *whole_a == *whole_b;  // of any length
-  const long double rounding = tolerance > 0 ? tolerance * 4 * std::numeric_limits<double>::epsilon() + 4 * std::numeric_limits<long double>::epsilon() : 0.0L;
+  const long double rounding = tolerance > 0
+                                   ? tolerance * 4 * std::numeric_limits<double>::epsilon() +
+                                         4 * std::numeric_limits<long double>::epsilon()
+                                   : 0.0L;
   return std::fabs(a - b) <= (tolerance + rounding) * scale;
 }
 
 bool same_words(std::string_view got, std::string_view wanted, double tolerance) {
   char before = ' ';
   while (!got.empty() && !wanted.empty()) {
-    const std::string_view a = is_of_a_word(before) ? std::string_view() : number_at(got), b = is_of_a_word(before) ? std::string_view() : number_at(wanted);
+    const std::string_view a = is_of_a_word(before) ? std::string_view() : number_at(got),
+                           b = is_of_a_word(before) ? std::string_view() : number_at(wanted);
     if (!a.empty() && !b.empty()) {
       if (!is_near(a, b, tolerance)) return false;
       got.remove_prefix(a.size()), wanted.remove_prefix(b.size()), before = '0';
@@ -155,8 +168,10 @@ bool same_output(std::string_view got, std::string_view wanted, std::optional<do
   got = without_trailing_space(got);
   wanted = without_trailing_space(wanted);
   while (!got.empty() && !wanted.empty()) {
-    const std::string_view one = without_trailing_space(take_line(got)), other = without_trailing_space(take_line(wanted));
-    if (one != other && !(tolerance && same_words(text::trim(one), text::trim(other), *tolerance))) return false;
+    const std::string_view one = without_trailing_space(take_line(got)),
+                           other = without_trailing_space(take_line(wanted));
+    if (one != other && !(tolerance && same_words(text::trim(one), text::trim(other), *tolerance)))
+      return false;
   }
   return got.empty() && wanted.empty();
 }

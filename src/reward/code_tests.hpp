@@ -1,4 +1,5 @@
-// The tests of a code task, as the reference answer of a prompt states them, and the code within a response.
+// The tests of a code task, as the reference answer of a prompt states them, and the code within a
+// response.
 #pragma once
 
 #include <optional>
@@ -31,6 +32,7 @@ CodeTests parse_code_tests(std::string_view reference);
 /// Equal but for white space at the ends of lines and of the whole. With a tolerance t, lines are
 /// compared word by word, and numbers a against wanted b by |a - b| <= t max(1, |b|); all else in a
 /// word must be equal, and so must integers that differ by more than t allows only after rounding.
-bool same_output(std::string_view got, std::string_view wanted, std::optional<double> tolerance = std::nullopt);
+bool same_output(std::string_view got, std::string_view wanted,
+                 std::optional<double> tolerance = std::nullopt);
 
 }  // namespace rollcall::reward

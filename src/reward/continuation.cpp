@@ -1,4 +1,5 @@
-// How a text goes on: the answer must be a beginning of what follows there, long enough to say something.
+// How a text goes on: the answer must be a beginning of what follows there, long enough to say
+// something.
 #include "reward/reference.hpp"
 
 #include <fmt/format.h>
@@ -35,25 +36,31 @@ Following read_following(const Json& reference) {
 }
 
 std::string_view bare(std::string_view word) {
-  while (!word.empty() && std::string_view(".!?,;:").find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  while (!word.empty() && std::string_view(".!?,;:").find(word.back()) != std::string_view::npos)
+    word.remove_suffix(1);
   return word;
 }
 
-/// Of the first word that differs from what follows; the number of words where none does. The last may lack its punctuation.
+/// Of the first word that differs from what follows; the number of words where none does. The last
+/// may lack its punctuation.
 std::size_t first_difference(const Words& answer, const Words& following) {
   for (std::size_t i = 0; i < answer.size(); ++i) {
     const bool last = i + 1 == answer.size();
-    if (i >= following.size() || (answer[i] != following[i] && !(last && !answer[i].empty() && answer[i] == bare(following[i])))) return i;
+    if (i >= following.size() || (answer[i] != following[i] &&
+                                  !(last && !answer[i].empty() && answer[i] == bare(following[i]))))
+      return i;
   }
   return answer.size();
 }
 
-/// 1 - edit distance in words to the nearest beginning that is long enough, over the longer of both. 0 for more than twice as many words as follow, whatever they
+/// 1 - edit distance in words to the nearest beginning that is long enough, over the longer of
+/// both. 0 for more than twice as many words as follow, whatever they
 /// are: it would be below a half, and an answer may be a book.
 double closeness(const Words& answer, const Following& following) {
   const Words& words = following.words;
   if (answer.size() > 2 * words.size()) return 0.0;
-  std::vector<std::size_t> row(words.size() + 1);  // distance of the answer so far to each beginning
+  std::vector<std::size_t> row(words.size() + 1);  // distance of the answer so far to each
+                                                   // beginning
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < answer.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i + 1);
@@ -63,23 +70,30 @@ double closeness(const Words& answer, const Following& following) {
     }
   }
   double best = 0.0;
-  for (std::size_t j = following.least; j <= words.size(); ++j) best = std::max(best, 1.0 - double(row[j]) / double(std::max(answer.size(), j)));
+  for (std::size_t j = following.least; j <= words.size(); ++j)
+    best = std::max(best, 1.0 - double(row[j]) / double(std::max(answer.size(), j)));
   return best;
 }
 
 }  // namespace
 
 Score judge_continuation(const Prompt& prompt, const Response& response) {
-  const auto following = read_reference(prompt, R"({"next": ["It rains.", "We stay."], "masked": false})", read_following);
+  const auto following = read_reference(
+      prompt, R"({"next": ["It rains.", "We stay."], "masked": false})", read_following);
   const auto text = complete_answer(response);
-  if (!text) return score_of({0.0, 0.0, 0.0, double(following.masked)}, {}, "no answer, or one that the token limit may have cut");
+  if (!text)
+    return score_of({0.0, 0.0, 0.0, double(following.masked)}, {},
+                    "no answer, or one that the token limit may have cut");
   Words answer;
   add_words(answer, std::string(*text));
   const std::size_t differs = first_difference(answer, following.words);
   const bool correct = differs == answer.size() && answer.size() >= following.least;
-  const std::string reason = differs < answer.size() ? fmt::format("word {} is not what follows", differs + 1) : "shorter than half a sentence";
-  return score_of({double(correct), double(!answer.empty()), correct ? 1.0 : closeness(answer, following), double(following.masked)}, std::string(*text),
-                  reason);
+  const std::string reason = differs < answer.size()
+                                 ? fmt::format("word {} is not what follows", differs + 1)
+                                 : "shorter than half a sentence";
+  return score_of({double(correct), double(!answer.empty()),
+                   correct ? 1.0 : closeness(answer, following), double(following.masked)},
+                  std::string(*text), reason);
 }
 
 }  // namespace rollcall::reward

@@ -1,7 +1,8 @@
-// Where a solution goes wrong: the index of its first wrong step, or -1 for a solution without one, as critics of solutions say it.
+// Where a solution goes wrong: the index of its first wrong step, or -1 for a solution without one,
+// as critics of solutions say it.
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
-#include "text/plain_latex.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/answer/plain_latex.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -23,20 +24,26 @@ std::optional<std::int64_t> index_of(std::string_view text, const Flaw& flaw) {
   const std::string digits = text::normal_answer(text::plain_latex(text));
   std::int64_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  const bool is_index = error == std::errc{} && end == digits.data() + digits.size() && index >= -1 && index < flaw.steps;
+  const bool is_index = error == std::errc{} && end == digits.data() + digits.size() &&
+                        index >= -1 && index < flaw.steps;
   return is_index ? std::optional(index) : std::nullopt;
 }
 
 }  // namespace
 
 Score judge_error_index(const Prompt& prompt, const Response& response) {
-  const Flaw flaw = read_reference(prompt, R"({"error": 2, "steps": 5}, with -1 for a solution without a wrong step)", read_flaw);
+  const Flaw flaw = read_reference(
+      prompt, R"({"error": 2, "steps": 5}, with -1 for a solution without a wrong step)",
+      read_flaw);
   const auto text = complete_answer(response);
   const auto index = text ? index_of(*text, flaw) : std::nullopt;
   if (!index) return no_answer(4);
   const bool verdict = (*index < 0) == (flaw.error < 0);
-  const double distance = *index >= 0 && flaw.error >= 0 ? double(std::llabs(*index - flaw.error)) / double(flaw.steps) : 0.0;
-  return score_of({double(*index == flaw.error), 1.0, double(verdict), distance}, std::to_string(*index), "another step");
+  const double distance = *index >= 0 && flaw.error >= 0
+                              ? double(std::llabs(*index - flaw.error)) / double(flaw.steps)
+                              : 0.0;
+  return score_of({double(*index == flaw.error), 1.0, double(verdict), distance},
+                  std::to_string(*index), "another step");
 }
 
 }  // namespace rollcall::reward

@@ -17,7 +17,8 @@ namespace rollcall::reward {
 namespace {
 
 using Json = nlohmann::json;
-constexpr long long kFar = 1'000'000'000'000;  // exponents beyond it count as this: no text has so many digits
+constexpr long long kFar = 1'000'000'000'000;  // exponents beyond it count as this: no text has so
+                                               // many digits
 
 struct Decimal {
   bool negative = false;
@@ -29,17 +30,22 @@ struct Decimal {
 Decimal decimal(std::string_view text) {
   Decimal number;
   number.negative = text.starts_with('-');
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size()), point = std::min(text.find('.'), e);
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size()),
+                    point = std::min(text.find('.'), e);
   for (const char c : text.substr(0, e))
     if (c >= '0' && c <= '9') number.digits += c;
-  if (e < text.size()) number.exponent = std::clamp(std::strtoll(std::string(text.substr(e + 1)).c_str(), nullptr, 10), -kFar, kFar);
+  if (e < text.size())
+    number.exponent =
+        std::clamp(std::strtoll(std::string(text.substr(e + 1)).c_str(), nullptr, 10), -kFar, kFar);
   if (point < e) number.exponent -= static_cast<long long>(e - point - 1);
   number.digits.erase(0, std::min(number.digits.find_first_not_of('0'), number.digits.size()));
   for (; number.digits.ends_with('0'); number.digits.pop_back()) ++number.exponent;
   return number;
 }
 
-std::string text_of(const Decimal& number) { return fmt::format("{}{}e{}", number.negative ? "-" : "", number.digits, number.exponent); }
+std::string text_of(const Decimal& number) {
+  return fmt::format("{}{}e{}", number.negative ? "-" : "", number.digits, number.exponent);
+}
 
 template <class Integer>
 bool holds(const std::string& text, Json& value) {
@@ -55,7 +61,8 @@ Json held(double nearest, const std::string& text) {
   if (number.digits.empty()) return 0;
   if (number.exponent >= 0 && number.exponent < 20) {
     Json integer;
-    const std::string whole = (number.negative ? "-" : "") + number.digits + std::string(std::size_t(number.exponent), '0');
+    const std::string whole = (number.negative ? "-" : "") + number.digits +
+                              std::string(std::size_t(number.exponent), '0');
     if (holds<std::int64_t>(whole, integer) || holds<std::uint64_t>(whole, integer)) return integer;
   }
   if (number.digits.size() <= DBL_DIG && std::isnormal(nearest)) return nearest;
@@ -63,8 +70,12 @@ Json held(double nearest, const std::string& text) {
   return Json::binary({own.begin(), own.end()});
 }
 
-std::string digits_of(const Json& big) { return {big.get_binary().begin(), big.get_binary().end()}; }
-Decimal value_of(const Json& number) { return decimal(number.is_binary() ? digits_of(number) : number.dump()); }
+std::string digits_of(const Json& big) {
+  return {big.get_binary().begin(), big.get_binary().end()};
+}
+Decimal value_of(const Json& number) {
+  return decimal(number.is_binary() ? digits_of(number) : number.dump());
+}
 
 /// Builds the value as the library does, but for numbers.
 class Reader final : public nlohmann::json_sax<Json> {
@@ -75,7 +86,9 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return put(value); }
   bool number_integer(number_integer_t value) override { return put(value); }
   bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t& text) override { return put(held(value, text)); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return put(held(value, text));
+  }
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Json::object()); }
@@ -86,7 +99,9 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(Json::array()); }
   bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
 
  private:
   Json& placed(Json value) {
@@ -133,8 +148,12 @@ int order(const Json& a, const Json& b) {
   const Decimal x = value_of(a), y = value_of(b);
   const auto sign = [](const Decimal& n) { return n.digits.empty() ? 0 : n.negative ? -1 : 1; };
   if (sign(x) != sign(y) || sign(x) == 0) return sign(x) < sign(y) ? -1 : sign(x) > sign(y) ? 1 : 0;
-  const long long high_x = x.exponent + static_cast<long long>(x.digits.size()), high_y = y.exponent + static_cast<long long>(y.digits.size());
-  const int larger = high_x != high_y ? (high_x < high_y ? -1 : 1) : x.digits.compare(y.digits) < 0 ? -1 : x.digits == y.digits ? 0 : 1;
+  const long long high_x = x.exponent + static_cast<long long>(x.digits.size()),
+                  high_y = y.exponent + static_cast<long long>(y.digits.size());
+  const int larger = high_x != high_y                 ? (high_x < high_y ? -1 : 1)
+                     : x.digits.compare(y.digits) < 0 ? -1
+                     : x.digits == y.digits           ? 0
+                                                      : 1;
   return sign(x) * larger;
 }
 
@@ -143,7 +162,8 @@ std::string written(const Json& value) {
   if (!value.is_structured()) return value.dump();
   std::string all;
   for (const auto& [key, inner] : value.items())
-    all += (all.empty() ? "" : ",") + (value.is_object() ? Json(key).dump() + ":" : std::string()) + written(inner);
+    all += (all.empty() ? "" : ",") + (value.is_object() ? Json(key).dump() + ":" : std::string()) +
+           written(inner);
   return value.is_object() ? "{" + all + "}" : "[" + all + "]";
 }
 

@@ -25,17 +25,20 @@ class Parser {
 
   std::optional<Rational> sum(int depth) {
     auto value = product(depth);
-    while (value && (peek() == '+' || peek() == '-')) value = extend(*value, &Parser::product, depth);
+    while (value && (peek() == '+' || peek() == '-'))
+      value = extend(*value, &Parser::product, depth);
     return value;
   }
 
   std::optional<Rational> product(int depth) {
     auto value = factor(depth);
-    while (value && (peek() == '*' || peek() == '/')) value = extend(*value, &Parser::factor, depth);
+    while (value && (peek() == '*' || peek() == '/'))
+      value = extend(*value, &Parser::factor, depth);
     return value;
   }
 
-  std::optional<Rational> extend(const Rational& left, std::optional<Rational> (Parser::*operand)(int), int depth) {
+  std::optional<Rational> extend(const Rational& left,
+                                 std::optional<Rational> (Parser::*operand)(int), int depth) {
     const char op = peek();
     rest_.remove_prefix(1);
     const auto right = (this->*operand)(depth);

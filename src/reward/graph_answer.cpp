@@ -1,9 +1,10 @@
-// Answers about a graph (G1, arXiv:2505.18499: values compared, sets by their overlap, and where many answers are right, the answer checked, not compared).
+// Answers about a graph (G1, arXiv:2505.18499: values compared, sets by their overlap, and where
+// many answers are right, the answer checked, not compared).
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
-#include "text/final_answer.hpp"
-#include "text/plain_latex.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/answer/plain_latex.hpp"
+#include "text/conclusion/final_answer.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +34,8 @@ struct Marks {
 
 /// Characters and words that stand between nodes: arrows, dashes, quotation marks. An arrow to the
 /// left is none, for it says the opposite.
-constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦", "—", "–", "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
+constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦",     "—", "–",
+                                         "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
 
 /// "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B", "ABC"; none where anything else stands
 /// there.
@@ -69,7 +71,8 @@ std::size_t distance(const Graph& g, std::size_t from, std::size_t to) {
   steps[from] = 0;
   for (std::size_t i = 0; i < queue.size(); ++i)
     for (std::size_t v = 0; v < g.size(); ++v)
-      if (g.edge[queue[i]][v] && steps[v] == g.size()) steps[v] = steps[queue[i]] + 1, queue.push_back(v);
+      if (g.edge[queue[i]][v] && steps[v] == g.size())
+        steps[v] = steps[queue[i]] + 1, queue.push_back(v);
   return steps[to];
 }
 
@@ -87,7 +90,8 @@ Marks node_set(const Graph& g, std::string_view text) {
   const auto named = nodes_named(text, g.size());
   if (!named || !are_distinct(*named)) return {.reason = "it is no list of different nodes"};
   std::size_t common = 0;
-  for (const std::size_t v : *named) common += std::find(g.answer.begin(), g.answer.end(), v) != g.answer.end() ? 1 : 0;
+  for (const std::size_t v : *named)
+    common += std::find(g.answer.begin(), g.answer.end(), v) != g.answer.end() ? 1 : 0;
   const std::size_t all = named->size() + g.answer.size() - common;
   return {true, common == all, share(common, all), "it is another set of nodes"};
 }
@@ -96,23 +100,29 @@ Marks node_set(const Graph& g, std::string_view text) {
 Marks shortest_path(const Graph& g, std::string_view text) {
   const auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes"};
-  if (walk->front() != g.answer[0] || walk->back() != g.answer[1] || edges_walked(g, *walk) + 1 != walk->size())
+  if (walk->front() != g.answer[0] || walk->back() != g.answer[1] ||
+      edges_walked(g, *walk) + 1 != walk->size())
     return {true, false, 0.0, "it is no path between the two"};
   const std::size_t shortest = distance(g, g.answer[0], g.answer[1]);
-  return {true, walk->size() == shortest + 1, share(shortest, walk->size() - 1), "there is a shorter path"};
+  return {true, walk->size() == shortest + 1, share(shortest, walk->size() - 1),
+          "there is a shorter path"};
 }
 
-constexpr const char* kNoCycle[] = {"none", "none.", "no cycle", "no cycle.", "there is no cycle", "there is no cycle."};
+constexpr const char* kNoCycle[] = {
+    "none", "none.", "no cycle", "no cycle.", "there is no cycle", "there is no cycle."};
 
-/// Any cycle of three nodes or more, its first node repeated at the end or not; "none" where there is none.
+/// Any cycle of three nodes or more, its first node repeated at the end or not; "none" where there
+/// is none.
 Marks cycle(const Graph& g, std::string_view text) {
   const std::string low = text::lower(text::trim(text));
-  if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle), [&](const char* no) { return low == no; }))
+  if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle),
+                  [&](const char* no) { return low == no; }))
     return {true, g.none, double(g.none), "there is a cycle"};
   auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes, and not none"};
   if (walk->size() > 1 && walk->front() == walk->back()) walk->pop_back();
-  if (walk->size() < 3 || !are_distinct(*walk)) return {true, false, 0.0, "a cycle has three or more different nodes"};
+  if (walk->size() < 3 || !are_distinct(*walk))
+    return {true, false, 0.0, "a cycle has three or more different nodes"};
   const std::size_t length = walk->size();
   walk->push_back(walk->front());
   const std::size_t edges = edges_walked(g, *walk);
@@ -122,10 +132,12 @@ Marks cycle(const Graph& g, std::string_view text) {
 /// Any order in which every edge leads onwards; otherwise the share of edges that do.
 Marks topological_order(const Graph& g, std::string_view text) {
   const auto order = nodes_named(text, g.size());
-  if (!order || order->size() != g.size() || !are_distinct(*order)) return {.reason = "it does not list every node once"};
+  if (!order || order->size() != g.size() || !are_distinct(*order))
+    return {.reason = "it does not list every node once"};
   std::size_t onwards = 0;
   for (std::size_t i = 0; i < order->size(); ++i)
-    for (std::size_t j = i + 1; j < order->size(); ++j) onwards += g.edge[(*order)[i]][(*order)[j]] ? 1 : 0;
+    for (std::size_t j = i + 1; j < order->size(); ++j)
+      onwards += g.edge[(*order)[i]][(*order)[j]] ? 1 : 0;
   return {true, onwards == g.edges, share(onwards, g.edges), "an edge leads backwards"};
 }
 
@@ -149,7 +161,8 @@ constexpr std::array kFamilies = {
 };
 
 std::size_t node_of(const std::string& text, std::size_t at, std::size_t nodes) {
-  check_reference(at < text.size() && text[at] >= 'A' && std::size_t(text[at] - 'A') < nodes, "a node's letter is none of the graph's");
+  check_reference(at < text.size() && text[at] >= 'A' && std::size_t(text[at] - 'A') < nodes,
+                  "a node's letter is none of the graph's");
   return std::size_t(text[at] - 'A');
 }
 
@@ -163,8 +176,11 @@ void read_answer(const Json& answer, Asks asks, Graph& g) {
   g.none = asks == Asks::cycle && text == "none";
   if (asks == Asks::cycle) return;
   for (std::size_t i = 0; i < text.size(); ++i) g.answer.push_back(node_of(text, i, g.size()));
-  check_reference(asks == Asks::ends ? g.answer.size() == 2 : !g.answer.empty() && are_distinct(g.answer), "answer names other nodes than the family needs");
-  check_reference(asks != Asks::ends || (g.answer[0] != g.answer[1] && distance(g, g.answer[0], g.answer[1]) < g.size()),
+  check_reference(
+      asks == Asks::ends ? g.answer.size() == 2 : !g.answer.empty() && are_distinct(g.answer),
+      "answer names other nodes than the family needs");
+  check_reference(asks != Asks::ends || (g.answer[0] != g.answer[1] &&
+                                         distance(g, g.answer[0], g.answer[1]) < g.size()),
                   "there is no path between the two nodes");
 }
 
@@ -174,7 +190,8 @@ Graph read_graph(const Json& reference, const Family& family) {
   for (const Json& edge : reference.at("edges")) {
     const auto text = edge.get<std::string>();
     const std::size_t from = node_of(text, 0, nodes), to = node_of(text, 1, nodes);
-    check_reference(from != to && !g.edge[from][to], "an edge stands twice, or leads to where it came from");
+    check_reference(from != to && !g.edge[from][to],
+                    "an edge stands twice, or leads to where it came from");
     g.edge[from][to] = true;
     if (!family.directed) g.edge[to][from] = true;
     ++g.edges;
@@ -185,7 +202,8 @@ Graph read_graph(const Json& reference, const Family& family) {
 
 const Family& find_family(const Json& reference) {
   const auto name = reference.at("family").get<std::string>();
-  const auto row = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& f) { return f.name == name; });
+  const auto row = std::find_if(kFamilies.begin(), kFamilies.end(),
+                                [&](const Family& f) { return f.name == name; });
   check_reference(row != kFamilies.end(), "the family is unknown");
   return *row;
 }
@@ -193,7 +211,8 @@ const Family& find_family(const Json& reference) {
 }  // namespace
 
 Score judge_graph(const Prompt& prompt, const Response& response) {
-  constexpr const char* kForm = R"({"family": "shortest_path", "nodes": 3, "edges": ["AB", "BC"], "answer": "AC"})";
+  constexpr const char* kForm =
+      R"({"family": "shortest_path", "nodes": 3, "edges": ["AB", "BC"], "answer": "AC"})";
   const auto [graph, family] = read_reference(prompt, kForm, [](const Json& reference) {
     const Family& row = find_family(reference);
     return std::pair(read_graph(reference, row), &row);
@@ -204,14 +223,16 @@ Score judge_graph(const Prompt& prompt, const Response& response) {
   Marks marks = family->judge(graph, answer);
   if (!marks.format) {  // in LaTeX, or announced in words
     const auto stated = text::stated_answer(answer);
-    for (const std::string& other : {text::plain_latex(answer), stated ? text::plain_latex(*stated) : std::string()}) {
+    for (const std::string& other :
+         {text::plain_latex(answer), stated ? text::plain_latex(*stated) : std::string()}) {
       const Marks read = family->judge(graph, other);
       if (!read.format) continue;
       marks = read, answer = other;
       break;
     }
   }
-  return score_of({double(marks.correct), double(marks.format), marks.partial}, marks.format ? answer : std::string(), marks.reason);
+  return score_of({double(marks.correct), double(marks.format), marks.partial},
+                  marks.format ? answer : std::string(), marks.reason);
 }
 
 }  // namespace rollcall::reward

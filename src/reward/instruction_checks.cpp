@@ -1,11 +1,12 @@
-// One row a kind. What each accepts is what IFEval's released checker accepts, but for the splitting of words and sentences (text/prose.hpp) and for
+// One row a kind. What each accepts is what IFEval's released checker accepts, but for the
+// splitting of words and sentences (text/conclusion/prose.hpp) and for
 // languages: capitals are ASCII's.
 #include "reward/instruction_checks.hpp"
 
 #include "base/nearest.hpp"
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <fmt/format.h>
 
@@ -25,27 +26,34 @@ std::string text_of(const Json& arguments, const char* key) {
   return text;
 }
 
-std::size_t number_of(const Json& arguments, const char* key) { return std::size_t(whole_number(arguments.at(key), 0, kMost)); }
+std::size_t number_of(const Json& arguments, const char* key) {
+  return std::size_t(whole_number(arguments.at(key), 0, kMost));
+}
 
 /// "at least" or "less than", IFEval's two; "exactly" besides.
 bool relates(std::size_t count, const Json& arguments, const char* relation, const char* number) {
   const auto name = text_of(arguments, relation);
   const std::size_t n = number_of(arguments, number);
-  check_reference(name == "at least" || name == "less than" || name == "exactly", "a relation is none of at least, less than, exactly");
+  check_reference(name == "at least" || name == "less than" || name == "exactly",
+                  "a relation is none of at least, less than, exactly");
   return name == "at least" ? count >= n : name == "less than" ? count < n : count == n;
 }
 
 std::vector<std::string> texts_of(const Json& arguments, const char* key) {
   const auto texts = arguments.at(key).get<std::vector<std::string>>();
-  check_reference(!texts.empty() && std::none_of(texts.begin(), texts.end(), [](const std::string& t) { return t.empty(); }),
+  check_reference(!texts.empty() && std::none_of(texts.begin(), texts.end(),
+                                                 [](const std::string& t) { return t.empty(); }),
                   "a list or one of its texts is empty");
   return texts;
 }
 
-/// As IFEval's \bword\b: letters, digits and underscores do not go on before or behind it. Bytes beyond ASCII count as letters.
+/// As IFEval's \bword\b: letters, digits and underscores do not go on before or behind it. Bytes
+/// beyond ASCII count as letters.
 bool has_word(Text text, Text word) {
   const std::string all = text::lower(text), wanted = text::lower(word);
-  const auto is_letter = [](char c) { return (c & 0x80) != 0 || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  const auto is_letter = [](char c) {
+    return (c & 0x80) != 0 || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+  };
   for (std::size_t at = all.find(wanted); at != std::string::npos; at = all.find(wanted, at + 1)) {
     const std::size_t end = at + wanted.size();
     const bool begins = at == 0 || is_letter(all[at - 1]) != is_letter(wanted.front()),
@@ -57,17 +65,28 @@ bool has_word(Text text, Text word) {
 
 bool existence(const Json& a, Text t) {
   const auto wanted = texts_of(a, "keywords");
-  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& k) { return text::count_occurrences(t, k) > 0; });
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& k) { return text::count_occurrences(t, k) > 0; });
 }
-bool frequency(const Json& a, Text t) { return relates(text::count_occurrences(t, text_of(a, "keyword")), a, "relation", "frequency"); }
+bool frequency(const Json& a, Text t) {
+  return relates(text::count_occurrences(t, text_of(a, "keyword")), a, "relation", "frequency");
+}
 bool forbidden(const Json& a, Text t) {
   const auto words = texts_of(a, "forbidden_words");
-  return std::none_of(words.begin(), words.end(), [&](const std::string& w) { return has_word(t, w); });
+  return std::none_of(words.begin(), words.end(),
+                      [&](const std::string& w) { return has_word(t, w); });
 }
-bool letter_frequency(const Json& a, Text t) { return relates(text::count_letter(t, text_of(a, "letter").front()), a, "let_relation", "let_frequency"); }
+bool letter_frequency(const Json& a, Text t) {
+  return relates(text::count_letter(t, text_of(a, "letter").front()), a, "let_relation",
+                 "let_frequency");
+}
 
-bool number_words(const Json& a, Text t) { return relates(text::words(t).size(), a, "relation", "num_words"); }
-bool number_sentences(const Json& a, Text t) { return relates(text::count_sentences(t), a, "relation", "num_sentences"); }
+bool number_words(const Json& a, Text t) {
+  return relates(text::words(t).size(), a, "relation", "num_words");
+}
+bool number_sentences(const Json& a, Text t) {
+  return relates(text::count_sentences(t), a, "relation", "num_sentences");
+}
 
 /// Paragraphs between ***; only the first and the last may be empty and are then not counted.
 bool number_paragraphs(const Json& a, Text t) {
@@ -128,8 +147,10 @@ bool number_bullets(const Json& a, Text t) {
 }
 
 bool constrained_response(const Json&, Text t) {
-  constexpr std::array<Text, 3> kAnswers = {"My answer is yes.", "My answer is no.", "My answer is maybe."};
-  return std::any_of(kAnswers.begin(), kAnswers.end(), [&](Text answer) { return t.find(answer) != kNone; });
+  constexpr std::array<Text, 3> kAnswers = {"My answer is yes.", "My answer is no.",
+                                            "My answer is maybe."};
+  return std::any_of(kAnswers.begin(), kAnswers.end(),
+                     [&](Text answer) { return t.find(answer) != kNone; });
 }
 
 /// *so* or **so**, on one line.
@@ -153,7 +174,8 @@ bool multiple_sections(const Json& a, Text t) {
   const auto splitter = text_of(a, "section_spliter");  // sic: IFEval's key
   const std::size_t wanted = number_of(a, "num_sections");
   std::size_t count = 0;
-  for (std::size_t at = t.find(splitter); at != kNone; at = t.find(splitter, at + splitter.size())) {
+  for (std::size_t at = t.find(splitter); at != kNone;
+       at = t.find(splitter, at + splitter.size())) {
     Text rest = t.substr(at + splitter.size());
     if (rest.starts_with(' ')) rest.remove_prefix(1);
     count += !rest.empty() && rest.front() >= '0' && rest.front() <= '9' ? 1 : 0;
@@ -194,15 +216,21 @@ bool two_responses(const Json&, Text t) {
   return responses.size() == 2 && responses[0] != responses[1];
 }
 
-bool repeat_prompt(const Json& a, Text t) { return text::lower(t).starts_with(text::lower(text::trim(text_of(a, "prompt_to_repeat")))); }
-bool start_checker(const Json& a, Text t) { return text::lower(t).starts_with(text::lower(text::trim(text_of(a, "start_phrase")))); }
+bool repeat_prompt(const Json& a, Text t) {
+  return text::lower(t).starts_with(text::lower(text::trim(text_of(a, "prompt_to_repeat"))));
+}
+bool start_checker(const Json& a, Text t) {
+  return text::lower(t).starts_with(text::lower(text::trim(text_of(a, "start_phrase"))));
+}
 bool end_checker(const Json& a, Text t) {
   while (t.ends_with('"')) t.remove_suffix(1);
   return text::lower(text::trim(t)).ends_with(text::lower(text::trim(text_of(a, "end_phrase"))));
 }
 bool quotation(const Json&, Text t) { return t.size() > 1 && t.front() == '"' && t.back() == '"'; }
 
-bool capital_word_frequency(const Json& a, Text t) { return relates(text::count_capital_words(t), a, "capital_relation", "capital_frequency"); }
+bool capital_word_frequency(const Json& a, Text t) {
+  return relates(text::count_capital_words(t), a, "capital_relation", "capital_frequency");
+}
 bool english_capital(const Json&, Text t) { return text::has_upper(t) && !text::has_lower(t); }
 bool english_lowercase(const Json&, Text t) { return text::has_lower(t) && !text::has_upper(t); }
 bool no_comma(const Json&, Text t) { return t.find(',') == kNone; }
@@ -243,8 +271,11 @@ constexpr std::array kRows = {
 }  // namespace
 
 bool follows(const std::string& kind, const nlohmann::json& arguments, std::string_view response) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.kind == kind; });
-  if (row == kRows.end()) throw ReferenceFault{fmt::format("the instruction \"{}\" is unknown; {}", kind, suggest_name(kind, instruction_kinds()))};
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.kind == kind; });
+  if (row == kRows.end())
+    throw ReferenceFault{fmt::format("the instruction \"{}\" is unknown; {}", kind,
+                                     suggest_name(kind, instruction_kinds()))};
   const Text text = text::trim(response);
   return row->follows(arguments, text) && !text.empty();
 }

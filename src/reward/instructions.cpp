@@ -5,7 +5,8 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr const char* kForm = R"({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})";
+constexpr const char* kForm =
+    R"({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]})";
 
 }  // namespace
 
@@ -25,7 +26,8 @@ Score judge_instructions(const Prompt& prompt, const Response& response) {
     }
     if (!text) return no_answer(3);
     const bool correct = followed == kinds.size();
-    return score_of({double(correct), double(!text->empty()), share(followed, kinds.size())}, {}, reason);
+    return score_of({double(correct), double(!text->empty()), share(followed, kinds.size())}, {},
+                    reason);
   });
 }
 

@@ -1,8 +1,9 @@
-// JSON held against a schema and a value, in the five components of RL-Struct (arXiv:2512.00319): format, validity, structure, correctness, length.
+// JSON held against a schema and a value, in the five components of RL-Struct (arXiv:2512.00319):
+// format, validity, structure, correctness, length.
 #include "reward/exact_json.hpp"
 #include "reward/json_schema.hpp"
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <algorithm>
 
@@ -32,7 +33,8 @@ std::optional<Json> parsed_within(std::string_view text) {
   const std::size_t begin = text.find_first_of("{[");
   if (begin == std::string_view::npos) return std::nullopt;
   const std::size_t end = text.rfind(text[begin] == '{' ? '}' : ']');
-  return end == std::string_view::npos || end < begin ? std::nullopt : parsed(text.substr(begin, end - begin + 1));
+  return end == std::string_view::npos || end < begin ? std::nullopt
+                                                      : parsed(text.substr(begin, end - begin + 1));
 }
 
 struct Leaves {
@@ -48,14 +50,20 @@ void compare(const Json& wanted, const Json* given, Leaves& leaves) {
   }
   if (wanted.is_object()) {
     for (const auto& [key, inner] : wanted.items())
-      compare(inner, given != nullptr && given->is_object() && given->contains(key) ? &given->at(key) : nullptr, leaves);
+      compare(inner,
+              given != nullptr && given->is_object() && given->contains(key) ? &given->at(key)
+                                                                             : nullptr,
+              leaves);
     return;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    compare(wanted[i], given != nullptr && given->is_array() && i < given->size() ? &(*given)[i] : nullptr, leaves);
+    compare(wanted[i],
+            given != nullptr && given->is_array() && i < given->size() ? &(*given)[i] : nullptr,
+            leaves);
 }
 
-/// 1 up to twice the bytes of the reference, then falling as their share; the paper names the component and not its law.
+/// 1 up to twice the bytes of the reference, then falling as their share; the paper names the
+/// component and not its law.
 double length_mark(std::size_t bytes, const std::optional<Json>& value) {
   if (bytes == 0) return 0.0;
   return value ? std::min(1.0, 2.0 * double(written(*value).size()) / double(bytes)) : 1.0;
@@ -64,10 +72,12 @@ double length_mark(std::size_t bytes, const std::optional<Json>& value) {
 }  // namespace
 
 Score judge_json(const Prompt& prompt, const Response& response) {
-  const auto wanted = read_reference(prompt, R"({"schema": {"type": "object"}, "value": {"a": 1}}, of which value may be missing)", [&](const Json&) {
-    std::string read_already;
-    return read_wanted(parse_exact(prompt.answer, read_already));
-  });
+  const auto wanted = read_reference(
+      prompt, R"({"schema": {"type": "object"}, "value": {"a": 1}}, of which value may be missing)",
+      [&](const Json&) {
+        std::string read_already;
+        return read_wanted(parse_exact(prompt.answer, read_already));
+      });
   const auto text = complete_answer(response);
   if (!text) return no_answer(6);
   const double length = length_mark(text->size(), wanted.value);
@@ -80,8 +90,12 @@ Score judge_json(const Prompt& prompt, const Response& response) {
   if (wanted.value) compare(*wanted.value, &*value, leaves);
   const bool same = !wanted.value || *value == *wanted.value;
   const bool correct = format && marks.met == marks.asked && same;
-  const std::string reason = !format ? "text stands around the JSON" : !marks.fault.empty() ? marks.fault : "a value is not the one asked for";
-  return score_of({double(correct), double(format), 1.0, share(marks.met, marks.asked), share(leaves.equal, leaves.all), length}, written(*value), reason);
+  const std::string reason = !format                ? "text stands around the JSON"
+                             : !marks.fault.empty() ? marks.fault
+                                                    : "a value is not the one asked for";
+  return score_of({double(correct), double(format), 1.0, share(marks.met, marks.asked),
+                   share(leaves.equal, leaves.all), length},
+                  written(*value), reason);
 }
 
 }  // namespace rollcall::reward

@@ -1,6 +1,6 @@
 // Who is a knight and who a knave: "A is a knight, B is a knave", or KN, a letter a person.
 #include "reward/reference.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 
@@ -11,14 +11,18 @@ constexpr std::size_t kMostPeople = 10;  // A to J, so that K and N are no perso
 
 /// "KNK": the kinds of A, B, C.
 std::string read_kinds(const std::string& reference) {
-  const bool good = !reference.empty() && reference.size() <= kMostPeople && reference.find_first_not_of("KN") == std::string::npos;
-  require<InputError>(good, "the reference " + reference.substr(0, 200) + " does not name knights and knaves", "responses could not be judged",
-                      "it should be like KNK, a letter for each of A to J at most");
+  const bool good = !reference.empty() && reference.size() <= kMostPeople &&
+                    reference.find_first_not_of("KN") == std::string::npos;
+  require<InputError>(
+      good, "the reference " + reference.substr(0, 200) + " does not name knights and knaves",
+      "responses could not be judged",
+      "it should be like KNK, a letter for each of A to J at most");
   return reference;
 }
 
 /// Words that change nothing; "not" and all others do.
-constexpr const char* kBetween[] = {"is", "are", "a", "and", "so", "thus", "therefore", "hence", "while", "but", "both", "also"};
+constexpr const char* kBetween[] = {"is",        "are",   "a",     "and", "so",   "thus",
+                                    "therefore", "hence", "while", "but", "both", "also"};
 
 std::optional<char> kind_of(const std::string& word) {
   if (word == "knight" || word == "knights") return 'K';
@@ -29,7 +33,9 @@ std::optional<char> kind_of(const std::string& word) {
 /// One letter a person, in order; none unless each person is called one thing.
 std::optional<std::string> kinds_named(std::string_view text, std::size_t people) {
   const auto words = text::words(text);
-  if (words.size() == 1 && words[0].size() == people && text::upper(words[0]).find_first_not_of("KN") == std::string::npos) return text::upper(words[0]);
+  if (words.size() == 1 && words[0].size() == people &&
+      text::upper(words[0]).find_first_not_of("KN") == std::string::npos)
+    return text::upper(words[0]);
   std::string kinds(people, ' ');
   std::vector<std::size_t> waiting;  // named, and not yet told what they are: A and B are knights
   for (const auto word : words) {
@@ -47,7 +53,8 @@ std::optional<std::string> kinds_named(std::string_view text, std::size_t people
       return std::nullopt;
     }
   }
-  return waiting.empty() && kinds.find(' ') == std::string::npos ? std::optional(kinds) : std::nullopt;
+  return waiting.empty() && kinds.find(' ') == std::string::npos ? std::optional(kinds)
+                                                                 : std::nullopt;
 }
 
 }  // namespace
@@ -57,10 +64,12 @@ Score judge_knights_knaves(const Prompt& prompt, const Response& response) {
   const auto text = complete_answer(response);
   if (!text) return no_answer(3);
   const auto given = kinds_named(*text, wanted.size());
-  if (!given) return score_of({0, 0, 0}, {}, "it does not call each person a knight or a knave, once");
+  if (!given)
+    return score_of({0, 0, 0}, {}, "it does not call each person a knight or a knave, once");
   std::size_t right = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) right += wanted[i] == (*given)[i] ? 1 : 0;
-  return score_of({double(right == wanted.size()), 1.0, share(right, wanted.size())}, *given, "someone is called the wrong thing");
+  return score_of({double(right == wanted.size()), 1.0, share(right, wanted.size())}, *given,
+                  "someone is called the wrong thing");
 }
 
 }  // namespace rollcall::reward

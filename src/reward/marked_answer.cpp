@@ -1,13 +1,15 @@
 // Worked answers whose result is a number or a text, as in GSM8K.
-#include "reward/judges.hpp"
-#include "text/answer_text.hpp"
-#include "text/final_answer.hpp"
-#include "text/plain_latex.hpp"
+#include "reward/graders.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/answer/plain_latex.hpp"
+#include "text/conclusion/final_answer.hpp"
 
 namespace rollcall::reward {
 namespace {
 
-bool is_number(const std::string& s) { return !s.empty() && s.find_first_not_of("-0123456789.") == std::string::npos; }
+bool is_number(const std::string& s) {
+  return !s.empty() && s.find_first_not_of("-0123456789.") == std::string::npos;
+}
 
 /// The answer in the form in which answers are compared; of more than a number, the number that it
 /// is without marks around it and remarks behind it.
@@ -25,7 +27,8 @@ Score judge_marked_answer(const Prompt& prompt, const Response& response) {
   const bool complete = given && response.answer->complete;
   const std::string answer = complete ? normal(response.answer->text) : std::string();
   const bool correct = complete && answer == text::normal_answer(prompt.answer);
-  const double format = (text::printable_share(response.text) + double(response.finished) + double(given)) / 3.0;
+  const double format =
+      (text::printable_share(response.text) + double(response.finished) + double(given)) / 3.0;
   return {{double(correct), format}, 0.0, correct, answer};
 }
 

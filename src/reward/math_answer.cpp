@@ -1,12 +1,13 @@
-// Mathematical answers, by value; where the reference is words, also by what the response ends with.
-#include "reward/judges.hpp"
+// Mathematical answers, by value; where the reference is words, also by what the response ends
+// with.
+#include "reward/graders.hpp"
 #include "reward/math/decide.hpp"
-#include "text/answer_text.hpp"
-#include "text/complement.hpp"
-#include "text/final_answer.hpp"
-#include "text/plain_latex.hpp"
-#include "text/prose.hpp"
-#include "text/thoughts.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/answer/plain_latex.hpp"
+#include "text/chat/thoughts.hpp"
+#include "text/conclusion/complement.hpp"
+#include "text/conclusion/final_answer.hpp"
+#include "text/conclusion/prose.hpp"
 
 namespace rollcall::reward {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 /// Whether a reference is words: letters, with spaces and hyphens between them.
 bool is_words(std::string_view text) {
   constexpr std::size_t kLeast = 3;  // letters: fewer are names of values
-  return text.size() >= kLeast && text::lower(text).find_first_not_of("abcdefghijklmnopqrstuvwxyz -'") == std::string::npos;
+  return text.size() >= kLeast &&
+         text::lower(text).find_first_not_of("abcdefghijklmnopqrstuvwxyz -'") == std::string::npos;
 }
 
 /// "The slope of a vertical line is undefined.", where the reference is "undefined".
@@ -24,7 +26,9 @@ bool ends_in_words(const Prompt& prompt, const Response& response) {
   if (!is_words(wanted)) return false;
   if (text::closing_sentence(text::plain_latex(response.answer->text), wanted) == 0U) return true;
   const auto found = text::final_answer(response.text, response.finished);
-  if (!found || found->place <= text::AnswerPlace::announcement || found->text != response.answer->text) return false;
+  if (!found || found->place <= text::AnswerPlace::announcement ||
+      found->text != response.answer->text)
+    return false;
   std::string storage;
   return text::closing_sentence(text::spoken(response.text, storage), wanted) == 0U;
 }
@@ -33,10 +37,12 @@ bool ends_in_words(const Prompt& prompt, const Response& response) {
 
 Score judge_math_answer(const Prompt& prompt, const Response& response) {
   Score score;
-  const bool complete = response.answer && response.answer->complete && !response.answer->text.empty();
+  const bool complete =
+      response.answer && response.answer->complete && !response.answer->text.empty();
   if (complete) {
     auto verdict = math::decide(prompt.answer, response.answer->text).verdict;
-    if (verdict.answer == math::Answer::different && ends_in_words(prompt, response)) verdict = {math::Answer::equal, "it ends in the same words"};
+    if (verdict.answer == math::Answer::different && ends_in_words(prompt, response))
+      verdict = {math::Answer::equal, "it ends in the same words"};
     score.correct = verdict.answer == math::Answer::equal;
     score.undecided = verdict.answer == math::Answer::undecided;
     score.answer = response.answer->text;

@@ -1,10 +1,10 @@
 // A number with its unit, compared exactly.
 #include "reward/rational.hpp"
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
-#include "text/final_answer.hpp"
-#include "text/plain_latex.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/answer/plain_latex.hpp"
+#include "text/conclusion/final_answer.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -33,19 +33,25 @@ std::optional<Rational> parse_decimal(std::string_view text) {
   }
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || value == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  if (error != std::errc{} || end != digits.data() + digits.size() ||
+      value == std::numeric_limits<std::int64_t>::min())
+    return std::nullopt;
   return apply({value, 1}, '/', scale);
 }
 
 /// "2 500" -> "2500"; as it is where the spaces do not part groups of three digits.
 std::string without_groups(std::string_view text) {
   const auto groups = text::split(text, " ");
-  const auto is_whole = [](std::string_view group) { return !group.empty() && group.find_first_not_of("0123456789") == std::string_view::npos; };
+  const auto is_whole = [](std::string_view group) {
+    return !group.empty() && group.find_first_not_of("0123456789") == std::string_view::npos;
+  };
   std::string joined(groups.front());
   const std::size_t sign = joined.starts_with('-') || joined.starts_with('+') ? 1 : 0;
-  if (joined.size() > 3 + sign || !is_whole(std::string_view(joined).substr(sign))) return std::string(text);
+  if (joined.size() > 3 + sign || !is_whole(std::string_view(joined).substr(sign)))
+    return std::string(text);
   for (std::size_t i = 1; i < groups.size(); ++i) {
-    const std::string_view digits = groups[i].substr(0, i + 1 == groups.size() ? groups[i].find('.') : std::string_view::npos);
+    const std::string_view digits =
+        groups[i].substr(0, i + 1 == groups.size() ? groups[i].find('.') : std::string_view::npos);
     if (digits.size() != 3 || !is_whole(digits)) return std::string(text);
     joined += groups[i];
   }
@@ -58,8 +64,11 @@ std::optional<Rational> parse_number(std::string_view given) {
   const std::string_view text = grouped;
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return parse_decimal(text);
-  if (const std::size_t space = text.find(' '); space < slash && space > 0 && text.find_first_not_of("0123456789/", space + 1) == std::string_view::npos) {
-    const auto whole = parse_decimal(text.substr(0, space)), part = parse_number(text.substr(space + 1));
+  if (const std::size_t space = text.find(' ');
+      space < slash && space > 0 &&
+      text.find_first_not_of("0123456789/", space + 1) == std::string_view::npos) {
+    const auto whole = parse_decimal(text.substr(0, space)),
+               part = parse_number(text.substr(space + 1));
     if (!whole || !part || part->numerator >= part->denominator) return std::nullopt;
     return apply(*whole, text.starts_with('-') ? '-' : '+', *part);
   }
@@ -82,7 +91,8 @@ struct Parts {
 /// Spaces of other widths, which part groups of digits, as one of the usual width.
 std::string with_plain_spaces(std::string_view text) {
   std::string plain(text);
-  for (const std::string_view space : {"\xC2\xA0", "\xE2\x80\x89", "\xE2\x80\xAF"})  // no-break, thin, narrow no-break
+  // no-break, thin, narrow no-break
+  for (const std::string_view space : {"\xC2\xA0", "\xE2\x80\x89", "\xE2\x80\xAF"})
     plain = text::replaced(plain, space, " ");
   return plain;
 }
@@ -95,14 +105,17 @@ Parts parts_of(std::string_view given) {
   const bool negative = text.starts_with(kMinus);
   if (negative) text.remove_prefix(kMinus.size());
   const std::size_t end = std::min(text.find_first_not_of("+-0123456789.,/ "), text.size());
-  return {(negative ? "-" : "") + std::string(text::trim(text.substr(0, end))), std::string(text::trim(text.substr(end)))};
+  return {(negative ? "-" : "") + std::string(text::trim(text.substr(0, end))),
+          std::string(text::trim(text.substr(end)))};
 }
 
 /// Whether what stands behind a number can be its unit, and no further value or words.
 bool may_be_unit(std::string_view unit) {
   for (std::size_t i = 1; i < unit.size(); ++i)
     if (unit[i] >= '0' && unit[i] <= '9' && unit[i - 1] == ' ') return false;
-  return unit.find_first_of("=,;:") == std::string_view::npos && unit.find(" is ") == std::string_view::npos && unit.find("\xC3\x97") == std::string_view::npos;
+  return unit.find_first_of("=,;:") == std::string_view::npos &&
+         unit.find(" is ") == std::string_view::npos &&
+         unit.find("\xC3\x97") == std::string_view::npos;
 }
 
 /// The last value of a chain: "2.5 km = 2500 m" is 2500 m. A text without an equals sign as it is.
@@ -123,7 +136,10 @@ double closeness(const Rational& given, const Rational& wanted) {
 }  // namespace
 
 Score judge_quantity(const Prompt& prompt, const Response& response) {
-  const auto wanted = read_reference(prompt, R"({"value": "2500", "unit": ["m", "metre", "metres"]}, the value a decimal number or a fraction)", read_quantity);
+  const auto wanted = read_reference(
+      prompt,
+      R"({"value": "2500", "unit": ["m", "metre", "metres"]}, the value a decimal number or a fraction)",
+      read_quantity);
   const auto text = complete_answer(response);
   if (!text) return no_answer(3);
   auto [number, unit] = parts_of(*text);
@@ -131,7 +147,8 @@ Score judge_quantity(const Prompt& prompt, const Response& response) {
   auto value = is_alone ? parse_number(number) : std::nullopt;
   if (!value) {  // in LaTeX, or announced in words
     const auto stated = text::stated_answer(*text);
-    for (const std::string& other : {text::plain_latex(*text), stated ? text::plain_latex(*stated) : std::string()}) {
+    for (const std::string& other :
+         {text::plain_latex(*text), stated ? text::plain_latex(*stated) : std::string()}) {
       if (value) break;
       const Parts parts = parts_of(behind_equals(other));
       if (!may_be_unit(parts.unit)) continue;
@@ -145,7 +162,8 @@ Score judge_quantity(const Prompt& prompt, const Response& response) {
   };  // Metres, but not KM
   const bool format = unit.empty() || std::any_of(wanted.unit.begin(), wanted.unit.end(), spelt);
   const bool correct = format && *value == wanted.value;
-  return score_of({double(correct), double(format), format ? closeness(*value, wanted.value) : 0.0}, value->text() + (format ? "" : " " + unit),
+  return score_of({double(correct), double(format), format ? closeness(*value, wanted.value) : 0.0},
+                  value->text() + (format ? "" : " " + unit),
                   format ? "the value is another" : "the unit is another");
 }
 

@@ -1,4 +1,5 @@
-// Exact fractions of 64-bit integers; an operation that would not fit gives none instead of a wrong number.
+// Exact fractions of 64-bit integers; an operation that would not fit gives none instead of a wrong
+// number.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,21 @@ namespace rollcall::reward {
 struct Rational {
   std::int64_t numerator = 0, denominator = 1;
   bool operator==(const Rational&) const = default;
-  std::string text() const { return denominator == 1 ? std::to_string(numerator) : std::to_string(numerator) + "/" + std::to_string(denominator); }
+  std::string text() const {
+    return denominator == 1 ? std::to_string(numerator)
+                            : std::to_string(numerator) + "/" + std::to_string(denominator);
+  }
 };
 
 namespace detail {
 /// Members stay within +-(2^63 - 1), so the 128-bit cross products and their sums are exact.
 inline std::optional<Rational> reduced(__int128 numerator, __int128 denominator) {
   if (denominator == 0) return std::nullopt;
-  __int128 a = numerator < 0 ? -numerator : numerator, b = denominator < 0 ? -denominator : denominator;
+  __int128 a = numerator < 0 ? -numerator : numerator,
+           b = denominator < 0 ? -denominator : denominator;
   while (b != 0) a = std::exchange(b, a % b);
-  const __int128 sign = denominator < 0 ? -1 : 1, n = sign * numerator / a, d = sign * denominator / a;
+  const __int128 sign = denominator < 0 ? -1 : 1, n = sign * numerator / a,
+                 d = sign * denominator / a;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (n > kMost || n < -kMost || d > kMost) return std::nullopt;
   return Rational{std::int64_t(n), std::int64_t(d)};

@@ -1,10 +1,11 @@
-// References that say more than an answer: a JSON object in Prompt::answer. A task writes it, or a file of a user's.
+// References that say more than an answer: a JSON object in Prompt::answer. A task writes it, or a
+// file of a user's.
 #pragma once
 
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
 #include "base/json.hpp"
-#include "reward/judges.hpp"
+#include "reward/graders.hpp"
 
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@ inline void check_reference(bool ok, const char* fault) {
 
 /// A whole number from low to high.
 inline std::int64_t whole_number(const Json& value, std::int64_t low, std::int64_t high) {
-  check_reference(value.is_number_integer() && value >= low && value <= high, "a whole number is missing or out of range");
+  check_reference(value.is_number_integer() && value >= low && value <= high,
+                  "a whole number is missing or out of range");
   return value.get<std::int64_t>();
 }
 
@@ -43,8 +45,9 @@ auto read_reference(const Prompt& prompt, const char* form, Read&& read) {
   } catch (const Json::exception& e) {
     fault = fault_of(e);
   }
-  throw InputError(error_message("the reference " + prompt.answer.substr(0, 200) + " cannot be used: " + fault, "responses could not be judged",
-                                 std::string("it should be like ") + form));
+  throw InputError(
+      error_message("the reference " + prompt.answer.substr(0, 200) + " cannot be used: " + fault,
+                    "responses could not be judged", std::string("it should be like ") + form));
 }
 
 /// The answer, unless the token limit may have cut it.
@@ -56,13 +59,19 @@ inline std::optional<std::string_view> complete_answer(const Response& response)
 /// A verdict whose first component says whether it is correct.
 inline Score score_of(std::vector<double> components, std::string answer, std::string reason = {}) {
   const bool correct = components.at(0) == 1.0;
-  return {.components = std::move(components), .correct = correct, .answer = std::move(answer), .reason = correct ? std::string() : std::move(reason)};
+  return {.components = std::move(components),
+          .correct = correct,
+          .answer = std::move(answer),
+          .reason = correct ? std::string() : std::move(reason)};
 }
 
 inline Score no_answer(std::size_t components) {
-  return score_of(std::vector<double>(components, 0.0), {}, "no answer, or one that the token limit may have cut");
+  return score_of(std::vector<double>(components, 0.0), {},
+                  "no answer, or one that the token limit may have cut");
 }
 
-inline double share(std::size_t part, std::size_t whole) { return whole == 0 ? 1.0 : double(part) / double(whole); }
+inline double share(std::size_t part, std::size_t whole) {
+  return whole == 0 ? 1.0 : double(part) / double(whole);
+}
 
 }  // namespace rollcall::reward

@@ -1,6 +1,7 @@
-// Sections in tags: <think>...</think><answer>...</answer>, each once, in order, nothing around them.
+// Sections in tags: <think>...</think><answer>...</answer>, each once, in order, nothing around
+// them.
 #include "reward/reference.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,9 @@ std::vector<Tag> read_tags(const Json& reference) {
   for (const Json& tag : reference.at("tags")) {
     const auto name = tag.at(0).get<std::string>();
     check_reference(!name.empty(), "a tag has no name");
-    tags.push_back({"<" + name + ">", "</" + name + ">", tag.at(1).is_null() ? std::nullopt : std::optional(tag.at(1).get<std::string>())});
+    tags.push_back(
+        {"<" + name + ">", "</" + name + ">",
+         tag.at(1).is_null() ? std::nullopt : std::optional(tag.at(1).get<std::string>())});
   }
   check_reference(!tags.empty(), "no tag is asked for");
   return tags;
@@ -30,7 +33,8 @@ bool stands_once(std::string_view text, std::string_view part) {
   return at != std::string_view::npos && text.find(part, at + 1) == std::string_view::npos;
 }
 
-/// What the tag holds, trimmed; none unless it is opened once, closed once after that, and not empty.
+/// What the tag holds, trimmed; none unless it is opened once, closed once after that, and not
+/// empty.
 std::optional<std::string_view> section(std::string_view text, const Tag& tag) {
   if (!stands_once(text, tag.open) || !stands_once(text, tag.close)) return std::nullopt;
   const std::size_t begin = text.find(tag.open) + tag.open.size(), end = text.find(tag.close);
@@ -49,7 +53,8 @@ bool is_in_form(std::string_view text, const std::vector<Tag>& tags) {
     if (end == std::string_view::npos) return false;
     const auto within = text.substr(0, end);
     const auto holds = [&](const Tag& other) {
-      return within.find(other.open) != std::string_view::npos || within.find(other.close) != std::string_view::npos;
+      return within.find(other.open) != std::string_view::npos ||
+             within.find(other.close) != std::string_view::npos;
     };
     if (std::any_of(tags.begin(), tags.end(), holds)) return false;
     text.remove_prefix(end + tag.close.size());
@@ -60,7 +65,8 @@ bool is_in_form(std::string_view text, const std::vector<Tag>& tags) {
 }  // namespace
 
 Score judge_tag_structure(const Prompt& prompt, const Response& response) {
-  const auto tags = read_reference(prompt, R"({"tags": [["think", null], ["answer", "42"]]})", read_tags);
+  const auto tags =
+      read_reference(prompt, R"({"tags": [["think", null], ["answer", "42"]]})", read_tags);
   const auto text = complete_answer(response);
   if (!text) return no_answer(4);
   std::size_t standing = 0, given = 0, right = 0;
@@ -72,14 +78,17 @@ Score judge_tag_structure(const Prompt& prompt, const Response& response) {
     given += tag.content ? 1 : 0;
     right += tag.content && as_asked ? 1 : 0;
     if (!as_asked && reason.empty())
-      reason = fmt::format("{} {}", tag.open, held ? "holds something else" : "does not stand once and closed with something in it");
+      reason = fmt::format(
+          "{} {}", tag.open,
+          held ? "holds something else" : "does not stand once and closed with something in it");
     if (held) answer = std::string(*held);
   }
   const bool format = is_in_form(*text, tags);
   if (reason.empty()) reason = "the sections are out of order, or something stands around them";
   const bool correct = format && standing == tags.size() && right == given;
   const double contents = given > 0 ? share(right, given) : share(standing, tags.size());
-  return score_of({double(correct), double(format), share(standing, tags.size()), contents}, std::move(answer), std::move(reason));
+  return score_of({double(correct), double(format), share(standing, tags.size()), contents},
+                  std::move(answer), std::move(reason));
 }
 
 }  // namespace rollcall::reward

@@ -13,7 +13,8 @@ namespace rollcall::reward {
 /// correct"), echoed ("yes or no") or names something ("the correct answer is 42", "no mistakes")
 /// is no verdict. None where no word is one yet: `finished` is false while more may follow, and
 /// then the word behind a verdict must have been seen.
-std::optional<double> first_verdict_word(std::string_view said, bool finished, std::string_view good, std::string_view bad);
+std::optional<double> first_verdict_word(std::string_view said, bool finished,
+                                         std::string_view good, std::string_view bad);
 
 /// What is said without what stands in quotation marks or backticks, which is somebody else's; as
 /// it is where that is all.

@@ -1,10 +1,10 @@
 // The table of verifiers, and the scalar reward.
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "reward/judges.hpp"
+#include "reward/graders.hpp"
 #include "reward/math/decide.hpp"
 #include "reward/verifier.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -18,11 +18,36 @@ namespace {
 
 const std::vector<Verifier>& table() {
   static const std::vector<Verifier> rows = {
-      {"exact_match", "the reference itself (sorting)", {"correct", "format"}, "whole", nullptr, judge_exact_match},
-      {"integer_answer", "a canonical integer, or quotient r remainder (arithmetic)", {"correct", "format"}, "whole", nullptr, judge_integer_answer},
-      {"countdown_expression", "an expression that reaches the target (countdown)", {"correct", "format"}, "whole", "expressions", judge_countdown_expression},
-      {"marked_answer", "a number or text after a marker (jsonl)", {"correct", "format"}, "marker", nullptr, judge_marked_answer},
-      {"code", "code that passes tests in the sandbox (code)", {"correct", "format", "passed"}, "whole", "programs", judge_code},
+      {"exact_match",
+       "the reference itself (sorting)",
+       {"correct", "format"},
+       "whole",
+       nullptr,
+       judge_exact_match},
+      {"integer_answer",
+       "a canonical integer, or quotient r remainder (arithmetic)",
+       {"correct", "format"},
+       "whole",
+       nullptr,
+       judge_integer_answer},
+      {"countdown_expression",
+       "an expression that reaches the target (countdown)",
+       {"correct", "format"},
+       "whole",
+       "expressions",
+       judge_countdown_expression},
+      {"marked_answer",
+       "a number or text after a marker (jsonl)",
+       {"correct", "format"},
+       "marker",
+       nullptr,
+       judge_marked_answer},
+      {"code",
+       "code that passes tests in the sandbox (code)",
+       {"correct", "format", "passed"},
+       "whole",
+       "programs",
+       judge_code},
       {"tag_structure",
        "sections in tags, each once and in order (tags)",
        {"correct", "format", "structure", "content"},
@@ -35,12 +60,42 @@ const std::vector<Verifier>& table() {
        "whole",
        "JSON",
        judge_json},
-      {"instructions", "instructions followed, as IFEval checks them (instructions)", {"correct", "format", "followed"}, "whole", "texts", judge_instructions},
-      {"multiple_choice", "one of several options (multiple_choice)", {"correct", "format"}, "whole", "letters", judge_multiple_choice},
-      {"word_order", "words in order (word_sorting)", {"correct", "format", "placed"}, "whole", "words", judge_word_order},
-      {"graph", "paths, orders, sets and numbers of a graph (graph)", {"correct", "format", "partial"}, "whole", "nodes as often as numbers", judge_graph},
-      {"knights_knaves", "who is a knight and who a knave (knights_knaves)", {"correct", "format", "partial"}, "whole", "letters", judge_knights_knaves},
-      {"quantity", "a number with its unit, compared exactly (units)", {"correct", "format", "closeness"}, "whole", nullptr, judge_quantity},
+      {"instructions",
+       "instructions followed, as IFEval checks them (instructions)",
+       {"correct", "format", "followed"},
+       "whole",
+       "texts",
+       judge_instructions},
+      {"multiple_choice",
+       "one of several options (multiple_choice)",
+       {"correct", "format"},
+       "whole",
+       "letters",
+       judge_multiple_choice},
+      {"word_order",
+       "words in order (word_sorting)",
+       {"correct", "format", "placed"},
+       "whole",
+       "words",
+       judge_word_order},
+      {"graph",
+       "paths, orders, sets and numbers of a graph (graph)",
+       {"correct", "format", "partial"},
+       "whole",
+       "nodes as often as numbers",
+       judge_graph},
+      {"knights_knaves",
+       "who is a knight and who a knave (knights_knaves)",
+       {"correct", "format", "partial"},
+       "whole",
+       "letters",
+       judge_knights_knaves},
+      {"quantity",
+       "a number with its unit, compared exactly (units)",
+       {"correct", "format", "closeness"},
+       "whole",
+       nullptr,
+       judge_quantity},
       {"continuation",
        "a beginning of what follows in a text (corpus)",
        {"correct", "format", "closeness", "masked"},
@@ -53,7 +108,12 @@ const std::vector<Verifier>& table() {
        "boxed",
        nullptr,
        judge_error_index},
-      {"math", "a mathematical answer in LaTeX or plain text, equal in value", {"correct", "format"}, "math_answer", nullptr, judge_math_answer},
+      {"math",
+       "a mathematical answer in LaTeX or plain text, equal in value",
+       {"correct", "format"},
+       "math_answer",
+       nullptr,
+       judge_math_answer},
   };
   return rows;
 }
@@ -67,9 +127,10 @@ std::vector<std::string> verifier_names() {
 }
 
 const Verifier& find_verifier(const std::string& name) {
-  const auto row = std::find_if(table().begin(), table().end(), [&](const Verifier& v) { return v.name == name; });
-  require<ConfigError>(row != table().end(), fmt::format("verifier \"{}\" is unknown", name), "responses could not be judged",
-                       suggest_name(name, verifier_names()));
+  const auto row = std::find_if(table().begin(), table().end(),
+                                [&](const Verifier& v) { return v.name == name; });
+  require<ConfigError>(row != table().end(), fmt::format("verifier \"{}\" is unknown", name),
+                       "responses could not be judged", suggest_name(name, verifier_names()));
   return *row;
 }
 
@@ -77,9 +138,10 @@ const Verifier& chosen_verifier(const RewardSection& section, const std::string&
   return find_verifier(section.verifier.empty() ? of_task : section.verifier);
 }
 
-Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardSection& reward)
+Grader::Grader(const Verifier& verifier, const TaskSection& section, const RewardSection& reward)
     : verifier_(&verifier),
-      extractor_(section.extract.empty() ? verifier.extract : section.extract, section.answer_marker),
+      extractor_(section.extract.empty() ? verifier.extract : section.extract,
+                 section.answer_marker),
       format_weight_(section.format_weight),
       is_command_(!reward.command.empty()),
       components_(verifier.components) {
@@ -94,22 +156,31 @@ Judge::Judge(const Verifier& verifier, const TaskSection& section, const RewardS
     return;
   }
   const auto refuse = [&](bool fits, const std::string& answers, const char* remedy) {
-    require<ConfigError>(fits || !extractor_.numbers_only(), fmt::format("task.extract is {}, and {}", extractor_.rule(), answers),
+    require<ConfigError>(fits || !extractor_.numbers_only(),
+                         fmt::format("task.extract is {}, and {}", extractor_.rule(), answers),
                          "no answer could ever be right", remedy);
   };
   const auto& operators = section.operators;
-  refuse(verifier.answers == nullptr, fmt::format("answers of this task are {}", verifier.answers == nullptr ? "" : verifier.answers),
+  refuse(verifier.answers == nullptr,
+         fmt::format("answers of this task are {}",
+                     verifier.answers == nullptr ? "" : verifier.answers),
          "choose final_line, answer_tag, boxed or whole");
-  refuse(section.name != "arithmetic" || std::find(operators.begin(), operators.end(), "/") == operators.end(),
-         "a division's answer is a quotient and a remainder (28r9)", "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
+  refuse(section.name != "arithmetic" ||
+             std::find(operators.begin(), operators.end(), "/") == operators.end(),
+         "a division's answer is a quotient and a remainder (28r9)",
+         "leave / out of task.operators, or choose final_line, answer_tag, boxed or whole");
 }
 
 namespace {
 
-/// Of the verdicts by each of several accepted answers. What equals one of them is right. Where none
+/// Of the verdicts by each of several accepted answers. What equals one of them is right. Where
+/// none
 /// does, one that could not be decided may have been it.
-Score best_of(Prompt alone, const std::vector<std::string>& accepted, const std::function<Score(const Prompt&)>& score) {
-  const auto rank = [](const Score& verdict) { return std::tuple(verdict.correct, verdict.undecided, verdict.reward); };
+Score best_of(Prompt alone, const std::vector<std::string>& accepted,
+              const std::function<Score(const Prompt&)>& score) {
+  const auto rank = [](const Score& verdict) {
+    return std::tuple(verdict.correct, verdict.undecided, verdict.reward);
+  };
   std::optional<Score> best;
   for (const auto& answer : accepted) {
     alone.answer = answer;
@@ -122,16 +193,21 @@ Score best_of(Prompt alone, const std::vector<std::string>& accepted, const std:
 
 }  // namespace
 
-std::string Judge::extraction() const { return evaluates_plainly_ ? extractor_.shown() : parsers_.front().second.shown(); }
+std::string Grader::extraction() const {
+  return evaluates_plainly_ ? extractor_.shown() : parsers_.front().second.shown();
+}
 
-const Judge::FormParser* Judge::parser_of(const std::string& asked) const {
-  const auto found = std::find_if(parsers_.begin(), parsers_.end(), [&](const FormParser& parser) { return text::is_asked_in(*parser.first, asked); });
+const Grader::FormParser* Grader::parser_of(const std::string& asked) const {
+  const auto found = std::find_if(parsers_.begin(), parsers_.end(), [&](const FormParser& parser) {
+    return text::is_asked_in(*parser.first, asked);
+  });
   return found == parsers_.end() ? nullptr : &*found;
 }
 
-Score Judge::score(const Prompt& prompt, std::string_view response, bool finished) const {
+Score Grader::score(const Prompt& prompt, std::string_view response, bool finished) const {
   if (const auto accepted = text::accepted_answers(prompt.answer); !accepted.empty())
-    return best_of(prompt, accepted, [&](const Prompt& alone) { return score_one(alone, response, finished); });
+    return best_of(prompt, accepted,
+                   [&](const Prompt& alone) { return score_one(alone, response, finished); });
   const auto answer = text::only_answer(prompt.answer);
   if (answer.size() == prompt.answer.size()) return score_one(prompt, response, finished);
   Prompt alone = prompt;
@@ -139,12 +215,13 @@ Score Judge::score(const Prompt& prompt, std::string_view response, bool finishe
   return score_one(alone, response, finished);
 }
 
-Score Judge::score_one(const Prompt& prompt, std::string_view response, bool finished) const {
+Score Grader::score_one(const Prompt& prompt, std::string_view response, bool finished) const {
   const FormParser* parser = parser_of(prompt.text);
   const text::Extractor& extractor = parser != nullptr ? parser->second : extractor_;
   Score score;
   try {
-    score = verifier_->judge(prompt, {response, finished, extractor.find(response, finished), extractor.rule() == "whole"});
+    score = verifier_->judge(prompt, {response, finished, extractor.find(response, finished),
+                                      extractor.rule() == "whole"});
   } catch (const InputError&) {  // the reference cannot be used: no answer to it could be judged
     throw;
   } catch (const std::logic_error&) {  // nor a program whose contracts are broken
@@ -152,20 +229,26 @@ Score Judge::score_one(const Prompt& prompt, std::string_view response, bool fin
   } catch (const std::exception& fault) {  // one verdict is lost, not the run
     return undecided(fmt::format("the verifier {} failed: {}", verifier_->name, fault.what()));
   }
-  if (parser != nullptr && !score.undecided) score.components[1] = text::share_of_marks(*parser->first, response);
-  score.reward = score.components[0] + format_weight_ * score.components[1];  // in [0, 1 + format_weight]
+  if (parser != nullptr && !score.undecided)
+    score.components[1] = text::share_of_marks(*parser->first, response);
+  // in [0, 1 + format_weight]
+  score.reward = score.components[0] + format_weight_ * score.components[1];
   return score;
 }
 
-Score Judge::score(const Reply& reply, std::string_view response, bool finished) const {
+Score Grader::score(const Reply& reply, std::string_view response, bool finished) const {
   if (reply.undecided) return undecided(reply.reason);
-  Score score{.components = {reply.correct ? 1.0 : 0.0}, .reward = reply.score, .correct = reply.correct, .reason = reply.reason};
+  Score score{.components = {reply.correct ? 1.0 : 0.0},
+              .reward = reply.score,
+              .correct = reply.correct,
+              .reason = reply.reason};
   score.components.insert(score.components.end(), reply.components.begin(), reply.components.end());
-  if (const auto found = extractor_.find(response, finished); found && found->complete) score.answer = found->text;
+  if (const auto found = extractor_.find(response, finished); found && found->complete)
+    score.answer = found->text;
   return score;
 }
 
-std::string Judge::reference_problem(const Prompt& prompt) const {
+std::string Grader::reference_problem(const Prompt& prompt) const {
   if (is_command_) return {};
   auto answers = text::accepted_answers(prompt.answer);
   if (answers.empty()) answers.emplace_back(text::only_answer(prompt.answer));
@@ -174,14 +257,20 @@ std::string Judge::reference_problem(const Prompt& prompt) const {
     alone.answer = std::move(answer);
     std::string problem;
     if (verifier_->judge == judge_math_answer) problem = math::reference_problem(alone.answer);
-    else verifier_->judge(alone, {{}, false, std::nullopt, false});  // reads the reference first, and of this response nothing
+    else
+      verifier_->judge(alone, {{},
+                               false,
+                               std::nullopt,
+                               false});  // reads the reference first, and of this response nothing
     if (!problem.empty()) return problem;
   }
   return {};
 }
 
-Score Judge::undecided(std::string reason) const {
-  return {.components = std::vector<double>(components_.size(), 0.0), .undecided = true, .reason = std::move(reason)};
+Score Grader::undecided(std::string reason) const {
+  return {.components = std::vector<double>(components_.size(), 0.0),
+          .undecided = true,
+          .reason = std::move(reason)};
 }
 
 }  // namespace rollcall::reward

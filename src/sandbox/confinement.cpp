@@ -19,13 +19,15 @@ namespace rollcall::sandbox {
 namespace {
 
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
-constexpr int kOwnProcesses = 6;  // worker, warm interpreter, checks (two), init, one being buried: all the same user
+constexpr int kOwnProcesses = 6;  // worker, warm interpreter, checks (two), init, one being buried:
+                                  // all the same user
 
 std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::uint64_t own_size) {
   const auto at = [](rlim_t value) { return rlimit{value, value}; };
   const rlim_t cpu_s = rlim_t(limits.cpu_s);
   std::vector<std::pair<int, rlimit>> all = {
-      {RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for those who do not listen, does not
+      {RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for
+                                         // those who do not listen, does not
       {RLIMIT_AS, at(limits.memory + own_size)},
       {RLIMIT_FSIZE, at(limits.files)},
       {RLIMIT_NPROC, at(rlim_t(limits.processes + kOwnProcesses))},
@@ -40,7 +42,8 @@ std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::u
   for (auto& [resource, limit] : all) {
     rlimit now{};
     if (::getrlimit(__rlimit_resource_t(resource), &now) != 0) continue;
-    limit = {std::min(limit.rlim_cur, now.rlim_max), std::min(limit.rlim_max, now.rlim_max)};  // a site's own limit may be the lower one
+    // a site's own limit may be the lower one
+    limit = {std::min(limit.rlim_cur, now.rlim_max), std::min(limit.rlim_max, now.rlim_max)};
   }
   return all;
 }
@@ -48,11 +51,15 @@ std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::u
 }  // namespace
 
 Restraints restraints_of(const Limits& limits, std::uint64_t own_size) {
-  return {fmt::format("size={},nr_inodes=1024,mode=700", limits.files), resource_limits(limits, own_size)};
+  return {fmt::format("size={},nr_inodes=1024,mode=700", limits.files),
+          resource_limits(limits, own_size)};
 }
 
 int mount_private_folder(const Restraints& restraints) {
-  return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, restraints.folder.c_str()) == 0 && ::chdir("/tmp") == 0 ? 0 : errno;
+  return ::mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, restraints.folder.c_str()) == 0 &&
+                 ::chdir("/tmp") == 0
+             ? 0
+             : errno;
 }
 
 int limit_resources(const Restraints& restraints) {
@@ -70,7 +77,8 @@ std::uint64_t address_space() {
 
 std::string resource_options(const Limits& limits) {
   std::string text;
-  for (const auto& [resource, limit] : resource_limits(limits, 0)) text += fmt::format("{} {} {} ", resource, limit.rlim_cur, limit.rlim_max);
+  for (const auto& [resource, limit] : resource_limits(limits, 0))
+    text += fmt::format("{} {} {} ", resource, limit.rlim_cur, limit.rlim_max);
   return text;
 }
 
@@ -82,7 +90,8 @@ int give_up_capabilities() {
 }
 
 int install(const std::vector<sock_filter>& filter) {
-  const sock_fprog program{static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()),
+                           const_cast<sock_filter*>(filter.data())};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 0 : errno;
 }

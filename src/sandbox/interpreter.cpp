@@ -22,15 +22,18 @@ namespace {
 
 #include "sandbox/python.inc"  // kForkServer: the text of the files in python/
 
-enum Place { kIn, kOut, kErr, kProgram, kReport, kTests, kPlaces };  // the last only where there are tests
+// the last only where there are tests
+enum Place { kIn, kOut, kErr, kProgram, kReport, kTests, kPlaces };
 constexpr const char* kPython = "/usr/bin/python3";
-constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it receives come after these
+constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it
+                                                         // receives come after these
 
 /// A file without a name that holds the filter's instructions.
 int filter_file(const std::vector<sock_filter>& filter) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
-  const ssize_t size = ssize_t(filter.size() * sizeof(sock_filter));  // a few KiB, less than a pipe holds
+  // a few KiB, less than a pipe holds
+  const ssize_t size = ssize_t(filter.size() * sizeof(sock_filter));
   const ssize_t written = ::write(ends[1], filter.data(), std::size_t(size));
   ::close(ends[1]);
   return written == size ? ends[0] : -1;
@@ -38,18 +41,28 @@ int filter_file(const std::vector<sock_filter>& filter) {
 
 [[noreturn]] void become_interpreter(const WorkerSetup& setup, int server) {
   // Above all fixed places first, so that none is overwritten before it is moved.
-  const int filter = ::fcntl(filter_file(setup.filter), F_DUPFD_CLOEXEC, 64), nothing = ::fcntl(::open("/dev/null", O_RDWR | O_CLOEXEC), F_DUPFD_CLOEXEC, 64);
+  const int filter = ::fcntl(filter_file(setup.filter), F_DUPFD_CLOEXEC, 64),
+            nothing = ::fcntl(::open("/dev/null", O_RDWR | O_CLOEXEC), F_DUPFD_CLOEXEC, 64);
   const int socket = ::fcntl(server, F_DUPFD_CLOEXEC, 64);
-  const int own = ::fcntl(setup.own_pid_namespace >= 0 ? setup.own_pid_namespace : nothing, F_DUPFD_CLOEXEC, 64);
-  for (const auto& [from, to] : {std::pair{nothing, 0}, {nothing, 1}, {nothing, 2}, {socket, kServer}, {own, kNamespace}, {filter, kFilter}}) {
+  const int own = ::fcntl(setup.own_pid_namespace >= 0 ? setup.own_pid_namespace : nothing,
+                          F_DUPFD_CLOEXEC, 64);
+  for (const auto& [from, to] : {std::pair{nothing, 0},
+                                 {nothing, 1},
+                                 {nothing, 2},
+                                 {socket, kServer},
+                                 {own, kNamespace},
+                                 {filter, kFilter}}) {
     if (::dup2(from, to) < 0) ::_exit(126);
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const std::string server_number = std::to_string(kServer), filter_number = std::to_string(kFilter);
-  const std::string namespace_number = std::to_string(setup.own_pid_namespace >= 0 ? kNamespace : -1);
-  const char* environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
-  ::execle(kPython, "python3", "-c", kForkServer, server_number.c_str(), namespace_number.c_str(), filter_number.c_str(), setup.folder.c_str(), nullptr,
-           environment);
+  const std::string server_number = std::to_string(kServer),
+                    filter_number = std::to_string(kFilter);
+  const std::string namespace_number =
+      std::to_string(setup.own_pid_namespace >= 0 ? kNamespace : -1);
+  const char* environment[] = {"PATH=/usr/bin:/bin",        "HOME=/tmp",        "LANG=C.UTF-8",
+                               "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
+  ::execle(kPython, "python3", "-c", kForkServer, server_number.c_str(), namespace_number.c_str(),
+           filter_number.c_str(), setup.folder.c_str(), nullptr, environment);
   ::_exit(126);
 }
 
@@ -57,7 +70,8 @@ int filter_file(const std::vector<sock_filter>& filter) {
 
 std::optional<std::string> Interpreter::start() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return "cannot create a socket pair";
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return "cannot create a socket pair";
   pid_ = ::fork();
   if (pid_ == 0) become_interpreter(*setup_, ends[1]);
   ::close(ends[1]);
@@ -66,7 +80,9 @@ std::optional<std::string> Interpreter::start() {
   const timeval patience{30, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::array<char, 5> greeting{};
-  if (::recv(socket_, greeting.data(), greeting.size(), MSG_WAITALL) == 5 && std::string_view(greeting.data(), 5) == "ready") return std::nullopt;
+  if (::recv(socket_, greeting.data(), greeting.size(), MSG_WAITALL) == 5 &&
+      std::string_view(greeting.data(), 5) == "ready")
+    return std::nullopt;
   stop();
   return fmt::format("{} does not start (3.9 or newer is needed)", kPython);
 }
@@ -85,7 +101,8 @@ namespace {
 /// What the process of the checks says at its end; the program never holds what it is written to.
 /// fork_server.py, be_checks().
 struct Report {
-  char end = 0;  ///< 'e' all ran, 'g' the program was gone before, 't' and 'm' they ran out of time or memory, 'u' they are of no use, 0 nothing was said
+  char end = 0;  ///< 'e' all ran, 'g' the program was gone before, 't' and 'm' they ran out of time
+                 ///< or memory, 'u' they are of no use, 0 nothing was said
   std::string reason;
 
   Report(std::string_view bytes, Counts& counts) {
@@ -93,7 +110,8 @@ struct Report {
     if (bytes.size() < 1 + sizeof numbers) return;
     end = bytes.front();
     std::memcpy(numbers.data(), bytes.data() + 1, sizeof numbers);
-    counts.checks = numbers[0], counts.checks_passed = numbers[1], counts.first_failed = numbers[2], counts.by_program = numbers[3];
+    counts.checks = numbers[0], counts.checks_passed = numbers[1], counts.first_failed = numbers[2],
+    counts.by_program = numbers[3];
     reason = bytes.substr(1 + sizeof numbers);
   }
 };
@@ -101,18 +119,29 @@ struct Report {
 /// `outcome` is how the program ended, which decides where it ended before its checks did. After
 /// them it was killed.
 void judge(Outcome& outcome, const Report& report, const Limits& limits) {
-  const auto settle = [&](End end, std::string reason) { outcome.end = end, outcome.reason = std::move(reason); };
+  const auto settle = [&](End end, std::string reason) {
+    outcome.end = end, outcome.reason = std::move(reason);
+  };
   const bool was_killed = outcome.exit == 128 + SIGKILL && outcome.end == End::crashed;
   switch (report.end) {
-    case 'e': outcome.exit = 0; return outcome.counts.checks == outcome.counts.checks_passed ? settle(End::passed, "") : settle(End::failed, report.reason);
-    case 't': return settle(End::timed_out, fmt::format("processor time of the checks: {} s", limits.cpu_s));
-    case 'm': return settle(End::out_of_memory, fmt::format("memory of the checks: {} bytes", limits.memory));
+    case 'e':
+      outcome.exit = 0;
+      return outcome.counts.checks == outcome.counts.checks_passed
+                 ? settle(End::passed, "")
+                 : settle(End::failed, report.reason);
+    case 't':
+      return settle(End::timed_out,
+                    fmt::format("processor time of the checks: {} s", limits.cpu_s));
+    case 'm':
+      return settle(End::out_of_memory,
+                    fmt::format("memory of the checks: {} bytes", limits.memory));
     case 'u': return settle(End::sandbox_error, report.reason);
     case 'g':
       if (outcome.end == End::passed || was_killed) settle(End::failed, report.reason);
       return;
     default:  // the program has handed over something that ended them
-      if (outcome.end == End::passed || was_killed) settle(End::failed, "its checks ended before they could report");
+      if (outcome.end == End::passed || was_killed)
+        settle(End::failed, "its checks ended before they could report");
   }
 }
 
@@ -136,9 +165,12 @@ Outcome Interpreter::run(const Request& request) {
   Feed tests{&pipes.all[kTests].ours, request.program.checks};
   if (checked) feed(tests);  // what a pipe holds is there before the interpreter looks
   const std::string limits =
-      resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files, request.limits.wall_s, tests.rest.empty() ? "whole" : "part");
+      resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files,
+                                                     request.limits.wall_s,
+                                                     tests.rest.empty() ? "whole" : "part");
   std::int64_t pid = -1;
-  if (!send_descriptors(socket_, limits, theirs.data(), places) || ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid || pid <= 0) {
+  if (!send_descriptors(socket_, limits, theirs.data(), places) ||
+      ::recv(socket_, &pid, sizeof pid, MSG_WAITALL) != sizeof pid || pid <= 0) {
     stop();
     return broken(tier, "the interpreter is gone");
   }
@@ -147,11 +179,17 @@ Outcome Interpreter::run(const Request& request) {
   Outcome outcome;
   outcome.tier = tier;
   std::string told_by_checks;
-  Running running{pid_t(pid), socket_, {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}}, {}, owner_};
+  Running running{
+      pid_t(pid),
+      socket_,
+      {{&pipes.all[kIn].ours, request.input}, {&pipes.all[kProgram].ours, request.program.code}},
+      {},
+      owner_};
   if (checked) running.feeds.push_back(tests);
   const std::size_t most = request.limits.output;
-  running.catches = {
-      {&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}, {&pipes.all[kReport].ours, &told_by_checks, 4096}};
+  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most},
+                     {&pipes.all[kErr].ours, &outcome.err, most},
+                     {&pipes.all[kReport].ours, &told_by_checks, 4096}};
   running.outside = &setup_->outside, running.memory = request.limits.memory;
   std::optional<Ending> told;
   End forced = attend(running, request.limits.wall_s, told);

@@ -31,12 +31,15 @@ namespace {
 constexpr const char* kFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr const char* kFiles[] = {"/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"};
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"};
-constexpr unsigned kFreeIds[] = {2146435072U, 64000U};  // high above what sites give to people; within the 65,536 ids of most containers
+constexpr unsigned kFreeIds[] = {2146435072U, 64000U};  // high above what sites give to people;
+                                                        // within the 65,536 ids of most containers
 
 void demand(bool ok, const std::string& what) {
   const int error = errno;
-  require<EnvironmentError>(ok, fmt::format("{}: {}", what, std::strerror(error)), "untrusted code could not be confined by namespaces",
-                            "let this user create user namespaces, or allow the second tier in the run file");
+  require<EnvironmentError>(
+      ok, fmt::format("{}: {}", what, std::strerror(error)),
+      "untrusted code could not be confined by namespaces",
+      "let this user create user namespaces, or allow the second tier in the run file");
 }
 
 bool write_file(const std::string& path, const std::string& text) {
@@ -48,8 +51,9 @@ bool write_file(const std::string& path, const std::string& text) {
   return ok;
 }
 
-/// What is mounted beneath the newest mount at `root`, as /proc/self/mountinfo lists it, parents first: "ID PARENT DEVICE ROOT PATH ...". What an older mount
-/// there held is listed too, but hidden.
+/// What is mounted beneath the newest mount at `root`, as /proc/self/mountinfo lists it, parents
+/// first: "ID PARENT DEVICE ROOT PATH ...". What an older mount there held is listed too, but
+/// hidden.
 std::vector<std::string> mounts_under(const std::string& root) {
   struct Mount {
     int id = 0, parent = 0;
@@ -69,37 +73,46 @@ std::vector<std::string> mounts_under(const std::string& root) {
   for (const Mount& mount : all) {
     if (!within.contains(mount.parent)) continue;
     within.insert(mount.id);
-    found.push_back(mount.path);  // a name with a space is escaped here, is not found and ends the set-up with an error
+    found.push_back(mount.path);  // a name with a space is escaped here, is not found and ends the
+                                  // set-up with an error
   }
   return found;
 }
 
-/// Each mount for itself: a recursive bind is not read-only beneath its top, and mount_setattr() is too young for many sites (Linux 5.12).
+/// Each mount for itself: a recursive bind is not read-only beneath its top, and mount_setattr() is
+/// too young for many sites (Linux 5.12).
 void make_read_only(const std::string& path) {
   struct statvfs now {};
   demand(::statvfs(path.c_str(), &now) == 0, "cannot read the flags of " + path);
   unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID;
-  if (now.f_flag & ST_NODEV) flags |= MS_NODEV;  // flags of the outer namespace are locked and have to be repeated
+  if (now.f_flag & ST_NODEV)
+    flags |= MS_NODEV;  // flags of the outer namespace are locked and have
+                        // to be repeated
   if (now.f_flag & ST_NOEXEC) flags |= MS_NOEXEC;
   if (now.f_flag & ST_NOATIME) flags |= MS_NOATIME;
   if (now.f_flag & ST_NODIRATIME) flags |= MS_NODIRATIME;
   if (now.f_flag & ST_RELATIME) flags |= MS_RELATIME;
-  demand(::mount(nullptr, path.c_str(), nullptr, flags, nullptr) == 0, "cannot make " + path + " read-only");
+  demand(::mount(nullptr, path.c_str(), nullptr, flags, nullptr) == 0,
+         "cannot make " + path + " read-only");
 }
 
-/// Shows a folder, file, device or link of the system at the same place of the new root; what the system lacks is lacking there too.
+/// Shows a folder, file, device or link of the system at the same place of the new root; what the
+/// system lacks is lacking there too.
 void show(const std::string& root, const std::string& path) {
   struct stat what {};
   if (::lstat(path.c_str(), &what) != 0) return;
   const std::string place = root + path;
   if (S_ISLNK(what.st_mode)) {
     std::array<char, 4096> target{};
-    demand(::readlink(path.c_str(), target.data(), target.size() - 1) > 0 && ::symlink(target.data(), place.c_str()) == 0, "cannot link " + place);
+    demand(::readlink(path.c_str(), target.data(), target.size() - 1) > 0 &&
+               ::symlink(target.data(), place.c_str()) == 0,
+           "cannot link " + place);
     return;
   }
   if (S_ISDIR(what.st_mode)) demand(::mkdir(place.c_str(), 0755) == 0, "cannot make " + place);
   else demand(::mknod(place.c_str(), S_IFREG | 0644, 0) == 0, "cannot make " + place);
-  demand(::mount(path.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, "cannot bind " + path);
+  demand(::mount(path.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0,
+         "cannot bind " + path);
 }
 
 void set_capabilities(std::uint32_t held, std::uint32_t inheritable) {
@@ -111,14 +124,16 @@ void set_capabilities(std::uint32_t held, std::uint32_t inheritable) {
 }
 
 void write_account(const std::string& root) {
-  std::ofstream(root + "/etc/passwd") << "sandbox:x:" << kInsideId << ":" << kInsideId << "::/tmp:/bin/sh\n";
+  std::ofstream(root + "/etc/passwd")
+      << "sandbox:x:" << kInsideId << ":" << kInsideId << "::/tmp:/bin/sh\n";
   std::ofstream(root + "/etc/group") << "sandbox:x:" << kInsideId << ":\n";
 }
 
 }  // namespace
 
 pid_t fork_into_namespaces() {
-  constexpr unsigned long all = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  constexpr unsigned long all = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET |
+                                CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   return pid_t(::syscall(SYS_clone, all | SIGCHLD, nullptr, nullptr, nullptr, 0L));
 }
 
@@ -129,13 +144,17 @@ bool map_ids(pid_t child, unsigned number) {
       return write_file(folder + "gid_map", fmt::format("{} {} 1\n", kInsideId, first + number));
   }
   // A plain user may map itself alone, and only once supplementary groups can no longer be dropped.
-  return write_file(folder + "setgroups", "deny") && write_file(folder + "uid_map", fmt::format("{} {} 1\n", kInsideId, ::geteuid())) &&
+  return write_file(folder + "setgroups", "deny") &&
+         write_file(folder + "uid_map", fmt::format("{} {} 1\n", kInsideId, ::geteuid())) &&
          write_file(folder + "gid_map", fmt::format("{} {} 1\n", kInsideId, ::getegid()));
 }
 
 void become_inside_user() {
-  if (::setgroups(0, nullptr) != 0) demand(errno == EPERM, "cannot drop supplementary groups");  // EPERM: "deny" above
-  demand(::setresgid(kInsideId, kInsideId, kInsideId) == 0 && ::setresuid(kInsideId, kInsideId, kInsideId) == 0, "cannot become the sandbox's user");
+  // EPERM: "deny" above
+  if (::setgroups(0, nullptr) != 0) demand(errno == EPERM, "cannot drop supplementary groups");
+  demand(::setresgid(kInsideId, kInsideId, kInsideId) == 0 &&
+             ::setresuid(kInsideId, kInsideId, kInsideId) == 0,
+         "cannot become the sandbox's user");
 }
 
 void demand_limited_processes() {
@@ -148,33 +167,45 @@ void demand_limited_processes() {
   }
   int status = 1;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  require<EnvironmentError>(child > 0 && status == 0,
-                            "the kernel does not limit the processes of this user: it is the machine's root, and no other id can be mapped",
-                            "a program could start processes without end", "run as another user, or as root with CAP_SETUID and CAP_SETGID");
+  require<EnvironmentError>(
+      child > 0 && status == 0,
+      "the kernel does not limit the processes of this user: it is the machine's root, and no other id can be mapped",
+      "a program could start processes without end",
+      "run as another user, or as root with CAP_SETUID and CAP_SETGID");
 }
 
 void enter_minimal_root() {
   const std::string root = "/tmp";  // of this mount namespace alone
-  demand(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "cannot make mounts private");
-  demand(::mount("tmpfs", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=256,mode=755") == 0, "cannot mount a tmpfs");
-  for (const char* folder : {"/etc", "/dev", "/proc", "/tmp"}) demand(::mkdir((root + folder).c_str(), 0755) == 0, "cannot make folders of the new root");
+  demand(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
+         "cannot make mounts private");
+  demand(::mount("tmpfs", root.c_str(), "tmpfs", MS_NOSUID | MS_NODEV,
+                 "size=1m,nr_inodes=256,mode=755") == 0,
+         "cannot mount a tmpfs");
+  for (const char* folder : {"/etc", "/dev", "/proc", "/tmp"})
+    demand(::mkdir((root + folder).c_str(), 0755) == 0, "cannot make folders of the new root");
   for (const char* path : kFolders) show(root, path);
   for (const char* path : kFiles) show(root, path);
   for (const char* path : kDevices) show(root, path);
   write_account(root);
   for (const std::string& path : mounts_under(root)) make_read_only(path);
-  demand(::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0,
+  demand(::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 &&
+             ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0,
          "cannot change the root");
-  demand(::mount(nullptr, "/", nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) == 0, "cannot make the root read-only");
+  demand(::mount(nullptr, "/", nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV,
+                 nullptr) == 0,
+         "cannot make the root read-only");
 }
 
 void keep_only_mount_rights() {
-  constexpr int kNoRoot = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
+  constexpr int kNoRoot =
+      SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
   demand(::prctl(PR_SET_SECUREBITS, kNoRoot, 0, 0, 0) == 0, "cannot take root's rights away");
-  set_capabilities(1U << CAP_SYS_ADMIN | 1U << CAP_SETPCAP, 1U << CAP_SYS_ADMIN);  // inheritable while the bounding set still has it
+  // inheritable while the bounding set still has it
+  set_capabilities(1U << CAP_SYS_ADMIN | 1U << CAP_SETPCAP, 1U << CAP_SYS_ADMIN);
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
     demand(::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0, "cannot drop capabilities");
-  demand(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) == 0, "cannot keep the right to mount");
+  demand(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) == 0,
+         "cannot keep the right to mount");
   set_capabilities(1U << CAP_SYS_ADMIN, 1U << CAP_SYS_ADMIN);
 }
 

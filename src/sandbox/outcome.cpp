@@ -12,24 +12,32 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// An allocation beyond RLIMIT_AS or a process beyond RLIMIT_NPROC fails inside the program; that it ended of this only its last words tell. No verdict hangs on
+/// An allocation beyond RLIMIT_AS or a process beyond RLIMIT_NPROC fails inside the program; that
+/// it ended of this only its last words tell. No verdict hangs on
 /// them: the program has not passed.
-constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory", "emory exhausted", "ut of memory"};
-constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry", "Resource temporarily unavailable"};
+constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
+                                  "emory exhausted", "ut of memory"};
+constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",
+                                     "Resource temporarily unavailable"};
 
 template <std::size_t N>
 bool speaks(const std::string& err, const std::array<const char*, N>& words) {
-  const std::string_view tail = std::string_view(err).substr(err.size() - std::min<std::size_t>(err.size(), 4096));
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return tail.find(word) != std::string_view::npos; });
+  const std::string_view tail =
+      std::string_view(err).substr(err.size() - std::min<std::size_t>(err.size(), 4096));
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
 /// The limit counts in ticks, and what is told as used may be less by some tenths on a virtual
 /// machine.
-bool is_at_limit(const Outcome& outcome, const Limits& limits) { return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000; }
+bool is_at_limit(const Outcome& outcome, const Limits& limits) {
+  return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;
+}
 
 void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
   outcome.exit = 128 + signal;
-  if (signal == SIGXCPU || (signal == SIGKILL && is_at_limit(outcome, limits))) {  // a second beyond the limit ends what ignores SIGXCPU
+  // a second beyond the limit ends what ignores SIGXCPU
+  if (signal == SIGXCPU || (signal == SIGKILL && is_at_limit(outcome, limits))) {
     outcome.end = End::timed_out;
     outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);
   } else if (signal == SIGXFSZ) {
@@ -44,18 +52,23 @@ void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
 void settle_forced(Outcome& outcome, const Limits& limits, End forced, const Waiting& waiting) {
   outcome.end = forced;
   outcome.exit = 128 + SIGKILL;
-  if (forced == End::output_limit) outcome.reason = fmt::format("output of more than {} bytes", limits.output);
-  if (forced == End::out_of_memory) outcome.reason = fmt::format("memory of all its processes: {} bytes", limits.memory);
+  if (forced == End::output_limit)
+    outcome.reason = fmt::format("output of more than {} bytes", limits.output);
+  if (forced == End::out_of_memory)
+    outcome.reason = fmt::format("memory of all its processes: {} bytes", limits.memory);
   if (forced != End::timed_out) return;
-  const Shortage shortage = shortage_of(waiting, double(outcome.counts.cpu_us) * 1e-6, double(limits.cpu_s), limits.wall_s);
+  const Shortage shortage = shortage_of(waiting, double(outcome.counts.cpu_us) * 1e-6,
+                                        double(limits.cpu_s), limits.wall_s);
   outcome.starved = shortage.starved;
-  outcome.reason =
-      fmt::format("wall clock: {} s; {} ({})", limits.wall_s, shortage.starved ? kWasShort : "the machine was not short of processors", shortage.source);
+  outcome.reason = fmt::format(
+      "wall clock: {} s; {} ({})", limits.wall_s,
+      shortage.starved ? kWasShort : "the machine was not short of processors", shortage.source);
 }
 
 }  // namespace
 
-void settle(Outcome& outcome, const Request& request, End forced, const Waiting& waiting, const Ending& ending) {
+void settle(Outcome& outcome, const Request& request, End forced, const Waiting& waiting,
+            const Ending& ending) {
   const Limits& limits = request.limits;
   const int status = int(ending.wait_status);
   outcome.counts.cpu_us = std::uint64_t(ending.cpu_us);

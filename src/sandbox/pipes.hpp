@@ -14,7 +14,8 @@ enum class Flow { in, out };  ///< into the program, out of it
 Pipe make_pipe(Flow flow);
 void close_descriptor(int& descriptor);
 
-/// The pipes of one run: standard input, output and error, and what else it needs. What was handed on is set to -1.
+/// The pipes of one run: standard input, output and error, and what else it needs. What was handed
+/// on is set to -1.
 template <std::size_t N>
 struct Pipes {
   std::array<Pipe, N> all;

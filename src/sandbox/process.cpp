@@ -25,7 +25,8 @@ namespace {
 
 enum Place { kIn, kOut, kErr, kEnding, kPlaces };
 
-/// What a process that cannot become the program says instead of an Ending: the step that failed and errno.
+/// What a process that cannot become the program says instead of an Ending: the step that failed
+/// and errno.
 constexpr std::int64_t kNotStarted = -1;
 
 [[noreturn]] void give_up(int ending, std::int64_t step) {
@@ -34,8 +35,10 @@ constexpr std::int64_t kNotStarted = -1;
   ::_exit(126);
 }
 
-constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities", "limiting resources", "installing the filter of system calls",
-                               "running the command", "writing the files",      "starting a process"};
+constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities",
+                               "limiting resources",  "installing the filter of system calls",
+                               "running the command", "writing the files",
+                               "starting a process"};
 
 /// All that the processes of a run go by. They are forked with it and allocate nothing.
 struct Run {
@@ -46,7 +49,10 @@ struct Run {
   std::vector<char*> words;  ///< of the command
 
   Run(const Request& asked, const WorkerSetup& worker, const std::array<Pipe, kPlaces>& made)
-      : request(asked), setup(worker), pipes(made), restraints(restraints_of(asked.limits, own_code() ? worker.own_size : 0)) {
+      : request(asked),
+        setup(worker),
+        pipes(made),
+        restraints(restraints_of(asked.limits, own_code() ? worker.own_size : 0)) {
     for (const auto& word : asked.program.argv) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
   }
@@ -56,13 +62,17 @@ struct Run {
 
 void close_others_on_exec() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
-  for (int descriptor = 3; descriptor < 1024; ++descriptor) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);  // before Linux 5.11; a worker opens few
+  // before Linux 5.11; a worker opens few
+  for (int descriptor = 3; descriptor < 1024; ++descriptor)
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
 bool write_files(const Program& program) {
   for (const auto& [name, content] : program.files) {
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
-    const bool ok = file >= 0 && ::write(file, content.data(), content.size()) == ssize_t(content.size());
+    const int file =
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+    const bool ok =
+        file >= 0 && ::write(file, content.data(), content.size()) == ssize_t(content.size());
     if (file >= 0) ::close(file);
     if (!ok) return false;
   }
@@ -82,7 +92,8 @@ bool write_files(const Program& program) {
 }
 
 [[noreturn]] void execute(const Run& run) {
-  const char* environment[] = {"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
+  const char* environment[] = {"PATH=/usr/bin:/bin",        "HOME=/tmp",        "LANG=C.UTF-8",
+                               "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", nullptr};
   ::execvpe(run.words[0], run.words.data(), const_cast<char**>(environment));
   give_up(run.ending(), 4);
 }
@@ -103,7 +114,9 @@ bool write_files(const Program& program) {
 }
 
 Ending ending_of(int status, const rusage& usage) {
-  const auto microseconds = [](const timeval& t) { return std::int64_t(t.tv_sec) * 1'000'000 + t.tv_usec; };
+  const auto microseconds = [](const timeval& t) {
+    return std::int64_t(t.tv_sec) * 1'000'000 + t.tv_usec;
+  };
   return {status, microseconds(usage.ru_utime) + microseconds(usage.ru_stime), usage.ru_maxrss};
 }
 
@@ -118,7 +131,8 @@ Ending wait_for(pid_t program) {
   return ending_of(status, usage);
 }
 
-/// The first process of the run's pid namespace: it outlives the program by one write, and all that the program left behind ends with it.
+/// The first process of the run's pid namespace: it outlives the program by one write, and all that
+/// the program left behind ends with it.
 [[noreturn]] void be_first(const Run& run) {
   const int ending = run.ending();
   if ((errno = mount_private_folder(run.restraints)) != 0) give_up(ending, 0);
@@ -142,7 +156,8 @@ pid_t begin(const Run& run) {
   for (const Pipe& pipe : run.pipes) ::close(pipe.ours);
   if (namespaces) be_first(run);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::chdir(run.setup.folder.c_str()) != 0 || !write_files(run.request.program)) give_up(run.ending(), 5);
+  if (::chdir(run.setup.folder.c_str()) != 0 || !write_files(run.request.program))
+    give_up(run.ending(), 5);
   become_program(run);
 }
 
@@ -150,7 +165,8 @@ pid_t begin(const Run& run) {
 Ending bury(pid_t child, int ending, std::optional<Ending> told) {
   int status = 0;
   rusage usage{};
-  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) continue;  // returns once the whole pid namespace is gone
+  // returns once the whole pid namespace is gone
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) continue;
   Ending late;
   if (!told && ::read(ending, &late, sizeof late) == sizeof late) told = late;
   return told.value_or(ending_of(status, usage));
@@ -160,8 +176,10 @@ Ending bury(pid_t child, int ending, std::optional<Ending> told) {
 
 Outcome run_process(const Request& request, const WorkerSetup& setup, int owner) {
   Pipes<kPlaces> pipes;
-  for (int place = 0; place < kPlaces; ++place) pipes.all[std::size_t(place)] = make_pipe(place == kIn ? Flow::in : Flow::out);
-  if (!pipes.complete()) return broken(setup.tier, fmt::format("no pipe: {}", std::strerror(errno)));
+  for (int place = 0; place < kPlaces; ++place)
+    pipes.all[std::size_t(place)] = make_pipe(place == kIn ? Flow::in : Flow::out);
+  if (!pipes.complete())
+    return broken(setup.tier, fmt::format("no pipe: {}", std::strerror(errno)));
   const pid_t child = begin(Run(request, setup, pipes.all));
   if (child < 0) return broken(setup.tier, fmt::format("cannot fork: {}", std::strerror(errno)));
   pipes.close_theirs();
@@ -169,18 +187,25 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   Outcome outcome;
   outcome.tier = setup.tier;
   int pid_descriptor = -1;
-  if (setup.tier == Tier::landlock) pid_descriptor = int(::syscall(SYS_pidfd_open, child, 0U));  // the pipe closes on exec, long before the end
-  Running running{child, pid_descriptor >= 0 ? pid_descriptor : pipes.all[kEnding].ours, {{&pipes.all[kIn].ours, request.input}}, {}, owner};
+  // the pipe closes on exec, long before the end
+  if (setup.tier == Tier::landlock) pid_descriptor = int(::syscall(SYS_pidfd_open, child, 0U));
+  Running running{child,
+                  pid_descriptor >= 0 ? pid_descriptor : pipes.all[kEnding].ours,
+                  {{&pipes.all[kIn].ours, request.input}},
+                  {},
+                  owner};
   running.outside = &setup.outside, running.memory = request.limits.memory;
   const std::size_t most = request.limits.output;
-  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most}, {&pipes.all[kErr].ours, &outcome.err, most}};
+  running.catches = {{&pipes.all[kOut].ours, &outcome.out, most},
+                     {&pipes.all[kErr].ours, &outcome.err, most}};
   std::optional<Ending> told;
   End forced = attend(running, request.limits.wall_s, told);
   close_descriptor(pid_descriptor);
   const Ending ending = bury(child, pipes.all[kEnding].ours, told);
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
   if (ending.wait_status == kNotStarted)
-    return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)), std::strerror(int(ending.cpu_us))));
+    return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)),
+                                          std::strerror(int(ending.cpu_us))));
   settle(outcome, request, forced, running.waiting, ending);
   return outcome;
 }
@@ -188,7 +213,8 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
 void tidy(const WorkerSetup& setup) {
   if (setup.tier != Tier::landlock) return;
   std::error_code ignored;  // what cannot be removed is in the way of nothing but disk space
-  for (const auto& entry : std::filesystem::directory_iterator(setup.folder, ignored)) std::filesystem::remove_all(entry.path(), ignored);
+  for (const auto& entry : std::filesystem::directory_iterator(setup.folder, ignored))
+    std::filesystem::remove_all(entry.path(), ignored);
 }
 
 }  // namespace rollcall::sandbox

@@ -1,4 +1,5 @@
-// Commands and functions: each run is a process of its own, in the first tier with a pid namespace and a /tmp of its own.
+// Commands and functions: each run is a process of its own, in the first tier with a pid namespace
+// and a /tmp of its own.
 #pragma once
 
 #include "sandbox/outcome.hpp"
@@ -9,7 +10,8 @@ namespace rollcall::sandbox {
 /// `owner`: when it hangs up, the calling process ends.
 Outcome run_process(const Request& request, const WorkerSetup& setup, int owner);
 
-/// Ends and buries every child that is left, and empties the working folder of the second tier, where nothing else does.
+/// Ends and buries every child that is left, and empties the working folder of the second tier,
+/// where nothing else does.
 void tidy(const WorkerSetup& setup);
 
 }  // namespace rollcall::sandbox

@@ -15,7 +15,8 @@
 namespace rollcall::sandbox {
 
 void feed(Feed& feed) {
-  const ssize_t written = feed.rest.empty() ? 0 : ::write(*feed.descriptor, feed.rest.data(), feed.rest.size());
+  const ssize_t written =
+      feed.rest.empty() ? 0 : ::write(*feed.descriptor, feed.rest.data(), feed.rest.size());
   if (written < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (written > 0) feed.rest.remove_prefix(std::size_t(written));
   if (written < 0 || feed.rest.empty()) {
@@ -45,7 +46,8 @@ Got read_once(Catch& pipe) {
 namespace {
 
 constexpr double kSuspended_s = 1.0;  // a look that comes later says that the job was suspended
-constexpr double kLook_s = 0.05;      // between looks at a run's processes: memory is filled at some GB/s
+constexpr double kLook_s = 0.05;  // between looks at a run's processes: memory is filled at some
+                                  // GB/s
 
 /// What the end of a wall clock needs to know; `late_s`: how long this process itself had to wait.
 Waiting waiting_of(const Running& running, double late_s) {
@@ -75,8 +77,10 @@ End attend(Running& running, double wall_s, std::optional<Ending>& told) {
     waits.clear();
     waits.push_back({running.ending, POLLIN, 0});
     waits.push_back({running.owner, POLLRDHUP, 0});
-    for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});  // poll() passes over closed ones, which are -1
-    for (const Catch& c : running.catches) waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});
+    // poll() passes over closed ones, which are -1
+    for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});
+    for (const Catch& c : running.catches)
+      waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});
     const double now = since.seconds(), left = wall_s - now;
     if (forced != End::passed) {
       force(forced);
@@ -87,15 +91,19 @@ End attend(Running& running, double wall_s, std::optional<Ending>& told) {
       looked_at = now;
       if (is_too_large(running)) force(End::out_of_memory);
     }
-    const double patience = std::min(std::max(0.0, forced == End::passed ? left : 1.0), kLook_s), asleep = since.seconds();
-    if (::poll(waits.data(), waits.size(), int(patience * 1e3) + 1) < 0 && errno != EINTR) ::_exit(1);
+    const double patience = std::min(std::max(0.0, forced == End::passed ? left : 1.0), kLook_s),
+                 asleep = since.seconds();
+    if (::poll(waits.data(), waits.size(), int(patience * 1e3) + 1) < 0 && errno != EINTR)
+      ::_exit(1);
     late_s += std::max(0.0, since.seconds() - asleep - patience - kLook_s);
     if (waits[1].revents != 0) ::_exit(0);
     for (std::size_t i = 0; i < running.feeds.size(); ++i) {
       if (waits[2 + i].revents != 0) feed(running.feeds[i]);
     }
     for (std::size_t i = 0; i < running.catches.size(); ++i) {
-      if (waits[2 + running.feeds.size() + i].revents != 0 && read_once(running.catches[i]) == Got::too_much) force(End::output_limit);
+      if (waits[2 + running.feeds.size() + i].revents != 0 &&
+          read_once(running.catches[i]) == Got::too_much)
+        force(End::output_limit);
     }
     if (waits[0].revents != 0) {
       Ending ending;

@@ -1,4 +1,5 @@
-// A program while it runs: its pipes, the bytes on their way in and out, and the clock that guards it.
+// A program while it runs: its pipes, the bytes on their way in and out, and the clock that guards
+// it.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -21,13 +22,15 @@ struct Ending {
   bool operator==(const Ending&) const = default;
 };
 
-/// A pipe into the program and what is still to be written. Descriptors are closed, and set to -1, at their end.
+/// A pipe into the program and what is still to be written. Descriptors are closed, and set to -1,
+/// at their end.
 struct Feed {
   int* descriptor = nullptr;
   std::string_view rest;
 };
 
-void feed(Feed& feed);  ///< writes what the pipe takes; closes it when nothing is left or nobody reads
+void feed(Feed& feed);  ///< writes what the pipe takes; closes it when nothing is left or nobody
+                        ///< reads
 
 /// A pipe out of it and what came, never more than `most` bytes.
 struct Catch {
@@ -43,11 +46,13 @@ struct Running {
   std::vector<Catch> catches;
   int owner = -1;  ///< when this hangs up nobody wants the outcome: the process ends
   const Outside* outside = nullptr;
-  std::uint64_t memory = 0;  ///< most bytes that its processes together may hold, where there are several
+  std::uint64_t memory = 0;  ///< most bytes that its processes together may hold, where there are
+                             ///< several
   Waiting waiting{};         ///< filled where the wall clock ends it
 };
 
-/// Until the program has ended. What ended it by force, or End::passed where it ended by itself; `told` is filled where an Ending came.
+/// Until the program has ended. What ended it by force, or End::passed where it ended by itself;
+/// `told` is filled where an Ending came.
 End attend(Running& running, double wall_s, std::optional<Ending>& told);
 
 /// What is left in the pipes once nobody can write any more. False: more than allowed.

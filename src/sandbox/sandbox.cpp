@@ -23,7 +23,8 @@ namespace {
 
 constexpr double kGrace = 30;  // seconds beyond a run's own wall clock until its worker is given up
 
-constexpr std::array kEnds = {"passed", "failed", "timed_out", "out_of_memory", "output_limit", "crashed", "sandbox_error"};
+constexpr std::array kEnds = {"passed",       "failed",  "timed_out",    "out_of_memory",
+                              "output_limit", "crashed", "sandbox_error"};
 constexpr std::array kTiers = {"none", "namespaces", "landlock"};
 
 std::optional<Sandbox>& shared() {
@@ -44,7 +45,8 @@ Program python(std::string code, std::string checks) {
   return program;
 }
 
-Program command(std::vector<std::string> argv, std::vector<std::pair<std::string, std::string>> files) {
+Program command(std::vector<std::string> argv,
+                std::vector<std::pair<std::string, std::string>> files) {
   Program program;
   program.kind = Program::Kind::command;
   program.argv = std::move(argv);
@@ -70,7 +72,8 @@ struct Sandbox::State {
 
   /// A new worker, or -1 and why not. Called with the mutex held: the spawner serves one at a time.
   int new_worker(std::string& problem) const {
-    const int socket = ::send(spawner, "w", 1, MSG_NOSIGNAL) == 1 ? receive_descriptor(spawner) : -1;
+    const int socket =
+        ::send(spawner, "w", 1, MSG_NOSIGNAL) == 1 ? receive_descriptor(spawner) : -1;
     if (socket < 0) {
       problem = "the spawner of the sandbox is gone";
       return -1;
@@ -79,7 +82,8 @@ struct Sandbox::State {
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     const auto frame = receive_frame(socket);
     if (!frame) problem = "the worker ended while it was being confined";
-    else if (Reader greeting(*frame); Tier(greeting.number()) == Tier::none) problem = greeting.text();
+    else if (Reader greeting(*frame); Tier(greeting.number()) == Tier::none)
+      problem = greeting.text();
     else return socket;
     ::close(socket);
     return -1;
@@ -108,13 +112,16 @@ struct Sandbox::State {
 
 Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
   const Limits& l = setup.limits;
-  require<ConfigError>(l.cpu_s > 0 && l.wall_s > 0 && l.memory > 0 && l.output > 0 && l.files > 0 && l.processes > 0 && setup.workers > 0,
-                       "a limit of the sandbox is not above zero", "no program could run", "give every limit a positive number");
+  require<ConfigError>(l.cpu_s > 0 && l.wall_s > 0 && l.memory > 0 && l.output > 0 && l.files > 0 &&
+                           l.processes > 0 && setup.workers > 0,
+                       "a limit of the sandbox is not above zero", "no program could run",
+                       "give every limit a positive number");
   state_->setup = setup;
   int ends[2];
   const int refused = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : errno;
-  require<EnvironmentError>(refused == 0, fmt::format("cannot create a socket pair: {}", std::strerror(refused)), "the sandbox could not be started",
-                            "check the limit of open files");
+  require<EnvironmentError>(refused == 0,
+                            fmt::format("cannot create a socket pair: {}", std::strerror(refused)),
+                            "the sandbox could not be started", "check the limit of open files");
   state_->pid = ::fork();
   if (state_->pid == 0) {
     ::close(ends[0]);
@@ -123,13 +130,13 @@ Sandbox::Sandbox(const Setup& setup) : state_(std::make_unique<State>()) {
   }
   ::close(ends[1]);
   state_->spawner = ends[0];
-  require<EnvironmentError>(state_->pid > 0, fmt::format("cannot fork: {}", std::strerror(errno)), "the sandbox could not be started",
-                            "check the limit of processes");
+  require<EnvironmentError>(state_->pid > 0, fmt::format("cannot fork: {}", std::strerror(errno)),
+                            "the sandbox could not be started", "check the limit of processes");
   for (int i = 0; i < setup.workers; ++i) {
     std::string problem;
     const int worker = state_->new_worker(problem);
-    require<EnvironmentError>(worker >= 0, "the sandbox cannot confine programs here: " + problem, "untrusted code would run free",
-                              "see src/sandbox/README.md");
+    require<EnvironmentError>(worker >= 0, "the sandbox cannot confine programs here: " + problem,
+                              "untrusted code would run free", "see src/sandbox/README.md");
     state_->idle.push_back(worker);
     ++state_->total;
   }
@@ -150,7 +157,10 @@ Outcome Sandbox::run(const Program& program, std::string_view input) const {
   Outcome outcome;
   const int socket = state_->take(outcome.reason);
   if (socket < 0) return outcome;
-  const auto frame = send_frame(socket, encode(Request{program, std::string(input), state_->setup.limits})) ? receive_frame(socket) : std::nullopt;
+  const auto frame =
+      send_frame(socket, encode(Request{program, std::string(input), state_->setup.limits}))
+          ? receive_frame(socket)
+          : std::nullopt;
   if (frame) {
     outcome = decode_outcome(*frame);
   } else {

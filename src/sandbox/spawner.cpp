@@ -33,9 +33,12 @@ void close_all_but(int socket) {
   }
 }
 
-/// Nothing of the process that forked us goes along but standard error; the terminal's signals are not for us.
+/// Nothing of the process that forked us goes along but standard error; the terminal's signals are
+/// not for us.
 void detach(int socket) {
-  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(number, SIG_IGN);  // Slurm sends stops to all processes of a step
+  // Slurm sends stops to all processes of a step
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    ::signal(number, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
   ::setsid();
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -65,8 +68,10 @@ template <class Prepare>
     const std::vector<sock_filter> own = worker_calls(setup.tier);
     setup.filter = withheld_calls(setup.tier);
     const int error = install(own);
-    require<EnvironmentError>(error == 0, fmt::format("cannot install the filter of system calls: {}", std::strerror(error)),
-                              "untrusted code could not be confined", "use a kernel with seccomp filters");
+    require<EnvironmentError>(
+        error == 0,
+        fmt::format("cannot install the filter of system calls: {}", std::strerror(error)),
+        "untrusted code could not be confined", "use a kernel with seccomp filters");
   } catch (const std::exception& problem) {
     greet(socket, Tier::none, problem.what());
     ::_exit(1);
@@ -78,7 +83,8 @@ template <class Prepare>
 
 void enter_namespaces(WorkerSetup& setup) {
   setup.own_pid_namespace = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-  require<EnvironmentError>(setup.own_pid_namespace >= 0, "cannot open /proc/self/ns/pid", "tests could not have pid namespaces of their own", "mount /proc");
+  require<EnvironmentError>(setup.own_pid_namespace >= 0, "cannot open /proc/self/ns/pid",
+                            "tests could not have pid namespaces of their own", "mount /proc");
   become_inside_user();
   demand_limited_processes();
   enter_minimal_root();
@@ -92,7 +98,8 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
   if (worker == 0) {
     close_descriptor(mapped.ours);
     char byte = 0;
-    if (::read(mapped.theirs, &byte, 1) != 1) ::_exit(1);  // no ids, no worker: the parent knows why
+    // no ids, no worker: the parent knows why
+    if (::read(mapped.theirs, &byte, 1) != 1) ::_exit(1);
     close_descriptor(mapped.theirs);
     be_worker(socket, {Tier::namespaces, number}, enter_namespaces);
   }
@@ -100,7 +107,8 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
   close_descriptor(mapped.theirs);
   std::optional<std::string> problem;
   if (worker < 0) problem = fmt::format("no user namespaces: {}", std::strerror(error));
-  else if (!map_ids(worker, number)) problem = fmt::format("no user and group ids in a user namespace: {}", std::strerror(errno));
+  else if (!map_ids(worker, number))
+    problem = fmt::format("no user and group ids in a user namespace: {}", std::strerror(errno));
   else if (::write(mapped.ours, "m", 1) != 1) problem = "the worker is gone";
   close_descriptor(mapped.ours);
   return problem;
@@ -108,14 +116,18 @@ std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
 
 void start_behind_landlock(int socket, unsigned number, const std::string& folder) {
   if (::fork() != 0) return;
-  be_worker(socket, {.tier = Tier::landlock, .number = number, .folder = folder}, [](WorkerSetup& setup) {
-    require<EnvironmentError>(landlock_is_complete(), "the kernel has no Landlock that covers truncation (ABI 3)",
-                              "files of this user could be cut by untrusted code", "use a system with user namespaces or Linux 6.2");
-    restrict_by_landlock(setup.folder, setup.number);
-  });
+  be_worker(socket, {.tier = Tier::landlock, .number = number, .folder = folder},
+            [](WorkerSetup& setup) {
+              require<EnvironmentError>(landlock_is_complete(),
+                                        "the kernel has no Landlock that covers truncation (ABI 3)",
+                                        "files of this user could be cut by untrusted code",
+                                        "use a system with user namespaces or Linux 6.2");
+              restrict_by_landlock(setup.folder, setup.number);
+            });
 }
 
-/// Where programs of the second tier work. The spawner makes and removes them: a worker may not touch what is around its own.
+/// Where programs of the second tier work. The spawner makes and removes them: a worker may not
+/// touch what is around its own.
 class Folders {
  public:
   Folders() = default;
@@ -126,7 +138,8 @@ class Folders {
     for (const auto& folder : made_) std::filesystem::remove_all(folder, ignored);
   }
   std::optional<std::string> make() {
-    std::string folder = (std::filesystem::temp_directory_path() / "rollcall-sandbox-XXXXXX").string();
+    std::string folder =
+        (std::filesystem::temp_directory_path() / "rollcall-sandbox-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) return std::nullopt;
     made_.push_back(folder);
     return folder;
@@ -141,11 +154,16 @@ void start_worker(int socket, unsigned number, bool allow_landlock, Folders& fol
   if (!problem) return;
   const auto folder = allow_landlock ? folders.make() : std::nullopt;
   if (folder) start_behind_landlock(socket, number, *folder);
-  else if (allow_landlock) greet(socket, Tier::none, error_message("cannot make a temporary folder", "programs need one to work in", "set TMPDIR"));
-  else
+  else if (allow_landlock)
     greet(socket, Tier::none,
-          error_message(*problem, "untrusted code could not be confined",
-                        "let this user create user namespaces, or allow the second tier (Landlock) in the run file"));
+          error_message("cannot make a temporary folder", "programs need one to work in",
+                        "set TMPDIR"));
+  else
+    greet(
+        socket, Tier::none,
+        error_message(
+            *problem, "untrusted code could not be confined",
+            "let this user create user namespaces, or allow the second tier (Landlock) in the run file"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The allow-list, and what of it programs lose. A call that takes a command or flags is allowed for the named ones only.
+// The allow-list, and what of it programs lose. A call that takes a command or flags is allowed for
+// the named ones only.
 #include "sandbox/system_calls.hpp"
 
 #include "base/error.hpp"
@@ -24,8 +25,10 @@
 namespace rollcall::sandbox {
 namespace {
 
-// What Python, shells and compilers do. Left out on purpose, beside all that is privileged: sockets (but for pairs), memfd, SysV and POSIX queues and shared
-// memory, splice, io_uring, openat2, execveat, ptrace and its kin, keys, timers that signal, file handles, namespaces, userfaultfd, perf, bpf.
+// What Python, shells and compilers do. Left out on purpose, beside all that is privileged: sockets
+// (but for pairs), memfd, SysV and POSIX queues and shared memory, splice, io_uring, openat2,
+// execveat, ptrace and its kin, keys, timers that signal, file handles, namespaces, userfaultfd,
+// perf, bpf.
 constexpr const char* kAlways = R"(
 read write readv writev pread64 pwrite64 close close_range dup dup2 dup3 lseek open openat creat stat fstat lstat newfstatat statx statfs fstatfs
 access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2
@@ -36,23 +39,35 @@ membarrier sched_yield getcpu getpid gettid getppid getuid geteuid getgid getegi
 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 sendto recvfrom sendmsg recvmsg shutdown getsockopt getsockname getpeername execve
 exit exit_group wait4 waitid getrandom restart_syscall
 )";
-// The pid namespace keeps in and ends what these reach or start; the read-only root and another user protect what these change (Landlock knows no attributes).
+// The pid namespace keeps in and ends what these reach or start; the read-only root and another
+// user protect what these change (Landlock knows no attributes).
 constexpr const char* kInNamespaces = R"(
 fork vfork kill tkill tgkill setpgid setsid chmod fchmod fchmodat utime utimes utimensat
 )";
-// They tell of a process by its number: anybody's, where there is no pid namespace. There only a process's own, which is 0.
-constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam", "getpgid", "getsid"};
+// They tell of a process by its number: anybody's, where there is no pid namespace. There only a
+// process's own, which is 0.
+constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam",
+                                    "getpgid", "getsid"};
 
 constexpr std::array<std::uint64_t, 12> kFcntl = {
-    F_DUPFD, F_GETFD,  F_SETFD,         F_GETFL,     F_SETFL,     F_GETLK,
-    F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK, 1032 /* F_GETPIPE_SZ */};  // without owners and signals, leases, notifications, larger pipes
-constexpr std::array<std::uint64_t, 6> kIoctl = {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, 0x5401 /* TCGETS */, TIOCGWINSZ};
-constexpr std::array<std::uint64_t, 6> kPrctl = {PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_CAPBSET_READ, PR_GET_NO_NEW_PRIVS, PR_GET_PDEATHSIG};
-constexpr std::uint64_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
-                                         CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
-constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;  // namespaces that a worker makes for a run
-constexpr std::array<std::uint64_t, 5> kConfining = {PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};  // of prctl()
-constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt", "mount", "unshare", "setns"};
+    F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
+    // without owners and signals, leases, notifications, larger pipes
+    F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK, 1032 /* F_GETPIPE_SZ */};
+constexpr std::array<std::uint64_t, 6> kIoctl = {
+    FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, 0x5401 /* TCGETS */, TIOCGWINSZ};
+constexpr std::array<std::uint64_t, 6> kPrctl = {PR_SET_NAME,         PR_GET_NAME,
+                                                 PR_GET_DUMPABLE,     PR_CAPBSET_READ,
+                                                 PR_GET_NO_NEW_PRIVS, PR_GET_PDEATHSIG};
+constexpr std::uint64_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+    CLONE_NEWNET | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
+// namespaces that a worker makes for a run
+constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;
+// of prctl()
+constexpr std::array<std::uint64_t, 5> kConfining = {
+    PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};
+constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt",
+                                     "mount",  "unshare",    "setns"};
 constexpr std::uint64_t kSocketFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 std::vector<std::string> words(const char* text) {
@@ -66,21 +81,27 @@ class Filter {
   explicit Filter(std::uint32_t otherwise) : context_(seccomp_init(otherwise), seccomp_release) {
     check(context_ ? 0 : -ENOMEM);
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
-    seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a search tree instead of a chain, where the library has it (2.5)
+    // a search tree instead of a chain, where the library has it (2.5)
+    seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   }
 
   template <class... Conditions>
   void allow(const char* name, const Conditions&... conditions) {
     const int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR || number < 0) return;  // this processor has no such call, so nobody can make it
+    if (number == __NR_SCMP_ERROR || number < 0)
+      return;  // this processor has no such call, so
+               // nobody can make it
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
-    check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()), all.data()));
+    check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, number, unsigned(all.size()),
+                                 all.data()));
   }
 
   template <class... Conditions>
   void refuse(const char* name, int error, const Conditions&... conditions) {
     const std::array<scmp_arg_cmp, sizeof...(conditions)> all{conditions...};
-    check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(std::uint32_t(error)), seccomp_syscall_resolve_name(name), unsigned(all.size()), all.data()));
+    check(seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(std::uint32_t(error)),
+                                 seccomp_syscall_resolve_name(name), unsigned(all.size()),
+                                 all.data()));
   }
 
   std::vector<sock_filter> compiled() const {
@@ -95,7 +116,8 @@ class Filter {
 
  private:
   static void check(int result) {
-    require<EnvironmentError>(result >= 0, "libseccomp cannot build the filter of system calls", "untrusted code could not be confined",
+    require<EnvironmentError>(result >= 0, "libseccomp cannot build the filter of system calls",
+                              "untrusted code could not be confined",
                               "check libseccomp (2.5 or newer) and the kernel's seccomp support");
   }
   std::unique_ptr<void, void (*)(scmp_filter_ctx)> context_;
@@ -111,25 +133,34 @@ std::vector<sock_filter> worker_calls(Tier tier) {
   for (const auto option : kPrctl) filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
   filter.allow("prlimit64", scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});  // of itself
   filter.allow("socketpair", scmp_arg_cmp{0, SCMP_CMP_EQ, AF_UNIX, 0},
-               scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, 0xFFFFFFFFULL & ~kSocketFlags, SOCK_STREAM});  // streams: a datagram could be sent to a name
+               // streams: a datagram could be sent to a name
+               scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, 0xFFFFFFFFULL & ~kSocketFlags, SOCK_STREAM});
   if (tier == Tier::namespaces) {
     for (const auto& name : words(kInNamespaces)) filter.allow(name.c_str());
     for (const char* name : kOfAProcess) filter.allow(name);
     filter.allow("getpriority");
   } else {
     for (const char* name : kOfAProcess) filter.allow(name, scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});
-    filter.allow("getpriority", scmp_arg_cmp{0, SCMP_CMP_EQ, PRIO_PROCESS, 0}, scmp_arg_cmp{1, SCMP_CMP_EQ, 0, 0});
+    filter.allow("getpriority", scmp_arg_cmp{0, SCMP_CMP_EQ, PRIO_PROCESS, 0},
+                 scmp_arg_cmp{1, SCMP_CMP_EQ, 0, 0});
   }
-  for (const char* name : {"socket", "chown", "fchown", "lchown", "fchownat", "setuid", "setgid", "setpriority", "sched_setaffinity"}) {
-    if (seccomp_syscall_resolve_name(name) >= 0) filter.refuse(name, EPERM);  // programs expect these to exist and to be refused
+  for (const char* name : {"socket", "chown", "fchown", "lchown", "fchownat", "setuid", "setgid",
+                           "setpriority", "sched_setaffinity"}) {
+    // programs expect these to exist and to be refused
+    if (seccomp_syscall_resolve_name(name) >= 0) filter.refuse(name, EPERM);
   }
-  for (const char* name : {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"}) filter.refuse(name, EOPNOTSUPP);  // ls asks
+  // ls asks
+  for (const char* name :
+       {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"})
+    filter.refuse(name, EOPNOTSUPP);
   // What follows, withheld_calls() takes from programs.
-  for (const auto option : kConfining) filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
+  for (const auto option : kConfining)
+    filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
   for (const char* name : {"capset", "pidfd_open", "setsockopt"}) filter.allow(name);
   if (tier == Tier::namespaces) {
     filter.allow("mount");
-    for (const auto made : {CLONE_NEWNS, CLONE_NEWPID}) filter.allow("unshare", scmp_arg_cmp{0, SCMP_CMP_EQ, std::uint64_t(made), 0});
+    for (const auto made : {CLONE_NEWNS, CLONE_NEWPID})
+      filter.allow("unshare", scmp_arg_cmp{0, SCMP_CMP_EQ, std::uint64_t(made), 0});
     filter.allow("setns", scmp_arg_cmp{1, SCMP_CMP_EQ, CLONE_NEWPID, 0});
     filter.allow("clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNewNamespaces & ~kOfARun, 0});
   } else {
@@ -141,14 +172,17 @@ std::vector<sock_filter> worker_calls(Tier tier) {
 
 std::vector<sock_filter> withheld_calls(Tier tier) {
   Filter filter(SCMP_ACT_ALLOW);
-  for (const auto option : kConfining) filter.refuse("prctl", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
+  for (const auto option : kConfining)
+    filter.refuse("prctl", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
   for (const char* name : kWorkersOnly) filter.refuse(name, ENOSYS);
   if (tier == Tier::namespaces) {
     for (const auto made : {CLONE_NEWNS, CLONE_NEWPID})
-      filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, std::uint64_t(made), std::uint64_t(made)});
+      filter.refuse("clone", ENOSYS,
+                    scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, std::uint64_t(made), std::uint64_t(made)});
   } else {
     for (const char* name : {"kill", "setsid"}) filter.refuse(name, ENOSYS);
-    filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});  // threads end with their process
+    // threads end with their process
+    filter.refuse("clone", ENOSYS, scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});
   }
   return filter.compiled();
 }

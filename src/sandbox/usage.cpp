@@ -51,7 +51,8 @@ std::uint64_t kib_of(const std::string& status, std::string_view key) {
 
 std::vector<std::string> threads_of(const Outside& outside, const std::string& process) {
   std::vector<std::string> all;
-  const int folder = ::openat(outside.processes, (process + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder =
+      ::openat(outside.processes, (process + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* open = folder < 0 ? nullptr : ::fdopendir(folder);
   if (open == nullptr) return all;
   while (const dirent* entry = ::readdir(open)) {
@@ -64,7 +65,8 @@ std::vector<std::string> threads_of(const Outside& outside, const std::string& p
 std::vector<std::string> children_of(const Outside& outside, const std::string& process) {
   std::vector<std::string> all;
   for (const auto& thread : threads_of(outside, process)) {
-    for (auto& child : words_of(read_file(outside, thread + "/children"))) all.push_back(std::move(child));
+    for (auto& child : words_of(read_file(outside, thread + "/children")))
+      all.push_back(std::move(child));
   }
   return all;
 }
@@ -72,7 +74,8 @@ std::vector<std::string> children_of(const Outside& outside, const std::string& 
 /// The number in /proc of one of the worker's children or grandchildren, which the worker knows as
 /// `pid`.
 std::string find(const Outside& outside, pid_t pid) {
-  const std::size_t level = line_of(read_file(outside, outside.worker + "/status"), "NSpid").size();  // namespaces down to the worker's own
+  // namespaces down to the worker's own
+  const std::size_t level = line_of(read_file(outside, outside.worker + "/status"), "NSpid").size();
   if (level == 0) return {};
   auto near = children_of(outside, outside.worker);
   for (std::size_t at = 0, children = near.size(); at < near.size(); ++at) {
@@ -98,7 +101,8 @@ Outside look_outside() {
   Outside outside;
   std::array<char, 64> number{};
   outside.processes = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (::readlink("/proc/self", number.data(), number.size() - 1) > 0) outside.worker = number.data();
+  if (::readlink("/proc/self", number.data(), number.size() - 1) > 0)
+    outside.worker = number.data();
   outside.pressure = ::open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
   return outside;
 }
@@ -111,7 +115,8 @@ std::optional<Usage> usage_of(const Outside& outside, pid_t pid) {
   for (std::size_t at = 0; at < family.size(); ++at) {
     for (const auto& thread : threads_of(outside, family[at])) {
       add_times(usage, read_file(outside, thread + "/schedstat"));
-      for (auto& child : words_of(read_file(outside, thread + "/children"))) family.push_back(std::move(child));
+      for (auto& child : words_of(read_file(outside, thread + "/children")))
+        family.push_back(std::move(child));
     }
     const std::string status = read_file(outside, family[at] + "/status");
     usage.memory += (kib_of(status, "RssAnon") + kib_of(status, "RssShmem")) << 10;
@@ -127,9 +132,12 @@ std::optional<double> pressure_of(const Outside& outside) {
 }
 
 Shortage shortage_of(const Waiting& waiting, double cpu_s, double cpu_limit_s, double wall_s) {
-  if (waiting.usage) return {std::max(cpu_s, waiting.usage->cpu_s) < cpu_limit_s && waiting.waited_s >= wall_s / 2, "/proc/PID/schedstat"};
+  if (waiting.usage)
+    return {std::max(cpu_s, waiting.usage->cpu_s) < cpu_limit_s && waiting.waited_s >= wall_s / 2,
+            "/proc/PID/schedstat"};
   if (waiting.waited_s >= wall_s / 2) return {cpu_s < cpu_limit_s, "the worker's own delay"};
-  if (waiting.pressure) return {cpu_s < cpu_limit_s && *waiting.pressure >= 50.0, "/proc/pressure/cpu"};
+  if (waiting.pressure)
+    return {cpu_s < cpu_limit_s && *waiting.pressure >= 50.0, "/proc/pressure/cpu"};
   return {cpu_s < cpu_limit_s && cpu_s >= wall_s / 10, "its processor time alone"};
 }
 

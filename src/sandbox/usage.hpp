@@ -20,9 +20,11 @@ Outside look_outside();
 
 /// Of a process and all its descendants.
 struct Usage {
-  double cpu_s = 0.0;        ///< processor time of those that live
-  double waited_s = 0.0;     ///< the longest that a thread was ready to run and had no processor (the second number of /proc/PID/schedstat)
-  std::uint64_t memory = 0;  ///< bytes resident, without those of files; what processes share counts for each
+  double cpu_s = 0.0;     ///< processor time of those that live
+  double waited_s = 0.0;  ///< the longest that a thread was ready to run and had no processor (the
+                          ///< second number of /proc/PID/schedstat)
+  std::uint64_t memory = 0;  ///< bytes resident, without those of files; what processes share
+                             ///< counts for each
   int processes = 0;
 };
 
@@ -35,8 +37,9 @@ std::optional<double> pressure_of(const Outside& outside);
 
 /// What is known when a wall clock ends a run.
 struct Waiting {
-  std::optional<Usage> usage;      ///< of the program
-  double waited_s = 0.0;           ///< for a processor: the longest of the program and of the worker that attends it
+  std::optional<Usage> usage;  ///< of the program
+  double waited_s = 0.0;  ///< for a processor: the longest of the program and of the worker that
+                          ///< attends it
   std::optional<double> pressure;  ///< asked for where there is no usage
 };
 

@@ -37,12 +37,14 @@ bool receive_all(int socket, char* bytes, std::size_t count) {
 
 bool send_frame(int socket, std::string_view bytes) {
   const std::uint64_t size = bytes.size();
-  return send_all(socket, reinterpret_cast<const char*>(&size), sizeof size) && send_all(socket, bytes.data(), bytes.size());
+  return send_all(socket, reinterpret_cast<const char*>(&size), sizeof size) &&
+         send_all(socket, bytes.data(), bytes.size());
 }
 
 std::optional<std::string> receive_frame(int socket) {
   std::uint64_t size = 0;
-  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size) || size > kLongestFrame) return std::nullopt;
+  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size) || size > kLongestFrame)
+    return std::nullopt;
   std::string bytes(size, '\0');
   if (!receive_all(socket, bytes.data(), bytes.size())) return std::nullopt;
   return bytes;
@@ -114,10 +116,12 @@ std::string encode(const Request& request) {
     out.put(name);
     out.put(content);
   }
-  out.put(reinterpret_cast<std::uint64_t>(program.function));  // spawner and workers are forks of this program, so the address is theirs too
+  // spawner and workers are forks of this program, so the address is theirs too
+  out.put(reinterpret_cast<std::uint64_t>(program.function));
   out.put(input);
   for (const std::uint64_t limit :
-       {std::uint64_t(limits.cpu_s), std::uint64_t(limits.wall_s * 1e6), limits.memory, limits.output, limits.files, std::uint64_t(limits.processes)})
+       {std::uint64_t(limits.cpu_s), std::uint64_t(limits.wall_s * 1e6), limits.memory,
+        limits.output, limits.files, std::uint64_t(limits.processes)})
     out.put(limit);
   return out.bytes();
 }
@@ -149,9 +153,11 @@ Request decode_request(std::string_view bytes) {
 
 std::string encode(const Outcome& outcome) {
   Writer out;
-  for (const std::uint64_t value : {std::uint64_t(outcome.end), std::uint64_t(outcome.tier), std::uint64_t(outcome.exit), outcome.counts.cpu_us,
-                                    outcome.counts.peak_memory, std::uint64_t(outcome.counts.checks), std::uint64_t(outcome.counts.checks_passed),
-                                    std::uint64_t(outcome.counts.first_failed), std::uint64_t(outcome.counts.by_program), std::uint64_t(outcome.starved)})
+  for (const std::uint64_t value :
+       {std::uint64_t(outcome.end), std::uint64_t(outcome.tier), std::uint64_t(outcome.exit),
+        outcome.counts.cpu_us, outcome.counts.peak_memory, std::uint64_t(outcome.counts.checks),
+        std::uint64_t(outcome.counts.checks_passed), std::uint64_t(outcome.counts.first_failed),
+        std::uint64_t(outcome.counts.by_program), std::uint64_t(outcome.starved)})
     out.put(value);
   for (const std::string* text : {&outcome.out, &outcome.err, &outcome.reason}) out.put(*text);
   return out.bytes();

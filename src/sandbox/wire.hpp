@@ -1,4 +1,5 @@
-// Messages between program, spawner and workers: length-prefixed frames over stream sockets, and descriptors.
+// Messages between program, spawner and workers: length-prefixed frames over stream sockets, and
+// descriptors.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -21,7 +22,9 @@ int receive_descriptor(int socket);  ///< -1: none came
 
 class Writer {
  public:
-  void put(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void put(std::uint64_t value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   void put(std::string_view text) {
     put(std::uint64_t(text.size()));
     bytes_ += text;

@@ -24,7 +24,9 @@ void Conversation::send(const Sample& sample) {
 
 void Conversation::write() {
   while (has_to_write()) {
-    const auto put = uninterrupted([&] { return ::write(child_.in.fd(), to_write_.data() + written_, to_write_.size() - written_); });
+    const auto put = uninterrupted([&] {
+      return ::write(child_.in.fd(), to_write_.data() + written_, to_write_.size() - written_);
+    });
     if (put < 0 && errno == EAGAIN) return;
     if (put < 0) written_ = to_write_.size();  // it reads no more: its end, or the clock, will tell
     else written_ += std::size_t(put);
@@ -34,7 +36,8 @@ void Conversation::write() {
 bool Conversation::read() {
   std::array<char, kPiece> piece;
   for (int i = 0; i < kPiecesAtOnce; ++i) {
-    const auto got = uninterrupted([&] { return ::read(child_.out.fd(), piece.data(), piece.size()); });
+    const auto got =
+        uninterrupted([&] { return ::read(child_.out.fd(), piece.data(), piece.size()); });
     if (got < 0 && errno == EAGAIN) return true;
     if (got <= 0) return false;
     lines_.add({piece.data(), std::size_t(got)});
@@ -45,7 +48,8 @@ bool Conversation::read() {
 void Conversation::read_errors(const std::function<void(std::string_view)>& errors) {
   std::array<char, kPiece> piece;
   for (int i = 0; errors_open_ && i < kPiecesAtOnce; ++i) {
-    const auto got = uninterrupted([&] { return ::read(child_.err.fd(), piece.data(), piece.size()); });
+    const auto got =
+        uninterrupted([&] { return ::read(child_.err.fd(), piece.data(), piece.size()); });
     if (got < 0 && errno == EAGAIN) return;
     if (got > 0) errors({piece.data(), std::size_t(got)});
     else errors_open_ = false, child_.err = Pipe();
@@ -57,6 +61,8 @@ void Conversation::answered() {
   if (answered_.size() > kRemembered) answered_.pop_front();
 }
 
-bool Conversation::has_answered(const std::string& id) const { return std::find(answered_.begin(), answered_.end(), id) != answered_.end(); }
+bool Conversation::has_answered(const std::string& id) const {
+  return std::find(answered_.begin(), answered_.end(), id) != answered_.end();
+}
 
 }  // namespace rollcall::reward

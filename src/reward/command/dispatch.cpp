@@ -31,7 +31,8 @@ class Step {
     expect(process.phase != Phase::absent, "a process that is not there cannot fail");
     actions.emplace_back(action::End{failed.process});
     const bool again = process.phase == Phase::busy && !process.fresh;
-    if (process.phase == Phase::busy && !again) settle(process, failed.cause, undecided(failed.how));
+    if (process.phase == Phase::busy && !again)
+      settle(process, failed.cause, undecided(failed.how));
     process.phase = Phase::absent;
     if (again) give(failed.process, process.ticket);
   }
@@ -40,7 +41,8 @@ class Step {
       auto& process = state_.processes[p];
       if (process.phase != Phase::busy || now_s_ < process.since_s + state_.timeout_s) continue;
       actions.emplace_back(action::End{p});
-      settle(process, Cause::clock, undecided(fmt::format("no verdict after {} s", state_.timeout_s)));
+      settle(process, Cause::clock,
+             undecided(fmt::format("no verdict after {} s", state_.timeout_s)));
       process.phase = Phase::absent;
     }
   }
@@ -64,15 +66,19 @@ class Step {
   }
   void give(std::size_t p, Ticket ticket) {
     auto& process = state_.processes[p];
-    if (process.phase == Phase::absent) actions.emplace_back(action::Start{p}), process.fresh = true;
+    if (process.phase == Phase::absent)
+      actions.emplace_back(action::Start{p}), process.fresh = true;
     process.phase = Phase::busy, process.ticket = ticket, process.since_s = now_s_;
     actions.emplace_back(action::Send{p, ticket});
   }
   Reply undecided(std::string reason) const {
-    return {.components = std::vector<double>(state_.components, 0.0), .undecided = true, .reason = std::move(reason)};
+    return {.components = std::vector<double>(state_.components, 0.0),
+            .undecided = true,
+            .reason = std::move(reason)};
   }
   void settle(const Dispatch::Process& process, Cause cause, Reply reply) {
-    actions.emplace_back(action::Settle{process.ticket, {cause, std::move(reply), now_s_ - process.since_s}});
+    actions.emplace_back(
+        action::Settle{process.ticket, {cause, std::move(reply), now_s_ - process.since_s}});
   }
 
   Dispatch& state_;

@@ -1,4 +1,5 @@
-// Which process of a verifier's command judges what, and what becomes of a rollout whose process dies or is too slow: decisions only, no processes and no clock.
+// Which process of a verifier's command judges what, and what becomes of a rollout whose process
+// dies or is too slow: decisions only, no processes and no clock.
 #pragma once
 
 #include "reward/command/message.hpp"
@@ -22,8 +23,11 @@ struct Verdict {
   double seconds = 0.0;  ///< from the moment a process was given the sample
 };
 
-/// The judging ended on this answer, which may have brought that about, and nobody has said of it that it cannot be told (Score::clock_ended).
-inline bool has_ended_the_judging(const Verdict& verdict) { return verdict.cause != Cause::replied || (verdict.reply.undecided && verdict.reply.ended); }
+/// The judging ended on this answer, which may have brought that about, and nobody has said of it
+/// that it cannot be told (Score::clock_ended).
+inline bool has_ended_the_judging(const Verdict& verdict) {
+  return verdict.cause != Cause::replied || (verdict.reply.undecided && verdict.reply.ended);
+}
 
 struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
@@ -79,9 +83,11 @@ struct Settle {
 }  // namespace action
 using Action = std::variant<action::Start, action::Send, action::End, action::Settle>;
 
-/// The actions in the order in which they must be taken. Processes pull: whoever is free gets the next sample, so a slow verdict holds up its own process alone.
-/// A sample whose process fails is given to a fresh one, and counts as undecided when that fails too: a verdict depends on the sample, not on what its process
-/// had judged before, on their number, or on the order of events. A verdict that takes too long is undecided at once.
+/// The actions in the order in which they must be taken. Processes pull: whoever is free gets the
+/// next sample, so a slow verdict holds up its own process alone. A sample whose process fails is
+/// given to a fresh one, and counts as undecided when that fails too: a verdict depends on the
+/// sample, not on what its process had judged before, on their number, or on the order of events. A
+/// verdict that takes too long is undecided at once.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
 /// When the next Passed is due; infinity while nothing is being judged.

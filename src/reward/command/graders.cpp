@@ -22,10 +22,13 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr double kLook_s = 0.25, kSuspended_s = 1.0;  // a look that comes later says that the job was suspended
-constexpr int kTold = 5;                              // log lines of one kind; the rest are only counted
-constexpr int kPatience_ms = 500;                     // between the end of a process's output and its own: the kernel closes files first
-constexpr int kMostRepeats = 1000;                    // replies nobody asked for until a process is taken for one that floods
+constexpr double kLook_s = 0.25, kSuspended_s = 1.0;  // a look that comes later says that the job
+                                                      // was suspended
+constexpr int kTold = 5;            // log lines of one kind; the rest are only counted
+constexpr int kPatience_ms = 500;   // between the end of a process's output and its own: the kernel
+                                    // closes files first
+constexpr int kMostRepeats = 1000;  // replies nobody asked for until a process is taken for one
+                                    // that floods
 
 std::string command_text(const std::vector<std::string>& command) {
   std::string text;
@@ -41,7 +44,8 @@ class Graders::Work {
       : spawner_(spawner),
         section_(section),
         listener_(std::move(listener)),
-        dispatch_(make_dispatch(std::size_t(section.processes), section.timeout_s, section.components.size())),
+        dispatch_(make_dispatch(std::size_t(section.processes), section.timeout_s,
+                                section.components.size())),
         talks_(std::size_t(section.processes)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         thread_([this] { run(); }) {}
@@ -108,7 +112,9 @@ class Graders::Work {
   template <class... Words>
   void tell(const char* kind, fmt::format_string<Words...> text, Words&&... words) {
     const int times = ++told_[kind];
-    if (times <= kTold) log_warning("{}{}", fmt::format(text, std::forward<Words>(words)...), times == kTold ? " (more of this kind are only counted)" : "");
+    if (times <= kTold)
+      log_warning("{}{}", fmt::format(text, std::forward<Words>(words)...),
+                  times == kTold ? " (more of this kind are only counted)" : "");
   }
 
   Spawner& spawner_;
@@ -135,7 +141,8 @@ class Graders::Work {
 void Graders::Work::run() {
   sigset_t all;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // stop signals are for the main thread, and SIGPIPE for nobody
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // stop signals are for the main thread, and
+                                                  // SIGPIPE for nobody
   try {
     while (admit()) {
       wait();
@@ -164,7 +171,8 @@ bool Graders::Work::admit() {
   for (auto& [number, samples] : added) {
     const std::size_t count = samples.size();
     numbers_[dispatch_.next] = number;
-    open_[dispatch_.next] = {std::move(samples), std::vector<Verdict>(count), dispatch_.next, count};
+    open_[dispatch_.next] = {std::move(samples), std::vector<Verdict>(count), dispatch_.next,
+                             count};
     happens(event::Added{count});
   }
   return true;
@@ -179,7 +187,8 @@ void Graders::Work::wait() {
     if (talk->has_to_write()) waits.push_back({talk->child().in.fd(), POLLOUT, 0});
   }
   const double left_s = next_deadline_s(dispatch_) - clock_.seconds();
-  const int left_ms = std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLook_s) * 1000));
+  const int left_ms =
+      std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLook_s) * 1000));
   uninterrupted([&] { return ::poll(waits.data(), waits.size(), left_ms); });
   std::uint64_t times = 0;
   (void)!::read(wake_.fd(), &times, sizeof times);
@@ -190,13 +199,17 @@ void Graders::Work::hear(std::size_t p) {
   const bool open = talks_[p]->read();
   while (const auto line = talks_[p]->lines().next())
     if (!hear_line(p, *line)) return;
-  if (talks_[p]->lines().too_long()) return fail(p, Cause::malformed, fmt::format("its reply is longer than {} bytes", kLongestReply));
+  if (talks_[p]->lines().too_long())
+    return fail(p, Cause::malformed,
+                fmt::format("its reply is longer than {} bytes", kLongestReply));
   if (open) return;
   talks_[p]->read_errors([&](std::string_view bytes) { listener_.errors(p, bytes); });
   const bool busy = dispatch_.processes[p].phase == Dispatch::Phase::busy;
   const std::string ended = spawner_.end(talks_[p]->child().pid, kPatience_ms);
   const std::string how = ended.empty() ? "the command closed its output" : "the command " + ended;
-  if (busy) tell("died", "reward.command: {} (at {}); another process takes its place", how, talks_[p]->asked());
+  if (busy)
+    tell("died", "reward.command: {} (at {}); another process takes its place", how,
+         talks_[p]->asked());
   talks_[p].reset();
   happens(event::Failed{p, Cause::died, how});
 }
@@ -212,15 +225,20 @@ bool Graders::Work::hear_line(std::size_t p, const std::string& line) {
     return true;
   }
   if (answered.id.empty()) return fail(p, Cause::malformed, answered.fault), false;
-  if (!talk.has_answered(answered.id)) return fail(p, Cause::malformed, fmt::format("it replied to \"{}\", which it was not asked about", answered.id)), false;
-  tell("repeated", "reward.command: it replied to {} a second time; the first reply stands", answered.id);
+  if (!talk.has_answered(answered.id))
+    return fail(p, Cause::malformed,
+                fmt::format("it replied to \"{}\", which it was not asked about", answered.id)),
+           false;
+  tell("repeated", "reward.command: it replied to {} a second time; the first reply stands",
+       answered.id);
   if (++talk.repeats <= kMostRepeats) return true;
   return fail(p, Cause::malformed, "it repeats its replies without end"), false;
 }
 
 void Graders::Work::fail(std::size_t p, Cause cause, const std::string& how) {
   const std::string& asked = talks_[p]->asked();
-  tell("malformed", "reward.command: {}{}; the process is ended and another takes its place", how, asked.empty() ? "" : fmt::format(" ({})", asked));
+  tell("malformed", "reward.command: {}{}; the process is ended and another takes its place", how,
+       asked.empty() ? "" : fmt::format(" ({})", asked));
   happens(event::Failed{p, cause, how});
 }
 
@@ -242,8 +260,8 @@ void Graders::Work::happens(decltype(Event::what) what) {
 void Graders::Work::settle(const action::Settle& settled) {
   Open& batch = open_of(settled.ticket);
   if (settled.verdict.cause == Cause::clock)
-    tell("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided", settled.verdict.reply.reason,
-         sample_of(settled.ticket).id);
+    tell("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided",
+         settled.verdict.reply.reason, sample_of(settled.ticket).id);
   batch.verdicts[std::size_t(settled.ticket - batch.first)] = settled.verdict;
   listener_.judged();
   if (--batch.missing > 0) return;
@@ -268,16 +286,20 @@ Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample
   alone.processes = 1;
   Graders graders(spawner, alone, {.errors = [&](std::size_t, std::string_view bytes) {
                     const std::lock_guard lock(mutex);
-                    if (errors.size() < kLongestReason) errors.append(bytes.substr(0, kLongestReason - errors.size()));
+                    if (errors.size() < kLongestReason)
+                      errors.append(bytes.substr(0, kLongestReason - errors.size()));
                   }});
   graders.add({sample});
   Verdict verdict = graders.await().second.front();
   const std::lock_guard lock(mutex);
-  require<ConfigError>(verdict.cause == Cause::replied,
-                       fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command), verdict.reply.reason),
-                       "it was asked to judge the reference answer of a prompt before anything is trained",
-                       errors.empty() ? "it must write one JSON object a line, with id, score and correct, and flush it (docs/guide/own-reward.md)"
-                                      : fmt::format("it wrote to standard error: {}", errors));
+  require<ConfigError>(
+      verdict.cause == Cause::replied,
+      fmt::format("reward.command ({}) gives no verdict: {}", command_text(section.command),
+                  verdict.reply.reason),
+      "it was asked to judge the reference answer of a prompt before anything is trained",
+      errors.empty()
+          ? "it must write one JSON object a line, with id, score and correct, and flush it (docs/guide/own-reward.md)"
+          : fmt::format("it wrote to standard error: {}", errors));
   return verdict;
 }
 

@@ -3,8 +3,8 @@
 
 #include "base/json.hpp"
 #include "base/nearest.hpp"
-#include "text/accepted_answers.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/accepted_answers.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -18,24 +18,35 @@ using nlohmann::json;
 constexpr std::size_t kShown = 80;  // bytes of a wrong line in a message
 
 /// As a message can show it: printable ASCII and whole characters of valid UTF-8.
-std::string shown(std::string_view line) { return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string shown(std::string_view line) {
+  return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
-std::string read_numbers(const json& given, const std::vector<std::string>& names, std::vector<double>& values) {
+std::string read_numbers(const json& given, const std::vector<std::string>& names,
+                         std::vector<double>& values) {
   if (!given.is_object()) return "its \"components\" are not an object";
   for (const auto& [name, value] : given.items())
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return names.empty() ? fmt::format("it reports the component \"{}\", which reward.components (of rescore: --components) does not name", name)
-                           : fmt::format("it reports the component \"{}\", which reward.components does not name; {}", name, suggest_name(name, names));
+      return names.empty()
+                 ? fmt::format(
+                       "it reports the component \"{}\", which reward.components (of rescore: --components) does not name",
+                       name)
+                 : fmt::format(
+                       "it reports the component \"{}\", which reward.components does not name; {}",
+                       name, suggest_name(name, names));
   for (const auto& name : names) {
     const auto value = given.find(name);
-    if (value == given.end()) return fmt::format("it lacks the component \"{}\" that reward.components names", name);
-    if (!value->is_number() || !std::isfinite(value->get<double>())) return fmt::format("its component \"{}\" is not a number", name);
+    if (value == given.end())
+      return fmt::format("it lacks the component \"{}\" that reward.components names", name);
+    if (!value->is_number() || !std::isfinite(value->get<double>()))
+      return fmt::format("its component \"{}\" is not a number", name);
     values.push_back(value->get<double>());
   }
   return {};
 }
 
-std::string read_verdict(const json& object, const std::vector<std::string>& components, Reply& reply) {
+std::string read_verdict(const json& object, const std::vector<std::string>& components,
+                         Reply& reply) {
   if (const auto reason = object.find("reason"); reason != object.end()) {
     if (!reason->is_string()) return "its \"reason\" is not a text";
     reply.reason = text::cut(reason->get<std::string>(), kLongestReason);
@@ -54,12 +65,14 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
   }
   const auto score = object.find("score"), correct = object.find("correct");
   if (score == object.end()) return "it has no \"score\"";
-  if (!score->is_number() || !std::isfinite(score->get<double>())) return "its \"score\" is not a number";
+  if (!score->is_number() || !std::isfinite(score->get<double>()))
+    return "its \"score\" is not a number";
   if (correct == object.end()) return "it has no \"correct\"";
   if (!correct->is_boolean()) return "its \"correct\" is neither true nor false";
   reply.score = score->get<double>(), reply.correct = correct->get<bool>();
   const auto given = object.find("components");
-  return read_numbers(given == object.end() ? json::object() : *given, components, reply.components);
+  return read_numbers(given == object.end() ? json::object() : *given, components,
+                      reply.components);
 }
 
 /// A list or a text, as the file of questions has it.
@@ -71,8 +84,12 @@ json answer_value(const std::string& answer) {
 }  // namespace
 
 std::string to_line(const Sample& sample) {
-  json object{{"id", sample.id}, {"prompt", sample.prompt}, {"response", sample.response}, {"answer", answer_value(sample.answer)}};
-  if (json extra = json::parse(sample.extra, nullptr, false); extra.is_object()) object["extra"] = std::move(extra);
+  json object{{"id", sample.id},
+              {"prompt", sample.prompt},
+              {"response", sample.response},
+              {"answer", answer_value(sample.answer)}};
+  if (json extra = json::parse(sample.extra, nullptr, false); extra.is_object())
+    object["extra"] = std::move(extra);
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -9,7 +9,8 @@
 
 namespace rollcall::reward {
 
-/// One response to judge. `id` names its rollout, so that a verdict finds its place whatever the order.
+/// One response to judge. `id` names its rollout, so that a verdict finds its place whatever the
+/// order.
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
@@ -21,7 +22,7 @@ struct Reply {
   double score = 0.0;
   bool correct = false;
   std::vector<double> components{};  ///< in the order of reward.components
-  bool undecided = false;            ///< the command says itself that it cannot tell; the rest is zero
+  bool undecided = false;  ///< the command says itself that it cannot tell; the rest is zero
   std::string reason{};
   bool ended = false;  ///< beside undecided: the command was judging, and that ended on this answer
 };
@@ -33,7 +34,7 @@ struct Answered {
 };
 
 inline constexpr std::size_t kLongestReply = std::size_t{1} << 20U;  ///< bytes of a line
-inline constexpr std::size_t kLongestReason = 500;                   ///< bytes that are kept of a reason
+inline constexpr std::size_t kLongestReason = 500;  ///< bytes that are kept of a reason
 
 /// With its newline. Bytes that are no UTF-8 become U+FFFD.
 std::string to_line(const Sample& sample);
@@ -45,7 +46,9 @@ class Lines {
  public:
   void add(std::string_view bytes) { rest_.append(bytes); }
   std::optional<std::string> next();
-  bool too_long() const { return rest_.size() > kLongestReply && rest_.find('\n') == std::string::npos; }
+  bool too_long() const {
+    return rest_.size() > kLongestReply && rest_.find('\n') == std::string::npos;
+  }
   std::string_view rest() const { return rest_; }
 
  private:

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/uninterrupted.hpp"
-#include "reward/command/nursery.hpp"
+#include "reward/command/subreaper.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ namespace {
 
 std::string end_text(int status) {
   if (WIFEXITED(status)) return fmt::format("ended with status {}", WEXITSTATUS(status));
-  return fmt::format("was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                     ::strsignal(WTERMSIG(status)));
 }
 
 /// One request and its answer. `fds` take the descriptors that come along.
@@ -33,12 +34,18 @@ Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
   msghdr message{};
   message.msg_iov = &part, message.msg_iovlen = 1;
   message.msg_control = control.data(), message.msg_controllen = control.size();
-  const bool told = uninterrupted([&] { return ::send(socket, packet.data(), packet.size(), MSG_NOSIGNAL); }) == ssize_t(packet.size());
-  const auto got = told ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
-  require<EnvironmentError>(got == ssize_t(sizeof answer), "the process that starts reward.command has gone", "no answer can be judged without it",
-                            "look for what ended it (the kernel's log names processes that it ended for their memory), then resume");
+  const bool told = uninterrupted([&] {
+                      return ::send(socket, packet.data(), packet.size(), MSG_NOSIGNAL);
+                    }) == ssize_t(packet.size());
+  const auto got =
+      told ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
+  require<EnvironmentError>(
+      got == ssize_t(sizeof answer), "the process that starts reward.command has gone",
+      "no answer can be judged without it",
+      "look for what ended it (the kernel's log names processes that it ended for their memory), then resume");
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (fds != nullptr && header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(fds->data(), CMSG_DATA(header), 3 * sizeof(int));
+  if (fds != nullptr && header != nullptr && header->cmsg_type == SCM_RIGHTS)
+    std::memcpy(fds->data(), CMSG_DATA(header), 3 * sizeof(int));
   return answer;
 }
 
@@ -48,7 +55,8 @@ std::string packed(const Request& request, const std::vector<std::string>& words
   return packet;
 }
 
-/// Of the job nothing stays open but this end of the socket, above all not the other one: its end is how the job's end is noticed.
+/// Of the job nothing stays open but this end of the socket, above all not the other one: its end
+/// is how the job's end is noticed.
 void close_all_but(int socket) {
   ::dup2(socket, 3);
   if (::syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
@@ -71,12 +79,13 @@ Spawner::Spawner() : socket_(-1), pid_(-1) {
   pid_ = made ? ::fork() : -1;
   if (pid_ == 0) {
     close_all_but(ends[1]);
-    serve_nursery(3);
+    run_subreaper(3);
   }
   if (made) ::close(ends[1]);
   socket_ = ends[0];
-  require<EnvironmentError>(pid_ > 0, fmt::format("no process can be started beside this one: {}", std::strerror(errno)), "reward.command needs it",
-                            "raise the limit of processes (ulimit -u)");
+  require<EnvironmentError>(
+      pid_ > 0, fmt::format("no process can be started beside this one: {}", std::strerror(errno)),
+      "reward.command needs it", "raise the limit of processes (ulimit -u)");
 }
 
 Spawner::~Spawner() {
@@ -87,25 +96,31 @@ Spawner::~Spawner() {
 /// A name without a slash is looked for in PATH, as a shell does, and not in the job's own folder.
 std::string remedy_for(const std::string& program) {
   std::error_code unknown;
-  const bool is_here = program.find('/') == std::string::npos && std::filesystem::exists(program, unknown);
-  if (is_here) return fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program);
-  return fmt::format("check that {} is there and executable (chmod +x); the job runs in {}", program, std::filesystem::current_path(unknown).string());
+  const bool is_here =
+      program.find('/') == std::string::npos && std::filesystem::exists(program, unknown);
+  if (is_here)
+    return fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program);
+  return fmt::format("check that {} is there and executable (chmod +x); the job runs in {}",
+                     program, std::filesystem::current_path(unknown).string());
 }
 
 Child Spawner::start(const std::vector<std::string>& command) {
   const std::string packet = packed({}, command);
-  require<EnvironmentError>(packet.size() <= kPacket, fmt::format("reward.command is {} bytes long", packet.size()), fmt::format("{} fit", kPacket),
-                            "put it into a script");
+  require<EnvironmentError>(packet.size() <= kPacket,
+                            fmt::format("reward.command is {} bytes long", packet.size()),
+                            fmt::format("{} fit", kPacket), "put it into a script");
   std::array<int, 3> fds{-1, -1, -1};
   const Answer answer = ask(socket_, packet, &fds);
-  require<EnvironmentError>(answer.pid > 0, fmt::format("reward.command cannot be started: {}: {}", command.front(), std::strerror(answer.failure)),
+  require<EnvironmentError>(answer.pid > 0,
+                            fmt::format("reward.command cannot be started: {}: {}", command.front(),
+                                        std::strerror(answer.failure)),
                             "no answer can be judged without it", remedy_for(command.front()));
   for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
 }
 
-std::string Spawner::end(pid_t pid, int patience_ms) {
-  const Answer answer = ask(socket_, packed({pid, patience_ms}), nullptr);
+std::string Spawner::end(pid_t pid, int grace_ms) {
+  const Answer answer = ask(socket_, packed({pid, grace_ms}), nullptr);
   return answer.had_ended != 0 ? end_text(answer.status) : std::string();
 }
 

@@ -32,9 +32,11 @@ struct Child {
   Pipe in, out, err;  ///< its standard input, output and error
 };
 
-/// A small process of its own, forked while this one is small: before MPI, LibTorch, threads and whatever else a fork would copy or break. It starts each command
-/// in a process group, adopts what escapes from there, and ends all of it on request, or when this process ends in whatever way.
-/// For commands that are trusted: they run as this user, with all that this user may do. One thread at a time.
+/// A small process of its own, forked while this one is small: before MPI, LibTorch, threads and
+/// whatever else a fork would copy or break. It starts each command in a process group, adopts what
+/// escapes from there, and ends all of it on request, or when this process ends in whatever way.
+/// For commands that are trusted: they run as this user, with all that this user may do. One thread
+/// at a time.
 class Spawner {
  public:
   Spawner();  ///< throws EnvironmentError
@@ -42,11 +44,13 @@ class Spawner {
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  /// Found along PATH as execvp does, in the folder where the job was started. Throws EnvironmentError: it is missing or not executable.
+  /// Found along PATH as execvp does, in the folder where the job was started. Throws
+  /// EnvironmentError: it is missing or not executable.
   Child start(const std::vector<std::string>& command);
-  /// Ends the process and all its descendants with SIGKILL. Returns how it had ended by itself, for which it may take `patience_ms`: "ended with status 1",
-  /// "was ended by signal 11 (Segmentation fault)"; empty where it was still running.
-  std::string end(pid_t pid, int patience_ms = 0);
+  /// Ends the process and all its descendants with SIGKILL. Returns how it had ended by itself, for
+  /// which it may take `grace_ms`: "ended with status 1", "was ended by signal 11 (Segmentation
+  /// fault)"; empty where it was still running.
+  std::string end(pid_t pid, int grace_ms = 0);
 
  private:
   int socket_;

@@ -9,26 +9,35 @@ namespace {
 
 bool before(const Term& a, const Term& b) { return a.factors < b.factors; }
 
-std::size_t bits(const mpq_class& q) { return mpz_sizeinbase(q.get_num_mpz_t(), 2) + mpz_sizeinbase(q.get_den_mpz_t(), 2); }
+std::size_t bits(const mpq_class& q) {
+  return mpz_sizeinbase(q.get_num_mpz_t(), 2) + mpz_sizeinbase(q.get_den_mpz_t(), 2);
+}
 
-bool is_one(const Poly& p) { return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1; }
+bool is_one(const Poly& p) {
+  return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1;
+}
 
-/// What makes two atoms one: their kind, name and arguments. Atoms within are numbers, so the text is canonical too.
+/// What makes two atoms one: their kind, name and arguments. Atoms within are numbers, so the text
+/// is canonical too.
 void write(const Poly& poly, std::string& to) {
   for (const Term& term : poly) {
     to += term.coefficient.get_str(36);
-    for (const Factor& f : term.factors) to += '*' + std::to_string(f.atom) + '^' + std::to_string(f.exponent.num) + '/' + std::to_string(f.exponent.den);
+    for (const Factor& f : term.factors)
+      to += '*' + std::to_string(f.atom) + '^' + std::to_string(f.exponent.num) + '/' +
+            std::to_string(f.exponent.den);
     to += '+';
   }
 }
 
 }  // namespace
 
-int Algebra::atom_number(AtomKind kind, const std::string& name, mpz_class base, std::vector<Form> arguments) {
+int Algebra::atom_number(AtomKind kind, const std::string& name, mpz_class base,
+                         std::vector<Form> arguments) {
   std::string key(1, char('a' + int(kind)));
   key += name;
   if (base != 0) key += base.get_str(36);
-  for (const Form& form : arguments) key += '(', write(form.top, key), key += ':', write(form.bottom, key);
+  for (const Form& form : arguments)
+    key += '(', write(form.top, key), key += ':', write(form.bottom, key);
   const auto [row, is_new] = numbers_.emplace(std::move(key), int(atoms_.size()));
   if (is_new) {
     if (atoms_.size() >= kMostNodes) exhausted("more functions and variables than are compared");
@@ -43,7 +52,8 @@ Form Algebra::atom_form(int number) const {
   return form;
 }
 
-Form Algebra::atom(AtomKind kind, const std::string& name, mpz_class base, std::vector<Form> arguments) {
+Form Algebra::atom(AtomKind kind, const std::string& name, mpz_class base,
+                   std::vector<Form> arguments) {
   const int number = atom_number(kind, name, std::move(base), std::move(arguments));
   return atom_form(number);
 }
@@ -85,7 +95,8 @@ bool Algebra::reduce_factor(Term& term, std::size_t at, std::vector<Term>& to) {
     return false;
   }
   if (a.kind == AtomKind::prime && whole != 0) {
-    if (std::size_t(std::abs(whole)) * mpz_sizeinbase(a.base.get_mpz_t(), 2) > kMostBits) exhausted("a power beyond what is computed exactly");
+    if (std::size_t(std::abs(whole)) * mpz_sizeinbase(a.base.get_mpz_t(), 2) > kMostBits)
+      exhausted("a power beyond what is computed exactly");
     mpz_class scale;
     mpz_pow_ui(scale.get_mpz_t(), a.base.get_mpz_t(), unsigned(std::abs(whole)));
     if (whole > 0) term.coefficient *= scale;
@@ -133,7 +144,8 @@ Poly Algebra::multiply(const Poly& a, const Poly& b) {
       auto f = s.factors.begin();
       auto g = t.factors.begin();
       while (f != s.factors.end() || g != t.factors.end()) {
-        if (g == t.factors.end() || (f != s.factors.end() && f->atom < g->atom)) product.factors.push_back(*f++);
+        if (g == t.factors.end() || (f != s.factors.end() && f->atom < g->atom))
+          product.factors.push_back(*f++);
         else if (f == s.factors.end() || g->atom < f->atom) product.factors.push_back(*g++);
         else product.factors.push_back({f->atom, f->exponent + g->exponent}), ++f, ++g;
       }
@@ -174,7 +186,9 @@ Form Algebra::quotient(Poly top, Poly bottom) {
   }
   if (top.size() == bottom.size()) {
     const mpq_class ratio = top[0].coefficient / bottom[0].coefficient;
-    const auto is_multiple = [&](const Term& t, const Term& b) { return t.factors == b.factors && t.coefficient == ratio * b.coefficient; };
+    const auto is_multiple = [&](const Term& t, const Term& b) {
+      return t.factors == b.factors && t.coefficient == ratio * b.coefficient;
+    };
     if (std::equal(top.begin(), top.end(), bottom.begin(), is_multiple)) return constant(ratio);
   }
   const mpq_class lead = bottom[0].coefficient;
@@ -185,7 +199,8 @@ Form Algebra::quotient(Poly top, Poly bottom) {
 
 Form Algebra::add(const Form& a, const Form& b) {
   if (is_one(a.bottom) && is_one(b.bottom)) return {add(a.top, b.top), a.bottom};
-  return quotient(add(multiply(a.top, b.bottom), multiply(b.top, a.bottom)), multiply(a.bottom, b.bottom));
+  return quotient(add(multiply(a.top, b.bottom), multiply(b.top, a.bottom)),
+                  multiply(a.bottom, b.bottom));
 }
 
 Form Algebra::multiply(const Form& a, const Form& b) {
@@ -198,14 +213,20 @@ Form Algebra::inverse(const Form& a) {
   return quotient(a.bottom, a.top);
 }
 
-/// Exact already, and left out: numbers (a zero is refused where it is divided by), products of constants, polynomials in variables alone.
+/// Exact already, and left out: numbers (a zero is refused where it is divided by), products of
+/// constants, polynomials in variables alone.
 void Algebra::note_divisor(const Form& form) {
   const auto has_only = [&](std::initializer_list<AtomKind> kinds) {
-    const auto is_one_of = [&](const Factor& f) { return std::find(kinds.begin(), kinds.end(), atom(f.atom).kind) != kinds.end(); };
-    return std::all_of(form.top.begin(), form.top.end(), [&](const Term& t) { return std::all_of(t.factors.begin(), t.factors.end(), is_one_of); });
+    const auto is_one_of = [&](const Factor& f) {
+      return std::find(kinds.begin(), kinds.end(), atom(f.atom).kind) != kinds.end();
+    };
+    return std::all_of(form.top.begin(), form.top.end(), [&](const Term& t) {
+      return std::all_of(t.factors.begin(), t.factors.end(), is_one_of);
+    });
   };
   if (has_only({AtomKind::variable}) ||
-      (form.top.size() == 1 && has_only({AtomKind::variable, AtomKind::pi, AtomKind::e, AtomKind::i, AtomKind::prime, AtomKind::logarithm})))
+      (form.top.size() == 1 && has_only({AtomKind::variable, AtomKind::pi, AtomKind::e, AtomKind::i,
+                                         AtomKind::prime, AtomKind::logarithm})))
     return;
   std::string key;
   write(form.top, key);
@@ -221,8 +242,9 @@ Form Algebra::scale(const Form& a, const mpq_class& by) { return multiply(a, con
 
 bool Algebra::same(const Form& a, const Form& b) {
   const auto equal = [](const Poly& p, const Poly& q) {
-    return std::equal(p.begin(), p.end(), q.begin(), q.end(),
-                      [](const Term& s, const Term& t) { return s.factors == t.factors && s.coefficient == t.coefficient; });
+    return std::equal(p.begin(), p.end(), q.begin(), q.end(), [](const Term& s, const Term& t) {
+      return s.factors == t.factors && s.coefficient == t.coefficient;
+    });
   };
   if (equal(a.top, b.top) && equal(a.bottom, b.bottom)) return true;
   if (is_one(a.bottom) && is_one(b.bottom)) return false;
@@ -253,7 +275,8 @@ std::vector<int> Algebra::variables_of(const Form& form) const {
 
 bool Algebra::has_imaginary(const Form& form) const {
   const auto atoms = atoms_of(form);
-  return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return atom(a).kind == AtomKind::i; });
+  return std::any_of(atoms.begin(), atoms.end(),
+                     [&](int a) { return atom(a).kind == AtomKind::i; });
 }
 
 }  // namespace rollcall::reward::math

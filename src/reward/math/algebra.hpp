@@ -1,4 +1,5 @@
-// Exact algebra on canonical forms. One Algebra holds the atoms of one comparison and counts its work.
+// Exact algebra on canonical forms. One Algebra holds the atoms of one comparison and counts its
+// work.
 #pragma once
 
 #include "reward/math/form.hpp"
@@ -32,11 +33,13 @@ class Algebra {
   /// sin, cos, ..., ln, exp, abs, floor, ceil, factorial of one argument; binomial of two.
   Form call(const std::string& name, const std::vector<Form>& arguments);
 
-  /// What was divided by, and what a logarithm or a power needs to be no zero, apart from numbers; each once. An expression has a value where none of
-  /// them is zero, which its canonical form may no longer show: 0/u is 0, and u^0 is 1.
+  /// What was divided by, and what a logarithm or a power needs to be no zero, apart from numbers;
+  /// each once. An expression has a value where none of them is zero, which its canonical form may
+  /// no longer show: 0/u is 0, and u^0 is 1.
   const std::vector<Form>& divisors() const { return divisors_; }
 
-  /// Whether the canonical forms are the same. False proves nothing: an identity may be unknown here.
+  /// Whether the canonical forms are the same. False proves nothing: an identity may be unknown
+  /// here.
   bool same(const Form& a, const Form& b);
 
   Form atom_form(int number) const;  ///< the atom as a value
@@ -51,8 +54,10 @@ class Algebra {
   Budget& budget() { return budget_; }
 
  private:
-  Form atom(AtomKind kind, const std::string& name, mpz_class base = {}, std::vector<Form> arguments = {});
-  int atom_number(AtomKind kind, const std::string& name, mpz_class base, std::vector<Form> arguments);
+  Form atom(AtomKind kind, const std::string& name, mpz_class base = {},
+            std::vector<Form> arguments = {});
+  int atom_number(AtomKind kind, const std::string& name, mpz_class base,
+                  std::vector<Form> arguments);
   Form quotient(Poly top, Poly bottom);
   void note_divisor(const Form& form);
   void reduce(Term term, std::vector<Term>& to);
@@ -76,7 +81,9 @@ class Algebra {
   Form rounded(const std::string& name, const Form& a);
   Form factorial(const Form& a);
   Form binomial(const Form& n, const Form& k);
-  Form function(const std::string& name, std::vector<Form> arguments) { return atom(AtomKind::function, name, {}, std::move(arguments)); }
+  Form function(const std::string& name, std::vector<Form> arguments) {
+    return atom(AtomKind::function, name, {}, std::move(arguments));
+  }
 
   std::deque<Atom> atoms_;  // references stay valid while it grows
   std::map<std::string, int> numbers_;

@@ -78,9 +78,12 @@ class Comparison {
   std::optional<Region> region_of_size(const Node& node, std::string& variable);
   Region common(const Region& a, const Region& b);
   std::optional<Region> outside(Region region);
-  std::optional<std::vector<Form>> coefficients(const Node& left, const Node& right, std::string& variable);
-  std::optional<Region> between_roots(const Node& left, char sign, const Node& right, std::string& variable);
-  std::optional<Stretch> half_line(const Node& left, char sign, const Node& right, std::string& variable);
+  std::optional<std::vector<Form>> coefficients(const Node& left, const Node& right,
+                                                std::string& variable);
+  std::optional<Region> between_roots(const Node& left, char sign, const Node& right,
+                                      std::string& variable);
+  std::optional<Stretch> half_line(const Node& left, char sign, const Node& right,
+                                   std::string& variable);
   bool merge(Region& region);
   Verdict regions(Region a, Region b);
   bool is_after(const Form& a, const Form& b, bool or_equal);
@@ -89,8 +92,10 @@ class Comparison {
   Values values_;
 };
 
-bool is_assignment(const Node& node);  ///< x = ..., f(x) = ...: a name on the left that the right side does not contain
-/// The value of an assignment or a chain of equations, the set behind an "element of"; otherwise the node itself.
+bool is_assignment(const Node& node);  ///< x = ..., f(x) = ...: a name on the left that the right
+                                       ///< side does not contain
+/// The value of an assignment or a chain of equations, the set behind an "element of"; otherwise
+/// the node itself.
 const Node& value_of(const Node& node);
 bool is_region(const Node& node);  ///< certainly an interval, a union or an inequality, no tuple
 bool has_names(const Node& node);  ///< of variables

@@ -3,7 +3,7 @@
 
 #include "reward/math/choice.hpp"
 #include "reward/math/comparison.hpp"
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '$'; }
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// Without dollars, a closing period, and white space but between letters and digits, where it tells words and numbers apart.
+/// Without dollars, a closing period, and white space but between letters and digits, where it
+/// tells words and numbers apart.
 std::string bare(std::string_view text) {
   std::string kept;
   bool spaced = false;
@@ -35,8 +36,11 @@ std::string bare(std::string_view text) {
 /// Whether both are the same letters in another order, three or more or capital.
 bool are_shuffled_letters(std::string a, std::string b) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter)) return false;
-  if (a.size() == 2 && std::islower(static_cast<unsigned char>(a[0])) != 0 && std::islower(static_cast<unsigned char>(a[1])) != 0) return false;
+  if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter))
+    return false;
+  if (a.size() == 2 && std::islower(static_cast<unsigned char>(a[0])) != 0 &&
+      std::islower(static_cast<unsigned char>(a[1])) != 0)
+    return false;
   std::sort(a.begin(), a.end()), std::sort(b.begin(), b.end());
   return a == b;
 }
@@ -45,8 +49,10 @@ bool are_shuffled_letters(std::string a, std::string b) {
 /// small ones without a vowel, or the first of the alphabet in their order.
 bool is_product_of_letters(std::string_view a, std::string_view b) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
-  const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos && (std::is_sorted(a.begin(), a.end()) || std::is_sorted(b.begin(), b.end()));
-  return std::all_of(a.begin(), a.end(), is_small) && (is_first || a.find_first_of("aeiou") == std::string_view::npos);
+  const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos &&
+                        (std::is_sorted(a.begin(), a.end()) || std::is_sorted(b.begin(), b.end()));
+  return std::all_of(a.begin(), a.end(), is_small) &&
+         (is_first || a.find_first_of("aeiou") == std::string_view::npos);
 }
 
 /// One text in one reading: its tree, or why there is none.
@@ -62,7 +68,9 @@ std::optional<std::size_t> behind_label(std::string_view text) {
   for (std::size_t n = 0; n < text.size(); ++n) {
     const char c = text[n];
     depth += c == '{' || c == '(' || c == '[' ? 1 : c == '}' || c == ')' || c == ']' ? -1 : 0;
-    if (c == '=' && depth == 0 && n > 0 && std::string_view("<>!=:").find(text[n - 1]) == std::string_view::npos) at = n + 1;
+    if (c == '=' && depth == 0 && n > 0 &&
+        std::string_view("<>!=:").find(text[n - 1]) == std::string_view::npos)
+      at = n + 1;
   }
   return at;
 }
@@ -71,7 +79,8 @@ std::optional<std::size_t> behind_label(std::string_view text) {
 Read read(std::string_view text, const Reading& reading, std::array<bool, 4>& may_differ) {
   const auto parsed = [&](std::string_view part) {
     Parsed one = parse_answer(part, reading);
-    may_differ[0] |= one.has_thousands, may_differ[1] |= one.has_plain_logarithm, may_differ[2] |= one.has_letter_unit, may_differ[3] |= one.has_period;
+    may_differ[0] |= one.has_thousands, may_differ[1] |= one.has_plain_logarithm,
+        may_differ[2] |= one.has_letter_unit, may_differ[3] |= one.has_period;
     return std::move(one.root);
   };
   try {
@@ -105,7 +114,8 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
 
 /// What a text is by itself, whatever it is compared with.
 struct Own {
-  bool is_value = true;                                  ///< false: words, sets or infinities where numbers should be, a division by zero
+  bool is_value = true;  ///< false: words, sets or infinities where numbers should be, a division
+                         ///< by zero
   Verdict verdict{Answer::equal, "it can be compared"};  ///< or why nothing can be compared with it
 };
 
@@ -122,40 +132,56 @@ Own own_value(const Node& root, std::int64_t& work) {
     own.is_value = e.cause == NoVerdict::Cause::exhausted;
     own.verdict = left_open(own.is_value ? Open::costly : Open::valueless, e.what());
   }
-  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no) own.verdict = left_open(Open::valueless, own.verdict.reason);
+  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no)
+    own.verdict = left_open(Open::valueless, own.verdict.reason);
   work += comparison.work();
   return own;
 }
 
 /// Undecided for the reference's sake alone. What else is not decided is the answer's own doing.
-Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer, std::int64_t& work) {
+Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer,
+                std::int64_t& work) {
   const Own given = own_value(answer, work);
-  const bool is_nothing = !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
-  if (is_nothing) return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
+  const bool is_nothing =
+      !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
+  if (is_nothing)
+    return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
   if (verdict.open != Open::no) return verdict;
   const Own wanted = own_value(reference, work);
-  return wanted.verdict.answer == Answer::equal ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason} : wanted.verdict;
+  return wanted.verdict.answer == Answer::equal
+             ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason}
+             : wanted.verdict;
 }
 
 /// By value alone, without the labels of choices. `reference_letter` is the letter that the
 /// reference is, if it is one.
-Decision decide_values(std::string_view reference, std::string_view answer, char& reference_letter) {
+Decision decide_values(std::string_view reference, std::string_view answer,
+                       char& reference_letter) {
   Decision decision;
   const std::string bare_reference = bare(reference), bare_answer = bare(answer);
-  if (bare_answer.empty() && !bare_reference.empty()) return {{Answer::different, "an empty answer"}, 0};
+  if (bare_answer.empty() && !bare_reference.empty())
+    return {{Answer::different, "an empty answer"}, 0};
   if (bare_reference == bare_answer) return {{Answer::equal, "the same text"}, 0};
-  if (reference.size() > kLongestAnswer) return {left_open(Open::unread, "it is longer than is read"), 0};
-  if (answer.size() > kLongestAnswer) return {{Answer::different, "an answer longer than is read"}, 0};
+  if (reference.size() > kLongestAnswer)
+    return {left_open(Open::unread, "it is longer than is read"), 0};
+  if (answer.size() > kLongestAnswer)
+    return {{Answer::different, "an answer longer than is read"}, 0};
   if (are_shuffled_letters(bare_reference, bare_answer)) {
     const bool is_equal = is_product_of_letters(bare_reference, bare_answer);
-    return {{is_equal ? Answer::equal : Answer::different, is_equal ? "the same product" : "the same letters in another order"}, 0};
+    return {{is_equal ? Answer::equal : Answer::different,
+             is_equal ? "the same product" : "the same letters in another order"},
+            0};
   }
   std::optional<Verdict> first;
   Read first_reference, first_answer;
   std::array<bool, 4> may_differ{};
   for (const Reading& reading :
-       {Reading{}, Reading{.decimal_logarithm = true}, Reading{.thousands = false}, Reading{.letter_units = true}, Reading{.periods = false}}) {
-    const bool is_needed = may_differ[reading.decimal_logarithm ? 1 : reading.letter_units ? 2 : reading.periods ? 0 : 3];
+       {Reading{}, Reading{.decimal_logarithm = true}, Reading{.thousands = false},
+        Reading{.letter_units = true}, Reading{.periods = false}}) {
+    const bool is_needed = may_differ[reading.decimal_logarithm ? 1
+                                      : reading.letter_units    ? 2
+                                      : reading.periods         ? 0
+                                                                : 3];
     if (first && !is_needed) continue;
     Read a = read(reference, reading, may_differ), b = read(answer, reading, may_differ);
     Verdict verdict = compared(a, b, decision.work);
@@ -165,18 +191,24 @@ Decision decide_values(std::string_view reference, std::string_view answer, char
     if (is_equal) break;
   }
   decision.verdict = std::move(*first);
-  if (first_reference.root && first_reference.root->kind == Kind::symbol && first_reference.root->text.size() == 1)
+  if (first_reference.root && first_reference.root->kind == Kind::symbol &&
+      first_reference.root->text.size() == 1)
     reference_letter = first_reference.root->text[0];
   if (decision.verdict.answer == Answer::undecided && first_reference.root && first_answer.root)
-    decision.verdict = settled(decision.verdict, *first_reference.root, *first_answer.root, decision.work);
+    decision.verdict =
+        settled(decision.verdict, *first_reference.root, *first_answer.root, decision.work);
   return decision;
 }
 
 /// Where one side names a choice and says it: the letters count where both name one, and otherwise
 /// what is said. None where no choice is named.
-std::optional<Decision> by_choice(std::string_view reference, std::string_view answer, char reference_letter) {
+std::optional<Decision> by_choice(std::string_view reference, std::string_view answer,
+                                  char reference_letter) {
   const auto wanted = choice_of(reference), given = choice_of(answer);
-  const auto by_letter = [](bool is_same) { return Decision{{is_same ? Answer::equal : Answer::different, is_same ? "the same choice" : "another choice"}}; };
+  const auto by_letter = [](bool is_same) {
+    return Decision{{is_same ? Answer::equal : Answer::different,
+                     is_same ? "the same choice" : "another choice"}};
+  };
   char letter = 0;
   if (given && reference_letter != 0) return by_letter(reference_letter == given->letter);
   if (wanted && given) return by_letter(wanted->letter == given->letter);
@@ -202,7 +234,9 @@ std::string reference_problem(std::string_view reference) {
   if (reference.size() > kLongestAnswer) return "the reference is longer than is read";
   std::array<bool, 4> may_differ{};
   const Read read_reference = read(reference, {}, may_differ);
-  return read_reference.root ? std::string() : fmt::format("the reference \"{}\" cannot be read: {}", text::cut(reference, 200), read_reference.problem);
+  return read_reference.root ? std::string()
+                             : fmt::format("the reference \"{}\" cannot be read: {}",
+                                           text::cut(reference, 200), read_reference.problem);
 }
 
 }  // namespace rollcall::reward::math

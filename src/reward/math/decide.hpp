@@ -24,7 +24,8 @@ struct Decision {
 /// to equal a reference that is compared at little cost.
 Decision decide(std::string_view reference, std::string_view answer);
 
-/// Why a reference cannot be read, which leaves only the same text as a right answer; empty where it can.
+/// Why a reference cannot be read, which leaves only the same text as a right answer; empty where
+/// it can.
 std::string reference_problem(std::string_view reference);
 
 }  // namespace rollcall::reward::math

@@ -77,7 +77,8 @@ std::optional<Box> Evaluation::compute(const Atom& a, int number) {
     case AtomKind::e: return exponential({Interval(bits_, 1), std::nullopt});
     case AtomKind::i: return Box{Interval(bits_, 0), Interval(bits_, 1)};
     case AtomKind::prime: return Box{Interval(bits_, mpq_class(a.base)), std::nullopt};
-    case AtomKind::logarithm: return function("ln", {Interval(bits_, mpq_class(a.base)), std::nullopt});
+    case AtomKind::logarithm:
+      return function("ln", {Interval(bits_, mpq_class(a.base)), std::nullopt});
     case AtomKind::root: return value(a.arguments[0]);
     case AtomKind::power: return std::nullopt;  // raised() computes it with its exponent
     case AtomKind::function: break;
@@ -93,8 +94,11 @@ std::optional<Box> Evaluation::compute(const Atom& a, int number) {
     const auto k = value(a.arguments[1]);
     if (!k) return std::nullopt;
     const Box rest = *argument + *k * Box{Interval(bits_, -1), std::nullopt};
-    const auto n_factorial = function("factorial", *argument), k_factorial = function("factorial", *k), rest_factorial = function("factorial", rest);
-    const auto below = k_factorial && rest_factorial ? inverse(*k_factorial * *rest_factorial) : std::nullopt;
+    const auto n_factorial = function("factorial", *argument),
+               k_factorial = function("factorial", *k),
+               rest_factorial = function("factorial", rest);
+    const auto below =
+        k_factorial && rest_factorial ? inverse(*k_factorial * *rest_factorial) : std::nullopt;
     if (!n_factorial || !below) return std::nullopt;
     return *n_factorial * *below;
   }
@@ -106,12 +110,13 @@ std::optional<Box> Evaluation::general_power(const Form& base, const Form& expon
   const auto b = value(base);
   if (!b) return std::nullopt;
   const auto whole = rational(exponent);
-  if (whole && whole->get_den() == 1 && whole->get_num().fits_slong_p()) return power(*b, whole->get_num().get_si());
+  if (whole && whole->get_den() == 1 && whole->get_num().fits_slong_p())
+    return power(*b, whole->get_num().get_si());
   const auto x = value(exponent);
   const auto logarithm = function("ln", *b);
   if (!x || !logarithm) return std::nullopt;
-  if (b->re.is_negative() && !b->im && mpfr_equal_p(&x->re.get()->left, &x->re.get()->right) != 0 && mpfr_integer_p(&x->re.get()->left) != 0 &&
-      x->re.exponent() < 40)
+  if (b->re.is_negative() && !b->im && mpfr_equal_p(&x->re.get()->left, &x->re.get()->right) != 0 &&
+      mpfr_integer_p(&x->re.get()->left) != 0 && x->re.exponent() < 40)
     return power(*b, mpfr_get_si(&x->re.get()->left, MPFR_RNDN));  // (-1)^n at whole n
   return exponential(*x * *logarithm);
 }

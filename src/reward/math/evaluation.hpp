@@ -1,4 +1,5 @@
-// The value of a canonical form at a point, as intervals; and how close to zero an algebraic number can come without being zero.
+// The value of a canonical form at a point, as intervals; and how close to zero an algebraic number
+// can come without being zero.
 #pragma once
 
 #include "reward/math/algebra.hpp"
@@ -18,12 +19,18 @@ class Evaluation {
  public:
   /// `real_only`: what is not real is not defined.
   Evaluation(const Algebra& algebra, const Point& point, int bits, bool real_only, Budget& budget)
-      : algebra_(algebra), point_(point), bits_(bits), real_only_(real_only), budget_(budget), known_(algebra.atoms()) {}
+      : algebra_(algebra),
+        point_(point),
+        bits_(bits),
+        real_only_(real_only),
+        budget_(budget),
+        known_(algebra.atoms()) {}
 
   /// None where it is not defined there, or not known to be at this precision.
   std::optional<Box> value(const Poly& poly);
   std::optional<Box> value(const Form& form);
-  /// The largest size of an exponent of two among the parts: numbers so large or small need more bits to be told apart.
+  /// The largest size of an exponent of two among the parts: numbers so large or small need more
+  /// bits to be told apart.
   long reach() const { return reach_; }
 
  private:
@@ -45,8 +52,9 @@ class Evaluation {
   long reach_ = 0;
 };
 
-/// B such that the number `poly` is zero or at least 2^-B in size (separation bound of Burnikel, Fleischer, Mehlhorn and Schirra, ESA 2001); none where
-/// it has parts that are not built from whole numbers by +, -, *, / and roots.
+/// B such that the number `poly` is zero or at least 2^-B in size (separation bound of Burnikel,
+/// Fleischer, Mehlhorn and Schirra, ESA 2001); none where it has parts that are not built from
+/// whole numbers by +, -, *, / and roots.
 std::optional<long> separation_bits(const Algebra& algebra, const Poly& poly);
 
 /// Bits of all coefficients, within functions too.

@@ -25,15 +25,18 @@ enum class Kind {
   percent,     ///< one child
   degrees,     ///< one child
   unit,        ///< text: the words behind the value; one child
-  ratio,       ///< parts between colons; text: "clock" for 8:05, "either" for 8:30, which may be a ratio too
-  based,       ///< text: the digits; value: the base
-  words,       ///< text, in lower case with single spaces
-  list,        ///< items without brackets; text: the word between them, "and" or "or", else empty
-  bracketed,   ///< text: both brackets, "(]"; a tuple or an interval
-  set,         ///< items within braces
-  matrix,      ///< value: the number of columns; children row by row
-  relation,  ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i: element of); children: one more. What an exact value is about is left out
-  join  ///< of its children, from the left; text: one letter of un- for each sign (u: union, n: intersection, -: difference)
+  ratio,  ///< parts between colons; text: "clock" for 8:05, "either" for 8:30, which may be a ratio
+          ///< too
+  based,  ///< text: the digits; value: the base
+  words,  ///< text, in lower case with single spaces
+  list,   ///< items without brackets; text: the word between them, "and" or "or", else empty
+  bracketed,  ///< text: both brackets, "(]"; a tuple or an interval
+  set,        ///< items within braces
+  matrix,     ///< value: the number of columns; children row by row
+  relation,   ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i:
+              ///< element of); children: one more. What an exact value is about is left out
+  join  ///< of its children, from the left; text: one letter of un- for each sign (u: union, n:
+        ///< intersection, -: difference)
 };
 
 struct Node {
@@ -53,10 +56,13 @@ struct Reading {
 
 struct Parsed {
   Node root;
-  bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false, has_period = false;  ///< the other reading would differ
+  /// the other reading would differ
+  bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false,
+       has_period = false;
 };
 
-/// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not supported, or beyond the limits.
+/// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not
+/// supported, or beyond the limits.
 Parsed parse_answer(std::string_view text, const Reading& reading);
 
 }  // namespace rollcall::reward::math

@@ -13,7 +13,8 @@ Exponent lowest(std::int64_t num, std::int64_t den) {
   const std::int64_t common = std::gcd(num, den);
   num /= common, den /= common;
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-  if (num > kLargest || num < -kLargest || den > kLargest) exhausted("an exponent beyond what is computed");
+  if (num > kLargest || num < -kLargest || den > kLargest)
+    exhausted("an exponent beyond what is computed");
   return {std::int32_t(num), std::int32_t(den)};
 }
 
@@ -22,10 +23,13 @@ Exponent lowest(std::int64_t num, std::int64_t den) {
 Exponent operator+(Exponent a, Exponent b) {
   if (a.den == 1 && b.den == 1) return lowest(std::int64_t(a.num) + b.num, 1);
   if (a.den > 30000 || b.den > 30000) exhausted("an exponent beyond what is computed");
-  return lowest(std::int64_t(a.num) * b.den + std::int64_t(b.num) * a.den, std::int64_t(a.den) * b.den);
+  return lowest(std::int64_t(a.num) * b.den + std::int64_t(b.num) * a.den,
+                std::int64_t(a.den) * b.den);
 }
 
-Exponent operator*(Exponent a, Exponent b) { return lowest(std::int64_t(a.num) * b.num, std::int64_t(a.den) * b.den); }
+Exponent operator*(Exponent a, Exponent b) {
+  return lowest(std::int64_t(a.num) * b.num, std::int64_t(a.den) * b.den);
+}
 
 Form constant(const mpq_class& value) {
   Form form{{}, {{{}, 1}}};
@@ -37,7 +41,8 @@ bool is_zero(const Form& form) { return form.top.empty(); }
 
 std::optional<mpq_class> rational(const Form& form) {
   if (form.top.empty()) return mpq_class(0);
-  if (form.top.size() > 1 || form.bottom.size() > 1 || !form.top[0].factors.empty()) return std::nullopt;
+  if (form.top.size() > 1 || form.bottom.size() > 1 || !form.top[0].factors.empty())
+    return std::nullopt;
   return form.top[0].coefficient;
 }
 

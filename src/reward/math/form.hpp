@@ -1,4 +1,5 @@
-// Canonical forms: quotients of polynomials in atoms (variables, constants, radicals, logarithms, functions) with exact rational coefficients.
+// Canonical forms: quotients of polynomials in atoms (variables, constants, radicals, logarithms,
+// functions) with exact rational coefficients.
 #pragma once
 
 #include <gmpxx.h>
@@ -40,7 +41,8 @@ enum class AtomKind {
   pi,
   e,
   i,          ///< its square is -1
-  prime,      ///< base: a whole number above 1, without small common factors with others; exponents from 0 to below 1
+  prime,      ///< base: a whole number above 1, without small common factors with others; exponents
+              ///< from 0 to below 1
   logarithm,  ///< of such a number
   root,       ///< argument 0 is a polynomial; exponents from 0 to below 1
   power,      ///< argument 0 to the argument 1, which is no number

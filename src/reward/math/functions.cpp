@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::int32_t kLargestFactorial = 3000;  // 9,131 digits
 
-bool is_one(const Poly& p) { return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1; }
+bool is_one(const Poly& p) {
+  return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1;
+}
 bool is_negative(const Form& form) { return !form.top.empty() && form.top[0].coefficient < 0; }
 mpz_class floor_of(const mpq_class& q) {
   mpz_class whole;
@@ -43,23 +45,28 @@ Form Algebra::call(const std::string& name, const std::vector<Form>& arguments) 
 /// ln of a whole number above 1, by its factors.
 Form Algebra::logarithm_of_number(const mpz_class& n) {
   Form sum = constant(0);
-  for (const auto& [prime, times] : factors_of(n)) sum = add(sum, scale(atom(AtomKind::logarithm, "", prime), times));
+  for (const auto& [prime, times] : factors_of(n))
+    sum = add(sum, scale(atom(AtomKind::logarithm, "", prime), times));
   return sum;
 }
 
 Form Algebra::logarithm(const Form& a) {
   if (is_zero(a)) undefined("a logarithm of zero");
   note_divisor(a);
-  if (!is_one(a.bottom) || a.top.size() != 1 || a.top[0].coefficient < 0) return function("ln", {a});
+  if (!is_one(a.bottom) || a.top.size() != 1 || a.top[0].coefficient < 0)
+    return function("ln", {a});
   const Term& term = a.top[0];
-  Form sum = subtract(logarithm_of_number(term.coefficient.get_num()), logarithm_of_number(term.coefficient.get_den()));
+  Form sum = subtract(logarithm_of_number(term.coefficient.get_num()),
+                      logarithm_of_number(term.coefficient.get_den()));
   Term rest{{}, 1};
   for (const Factor& f : term.factors) {
     const Atom& factor = atom(f.atom);
     const mpq_class times(f.exponent.num, f.exponent.den);
-    if (factor.kind == AtomKind::prime) sum = add(sum, scale(atom(AtomKind::logarithm, "", factor.base), times));
+    if (factor.kind == AtomKind::prime)
+      sum = add(sum, scale(atom(AtomKind::logarithm, "", factor.base), times));
     else if (factor.kind == AtomKind::e) sum = add(sum, constant(times));
-    else if (factor.kind == AtomKind::power && same(factor.arguments[0], e())) sum = add(sum, scale(factor.arguments[1], times));
+    else if (factor.kind == AtomKind::power && same(factor.arguments[0], e()))
+      sum = add(sum, scale(factor.arguments[1], times));
     else rest.factors.push_back(f);
   }
   if (rest.factors.empty()) return sum;
@@ -92,13 +99,15 @@ std::optional<Form> Algebra::cosine_of_turn(mpq_class halves) {
 Form Algebra::circular(const std::string& name, const Form& a) {
   const bool is_sine = name == "sin";
   if (is_zero(a)) return constant(is_sine ? 0 : 1);
-  const bool is_turn = is_one(a.bottom) && a.top.size() == 1 && a.top[0].factors.size() == 1 && atom(a.top[0].factors[0].atom).kind == AtomKind::pi &&
+  const bool is_turn = is_one(a.bottom) && a.top.size() == 1 && a.top[0].factors.size() == 1 &&
+                       atom(a.top[0].factors[0].atom).kind == AtomKind::pi &&
                        a.top[0].factors[0].exponent == Exponent{1, 1};
   if (is_turn) {
     const mpq_class halves = 2 * a.top[0].coefficient;
     if (auto value = cosine_of_turn(is_sine ? mpq_class(1 - halves) : halves)) return *value;
   }
-  if (is_negative(a)) return is_sine ? negate(circular(name, negate(a))) : circular(name, negate(a));
+  if (is_negative(a))
+    return is_sine ? negate(circular(name, negate(a))) : circular(name, negate(a));
   const int cosine = atom_number(AtomKind::function, "cos", {}, {a});
   const int number = is_sine ? atom_number(AtomKind::function, "sin", {}, {a}) : cosine;
   if (is_sine) atoms_[std::size_t(number)].partner = cosine;
@@ -115,7 +124,8 @@ Form Algebra::inverse_circular(const std::string& name, const Form& a) {
     const Form cosine = *cosine_of_turn(halves), sine = *cosine_of_turn(1 - halves);
     const bool is_tangent = name == "arctan";
     if (is_tangent && is_zero(cosine)) continue;
-    if (same(a, is_tangent ? divide(sine, cosine) : name == "arcsin" ? sine : cosine)) return scale(pi(), halves / 2);
+    if (same(a, is_tangent ? divide(sine, cosine) : name == "arcsin" ? sine : cosine))
+      return scale(pi(), halves / 2);
   }
   return function(name, {a});
 }
@@ -133,7 +143,8 @@ Form Algebra::rounded(const std::string& name, const Form& a) {
 
 Form Algebra::factorial(const Form& a) {
   const auto value_of_a = rational(a);
-  if (value_of_a && (*value_of_a < 0 || value_of_a->get_den() != 1)) undefined("a factorial of what is no natural number");
+  if (value_of_a && (*value_of_a < 0 || value_of_a->get_den() != 1))
+    undefined("a factorial of what is no natural number");
   const auto n = small_integer(a);
   if (!n || *n > kLargestFactorial) return function("factorial", {a});
   budget_.spend(*n);
@@ -145,11 +156,13 @@ Form Algebra::factorial(const Form& a) {
 Form Algebra::binomial(const Form& n, const Form& k) {
   auto lower = small_integer(k);
   const auto upper = small_integer(n);
-  if (lower && upper && *upper >= 0 && *lower > *upper / 2 && *lower <= *upper) lower = *upper - *lower;
+  if (lower && upper && *upper >= 0 && *lower > *upper / 2 && *lower <= *upper)
+    lower = *upper - *lower;
   if (!lower || *lower > kLargestFactorial) return function("binomial", {n, k});
   if (*lower < 0) return constant(0);
   if (upper && *upper >= 0) {
-    if (std::int64_t(*lower) * 32 > std::int64_t(kMostBits)) exhausted("a binomial beyond what is computed exactly");
+    if (std::int64_t(*lower) * 32 > std::int64_t(kMostBits))
+      exhausted("a binomial beyond what is computed exactly");
     budget_.spend(*lower);
     mpz_class value;
     mpz_bin_uiui(value.get_mpz_t(), unsigned(*upper), unsigned(*lower));
@@ -157,7 +170,8 @@ Form Algebra::binomial(const Form& n, const Form& k) {
   }
   if (*lower > 32) return function("binomial", {n, k});
   Form product = constant(1);
-  for (int j = 0; j < *lower; ++j) product = multiply(product, scale(subtract(n, constant(j)), mpq_class(1, j + 1)));
+  for (int j = 0; j < *lower; ++j)
+    product = multiply(product, scale(subtract(n, constant(j)), mpq_class(1, j + 1)));
   return product;
 }
 

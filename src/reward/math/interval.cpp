@@ -11,7 +11,7 @@ namespace rollcall::reward::math {
 namespace {
 
 constexpr long kLargestExponent = 1L << 40;  // of a result that is still computed with
-constexpr long kLargestAngle = 4096;         // exponent of two of an angle that is brought into one turn
+constexpr long kLargestAngle = 4096;  // exponent of two of an angle that is brought into one turn
 constexpr unsigned kLargestFactorial = 2000;
 
 mpfr_srcptr left(const Interval& x) { return &x.get()->left; }
@@ -35,7 +35,8 @@ Interval imaginary(const Box& a) { return a.im ? *a.im : zero(a.re.bits()); }
 
 std::optional<Box> checked(Box box) {
   if (!box.re.is_finite() || box.re.exponent() > kLargestExponent) return std::nullopt;
-  if (box.im && (!box.im->is_finite() || box.im->exponent() > kLargestExponent)) return std::nullopt;
+  if (box.im && (!box.im->is_finite() || box.im->exponent() > kLargestExponent))
+    return std::nullopt;
   return box;
 }
 
@@ -50,7 +51,8 @@ std::optional<Box> rounded(const Interval& x, mpfr_rnd_t rounding) {
 }
 
 std::optional<Box> factorial(const Interval& x) {
-  if (mpfr_equal_p(left(x), right(x)) == 0 || mpfr_integer_p(left(x)) == 0 || mpfr_sgn(left(x)) < 0 || mpfr_cmp_ui(left(x), kLargestFactorial) > 0)
+  if (mpfr_equal_p(left(x), right(x)) == 0 || mpfr_integer_p(left(x)) == 0 ||
+      mpfr_sgn(left(x)) < 0 || mpfr_cmp_ui(left(x), kLargestFactorial) > 0)
     return std::nullopt;
   mpz_class value;
   mpz_fac_ui(value.get_mpz_t(), mpfr_get_ui(left(x), MPFR_RNDN));
@@ -77,7 +79,8 @@ Box operator+(const Box& a, const Box& b) {
 Box operator*(const Box& a, const Box& b) {
   if (!a.im && !b.im) return {made(a.re, b.re, mpfi_mul), std::nullopt};
   const Interval ai = imaginary(a), bi = imaginary(b);
-  return {made(made(a.re, b.re, mpfi_mul), made(ai, bi, mpfi_mul), mpfi_sub), made(made(a.re, bi, mpfi_mul), made(ai, b.re, mpfi_mul), mpfi_add)};
+  return {made(made(a.re, b.re, mpfi_mul), made(ai, bi, mpfi_mul), mpfi_sub),
+          made(made(a.re, bi, mpfi_mul), made(ai, b.re, mpfi_mul), mpfi_add)};
 }
 
 std::optional<Box> inverse(const Box& a) {
@@ -99,7 +102,9 @@ std::optional<Box> power(const Box& a, std::int64_t n) {
   for (; n > 0; n >>= 1) {
     if ((n & 1) != 0) result = checked(*result * *square);
     if (!result) return std::nullopt;
-    if (n > 1) square = checked(square->im ? *square * *square : Box{made(square->re, mpfi_sqr), std::nullopt});
+    if (n > 1)
+      square =
+          checked(square->im ? *square * *square : Box{made(square->re, mpfi_sqr), std::nullopt});
     if (!square) return std::nullopt;
   }
   return result;
@@ -108,7 +113,8 @@ std::optional<Box> power(const Box& a, std::int64_t n) {
 std::optional<Box> root(const Box& a, unsigned long degree) {
   if (a.im) {  // the principal square root: sqrt((|z| + re) / 2) + i sign(im) sqrt((|z| - re) / 2)
     if (degree != 2 || a.im->has_zero()) return std::nullopt;
-    const Interval size = made(made(made(a.re, mpfi_sqr), made(*a.im, mpfi_sqr), mpfi_add), mpfi_sqrt);
+    const Interval size =
+        made(made(made(a.re, mpfi_sqr), made(*a.im, mpfi_sqr), mpfi_add), mpfi_sqrt);
     const auto half_root = [](const Interval& twice) {
       Interval half(twice.bits());
       mpfi_div_ui(half.get(), twice.get(), 2);
@@ -136,15 +142,19 @@ std::optional<Box> exponential(const Box& a) {
   const Interval size = made(a.re, mpfi_exp);
   if (!a.im) return checked({size, std::nullopt});
   if (a.im->exponent() > kLargestAngle) return std::nullopt;
-  return checked({made(size, made(*a.im, mpfi_cos), mpfi_mul), made(size, made(*a.im, mpfi_sin), mpfi_mul)});
+  return checked(
+      {made(size, made(*a.im, mpfi_cos), mpfi_mul), made(size, made(*a.im, mpfi_sin), mpfi_mul)});
 }
 
 std::optional<Box> function(const char* name, const Box& a) {
   const std::string_view called = name;
-  if (called == "abs" && a.im) return checked({made(made(made(a.re, mpfi_sqr), made(*a.im, mpfi_sqr), mpfi_add), mpfi_sqrt), std::nullopt});
+  if (called == "abs" && a.im)
+    return checked({made(made(made(a.re, mpfi_sqr), made(*a.im, mpfi_sqr), mpfi_add), mpfi_sqrt),
+                    std::nullopt});
   if (a.im) return std::nullopt;
   if (called == "abs") return Box{made(a.re, mpfi_abs), std::nullopt};
-  if (called == "floor" || called == "ceil") return rounded(a.re, called == "floor" ? MPFR_RNDD : MPFR_RNDU);
+  if (called == "floor" || called == "ceil")
+    return rounded(a.re, called == "floor" ? MPFR_RNDD : MPFR_RNDU);
   if (called == "factorial") return factorial(a.re);
   if (called == "ln") {
     if (a.re.is_positive()) return checked({made(a.re, mpfi_log), std::nullopt});

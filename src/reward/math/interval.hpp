@@ -1,4 +1,5 @@
-// Intervals that surely hold a number, real or complex, at a chosen precision. Rounding is outward and correct (MPFI over MPFR), so their bits are the same anywhere.
+// Intervals that surely hold a number, real or complex, at a chosen precision. Rounding is outward
+// and correct (MPFI over MPFR), so their bits are the same anywhere.
 #pragma once
 
 #include <gmpxx.h>
@@ -13,7 +14,9 @@ class Interval {
  public:
   explicit Interval(int bits) { mpfi_init2(x_, mpfr_prec_t(bits)); }
   Interval(int bits, const mpq_class& value) : Interval(bits) { mpfi_set_q(x_, value.get_mpq_t()); }
-  Interval(const Interval& other) : Interval(int(mpfi_get_prec(other.x_))) { mpfi_set(x_, other.x_); }
+  Interval(const Interval& other) : Interval(int(mpfi_get_prec(other.x_))) {
+    mpfi_set(x_, other.x_);
+  }
   Interval(Interval&& other) noexcept : Interval(2) { mpfi_swap(x_, other.x_); }
   Interval& operator=(Interval other) noexcept {
     mpfi_swap(x_, other.x_);
@@ -43,11 +46,14 @@ struct Box {
 
 Box operator+(const Box& a, const Box& b);
 Box operator*(const Box& a, const Box& b);
-/// All of these: none where the box is not within what the function is defined for, or too wide to know.
+/// All of these: none where the box is not within what the function is defined for, or too wide to
+/// know.
 std::optional<Box> inverse(const Box& a);
 std::optional<Box> power(const Box& a, std::int64_t n);
-std::optional<Box> root(const Box& a, unsigned long degree);  ///< the real one of a negative number where the degree is odd
+/// the real one of a negative number where the degree is odd
+std::optional<Box> root(const Box& a, unsigned long degree);
 std::optional<Box> exponential(const Box& a);
-std::optional<Box> function(const char* name, const Box& a);  ///< sin, cos, arcsin, arccos, arctan, ln, abs, floor, ceil, factorial
+/// sin, cos, arcsin, arccos, arctan, ln, abs, floor, ceil, factorial
+std::optional<Box> function(const char* name, const Box& a);
 
 }  // namespace rollcall::reward::math

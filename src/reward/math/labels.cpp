@@ -8,23 +8,31 @@
 namespace rollcall::reward::math {
 namespace {
 
-bool is_name(const Node& node) { return node.kind == Kind::symbol && node.text != "pi" && node.text != "e" && node.text != "i"; }
+bool is_name(const Node& node) {
+  return node.kind == Kind::symbol && node.text != "pi" && node.text != "e" && node.text != "i";
+}
 
 void note_names(const Node& node, std::set<std::string>& names) {
   if (is_name(node)) names.insert(node.text);
   for (const Node& child : node.children) note_names(child, names);
 }
 
-bool is_function_name(const std::string& name) { return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos; }
+bool is_function_name(const std::string& name) {
+  return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos;
+}
 
 /// f(x), f^{-1}(x), dy/dx.
 bool is_application(const Node& node) {
   if (node.kind == Kind::divide) {
-    const auto is_d = [](const Node& n) { return n.kind == Kind::multiply && n.children[0].kind == Kind::symbol && n.children[0].text == "d"; };
+    const auto is_d = [](const Node& n) {
+      return n.kind == Kind::multiply && n.children[0].kind == Kind::symbol &&
+             n.children[0].text == "d";
+    };
     return is_d(node.children[0]) && is_d(node.children[1]);
   }
   if (node.kind != Kind::multiply) return false;
-  const Node& first = node.children[0].kind == Kind::power ? node.children[0].children[0] : node.children[0];
+  const Node& first =
+      node.children[0].kind == Kind::power ? node.children[0].children[0] : node.children[0];
   return first.kind == Kind::symbol && is_function_name(first.text);
 }
 
@@ -32,15 +40,20 @@ bool is_application(const Node& node) {
 bool is_label(const Node& left, const Node& right) {
   if (left.kind == Kind::words) return true;
   if (left.kind == Kind::bracketed)
-    return right.kind == Kind::bracketed && std::all_of(left.children.begin(), left.children.end(), is_name) &&
-           std::is_sorted(left.children.begin(), left.children.end(), [](const Node& a, const Node& b) { return a.text < b.text; });
+    return right.kind == Kind::bracketed &&
+           std::all_of(left.children.begin(), left.children.end(), is_name) &&
+           std::is_sorted(left.children.begin(), left.children.end(),
+                          [](const Node& a, const Node& b) { return a.text < b.text; });
   if (is_application(left)) return true;
   const auto names = names_of(left);
-  const bool names_functions = !names.empty() && std::all_of(names.begin(), names.end(), is_function_name);
+  const bool names_functions =
+      !names.empty() && std::all_of(names.begin(), names.end(), is_function_name);
   return (names_functions || names.size() > 1) && !has_names(right);
 }
 
-bool is_equation(const Node& node) { return node.kind == Kind::relation && node.text == "=" && !has_two_signs(node.children[1]); }
+bool is_equation(const Node& node) {
+  return node.kind == Kind::relation && node.text == "=" && !has_two_signs(node.children[1]);
+}
 
 }  // namespace
 
@@ -50,16 +63,21 @@ std::set<std::string> names_of(const Node& node) {
   return names;
 }
 
-bool has_names(const Node& node) { return is_name(node) || std::any_of(node.children.begin(), node.children.end(), has_names); }
+bool has_names(const Node& node) {
+  return is_name(node) || std::any_of(node.children.begin(), node.children.end(), has_names);
+}
 
-/// Whether the sides of a chain of equations are equal, but for a first one that may name the others: 5 = 2 + 3 = 6 states nothing.
+/// Whether the sides of a chain of equations are equal, but for a first one that may name the
+/// others: 5 = 2 + 3 = 6 states nothing.
 Verdict Comparison::chain_holds(const Node& chain) {
   Verdict all{Answer::equal, "all sides are equal"};
   const Node& last = chain.children.back();
-  const bool is_sum = !has_names(chain.children[0]) && chain.children[0].kind < Kind::words && !has_names(last);
+  const bool is_sum =
+      !has_names(chain.children[0]) && chain.children[0].kind < Kind::words && !has_names(last);
   for (std::size_t n = is_sum ? 0 : 1; n + 1 < chain.children.size(); ++n) {
     const Verdict side = compare(last, chain.children[n]);
-    if (side.answer == Answer::different) return {Answer::different, "an equation that does not hold"};
+    if (side.answer == Answer::different)
+      return {Answer::different, "an equation that does not hold"};
     if (side.answer == Answer::undecided) all = side;
   }
   return all;
@@ -71,12 +89,20 @@ std::optional<Verdict> Comparison::equation_and_value(const Node& reference, con
   if (is_answer == is_equation(reference)) return std::nullopt;
   const Node& equation = is_answer ? answer : reference;
   const Node &left = equation.children[0], &right = equation.children[1];
-  const auto with = [&](const Node& side) { return is_answer ? compare(reference, side) : compare(side, answer); };
+  const auto with = [&](const Node& side) {
+    return is_answer ? compare(reference, side) : compare(side, answer);
+  };
   if (left.kind < Kind::words && !has_names(left)) return with(is_name(right) ? left : right);
-  if (is_assignment(equation) || (is_label(left, right) && (is_answer || left.kind >= Kind::words))) return with(right);
+  if (is_assignment(equation) || (is_label(left, right) && (is_answer || left.kind >= Kind::words)))
+    return with(right);
   const bool is_scalar = left.kind < Kind::words && right.kind < Kind::words;
-  if (!is_answer) return is_scalar && names_of(equation).size() == 1 ? solutions(equation, answer) : Verdict{Answer::different, "an equation and none"};
-  if (is_scalar && values_.compare(values_.form(left), values_.form(right)).answer == Answer::equal) return with(right);  // an identity
+  if (!is_answer)
+    return is_scalar && names_of(equation).size() == 1
+               ? solutions(equation, answer)
+               : Verdict{Answer::different, "an equation and none"};
+  // an identity
+  if (is_scalar && values_.compare(values_.form(left), values_.form(right)).answer == Answer::equal)
+    return with(right);
   return Verdict{Answer::different, "an equation that is not solved"};
 }
 
@@ -86,22 +112,32 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
   const std::string name = *names_of(equation).begin();
   std::vector<Form> found;
   const auto items = spread(answer);
-  if (items.size() > kMostItems) return {Answer::different, "more values than are put into an equation"};
+  if (items.size() > kMostItems)
+    return {Answer::different, "more values than are put into an equation"};
   for (const Node& item : items) {
     const Node& value = value_of(item);
-    const bool is_other = &value != &item && item.children[0].kind == Kind::symbol && item.children[0].text != name;
+    const bool is_other =
+        &value != &item && item.children[0].kind == Kind::symbol && item.children[0].text != name;
     if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0)
       return {Answer::different, "an equation, and no value of its variable"};
-    const auto side = [&](std::size_t n) { return values_.form(with_value(equation.children[n], name, value)); };
+    const auto side = [&](std::size_t n) {
+      return values_.form(with_value(equation.children[n], name, value));
+    };
     const Verdict solves = values_.compare(side(0), side(1));
-    if (solves.answer == Answer::different) return {Answer::different, "a value that does not solve the reference's equation"};
+    if (solves.answer == Answer::different)
+      return {Answer::different, "a value that does not solve the reference's equation"};
     if (solves.answer == Answer::undecided) return solves;
     const Form form = values_.form(value);
-    if (std::none_of(found.begin(), found.end(), [&](const Form& f) { return values_.compare(f, form).answer == Answer::equal; })) found.push_back(form);
+    if (std::none_of(found.begin(), found.end(), [&](const Form& f) {
+          return values_.compare(f, form).answer == Answer::equal;
+        }))
+      found.push_back(form);
   }
   const auto count = solutions_of(equation);
-  if (count && std::size_t(*count) > found.size() && *count <= 2) return {Answer::different, "one of two solutions"};
-  if (count && std::size_t(*count) == found.size()) return {Answer::equal, "all solutions of the equation"};
+  if (count && std::size_t(*count) > found.size() && *count <= 2)
+    return {Answer::different, "one of two solutions"};
+  if (count && std::size_t(*count) == found.size())
+    return {Answer::equal, "all solutions of the equation"};
   return left_open(Open::equation, "what is said solves it, but may not be all");
 }
 
@@ -110,12 +146,15 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
 std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
   Algebra& algebra = values_.algebra();
   std::string variable;
-  if (const auto curve = coefficients(equation.children[0], equation.children[1], variable); curve && curve->size() == 3) {
+  if (const auto curve = coefficients(equation.children[0], equation.children[1], variable);
+      curve && curve->size() == 3) {
     const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
-    const auto roots = values_.sign(algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
+    const auto roots = values_.sign(
+        algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
     if (roots) return 1 + *roots;
   }
-  const Form difference = without_poles(algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
+  const Form difference = without_poles(
+      algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
   const auto variables = algebra.variables_of(difference);
   if (variables.size() != 1) return std::nullopt;
   std::int32_t degree = 0;

@@ -1,4 +1,5 @@
-// What deciding about an answer may cost. Everything is counted and nothing is timed, so a verdict is the same on any machine.
+// What deciding about an answer may cost. Everything is counted and nothing is timed, so a verdict
+// is the same on any machine.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,17 @@
 
 namespace rollcall::reward::math {
 
-constexpr std::size_t kLongestAnswer = 16384;     ///< bytes; longer ones are compared as texts only
-constexpr int kDeepestNesting = 256;              ///< steps of the parser within one another; a pair of brackets takes four
-constexpr std::size_t kMostNodes = 2048;          ///< of one answer's tree
-constexpr std::size_t kMostTerms = 2000;          ///< of one expanded polynomial
-constexpr std::size_t kMostBits = 60000;          ///< of one exact number; 18,000 decimal digits
-constexpr std::int64_t kMostWork = 400000;        ///< products of terms, weighted by the length of their coefficients
-constexpr std::int64_t kMostEvaluation = 600000;  ///< interval operations times their precision in words
-constexpr std::size_t kMostItems = 64;            ///< of a set or list that is compared without order
+constexpr std::size_t kLongestAnswer = 16384;  ///< bytes; longer ones are compared as texts only
+constexpr int kDeepestNesting = 256;        ///< steps of the parser within one another; a pair of
+                                            ///< brackets takes four
+constexpr std::size_t kMostNodes = 2048;    ///< of one answer's tree
+constexpr std::size_t kMostTerms = 2000;    ///< of one expanded polynomial
+constexpr std::size_t kMostBits = 60000;    ///< of one exact number; 18,000 decimal digits
+constexpr std::int64_t kMostWork = 400000;  ///< products of terms, weighted by the length of their
+                                            ///< coefficients
+constexpr std::int64_t kMostEvaluation = 600000;  ///< interval operations times their precision in
+                                                  ///< words
+constexpr std::size_t kMostItems = 64;  ///< of a set or list that is compared without order
 
 /// Why there is no verdict. Thrown within this folder and caught in decide().
 struct NoVerdict : std::runtime_error {
@@ -24,12 +28,21 @@ struct NoVerdict : std::runtime_error {
   Cause cause;
 };
 
-[[noreturn]] inline void unreadable(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::unreadable, reason); }
-[[noreturn]] inline void unsupported(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::unsupported, reason); }
-[[noreturn]] inline void exhausted(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::exhausted, reason); }
-[[noreturn]] inline void undefined(const std::string& reason) { throw NoVerdict(NoVerdict::Cause::undefined, reason); }
+[[noreturn]] inline void unreadable(const std::string& reason) {
+  throw NoVerdict(NoVerdict::Cause::unreadable, reason);
+}
+[[noreturn]] inline void unsupported(const std::string& reason) {
+  throw NoVerdict(NoVerdict::Cause::unsupported, reason);
+}
+[[noreturn]] inline void exhausted(const std::string& reason) {
+  throw NoVerdict(NoVerdict::Cause::exhausted, reason);
+}
+[[noreturn]] inline void undefined(const std::string& reason) {
+  throw NoVerdict(NoVerdict::Cause::undefined, reason);
+}
 
-/// Counts work against a limit. Work is asked for before it is done, and work that is refused uses up what was left, so nothing is done after it.
+/// Counts work against a limit. Work is asked for before it is done, and work that is refused uses
+/// up what was left, so nothing is done after it.
 class Budget {
  public:
   Budget(std::int64_t limit, const char* name) : limit_(limit), name_(name) {}

@@ -1,7 +1,7 @@
 // Reads numbers in words, left to right, with a word of look-ahead.
 #include "reward/math/numerals.hpp"
 
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,28 +38,45 @@ using Words = std::unordered_map<std::string, Word>;
 const Words& words() {
   static const Words all = [] {
     Words made;
-    constexpr std::array kOnes = {"zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
-                                  "ten",  "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-    constexpr std::array kTens = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"};
-    constexpr std::array kOrdinals = {"third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"};
+    constexpr std::array kOnes = {"zero",    "one",     "two",       "three",    "four",
+                                  "five",    "six",     "seven",     "eight",    "nine",
+                                  "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                  "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+    constexpr std::array kTens = {"twenty", "thirty",  "forty",  "fifty",
+                                  "sixty",  "seventy", "eighty", "ninety"};
+    constexpr std::array kOrdinals = {"third",  "fourth", "fifth", "sixth",    "seventh",
+                                      "eighth", "ninth",  "tenth", "eleventh", "twelfth"};
     constexpr std::array kScales = {"thousand", "million", "billion", "trillion", "quadrillion"};
-    for (std::size_t n = 0; n < kOnes.size(); ++n) made[kOnes[n]] = {Role::one, mpq_class(static_cast<unsigned long>(n))};
-    for (std::size_t n = 0; n < kTens.size(); ++n) made[kTens[n]] = {Role::ten, mpq_class(static_cast<unsigned long>(20 + 10 * n))};
+    for (std::size_t n = 0; n < kOnes.size(); ++n)
+      made[kOnes[n]] = {Role::one, mpq_class(static_cast<unsigned long>(n))};
+    for (std::size_t n = 0; n < kTens.size(); ++n)
+      made[kTens[n]] = {Role::ten, mpq_class(static_cast<unsigned long>(20 + 10 * n))};
     const auto add_part = [&](const std::string& name, unsigned long below) {
       made[name] = {Role::ordinal, mpq_class(1, below)};
       made[name + "s"] = {Role::part, mpq_class(1, below)};
     };
-    for (std::size_t n = 0; n < kOrdinals.size(); ++n) add_part(kOrdinals[n], static_cast<unsigned long>(3 + n));
-    for (const auto& [name, below] : {std::pair("twentieth", 20UL), {"hundredth", 100UL}, {"thousandth", 1000UL}, {"millionth", 1000000UL}})
+    for (std::size_t n = 0; n < kOrdinals.size(); ++n)
+      add_part(kOrdinals[n], static_cast<unsigned long>(3 + n));
+    for (const auto& [name, below] : {std::pair("twentieth", 20UL),
+                                      {"hundredth", 100UL},
+                                      {"thousandth", 1000UL},
+                                      {"millionth", 1000000UL}})
       add_part(name, below);
-    for (const auto& [name, below] : {std::pair("half", 2UL), {"halves", 2UL}, {"quarter", 4UL}, {"quarters", 4UL}})
+    for (const auto& [name, below] :
+         {std::pair("half", 2UL), {"halves", 2UL}, {"quarter", 4UL}, {"quarters", 4UL}})
       made[name] = {Role::part, mpq_class(1, below)};
     made["hundred"] = made["hundreds"] = {Role::hundred, 100};
     mpq_class size = 1;
-    for (const char* name : kScales) size *= 1000, made[name] = {Role::scale, size}, made[std::string(name) + "s"] = {Role::scale, size};
+    for (const char* name : kScales)
+      size *= 1000, made[name] = {Role::scale, size},
+                    made[std::string(name) + "s"] = {Role::scale, size};
     made["dozen"] = made["dozens"] = {Role::times, 12};
     made["pair"] = made["pairs"] = {Role::times, 2};
-    for (const auto& [name, count] : {std::pair("couple", 2UL), {"trio", 3UL}, {"triple", 3UL}, {"score", 20UL}, {"gross", 144UL}})
+    for (const auto& [name, count] : {std::pair("couple", 2UL),
+                                      {"trio", 3UL},
+                                      {"triple", 3UL},
+                                      {"score", 20UL},
+                                      {"gross", 144UL}})
       made[name] = made[std::string(name) + "s"] = {Role::times, mpq_class(count), false};
     made["a"] = made["an"] = {Role::article, 1};
     made["minus"] = made["negative"] = {Role::minus, -1};
@@ -83,7 +100,8 @@ std::vector<Place> places(std::string_view text) {
   for (std::size_t at = 0; at < text.size() && all.size() < kMost;) {
     std::size_t end = at;
     while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end])) != 0) ++end;
-    const auto row = end - at > 11 ? words().end() : words().find(text::lower(text.substr(at, end - at)));
+    const auto row =
+        end - at > 11 ? words().end() : words().find(text::lower(text.substr(at, end - at)));
     if (row == words().end()) break;
     all.push_back({&row->second, end});
     if (end >= text.size() || (text[end] != ' ' && text[end] != '-')) break;
@@ -105,8 +123,12 @@ class Reader {
   }
 
  private:
-  const Word* peek(std::size_t ahead = 0) const { return at_ + ahead < places_.size() ? places_[at_ + ahead].word : nullptr; }
-  bool is(Role role, std::size_t ahead = 0) const { return peek(ahead) != nullptr && peek(ahead)->role == role; }
+  const Word* peek(std::size_t ahead = 0) const {
+    return at_ + ahead < places_.size() ? places_[at_ + ahead].word : nullptr;
+  }
+  bool is(Role role, std::size_t ahead = 0) const {
+    return peek(ahead) != nullptr && peek(ahead)->role == role;
+  }
   const Word* take(Role role) { return is(role) ? places_[at_++].word : nullptr; }
 
   /// "half", "a half", "one third", "three quarters"; nothing is taken where there is none.
@@ -118,7 +140,8 @@ class Reader {
     const Word* part = take(Role::part);
     if (part == nullptr && is_one) part = take(Role::ordinal);
     const bool is_bare = count == nullptr && !has_article;
-    if (part != nullptr && !(is_bare && part->value < mpq_class(1, 4))) return mpq_class((count != nullptr ? count->value : mpq_class(1)) * part->value);
+    if (part != nullptr && !(is_bare && part->value < mpq_class(1, 4)))
+      return mpq_class((count != nullptr ? count->value : mpq_class(1)) * part->value);
     at_ = start;
     return std::nullopt;
   }
@@ -126,17 +149,20 @@ class Reader {
   std::optional<mpq_class> unsigned_number() {
     if (auto part = fraction()) {
       take(Role::article);  // half a million
-      if (is(Role::times) || is(Role::scale) || is(Role::hundred)) return mpq_class(*part * places_[at_++].word->value);
+      if (is(Role::times) || is(Role::scale) || is(Role::hundred))
+        return mpq_class(*part * places_[at_++].word->value);
       if (at_ > 0 && places_[at_ - 1].word->role == Role::article) --at_;
       return part;
     }
-    if (is(Role::article) && !(is(Role::hundred, 1) || is(Role::scale, 1) || is(Role::times, 1))) return std::nullopt;
+    if (is(Role::article) && !(is(Role::hundred, 1) || is(Role::scale, 1) || is(Role::times, 1)))
+      return std::nullopt;
     const bool has_article = take(Role::article) != nullptr;
     auto whole = cardinal(has_article);
     if (!whole) return std::nullopt;
     if (is(Role::point) && is(Role::one, 1) && peek(1)->value < 10) {
       ++at_;
-      for (mpq_class place(1, 10); is(Role::one) && peek()->value < 10; place /= 10) *whole += place * places_[at_++].word->value;
+      for (mpq_class place(1, 10); is(Role::one) && peek()->value < 10; place /= 10)
+        *whole += place * places_[at_++].word->value;
     }
     if (is(Role::link)) {  // two and a half
       const std::size_t before = at_++;
@@ -178,9 +204,11 @@ class Reader {
       const std::size_t before = at_;
       if (is_any) take(Role::link);
       auto part = group(has_article && !is_any);
-      if (!part && !is_any && (is(Role::scale) || (is(Role::times) && peek()->is_alone))) part = 1;  // "thousand"
+      // "thousand"
+      if (!part && !is_any && (is(Role::scale) || (is(Role::times) && peek()->is_alone))) part = 1;
       const Word* scale = part && is(Role::scale) ? peek() : nullptr;
-      if (!part || (is_any && last_scale == 0) || (scale != nullptr && last_scale != 0 && scale->value >= last_scale)) {
+      if (!part || (is_any && last_scale == 0) ||
+          (scale != nullptr && last_scale != 0 && scale->value >= last_scale)) {
         at_ = before;
         break;
       }
@@ -212,7 +240,8 @@ std::optional<mpq_class> find_numeral(std::string_view text) {
 
 std::optional<mpq_class> find_multiplier(std::string_view word) {
   const auto row = words().find(std::string(word));
-  if (row == words().end() || row->second.role < Role::hundred || row->second.role > Role::ordinal) return std::nullopt;
+  if (row == words().end() || row->second.role < Role::hundred || row->second.role > Role::ordinal)
+    return std::nullopt;
   return row->second.value;
 }
 

@@ -11,9 +11,11 @@ namespace {
 
 /// Without what is about equal to a value before it; a name has no other value.
 Node exactly(std::vector<Node> sides, std::string signs) {
-  const bool is_name = sides[0].kind == Kind::words || (sides[0].kind == Kind::symbol && !is_number(sides[0]));
+  const bool is_name =
+      sides[0].kind == Kind::words || (sides[0].kind == Kind::symbol && !is_number(sides[0]));
   if (signs.starts_with('~') && is_name) signs[0] = '=';
-  if (const std::size_t about = signs.find('~'); about != std::string::npos) signs.resize(about), sides.resize(about + 1);
+  if (const std::size_t about = signs.find('~'); about != std::string::npos)
+    signs.resize(about), sides.resize(about + 1);
   return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
 }
 
@@ -22,11 +24,18 @@ Node exactly(std::vector<Node> sides, std::string signs) {
 std::optional<Node> sum_of_units(const Node& first, const Node& second) {
   const auto small = second.kind == Kind::unit ? find_unit(second.text) : std::nullopt;
   if (!small) return std::nullopt;
-  if (first.kind == Kind::degrees && small->powers == find_unit("minutes")->powers && small->factor <= 60)
-    return node(Kind::add, first, node(Kind::degrees, node(Kind::divide, node(Kind::multiply, second.children[0], number(small->factor)), number(3600))));
+  if (first.kind == Kind::degrees && small->powers == find_unit("minutes")->powers &&
+      small->factor <= 60)
+    return node(
+        Kind::add, first,
+        node(Kind::degrees,
+             node(Kind::divide, node(Kind::multiply, second.children[0], number(small->factor)),
+                  number(3600))));
   const auto large = first.kind == Kind::unit ? find_unit(first.text) : std::nullopt;
-  return large && large->powers == small->powers && large->counted.empty() && large->factor > small->factor ? std::optional(node(Kind::add, first, second))
-                                                                                                            : std::nullopt;
+  return large && large->powers == small->powers && large->counted.empty() &&
+                 large->factor > small->factor
+             ? std::optional(node(Kind::add, first, second))
+             : std::nullopt;
 }
 
 }  // namespace
@@ -34,18 +43,21 @@ std::optional<Node> sum_of_units(const Node& first, const Node& second) {
 Parsed Parser::whole() {
   Node root = items();
   if (is_sign(".")) advance();
-  if (token_.kind != TokenKind::end) unreadable("something that does not belong there: \"" + std::string(tokens_.text().substr(token_.begin, 12)) + "\"");
+  if (token_.kind != TokenKind::end)
+    unreadable("something that does not belong there: \"" +
+               std::string(tokens_.text().substr(token_.begin, 12)) + "\"");
   return {std::move(root), tokens_.saw_thousands(), saw_logarithm_, saw_letter_unit_, saw_period_};
 }
 
 bool Parser::at_separator() const {
-  return is_sign(",") || is_sign(";") || is_command("and") || is_command("or") || is_command("\\") ||
+  return is_sign(",") || is_sign(";") || is_command("and") || is_command("or") ||
+         is_command("\\") ||
          (token_.kind == TokenKind::words && (token_.text == "and" || token_.text == "or"));
 }
 
 bool Parser::at_close() const {
-  return token_.kind == TokenKind::end || is_sign(")") || (is_sign("]") && brackets_ > 0) || is_sign("}") || is_command("}") || is_command("end") ||
-         is_sign("&") || is_sign(".");
+  return token_.kind == TokenKind::end || is_sign(")") || (is_sign("]") && brackets_ > 0) ||
+         is_sign("}") || is_command("}") || is_command("end") || is_sign("&") || is_sign(".");
 }
 
 /// One item, or a list of several.
@@ -65,10 +77,14 @@ Node Parser::items() {
 }
 
 char Parser::relation_sign() const {
-  if (token_.kind == TokenKind::sign && (token_.text == "=" || token_.text == "<" || token_.text == ">")) return token_.text[0];
+  if (token_.kind == TokenKind::sign &&
+      (token_.text == "=" || token_.text == "<" || token_.text == ">"))
+    return token_.text[0];
   if (is_sign("!") && tokens_.text().substr(token_.end).starts_with('=')) return '!';
   if (token_.kind != TokenKind::command) return 0;
-  constexpr std::pair<std::string_view, char> kSigns[] = {{"le", 'l'}, {"ge", 'g'}, {"ne", '!'}, {"in", 'i'}, {"approx", '~'}, {"equiv", '='}, {"doteq", '='}};
+  constexpr std::pair<std::string_view, char> kSigns[] = {
+      {"le", 'l'},     {"ge", 'g'},    {"ne", '!'},   {"in", 'i'},
+      {"approx", '~'}, {"equiv", '='}, {"doteq", '='}};
   for (const auto& [name, sign] : kSigns)
     if (token_.text == name) return sign;
   return 0;
@@ -98,7 +114,9 @@ Node Parser::ratio() {
   Node first = sum();
   const auto take_colon = [&] { return take(":") || take_words("to"); };
   if (in_condition_ || !(is_sign(":") || is_words("to"))) return first;
-  const bool is_label = first.kind == Kind::words && std::isdigit(static_cast<unsigned char>(first.text.back())) == 0;  // no hour, as in "noon 12:30"
+  // no hour, as in "noon 12:30"
+  const bool is_label =
+      first.kind == Kind::words && std::isdigit(static_cast<unsigned char>(first.text.back())) == 0;
   if (is_label && take(":")) return exactly({std::move(first), join()}, "=");
   bool is_clock = first.kind == Kind::number && first.value->get_den() == 1;
   std::string minutes;
@@ -110,7 +128,10 @@ Node Parser::ratio() {
     parts.push_back(sum());
   }
   const bool last_is_unit = parts.back().kind == Kind::unit;  // 8:30 PM
-  return with(Kind::ratio, std::move(parts), !is_clock ? "" : minutes[0] == '0' || last_is_unit ? "clock" : "either");
+  return with(Kind::ratio, std::move(parts),
+              !is_clock                           ? ""
+              : minutes[0] == '0' || last_is_unit ? "clock"
+                                                  : "either");
 }
 
 Node Parser::join() {
@@ -119,11 +140,13 @@ Node Parser::join() {
   std::string operators;
   const auto at_join = [&]() -> char {
     const bool is_set = parts.back().kind == Kind::bracketed || parts.back().kind == Kind::set;
-    if (is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U")) return 'u';
+    if (is_command("cup") || (is_set && token_.kind == TokenKind::letter && token_.text == "U"))
+      return 'u';
     return is_command("cap") ? 'n' : is_command("setminus") ? '-' : 0;
   };
   while (const char sign = at_join()) advance(), operators += sign, parts.push_back(sum());
-  return parts.size() == 1 ? std::move(parts[0]) : with(Kind::join, std::move(parts), std::move(operators));
+  return parts.size() == 1 ? std::move(parts[0])
+                           : with(Kind::join, std::move(parts), std::move(operators));
 }
 
 Parsed parse_answer(std::string_view text, const Reading& reading) {

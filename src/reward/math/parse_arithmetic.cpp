@@ -3,7 +3,7 @@
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -14,12 +14,15 @@ namespace {
 
 using Terms = std::vector<Node>;
 
-/// A unit behind the last term alone is the unit of all: 6 + 3\sqrt{3} cm. Less a set is the difference of sets: R - {0}.
+/// A unit behind the last term alone is the unit of all: 6 + 3\sqrt{3} cm. Less a set is the
+/// difference of sets: R - {0}.
 Node added(Terms terms, Kind kind) {
   Node& last = terms.back();
   Node& moved = last.kind == Kind::negate ? last.children[0] : last;
-  if (terms.size() == 2 && last.kind == Kind::negate && moved.kind == Kind::set) return with(Kind::join, {std::move(terms[0]), std::move(moved)}, "-");
-  if (moved.kind != Kind::unit || std::any_of(terms.begin(), terms.end() - 1, has_unit)) return with(kind, std::move(terms));
+  if (terms.size() == 2 && last.kind == Kind::negate && moved.kind == Kind::set)
+    return with(Kind::join, {std::move(terms[0]), std::move(moved)}, "-");
+  if (moved.kind != Kind::unit || std::any_of(terms.begin(), terms.end() - 1, has_unit))
+    return with(kind, std::move(terms));
   std::string unit = std::move(moved.text);
   moved = Node(std::move(moved.children[0]));
   return unit_of(with(kind, std::move(terms)), std::move(unit));
@@ -47,7 +50,9 @@ Node Parser::terms() {
       std::string sign = token_.text;
       advance();
       if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
-      total = added(all.empty() ? Terms{std::move(total), product()} : Terms{with(Kind::add, std::move(all)), product()}, Kind::plus_minus);
+      total = added(all.empty() ? Terms{std::move(total), product()}
+                                : Terms{with(Kind::add, std::move(all)), product()},
+                    Kind::plus_minus);
       (total.kind == Kind::unit ? total.children[0] : total).text = std::move(sign);
       all.clear();
     } else {
@@ -74,12 +79,15 @@ bool Parser::at_factor() const {
   switch (token_.kind) {
     case TokenKind::number:
     case TokenKind::letter: return true;
-    case TokenKind::words: return token_.text != "and" && token_.text != "or" && token_.text != "to" && token_.text != "plus" && token_.text != "minus";
+    case TokenKind::words:
+      return token_.text != "and" && token_.text != "or" && token_.text != "to" &&
+             token_.text != "plus" && token_.text != "minus";
     case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
     case TokenKind::command: {
-      constexpr std::string_view kOthers[] = {"and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
-                                              "mp",  "in",   "rfloor", "rceil", "cdot", "times",  "div", "degree",   "prime",
-                                              "%",   "over", "choose", "ldots", "euro", "pounds", "yen"};
+      constexpr std::string_view kOthers[] = {
+          "and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
+          "mp",  "in",   "rfloor", "rceil", "cdot", "times",  "div", "degree",   "prime",
+          "%",   "over", "choose", "ldots", "euro", "pounds", "yen"};
       return !holds(kOthers, token_.text) && relation_sign() == 0;
     }
     case TokenKind::end: return false;
@@ -99,9 +107,11 @@ Node Parser::product() {
   bool has_unit = value.kind == Kind::unit;
   for (;;) {
     count_node();
-    if (value.kind == Kind::words && value.text.starts_with("all real") && (value.text.ends_with("except") || value.text.ends_with("except for"))) {
+    if (value.kind == Kind::words && value.text.starts_with("all real") &&
+        (value.text.ends_with("except") || value.text.ends_with("except for"))) {
       return all_except();
-    } else if (value.kind == Kind::unit && is_sign("/") && (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
+    } else if (value.kind == Kind::unit && is_sign("/") &&
+               (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
       value = with_unit(std::move(value));
     } else if (at_unit_below(value)) {
       advance();
@@ -114,13 +124,16 @@ Node Parser::product() {
       value = with_arc(std::move(value));
     } else if (value.kind == Kind::number && take_numeral_behind_and(value)) {
       after_number = false;
-    } else if (only_integer && value.kind == Kind::number && ((is_command("frac") && !at_unit(value)) || (token_.kind == TokenKind::number && token_.spaced))) {
+    } else if (only_integer && value.kind == Kind::number &&
+               ((is_command("frac") && !at_unit(value)) ||
+                (token_.kind == TokenKind::number && token_.spaced))) {
       value = mixed(std::move(value));
     } else if (value.kind == Kind::words && token_.kind == TokenKind::number) {  // June 20
       value.text += ' ' + token_.text;
       advance();
     } else if (at_unit(value)) {
-      Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;  // 3 cm * 4 cm
+      // 3 cm * 4 cm
+      Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;
       behind = with_unit(std::move(behind));
       has_unit |= behind.kind == Kind::unit;
     } else if (at_factor()) {
@@ -195,19 +208,23 @@ Node Parser::factor() {
   for (;;) {
     count_node();
     if (take_degree(is_literal)) {
-      const std::string scale = token_.kind == TokenKind::letter || token_.kind == TokenKind::words ? unit_word(token_) : std::string();
+      const std::string scale = token_.kind == TokenKind::letter || token_.kind == TokenKind::words
+                                    ? unit_word(token_)
+                                    : std::string();
       const bool is_celsius = scale == "C" || text::lower(scale) == "celsius";
       if (is_celsius || scale == "F" || text::lower(scale) == "fahrenheit") {
         advance();
         return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
       }
       value = node(Kind::degrees, std::move(value));
-    } else if (is_sign("^") || (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
+    } else if (is_sign("^") ||
+               (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
       if (is_sign("*")) advance();
       advance();
       if (is_command("prime")) unsupported("a derivative");
       value = raised(std::move(value), exponent());
-    } else if (is_sign("!") && (relation_sign() == 0 || (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
+    } else if (is_sign("!") && (relation_sign() == 0 ||
+                                (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
       advance();
       if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
       value = call("factorial", std::move(value));
@@ -246,7 +263,9 @@ Node Parser::with_index(Node value, const std::string& digits) {
   int base = word && word->get_den() == 1 && *word <= 36 ? int(word->get_num().get_si()) : 0;
   const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), base);
   const bool is_word = base > 0 && end == index.data();
-  if (digits.empty() || (!is_word && (error != std::errc{} || end != index.data() + index.size())) || base < 2 || base > 36)
+  if (digits.empty() ||
+      (!is_word && (error != std::errc{} || end != index.data() + index.size())) || base < 2 ||
+      base > 36)
     unreadable("an index behind what is no name");
   mpz_class converted;
   if (converted.set_str(digits, base) != 0) unreadable("digits that the base does not have");

@@ -1,10 +1,12 @@
-// The parser's numbers of choices, which have more spellings than \binom{5}{2}: C(5,2), {}_5C_2, 5C2.
+// The parser's numbers of choices, which have more spellings than \binom{5}{2}: C(5,2), {}_5C_2,
+// 5C2.
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 
 namespace rollcall::reward::math {
 
-/// A letter; C(5,2) with its two arguments is one call, which may be a point's name and coordinates as well.
+/// A letter; C(5,2) with its two arguments is one call, which may be a point's name and coordinates
+/// as well.
 Node Parser::letter() {
   Node name = symbol(token_.text);
   advance();
@@ -13,7 +15,8 @@ Node Parser::letter() {
   const std::string_view rest = tokens_.text().substr(start);
   if (rest.substr(0, rest.find(')')).find_first_of(",;") == std::string_view::npos) return name;
   Node inside = bracketed();
-  if (inside.kind != Kind::bracketed || inside.children.size() != 2) return times(std::move(name), std::move(inside));
+  if (inside.kind != Kind::bracketed || inside.children.size() != 2)
+    return times(std::move(name), std::move(inside));
   return call("C", std::move(inside.children[0]), std::move(inside.children[1]));
 }
 
@@ -21,7 +24,8 @@ Node Parser::letter() {
 Node Parser::prescript() {
   advance();
   Node all = argument(false);
-  if (token_.kind != TokenKind::letter || token_.text != "C") unreadable("an index before what is no number of choices");
+  if (token_.kind != TokenKind::letter || token_.text != "C")
+    unreadable("an index before what is no number of choices");
   advance();
   if (!take("_")) unreadable("a number of choices without its second index");
   return call("binomial", std::move(all), argument(false));

@@ -7,17 +7,23 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::string_view kWrappers[] = {"mathbf", "mathit", "mathcal",  "mathbb",        "boldsymbol", "bm",  "mathsf",     "underline",
-                                          "boxed",  "fbox",   "mathfrak", "displaylimits", "mathtt",     "pmb", "mathnormal", "ensuremath"};
+constexpr std::string_view kWrappers[] = {"mathbf",     "mathit", "mathcal",    "mathbb",
+                                          "boldsymbol", "bm",     "mathsf",     "underline",
+                                          "boxed",      "fbox",   "mathfrak",   "displaylimits",
+                                          "mathtt",     "pmb",    "mathnormal", "ensuremath"};
 /// Each makes another name of a name.
-constexpr std::pair<std::string_view, std::string_view> kAccents[] = {{"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
-                                                                      {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},
-                                                                      {"vec", "vec"},     {"overrightarrow", "vec"}};
-constexpr std::string_view kLetters[] = {"alpha", "beta",   "gamma",    "delta", "epsilon", "varepsilon", "zeta",   "eta", "theta",   "vartheta", "iota",
-                                         "kappa", "lambda", "mu",       "nu",    "xi",      "rho",        "sigma",  "tau", "upsilon", "phi",      "varphi",
-                                         "chi",   "psi",    "omega",    "Gamma", "Delta",   "Theta",      "Lambda", "Xi",  "Sigma",   "Phi",      "Psi",
-                                         "Omega", "ell",    "emptyset", "hbar",  "R",       "N",          "Z",      "Q",   "C",       "T"};
-constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix", "matrix", "vmatrix", "Bmatrix", "smallmatrix", "array"};
+constexpr std::pair<std::string_view, std::string_view> kAccents[] = {
+    {"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
+    {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},
+    {"vec", "vec"},     {"overrightarrow", "vec"}};
+constexpr std::string_view kLetters[] = {
+    "alpha",    "beta",    "gamma", "delta",  "epsilon", "varepsilon", "zeta",  "eta",   "theta",
+    "vartheta", "iota",    "kappa", "lambda", "mu",      "nu",         "xi",    "rho",   "sigma",
+    "tau",      "upsilon", "phi",   "varphi", "chi",     "psi",        "omega", "Gamma", "Delta",
+    "Theta",    "Lambda",  "Xi",    "Sigma",  "Phi",     "Psi",        "Omega", "ell",   "emptyset",
+    "hbar",     "R",       "N",     "Z",      "Q",       "C",          "T"};
+constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix",     "matrix", "vmatrix",
+                                          "Bmatrix", "smallmatrix", "array"};
 
 /// Of a number written with +, -, * and / alone; false for what is more.
 bool conjugate(Node& node) {
@@ -27,14 +33,16 @@ bool conjugate(Node& node) {
   }
   constexpr Kind kKinds[] = {Kind::number, Kind::add, Kind::multiply, Kind::divide, Kind::negate};
   return std::find(std::begin(kKinds), std::end(kKinds), node.kind) != std::end(kKinds) &&
-         std::all_of(node.children.begin(), node.children.end(), [](Node& child) { return conjugate(child); });
+         std::all_of(node.children.begin(), node.children.end(),
+                     [](Node& child) { return conjugate(child); });
 }
 
 /// Another name for a name; the conjugate of a number.
 Node accented(const std::string& accent, Node inside) {
   if (inside.kind == Kind::symbol && inside.text != "i") return symbol(accent + ' ' + inside.text);
   const auto is_letter = [](const Node& n) { return n.kind == Kind::symbol; };
-  if (inside.kind == Kind::multiply && std::all_of(inside.children.begin(), inside.children.end(), is_letter)) {
+  if (inside.kind == Kind::multiply &&
+      std::all_of(inside.children.begin(), inside.children.end(), is_letter)) {
     std::string name = accent;
     for (const Node& letter : inside.children) name += ' ' + letter.text;
     return symbol(name);
@@ -53,14 +61,17 @@ Node Parser::command() {
   if (holds(kLetters, name)) return name == "emptyset" ? with(Kind::set, {}) : symbol(name);
   if (name == "frac" || name == "binom") {
     Node top = argument(true), bottom = argument(true);
-    return name == "frac" ? node(Kind::divide, std::move(top), std::move(bottom)) : call("binomial", std::move(top), std::move(bottom));
+    return name == "frac" ? node(Kind::divide, std::move(top), std::move(bottom))
+                          : call("binomial", std::move(top), std::move(bottom));
   }
   if (name == "sqrt" || name == "cbrt") return root(name == "cbrt");
-  if (name == "pi" || name == "infty") return name == "pi" ? symbol("pi") : Node{Kind::infinity, {}, {}, {}};
+  if (name == "pi" || name == "infty")
+    return name == "pi" ? symbol("pi") : Node{Kind::infinity, {}, {}, {}};
   if (is_function(name)) return function(name);
   if (name == "lfloor" || name == "lceil") {
     Node inside = sum();
-    if (!take_command(name == "lfloor" ? "rfloor" : "rceil")) unreadable("a bracket that is never closed");
+    if (!take_command(name == "lfloor" ? "rfloor" : "rceil"))
+      unreadable("a bracket that is never closed");
     return call(name == "lfloor" ? "floor" : "ceil", std::move(inside));
   }
   if (name == "begin") return matrix();
@@ -68,8 +79,9 @@ Node Parser::command() {
   if (holds(kWrappers, name)) return argument(false);
   for (const auto& [command, accent] : kAccents)
     if (command == name) return accented(std::string(accent), argument(false));
-  constexpr std::string_view kUnsupported[] = {"int", "sum", "prod", "lim",  "partial", "nabla", "gcd", "lcm",
-                                               "max", "min", "det",  "pmod", "bmod",    "oint",  "iint"};
+  constexpr std::string_view kUnsupported[] = {"int",   "sum",  "prod", "lim",  "partial",
+                                               "nabla", "gcd",  "lcm",  "max",  "min",
+                                               "det",   "pmod", "bmod", "oint", "iint"};
   if (holds(kUnsupported, name)) unsupported("\\" + name + " is not computed");
   unreadable("\\" + name.substr(0, 20) + " where a value should stand");
 }
@@ -92,24 +104,29 @@ Node Parser::function(std::string name) {
     if (take("_")) base = argument(false), has_base = true;
     else advance(), power = exponent(), has_power = true;
   }
-  const bool inverse = has_power && power.kind == Kind::negate && power.children[0].kind == Kind::number && *power.children[0].value == 1;
-  if (inverse && (name == "sin" || name == "cos" || name == "tan")) name = "arc" + name, has_power = false;
+  const bool inverse = has_power && power.kind == Kind::negate &&
+                       power.children[0].kind == Kind::number && *power.children[0].value == 1;
+  if (inverse && (name == "sin" || name == "cos" || name == "tan"))
+    name = "arc" + name, has_power = false;
   Node value = call(name, function_argument());
   if (name == "log" && !has_base) saw_logarithm_ = true;
-  if (name == "log10" || (name == "log" && !has_base && reading_.decimal_logarithm)) base = number(10), has_base = true;
+  if (name == "log10" || (name == "log" && !has_base && reading_.decimal_logarithm))
+    base = number(10), has_base = true;
   if (name == "log" || name == "log10") value.text = "ln";
   if (has_base) value = node(Kind::divide, std::move(value), call("ln", std::move(base)));
   return has_power ? node(Kind::power, std::move(value), std::move(power)) : std::move(value);
 }
 
-/// In brackets, or the factors side by side up to the next function, bracket or operator: \sin 2x \cos x is sin(2x) cos(x).
+/// In brackets, or the factors side by side up to the next function, bracket or operator: \sin 2x
+/// \cos x is sin(2x) cos(x).
 Node Parser::function_argument() {
   if (is_sign("(")) return bracketed();
   if (is_sign("{")) return argument(false);
   bool negative = false;
   while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
   Node value = factor();
-  while (at_factor() && !is_sign("(") && !is_sign("{") && token_.kind != TokenKind::words && token_.kind != TokenKind::number &&
+  while (at_factor() && !is_sign("(") && !is_sign("{") && token_.kind != TokenKind::words &&
+         token_.kind != TokenKind::number &&
          !(token_.kind == TokenKind::command && is_function(token_.text)))
     value = node(Kind::multiply, std::move(value), factor());
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);

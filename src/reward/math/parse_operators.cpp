@@ -2,15 +2,18 @@
 #include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
-#include "text/answer_text.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/conclusion/prose.hpp"
 
 namespace rollcall::reward::math {
 namespace {
 
 Node mixed_with(Node whole, Node fraction) {
-  const auto part = [&](std::size_t n) { return fraction.children[n].kind == Kind::number ? fraction.children[n].value : std::nullopt; };
-  const bool is_part = fraction.kind == Kind::divide && part(0) && part(1) && *part(0) > 0 && *part(0) < *part(1);
+  const auto part = [&](std::size_t n) {
+    return fraction.children[n].kind == Kind::number ? fraction.children[n].value : std::nullopt;
+  };
+  const bool is_part =
+      fraction.kind == Kind::divide && part(0) && part(1) && *part(0) > 0 && *part(0) < *part(1);
   return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
 }
 
@@ -23,7 +26,9 @@ Node Parser::operand(bool may_be_spaced) {
   while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
   const bool is_whole = is_integer(token_);
   Node value = factor();
-  const bool is_mixed = is_whole && value.kind == Kind::number && (is_command("frac") || (may_be_spaced && token_.kind == TokenKind::number && token_.spaced));
+  const bool is_mixed =
+      is_whole && value.kind == Kind::number &&
+      (is_command("frac") || (may_be_spaced && token_.kind == TokenKind::number && token_.spaced));
   if (is_mixed && !at_unit(value)) value = mixed(std::move(value));
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
@@ -33,7 +38,8 @@ Node Parser::operand(bool may_be_spaced) {
 bool Parser::is_before_number(const Token& token) {
   const Token behind = tokens_.at(token.end);
   if (behind.kind == TokenKind::words) return numeral_at(behind.text).has_value();
-  return behind.kind == TokenKind::number || behind.kind == TokenKind::letter || behind.text == "(" || behind.text == "infty" || behind.text == "frac" ||
+  return behind.kind == TokenKind::number || behind.kind == TokenKind::letter ||
+         behind.text == "(" || behind.text == "infty" || behind.text == "frac" ||
          behind.text == "sqrt";
 }
 
@@ -42,12 +48,15 @@ int Parser::sign_here() {
   if (token_.kind == TokenKind::sign) return token_.text == "+" ? 1 : token_.text == "-" ? -1 : 0;
   if (token_.kind != TokenKind::words) return 0;
   const std::string word = text::lower(token_.text);
-  const int sign = word == "plus" || word == "positive" ? 1 : word == "minus" || word == "negative" ? -1 : 0;
+  const int sign = word == "plus" || word == "positive"    ? 1
+                   : word == "minus" || word == "negative" ? -1
+                                                           : 0;
   return sign != 0 && is_before_number(token_) ? sign : 0;
 }
 
 bool Parser::take_times(const Node& before) {
-  if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(before)) return true;
+  if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(before))
+    return true;
   return is_words("times") && is_before_number(token_) && take_words("times");
 }
 
@@ -71,16 +80,19 @@ bool Parser::take_numeral_behind_and(Node& value) {
   const auto part = numeral_at(rest);
   if (!part || part->value <= 0 || part->value >= 1) return false;
   value = node(Kind::add, std::move(value), number(part->value));
-  if (is_command("and")) return advance_to(std::size_t(rest.data() - tokens_.text().data()) + part->size), true;
+  if (is_command("and"))
+    return advance_to(std::size_t(rest.data() - tokens_.text().data()) + part->size), true;
   token_.text = std::string(text::trim(rest.substr(part->size)));
   return true;
 }
 
 /// The x of 3 x 10^5.
 bool Parser::take_letter_for_times(const Node& before) {
-  if (before.kind != Kind::number || token_.kind != TokenKind::letter || token_.text != "x") return false;
+  if (before.kind != Kind::number || token_.kind != TokenKind::letter || token_.text != "x")
+    return false;
   const Token ten = tokens_.at(token_.end);
-  const bool is_times = ten.kind == TokenKind::number && ten.text == "10" && tokens_.at(ten.end).text == "^";
+  const bool is_times =
+      ten.kind == TokenKind::number && ten.text == "10" && tokens_.at(ten.end).text == "^";
   if (is_times) advance();
   return is_times;
 }
@@ -89,13 +101,15 @@ bool Parser::take_letter_for_times(const Node& before) {
 Node Parser::mixed(Node whole) {
   if (is_command("frac")) {
     Node fraction = factor();
-    if (fraction.kind == Kind::percent) return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
+    if (fraction.kind == Kind::percent)
+      return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
     return mixed_with(std::move(whole), std::move(fraction));
   }
   Node numerator = primary();
   if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
   Node denominator = primary();
-  return node(Kind::add, std::move(whole), node(Kind::divide, std::move(numerator), std::move(denominator)));
+  return node(Kind::add, std::move(whole),
+              node(Kind::divide, std::move(numerator), std::move(denominator)));
 }
 
 }  // namespace rollcall::reward::math

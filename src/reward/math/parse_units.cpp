@@ -3,8 +3,8 @@
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
-#include "text/answer_text.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <fmt/format.h>
 
@@ -21,14 +21,21 @@ bool is_temperature(std::string_view words) {
 /// Applies the first of the words behind a value to it, if it changes values: 5 million, 75
 /// percent. False if it does not.
 bool apply_word(Node& value, std::string& words) {
-  const std::size_t size = words.starts_with("per cent") && !words.starts_with("per cents") ? 8 : std::min(words.find(' '), words.size());
-  const std::string first = text::lower(words.substr(0, size)), rest(text::trim(std::string_view(words).substr(size)));
+  const std::size_t size = words.starts_with("per cent") && !words.starts_with("per cents")
+                               ? 8
+                               : std::min(words.find(' '), words.size());
+  const std::string first = text::lower(words.substr(0, size)),
+                    rest(text::trim(std::string_view(words).substr(size)));
   Node& inner = value.kind == Kind::unit ? value.children[0] : value;
-  if (first == "percent" || first == "per cent" || first == "pct" || first == "%" || first == "\\%") inner = node(Kind::percent, std::move(inner));
-  else if (first == "squared" || first == "cubed") inner = node(Kind::power, std::move(inner), number(first == "squared" ? 2 : 3));
+  if (first == "percent" || first == "per cent" || first == "pct" || first == "%" || first == "\\%")
+    inner = node(Kind::percent, std::move(inner));
+  else if (first == "squared" || first == "cubed")
+    inner = node(Kind::power, std::move(inner), number(first == "squared" ? 2 : 3));
   else if (first == "factorial") inner = call("factorial", std::move(inner));
-  else if (first == "deg" || first == "degrees" || first == "degree") inner = is_temperature(rest) ? std::move(inner) : node(Kind::degrees, std::move(inner));
-  else if (const auto multiplier = find_multiplier(first)) inner = node(Kind::multiply, std::move(inner), number(*multiplier));
+  else if (first == "deg" || first == "degrees" || first == "degree")
+    inner = is_temperature(rest) ? std::move(inner) : node(Kind::degrees, std::move(inner));
+  else if (const auto multiplier = find_multiplier(first))
+    inner = node(Kind::multiply, std::move(inner), number(*multiplier));
   else return false;
   words = rest == "C" ? "celsius" : rest == "F" ? "fahrenheit" : rest;
   return true;
@@ -36,7 +43,9 @@ bool apply_word(Node& value, std::string& words) {
 
 /// 500 pm are picometers, 5 pm is a time of day.
 std::string without_time(const Node& value, std::string unit) {
-  const bool is_hour = value.kind != Kind::number || (value.value->get_den() == 1 && *value.value < 60);  // or its minutes
+  // or its minutes
+  const bool is_hour =
+      value.kind != Kind::number || (value.value->get_den() == 1 && *value.value < 60);
   return unit == "pm" && !is_hour ? "picometers" : unit;
 }
 
@@ -44,7 +53,8 @@ std::string without_time(const Node& value, std::string unit) {
 /// group.
 std::string_view group_at(std::string_view text, std::size_t& at) {
   while (at < text.size() && text[at] == ' ') ++at;
-  const std::size_t end = at < text.size() && text[at] == '{' ? group_end(text, at) : std::string_view::npos;
+  const std::size_t end =
+      at < text.size() && text[at] == '{' ? group_end(text, at) : std::string_view::npos;
   if (end == std::string_view::npos) return {};
   const std::string_view inside = text.substr(at + 1, end - at - 2);
   at = end;
@@ -78,9 +88,13 @@ bool Parser::at_unit(const Node& value) {
   const std::string_view run = tokens_.run(token_.begin);
   if (run == "AM" || run == "PM" || run == "am" || run == "pm") return value.kind == Kind::number;
   if (!is_number(value)) return false;
-  if (run == "an" && tokens_.at(token_.begin + run.size()).kind == TokenKind::words) return true;  // half an hour
+  // half an hour
+  if (run == "an" && tokens_.at(token_.begin + run.size()).kind == TokenKind::words) return true;
   if (run.size() > 1)
-    return is_unit_word(run) || (is_unit(run) && !(run.size() == 2 && std::string_view("afzy").find(run[0]) != std::string_view::npos));  // ab is no attobit
+    // ab is no attobit
+    return is_unit_word(run) ||
+           (is_unit(run) &&
+            !(run.size() == 2 && std::string_view("afzy").find(run[0]) != std::string_view::npos));
   if (!is_letter_unit(run)) return false;
   saw_letter_unit_ = true;
   return reading_.letter_units;
@@ -108,8 +122,10 @@ std::string Parser::unit_fraction() {
 /// other tokens.
 std::string Parser::unit_word(const Token& token) const {
   if (token.kind == TokenKind::words) return token.text;
-  const std::string_view run = token.kind == TokenKind::letter ? tokens_.run(token.begin) : std::string_view();
-  return token.kind == TokenKind::letter && run.empty() ? token.text : std::string(run);  // \text{m}
+  const std::string_view run =
+      token.kind == TokenKind::letter ? tokens_.run(token.begin) : std::string_view();
+  // \text{m}
+  return token.kind == TokenKind::letter && run.empty() ? token.text : std::string(run);
 }
 
 /// 5/\text{s}, at the line: a unit below it.
@@ -144,19 +160,23 @@ Node Parser::with_unit(Node value) {
   std::string unit;
   for (bool first = true; at_unit_word(first); first = false) {
     std::string words = unit_word(token_);
-    advance_to(token_.kind == TokenKind::letter ? std::max(token_.end, token_.begin + words.size()) : token_.end);
-    while (unit.empty() && value.kind != Kind::words && !words.empty() && apply_word(value, words)) {
+    advance_to(token_.kind == TokenKind::letter ? std::max(token_.end, token_.begin + words.size())
+                                                : token_.end);
+    while (unit.empty() && value.kind != Kind::words && !words.empty() &&
+           apply_word(value, words)) {
     }
     if (words.empty()) continue;
     if (unit.empty()) words = without_time(value, std::move(words));
     if (!unit.empty() && unit.back() != '/') unit += ' ';
     unit += words;
     take_unit_power(unit);
-    const std::string article = text::lower(unit).ends_with("of") ? unit_word(token_) : std::string();
+    const std::string article =
+        text::lower(unit).ends_with("of") ? unit_word(token_) : std::string();
     if (article == "a" || article == "an") advance_to(token_.begin + article.size());  // of a cup
     take_unit_sign(unit);
   }
-  if (value.kind != Kind::words) return unit.empty() ? std::move(value) : unit_of(std::move(value), unit);
+  if (value.kind != Kind::words)
+    return unit.empty() ? std::move(value) : unit_of(std::move(value), unit);
   (value.text += ' ') += text::lower(unit);
   return named_by_words(value.text).value_or(value);
 }
@@ -174,7 +194,8 @@ bool Parser::at_unit_word(bool is_first) {
 
 /// m^2, m^{-1}, m², and cm2.
 void Parser::take_unit_power(std::string& unit) {
-  if (token_.kind == TokenKind::number && !token_.spaced && (token_.text == "2" || token_.text == "3")) {
+  if (token_.kind == TokenKind::number && !token_.spaced &&
+      (token_.text == "2" || token_.text == "3")) {
     unit += '^' + token_.text;
     return advance();
   }
@@ -226,11 +247,14 @@ Node Parser::with_arc(Node degrees) {
     if (is_braced) need("}");
     if (token_.kind == TokenKind::words && marks == 0) {
       const std::string word = text::lower(token_.text);
-      marks = word.starts_with("min") || word.starts_with("arcmin") ? 1 : word.starts_with("sec") || word.starts_with("arcsec") ? 2 : 0;
+      marks = word.starts_with("min") || word.starts_with("arcmin")   ? 1
+              : word.starts_with("sec") || word.starts_with("arcsec") ? 2
+                                                                      : 0;
       advance();
     }
     if (marks == 0) unreadable("a number behind degrees");
-    total = node(Kind::add, std::move(total), node(Kind::divide, std::move(count), number(marks == 1 ? 60 : 3600)));
+    total = node(Kind::add, std::move(total),
+                 node(Kind::divide, std::move(count), number(marks == 1 ? 60 : 3600)));
   }
   return node(Kind::degrees, std::move(total));
 }

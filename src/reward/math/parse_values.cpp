@@ -4,8 +4,8 @@
 #include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
-#include "text/answer_text.hpp"
-#include "text/prose.hpp"
+#include "text/answer/answer_text.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <charconv>
 #include <utility>
@@ -27,7 +27,8 @@ mpq_class literal(const std::string& text) {
   if (e != std::string::npos) {
     const char* first = text.data() + e + (text[e + 1] == '+' ? 2 : 1);
     const auto [end, error] = std::from_chars(first, text.data() + text.size(), exponent);
-    if (error != std::errc{} || std::abs(exponent) > long(kMostBits / 4)) exhausted("an exponent of ten beyond what is computed exactly");
+    if (error != std::errc{} || std::abs(exponent) > long(kMostBits / 4))
+      exhausted("an exponent of ten beyond what is computed exactly");
   }
   if (const std::size_t point = digits.find('.'); point != std::string::npos) {
     exponent -= long(digits.size() - point - 1);
@@ -44,7 +45,8 @@ mpq_class literal(const std::string& text) {
 /// "negative 5".
 bool begins_formula(std::string_view words) {
   if (words.find('=') != std::string_view::npos) return true;
-  if (words.starts_with("all real") && words.find("except") != std::string_view::npos) return !words.ends_with("except") && !words.ends_with("except for");
+  if (words.starts_with("all real") && words.find("except") != std::string_view::npos)
+    return !words.ends_with("except") && !words.ends_with("except for");
   for (const std::string_view opening : {"positive ", "negative ", "minus ", "plus ", "infinity "})
     if (words.starts_with(opening)) return true;
   return false;
@@ -52,8 +54,11 @@ bool begins_formula(std::string_view words) {
 
 /// Words with commas or "and" between them, one each: \text{A, C}.
 bool are_single_words(std::string text) {
-  if (const std::size_t at = text.find(" and "); at != std::string::npos) text.replace(at, 5, 1, ',');
-  if (text.find(',') == std::string::npos || text.find_first_not_of("abcdefghijklmnopqrstuvwxyz, ") != std::string::npos) return false;
+  if (const std::size_t at = text.find(" and "); at != std::string::npos)
+    text.replace(at, 5, 1, ',');
+  if (text.find(',') == std::string::npos ||
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz, ") != std::string::npos)
+    return false;
   for (std::size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
     if (at == 0 || text[at - 1] != ',') return false;
   return text.front() != ',' && text.back() != ',';
@@ -75,23 +80,29 @@ Node Parser::primary() {
   unreadable("no expression");
 }
 
-/// Words, the number or the value that they spell, or several: "five", "3 apples", "two apples", "A, C".
+/// Words, the number or the value that they spell, or several: "five", "3 apples", "two apples",
+/// "A, C".
 Node Parser::worded() {
   const std::string text = token_.text, lower = text::lower(text);
   advance();
   if (const auto numeral = numeral_at(text)) {
     const std::string rest(text::trim(std::string_view(text).substr(numeral->size)));
-    const bool is_list = (rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",")) && rest.find('\\') == std::string::npos;
+    const bool is_list =
+        (rest.starts_with("or ") || rest.starts_with("and ") || rest.starts_with(",")) &&
+        rest.find('\\') == std::string::npos;
     return is_list ? parse_answer(text, reading_).root : with_words(number(numeral->value), rest);
   }
   if (auto named = named_by_words(lower)) return *named;
   std::string_view opening = lower;
   if (opening.ends_with(" of")) opening.remove_suffix(3);
   if (opening == "all real") opening = "all reals";
-  if (auto numbers = token_.kind == TokenKind::letter ? named_by_words(opening) : std::nullopt; numbers && numbers->kind == Kind::symbol)
+  if (auto numbers = token_.kind == TokenKind::letter ? named_by_words(opening) : std::nullopt;
+      numbers && numbers->kind == Kind::symbol)
     return advance(), *numbers;  // all real values of x
-  const bool is_formula = lower.find('\\') == std::string::npos && lower.find(' ') != std::string::npos && begins_formula(lower);
-  const bool is_value = !lower.empty() && lower[0] >= '0' && lower[0] <= '9' && lower.find('\\') == std::string::npos;
+  const bool is_formula = lower.find('\\') == std::string::npos &&
+                          lower.find(' ') != std::string::npos && begins_formula(lower);
+  const bool is_value =
+      !lower.empty() && lower[0] >= '0' && lower[0] <= '9' && lower.find('\\') == std::string::npos;
   if (is_formula || is_value || are_single_words(lower)) return parse_answer(text, reading_).root;
   return {Kind::words, lower, {}, {}};
 }
@@ -100,10 +111,13 @@ Node Parser::worded() {
 std::optional<Node> Parser::named_by_words(std::string_view words) {
   const bool is_negative = words == "negative infinity" || words == "minus infinity";
   if (is_negative) return node(Kind::negate, Node{Kind::infinity});
-  if (words == "infinity" || words == "positive infinity" || words == "plus infinity") return Node{Kind::infinity};
-  for (const std::string_view opening : {"the set of ", "all of ", "all ", "any ", "every ", "each ", "the "})
+  if (words == "infinity" || words == "positive infinity" || words == "plus infinity")
+    return Node{Kind::infinity};
+  for (const std::string_view opening :
+       {"the set of ", "all of ", "all ", "any ", "every ", "each ", "the "})
     if (words.starts_with(opening)) words.remove_prefix(opening.size());
-  constexpr std::string_view kReal[] = {"real numbers", "reals", "real number", "real values", "real value"};
+  constexpr std::string_view kReal[] = {"real numbers", "reals", "real number", "real values",
+                                        "real value"};
   for (const std::string_view ending : {" of x", " x", " of n", " n"})
     if (words.ends_with(ending)) words.remove_suffix(ending.size());
   if (words == "integers") return symbol("Z");
@@ -114,9 +128,11 @@ std::optional<Node> Parser::named_by_words(std::string_view words) {
 Node Parser::all_except() {
   const Node points = items();
   std::vector<Node> values;
-  for (const Node& point : points.kind == Kind::list ? points.children : std::vector<Node>{points}) {
+  for (const Node& point :
+       points.kind == Kind::list ? points.children : std::vector<Node>{points}) {
     const Node& value = is_assignment(point) ? point.children[1] : point;
-    for (Node& one : has_two_signs(value) ? both_signs(value) : std::vector<Node>{value}) values.push_back(std::move(one));
+    for (Node& one : has_two_signs(value) ? both_signs(value) : std::vector<Node>{value})
+      values.push_back(std::move(one));
   }
   Node without = with(Kind::set, std::move(values));
   return with(Kind::join, {symbol("R"), std::move(without)}, "-");
@@ -128,15 +144,18 @@ Node Parser::decimal() {
   const std::size_t end = token_.end, point = text.find('.');
   mpq_class value = literal(text);
   advance();
-  if (point == std::string::npos || token_.begin != end || text.find('e') != std::string::npos) return number(std::move(value));
+  if (point == std::string::npos || token_.begin != end || text.find('e') != std::string::npos)
+    return number(std::move(value));
   const std::string places = text.substr(point + 1), digits = period(places);
   if (digits.empty()) return number(std::move(value));
-  mpq_class repeated(mpz_class(digits, 10), mpz_class(power_of_ten(places.size()) * (power_of_ten(digits.size()) - 1)));
+  mpq_class repeated(mpz_class(digits, 10),
+                     mpz_class(power_of_ten(places.size()) * (power_of_ten(digits.size()) - 1)));
   repeated.canonicalize();
   return number(value + repeated);
 }
 
-/// The digits that repeat behind `places`: 0.1\overline{6}, 0.1\dot{6}, 0.\dot{1}4285\dot{7}, 0.1(6), 0.1666...
+/// The digits that repeat behind `places`: 0.1\overline{6}, 0.1\dot{6}, 0.\dot{1}4285\dot{7},
+/// 0.1(6), 0.1666...
 std::string Parser::period(const std::string& places) {
   const auto marked = [&] {  // below a bar or a dot
     advance();
@@ -232,11 +251,14 @@ Node Parser::group() {
 
 /// What the condition of {x | ...} says, which is all where x is any number.
 Node Parser::condition(const Node& element) {
-  const bool is_real = element.kind == Kind::relation && element.text == "i" && element.children[1].kind == Kind::symbol && element.children[1].text == "R";
+  const bool is_real = element.kind == Kind::relation && element.text == "i" &&
+                       element.children[1].kind == Kind::symbol && element.children[1].text == "R";
   if ((is_real ? element.children[0] : element).kind == Kind::symbol) return items();
   Node inside = items();
-  const bool is_parameter = inside.kind == Kind::relation && inside.text == "i" && mentions(element, inside.children[0].text);
-  if (!is_parameter || (inside.children[1].text != "Z" && inside.children[1].text != "N")) unsupported("a set of other things than the numbers of a condition");
+  const bool is_parameter = inside.kind == Kind::relation && inside.text == "i" &&
+                            mentions(element, inside.children[0].text);
+  if (!is_parameter || (inside.children[1].text != "Z" && inside.children[1].text != "N"))
+    unsupported("a set of other things than the numbers of a condition");
   return with(Kind::list, {element, std::move(inside)});
 }
 

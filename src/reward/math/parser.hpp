@@ -13,7 +13,10 @@ namespace rollcall::reward::math {
 
 class Parser {
  public:
-  Parser(std::string_view text, const Reading& reading) : tokens_(text, reading.thousands), reading_(reading) { advance_to(0); }
+  Parser(std::string_view text, const Reading& reading)
+      : tokens_(text, reading.thousands), reading_(reading) {
+    advance_to(0);
+  }
   Parsed whole();
 
  private:
@@ -27,9 +30,16 @@ class Parser {
 
   void advance_to(std::size_t at) { token_ = tokens_.at(at); }
   void advance() { advance_to(token_.end); }
-  bool is_sign(std::string_view s) const { return token_.kind == TokenKind::sign && token_.text == s; }
-  bool is_command(std::string_view s) const { return token_.kind == TokenKind::command && token_.text == s; }
-  bool is_integer(const Token& t) const { return t.kind == TokenKind::number && t.text.find_first_not_of("0123456789") == std::string::npos; }
+  bool is_sign(std::string_view s) const {
+    return token_.kind == TokenKind::sign && token_.text == s;
+  }
+  bool is_command(std::string_view s) const {
+    return token_.kind == TokenKind::command && token_.text == s;
+  }
+  bool is_integer(const Token& t) const {
+    return t.kind == TokenKind::number &&
+           t.text.find_first_not_of("0123456789") == std::string::npos;
+  }
   bool take(std::string_view sign) {
     if (!is_sign(sign)) return false;
     advance();
@@ -40,7 +50,9 @@ class Parser {
     advance();
     return true;
   }
-  bool is_words(std::string_view s) const { return token_.kind == TokenKind::words && token_.text == s; }
+  bool is_words(std::string_view s) const {
+    return token_.kind == TokenKind::words && token_.text == s;
+  }
   bool take_words(std::string_view s) {
     if (!is_words(s)) return false;
     advance();

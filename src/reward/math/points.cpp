@@ -13,7 +13,8 @@ constexpr std::size_t kMostBorders = 8;
 constexpr unsigned kMostDigits = 300;
 
 std::uint64_t draw(std::uint64_t point, int variable, std::uint64_t number, std::uint64_t n) {
-  return RandomStream(0, RandomPurpose::verification, point, std::uint64_t(variable)).below(number, n);
+  return RandomStream(0, RandomPurpose::verification, point, std::uint64_t(variable))
+      .below(number, n);
 }
 
 /// Of four kinds: below 1, above 1, of both signs.
@@ -33,12 +34,20 @@ mpq_class wide(int k, int variable, unsigned digits) {
   return k % 2 == 0 ? value : mpq_class(-value);
 }
 
-mpq_class whole(int k, int variable) { return mpq_class(static_cast<unsigned long>(1 + draw(std::uint64_t(kGeneric + k), variable, 0, 12))); }
+mpq_class whole(int k, int variable) {
+  return mpq_class(
+      static_cast<unsigned long>(1 + draw(std::uint64_t(kGeneric + k), variable, 0, 12)));
+}
 
 unsigned decimal_digits(const mpz_class& n) { return unsigned(mpz_sizeinbase(n.get_mpz_t(), 10)); }
 
-bool is_step(const Atom& a) { return a.kind == AtomKind::function && (a.name == "abs" || a.name == "floor" || a.name == "ceil"); }
-bool is_piecewise(const Atom& a) { return is_step(a) || a.kind == AtomKind::root || (a.kind == AtomKind::function && a.name == "root"); }
+bool is_step(const Atom& a) {
+  return a.kind == AtomKind::function && (a.name == "abs" || a.name == "floor" || a.name == "ceil");
+}
+bool is_piecewise(const Atom& a) {
+  return is_step(a) || a.kind == AtomKind::root ||
+         (a.kind == AtomKind::function && a.name == "root");
+}
 
 }  // namespace
 
@@ -47,12 +56,17 @@ bool has_steps(const Algebra& algebra, const Form& form) {
   return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return is_step(algebra.atom(a)); });
 }
 
-SamplePoints::SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of) : variables_(std::move(variables)) { note_pieces(algebra, of); }
+SamplePoints::SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of)
+    : variables_(std::move(variables)) {
+  note_pieces(algebra, of);
+}
 
 void SamplePoints::note_pieces(const Algebra& algebra, const Form& of) {
   const auto note_size = [&](const Poly& poly) {
     for (const Term& term : poly)
-      digits_ = std::min(kMostDigits, std::max({digits_, 2 + decimal_digits(term.coefficient.get_num()), 2 + decimal_digits(term.coefficient.get_den())}));
+      digits_ =
+          std::min(kMostDigits, std::max({digits_, 2 + decimal_digits(term.coefficient.get_num()),
+                                          2 + decimal_digits(term.coefficient.get_den())}));
   };
   for (const int number : algebra.atoms_of(of)) {
     const Atom& a = algebra.atom(number);
@@ -68,18 +82,25 @@ void SamplePoints::note_border(const Form& argument) {
   mpq_class coefficients[3];
   int variable = -1;
   for (const Term& term : argument.top) {
-    if (term.factors.size() > 1 || (!term.factors.empty() && (term.factors[0].exponent.den != 1 || term.factors[0].exponent.num > 2))) return;
+    if (term.factors.size() > 1 || (!term.factors.empty() && (term.factors[0].exponent.den != 1 ||
+                                                              term.factors[0].exponent.num > 2)))
+      return;
     const int power = term.factors.empty() ? 0 : term.factors[0].exponent.num;
     if (power < 0 || (power > 0 && variable >= 0 && variable != term.factors[0].atom)) return;
     if (power > 0) variable = term.factors[0].atom;
     coefficients[power] = term.coefficient;
   }
-  if (std::find(variables_.begin(), variables_.end(), variable) == variables_.end() || borders_.size() >= kMostBorders) return;
+  if (std::find(variables_.begin(), variables_.end(), variable) == variables_.end() ||
+      borders_.size() >= kMostBorders)
+    return;
   const auto& [constant, slope, bend] = coefficients;
-  borders_.emplace_back(variable, bend != 0 ? mpq_class(-slope / (2 * bend)) : mpq_class(-constant / slope));
+  borders_.emplace_back(variable,
+                        bend != 0 ? mpq_class(-slope / (2 * bend)) : mpq_class(-constant / slope));
 }
 
-int SamplePoints::count() const { return kGeneric + (has_pieces_ ? kWide + 2 * int(borders_.size()) : 0) + kWhole; }
+int SamplePoints::count() const {
+  return kGeneric + (has_pieces_ ? kWide + 2 * int(borders_.size()) : 0) + kWhole;
+}
 bool SamplePoints::is_generic(int k) const { return k < count() - kWhole; }
 bool SamplePoints::is_spare(int k) const { return !is_generic(k) && !has_pieces_; }
 
@@ -87,7 +108,10 @@ Point SamplePoints::at(int k) const {
   Point point;
   const int behind = k - kGeneric, near = behind - kWide, last = k - (count() - kWhole);
   for (const int v : variables_)
-    point[v] = last >= 0 ? whole(last, v) : behind < 0 ? generic(k, v) : near < 0 ? wide(behind, v, digits_) : generic(4 + near % 8, v);
+    point[v] = last >= 0    ? whole(last, v)
+               : behind < 0 ? generic(k, v)
+               : near < 0   ? wide(behind, v, digits_)
+                            : generic(4 + near % 8, v);
   if (last < 0 && near >= 0) {
     const auto& [variable, border] = borders_[std::size_t(near / 2)];
     point[variable] = border + (near % 2 == 0 ? mpq_class(1, 1009) : mpq_class(-1, 1009));

@@ -8,8 +8,9 @@
 
 namespace rollcall::reward::math {
 
-/// Sizes from 1/1009 to 8 of both signs; where a function has pieces (absolute values, roots, floors) also sizes up to beyond its largest coefficient, both
-/// sides of the places where a piece begins, and whole numbers. What is not defined between whole numbers is compared at these alone.
+/// Sizes from 1/1009 to 8 of both signs; where a function has pieces (absolute values, roots,
+/// floors) also sizes up to beyond its largest coefficient, both sides of the places where a piece
+/// begins, and whole numbers. What is not defined between whole numbers is compared at these alone.
 class SamplePoints {
  public:
   SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of);

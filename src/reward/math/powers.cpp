@@ -7,7 +7,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr unsigned kTrialDivisors = 2000;        // beyond, factors are looked for as perfect powers only
+constexpr unsigned kTrialDivisors = 2000;  // beyond, factors are looked for as perfect powers only
 constexpr std::int32_t kLargestRoot = 1000;      // index of a root
 constexpr std::int64_t kLargestExpansion = 512;  // power of a polynomial that is multiplied out
 
@@ -25,24 +25,29 @@ mpq_class content(const Poly& poly) {
 
 Form from_term(Term term) { return {{std::move(term)}, {{{}, 1}}}; }
 
-bool is_one(const Poly& p) { return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1; }
+bool is_one(const Poly& p) {
+  return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1;
+}
 
 }  // namespace
 
-/// Primes below kTrialDivisors with their exponents; what is left over, as the root it is a power of.
+/// Primes below kTrialDivisors with their exponents; what is left over, as the root it is a power
+/// of.
 std::vector<std::pair<mpz_class, std::int32_t>> Algebra::factors_of(mpz_class n) {
   std::vector<std::pair<mpz_class, std::int32_t>> factors;
   budget_.spend(std::int64_t(mpz_sizeinbase(n.get_mpz_t(), 2) >> 6));
   for (unsigned p = 2; p < kTrialDivisors && n > 1; p += p == 2 ? 1 : 2) {
     if (p > 64 && n < p * p) break;
     std::int32_t times = 0;
-    for (; mpz_divisible_ui_p(n.get_mpz_t(), p) != 0; ++times) mpz_divexact_ui(n.get_mpz_t(), n.get_mpz_t(), p);
+    for (; mpz_divisible_ui_p(n.get_mpz_t(), p) != 0; ++times)
+      mpz_divexact_ui(n.get_mpz_t(), n.get_mpz_t(), p);
     if (times > 0) factors.emplace_back(p, times);
   }
   if (n == 1) return factors;
   if (mpz_sizeinbase(n.get_mpz_t(), 2) < 4096 && mpz_perfect_power_p(n.get_mpz_t()) != 0) {
     mpz_class root;
-    for (unsigned k = unsigned(mpz_sizeinbase(n.get_mpz_t(), 2) / 10); k > 1; --k) {  // its root is above kTrialDivisors, so above 2^10
+    // its root is above kTrialDivisors, so above 2^10
+    for (unsigned k = unsigned(mpz_sizeinbase(n.get_mpz_t(), 2) / 10); k > 1; --k) {
       if (mpz_root(root.get_mpz_t(), n.get_mpz_t(), k) == 0) continue;
       factors.emplace_back(root, std::int32_t(k));
       return factors;
@@ -60,14 +65,16 @@ Form Algebra::power(const Form& base, const Form& exponent) {
   }
   const auto base_number = rational(base);
   if (base_number && (*base_number == 1 || (*base_number == 0 && *number > 0))) return base;
-  if (!number->get_den().fits_sint_p() || number->get_den() > kLargestRoot) exhausted("a root beyond what is computed");
+  if (!number->get_den().fits_sint_p() || number->get_den() > kLargestRoot)
+    exhausted("a root beyond what is computed");
   if (*number == 0) {
     if (is_zero(base)) undefined("zero to the power of zero");
     note_divisor(base);
     return constant(1);
   }
   if (*number < 0) note_divisor(base);
-  const Form root_of_base = number->get_den() == 1 ? base : root(base, std::int32_t(number->get_den().get_si()));
+  const Form root_of_base =
+      number->get_den() == 1 ? base : root(base, std::int32_t(number->get_den().get_si()));
   if (!number->get_num().fits_sint_p()) return unexpanded(root_of_base, number->get_num());
   return integer_power(root_of_base, number->get_num().get_si());
 }
@@ -78,7 +85,8 @@ Form Algebra::integer_power(const Form& base, std::int64_t n) {
   if (n < 0 && is_zero(base)) undefined("a division by zero");
   if (base.top.size() == 1 && is_one(base.bottom)) {  // a number, or a product
     const Term& term = base.top[0];
-    const std::size_t bits = mpz_sizeinbase(term.coefficient.get_num_mpz_t(), 2) + mpz_sizeinbase(term.coefficient.get_den_mpz_t(), 2);
+    const std::size_t bits = mpz_sizeinbase(term.coefficient.get_num_mpz_t(), 2) +
+                             mpz_sizeinbase(term.coefficient.get_den_mpz_t(), 2);
     if (abs(term.coefficient) != 1 && bits * size > kMostBits) return unexpanded(base, n);
     budget_.spend(std::int64_t(1 + ((bits * size) >> 9)));
     Term raised{term.factors, 1};
@@ -98,14 +106,18 @@ Form Algebra::integer_power(const Form& base, std::int64_t n) {
   // n + t - 1 over t - 1 terms come out of a sum of t.
   const std::size_t count = std::max(base.top.size(), base.bottom.size());
   double terms = 1;
-  for (std::size_t t = 1; t < count && terms <= double(kMostTerms); ++t) terms *= double(size + t) / double(t);
-  if (std::int64_t(size) > kLargestExpansion || terms > double(kMostTerms) / 4) return unexpanded(base, n);
+  for (std::size_t t = 1; t < count && terms <= double(kMostTerms); ++t)
+    terms *= double(size + t) / double(t);
+  if (std::int64_t(size) > kLargestExpansion || terms > double(kMostTerms) / 4)
+    return unexpanded(base, n);
   Form raised{power(base.top, size), power(base.bottom, size)};
   return quotient(n < 0 ? raised.bottom : raised.top, n < 0 ? raised.top : raised.bottom);
 }
 
 /// A power that would be too long written out, as an atom of its own.
-Form Algebra::unexpanded(const Form& base, const mpq_class& exponent) { return function("power", {base, constant(exponent)}); }
+Form Algebra::unexpanded(const Form& base, const mpq_class& exponent) {
+  return function("power", {base, constant(exponent)});
+}
 
 /// The real root of a negative number where the degree is odd; a multiple of i for a square root.
 Form Algebra::root_of_number(const mpq_class& value, std::int32_t degree) {
@@ -118,7 +130,8 @@ Form Algebra::root_of_number(const mpq_class& value, std::int32_t degree) {
   for (const bool is_bottom : {false, true}) {
     for (const auto& [prime, times] : factors_of(is_bottom ? value.get_den() : value.get_num())) {
       Form factor = atom(AtomKind::prime, "", prime);
-      factor.top[0].factors[0].exponent = Exponent{is_bottom ? -times : times, 1} * Exponent{1, degree};
+      factor.top[0].factors[0].exponent =
+          Exponent{is_bottom ? -times : times, 1} * Exponent{1, degree};
       std::vector<Term> reduced;
       reduce(std::move(factor.top[0]), reduced);
       result = multiply(result, {std::move(reduced), {{{}, 1}}});
@@ -127,16 +140,20 @@ Form Algebra::root_of_number(const mpq_class& value, std::int32_t degree) {
   return result;
 }
 
-/// Positive constants leave the root; what is left is an atom, or a variable with a broken exponent.
+/// Positive constants leave the root; what is left is an atom, or a variable with a broken
+/// exponent.
 Form Algebra::root_of_term(const Term& term, std::int32_t degree) {
   Form outside = constant(1);
   Term rest{{}, term.coefficient < 0 ? -1 : 1};
   for (const Factor& f : term.factors) {
     const Atom& a = atom(f.atom);
-    const bool is_positive = a.kind == AtomKind::prime || a.kind == AtomKind::pi || a.kind == AtomKind::e || a.kind == AtomKind::logarithm ||
-                             (a.kind == AtomKind::power && rational(a.arguments[0]).value_or(mpq_class(0)) > 0) ||
-                             (a.kind == AtomKind::power && a.arguments[0].top.size() == 1 && same(a.arguments[0], e()));
-    const bool is_plain = a.kind == AtomKind::variable && f.exponent.num > 0 && (f.exponent.num < f.exponent.den || f.exponent == Exponent{1, 1});
+    const bool is_positive =
+        a.kind == AtomKind::prime || a.kind == AtomKind::pi || a.kind == AtomKind::e ||
+        a.kind == AtomKind::logarithm ||
+        (a.kind == AtomKind::power && rational(a.arguments[0]).value_or(mpq_class(0)) > 0) ||
+        (a.kind == AtomKind::power && a.arguments[0].top.size() == 1 && same(a.arguments[0], e()));
+    const bool is_plain = a.kind == AtomKind::variable && f.exponent.num > 0 &&
+                          (f.exponent.num < f.exponent.den || f.exponent == Exponent{1, 1});
     if (!is_positive && !(is_plain && term.coefficient > 0)) {
       rest.factors.push_back(f);
       continue;
@@ -146,7 +163,8 @@ Form Algebra::root_of_term(const Term& term, std::int32_t degree) {
     outside = multiply(outside, {std::move(reduced), {{{}, 1}}});
   }
   const mpq_class size = abs(term.coefficient);
-  if (rest.factors.empty()) return multiply(outside, root_of_number(rest.coefficient * size, degree));
+  if (rest.factors.empty())
+    return multiply(outside, root_of_number(rest.coefficient * size, degree));
   outside = multiply(outside, root_of_number(size, degree));
   if (rest.coefficient < 0 && degree % 2 == 1) rest.coefficient = 1, outside = negate(outside);
   return multiply(outside, function("root", {from_term(rest), constant(degree)}));
@@ -164,7 +182,8 @@ Form Algebra::root(const Form& base, std::int32_t degree) {
   return multiply(root_of_number(outside, degree), inside);
 }
 
-/// b^(u + v) = b^u b^v; a composite base is split; a number in the exponent is taken out; e to multiples of pi i turns.
+/// b^(u + v) = b^u b^v; a composite base is split; a number in the exponent is taken out; e to
+/// multiples of pi i turns.
 Form Algebra::symbolic_power(const Form& base, const Form& exponent) {
   if (!is_one(exponent.bottom) || base.top.empty()) return function("power", {base, exponent});
   const auto number = rational(base);
@@ -173,8 +192,12 @@ Form Algebra::symbolic_power(const Form& base, const Form& exponent) {
     const bool is_single = top.size() == 1 && top[0].second == 1 && bottom.empty();
     if (!is_single) {
       Form product = constant(1);
-      for (const auto& [prime, times] : top) product = multiply(product, symbolic_power(constant(mpq_class(prime)), scale(exponent, times)));
-      for (const auto& [prime, times] : bottom) product = multiply(product, symbolic_power(constant(mpq_class(prime)), scale(exponent, -times)));
+      for (const auto& [prime, times] : top)
+        product =
+            multiply(product, symbolic_power(constant(mpq_class(prime)), scale(exponent, times)));
+      for (const auto& [prime, times] : bottom)
+        product =
+            multiply(product, symbolic_power(constant(mpq_class(prime)), scale(exponent, -times)));
       return product;
     }
   }
@@ -185,8 +208,11 @@ Form Algebra::symbolic_power(const Form& base, const Form& exponent) {
       product = multiply(product, power(base, constant(term.coefficient)));
       continue;
     }
-    if (is_e && term.factors.size() == 1 && atom(term.factors[0].atom).kind == AtomKind::logarithm && term.factors[0].exponent == Exponent{1, 1}) {
-      product = multiply(product, power(constant(mpq_class(atom(term.factors[0].atom).base)), constant(term.coefficient)));
+    if (is_e && term.factors.size() == 1 &&
+        atom(term.factors[0].atom).kind == AtomKind::logarithm &&
+        term.factors[0].exponent == Exponent{1, 1}) {
+      product = multiply(product, power(constant(mpq_class(atom(term.factors[0].atom).base)),
+                                        constant(term.coefficient)));
       continue;
     }
     if (is_e && has_imaginary(from_term(term))) {  // Euler: e^(i t) = cos t + i sin t
@@ -198,8 +224,10 @@ Form Algebra::symbolic_power(const Form& base, const Form& exponent) {
     }
     Form factor = atom(AtomKind::power, "", {}, {base, from_term({term.factors, 1})});
     const mpq_class& c = term.coefficient;
-    if (!c.get_num().fits_sint_p() || !c.get_den().fits_sint_p()) exhausted("an exponent beyond what is computed");
-    factor.top[0].factors[0].exponent = {std::int32_t(c.get_num().get_si()), std::int32_t(c.get_den().get_si())};
+    if (!c.get_num().fits_sint_p() || !c.get_den().fits_sint_p())
+      exhausted("an exponent beyond what is computed");
+    factor.top[0].factors[0].exponent = {std::int32_t(c.get_num().get_si()),
+                                         std::int32_t(c.get_den().get_si())};
     product = multiply(product, factor);
   }
   return product;

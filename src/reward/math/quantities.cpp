@@ -8,12 +8,15 @@ namespace rollcall::reward::math {
 namespace {
 
 /// A number without a unit, or in "square units".
-bool is_general(const Unit& unit) { return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit"); }
+bool is_general(const Unit& unit) {
+  return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit");
+}
 
 Unit unit_behind(const Node& node) {
   auto unit = find_unit(node.text);
   if (!unit) unreadable("words behind a value that may change it");
-  if (node.children[0].kind == Kind::degrees) unit = unit->times(Unit{{{"angle", 1}}});  // degrees per second
+  // degrees per second
+  if (node.children[0].kind == Kind::degrees) unit = unit->times(Unit{{{"angle", 1}}});
   return *unit;
 }
 
@@ -24,8 +27,11 @@ Quantity Comparison::sum(const Node& node) {
   Quantity total = quantity(node.children[0]);
   for (std::size_t n = 1; n < node.children.size(); ++n) {
     const Quantity part = quantity(node.children[n]);
-    if (total.unit.powers != part.unit.powers || total.unit.counted != part.unit.counted) unreadable("a sum of values with other units");
-    total.value = values_.algebra().add(total.value, values_.algebra().scale(part.value, mpq_class(part.unit.factor / total.unit.factor)));
+    if (total.unit.powers != part.unit.powers || total.unit.counted != part.unit.counted)
+      unreadable("a sum of values with other units");
+    total.value = values_.algebra().add(
+        total.value,
+        values_.algebra().scale(part.value, mpq_class(part.unit.factor / total.unit.factor)));
   }
   return total;
 }
@@ -49,7 +55,8 @@ Quantity Comparison::quantity(const Node& node) {
       for (std::size_t n = 1; n < node.children.size(); ++n) {
         const bool is_below = node.kind == Kind::divide;
         const Quantity next = quantity(node.children[n]);
-        all.value = is_below ? algebra.divide(all.value, next.value) : algebra.multiply(all.value, next.value);
+        all.value = is_below ? algebra.divide(all.value, next.value)
+                             : algebra.multiply(all.value, next.value);
         all.unit = all.unit.times(next.unit.raised(is_below ? -1 : 1));
       }
       return all;
@@ -62,10 +69,16 @@ Quantity Comparison::quantity(const Node& node) {
 Verdict Comparison::quantities(const Node& reference, const Node& answer) {
   const Quantity a = quantity(reference), b = quantity(answer);
   if (is_general(a.unit) || is_general(b.unit)) return values_.compare(a.value, b.value);
-  if (a.unit.powers != b.unit.powers) return {Answer::different, fmt::format("a unit of {} instead of {}", b.unit.dimension(), a.unit.dimension())};
-  if (!may_count_the_same(a.unit, b.unit)) return {Answer::different, fmt::format("{} counted instead of {}", b.unit.dimension(), a.unit.dimension())};
+  if (a.unit.powers != b.unit.powers)
+    return {Answer::different,
+            fmt::format("a unit of {} instead of {}", b.unit.dimension(), a.unit.dimension())};
+  if (!may_count_the_same(a.unit, b.unit))
+    return {Answer::different,
+            fmt::format("{} counted instead of {}", b.unit.dimension(), a.unit.dimension())};
   Algebra& algebra = values_.algebra();
-  const auto in_base = [&](const Quantity& q) { return algebra.add(algebra.scale(q.value, q.unit.factor), constant(q.unit.offset)); };
+  const auto in_base = [&](const Quantity& q) {
+    return algebra.add(algebra.scale(q.value, q.unit.factor), constant(q.unit.offset));
+  };
   return values_.compare(in_base(a), in_base(b));
 }
 

@@ -9,33 +9,44 @@
 namespace rollcall::reward::math {
 namespace {
 
-bool is_inequality(const Node& node) { return node.kind == Kind::relation && !node.text.empty() && node.text.find_first_not_of("<>lg!") == std::string::npos; }
+bool is_inequality(const Node& node) {
+  return node.kind == Kind::relation && !node.text.empty() &&
+         node.text.find_first_not_of("<>lg!") == std::string::npos;
+}
 
-char mirrored(char sign) { return sign == '<' ? '>' : sign == '>' ? '<' : sign == 'l' ? 'g' : sign == 'g' ? 'l' : sign; }
+char mirrored(char sign) {
+  return sign == '<' ? '>' : sign == '>' ? '<' : sign == 'l' ? 'g' : sign == 'g' ? 'l' : sign;
+}
 
 }  // namespace
 
 bool is_region(const Node& node) {
   if (node.kind == Kind::bracketed) {
     const auto is_end = [](const Node& n) { return n.kind <= Kind::based; };
-    if (node.children.size() != 2 || !is_end(node.children[0]) || !is_end(node.children[1])) return false;
-    return node.text != "()" || infinity_of(node.children[0]) != 0 || infinity_of(node.children[1]) != 0;
+    if (node.children.size() != 2 || !is_end(node.children[0]) || !is_end(node.children[1]))
+      return false;
+    return node.text != "()" || infinity_of(node.children[0]) != 0 ||
+           infinity_of(node.children[1]) != 0;
   }
   if (node.kind == Kind::relation && node.text == "i") return is_region(node.children[1]);
-  if (node.kind == Kind::list) return std::any_of(node.children.begin(), node.children.end(), is_inequality);
+  if (node.kind == Kind::list)
+    return std::any_of(node.children.begin(), node.children.end(), is_inequality);
   return node.kind == Kind::join || is_inequality(node);
 }
 
-/// What `left sign right` says, as c0 + c1 x + c2 x^2 with constants c, the last of which is not zero: its coefficients, and its variable into `variable`, which
-/// must be that where it is not empty.
-std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, const Node& right, std::string& variable) {
+/// What `left sign right` says, as c0 + c1 x + c2 x^2 with constants c, the last of which is not
+/// zero: its coefficients, and its variable into `variable`, which must be that where it is not
+/// empty.
+std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, const Node& right,
+                                                          std::string& variable) {
   Algebra& algebra = values_.algebra();
   const Form difference = algebra.subtract(values_.form(left), values_.form(right));
   const auto variables = algebra.variables_of(difference);
   if (variables.size() != 1 || difference.bottom.size() != 1) return std::nullopt;
   std::array<std::vector<Term>, 3> parts;
   for (const Term& term : difference.top) {
-    const auto at = std::find_if(term.factors.begin(), term.factors.end(), [&](const Factor& f) { return f.atom == variables[0]; });
+    const auto at = std::find_if(term.factors.begin(), term.factors.end(),
+                                 [&](const Factor& f) { return f.atom == variables[0]; });
     Term kept = term;
     std::size_t degree = 0;
     if (at != term.factors.end()) {
@@ -48,7 +59,8 @@ std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, cons
   std::vector<Form> found;
   for (auto& part : parts) {
     found.push_back({algebra.collect(std::move(part)), {{{}, 1}}});
-    if (!algebra.variables_of(found.back()).empty()) return std::nullopt;  // the variable stands within a function
+    // the variable stands within a function
+    if (!algebra.variables_of(found.back()).empty()) return std::nullopt;
   }
   while (!found.empty() && found.back().top.empty()) found.pop_back();
   const std::string& name = algebra.atom(variables[0]).name;
@@ -58,7 +70,8 @@ std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, cons
 }
 
 /// x < a, 2x + 1 > 5.
-std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const Node& right, std::string& variable) {
+std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const Node& right,
+                                             std::string& variable) {
   const auto line = coefficients(left, right, variable);
   if (!line || line->size() != 2) return std::nullopt;
   const auto direction = values_.sign((*line)[1]);
@@ -66,24 +79,29 @@ std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const 
   const Form bound = values_.algebra().negate(values_.algebra().divide((*line)[0], (*line)[1]));
   if (*direction < 0) sign = mirrored(sign);
   const bool is_open = sign == '<' || sign == '>';
-  return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open} : Stretch{bound, std::nullopt, is_open, true};
+  return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open}
+                                    : Stretch{bound, std::nullopt, is_open, true};
 }
 
 /// x^2 - 2x < 3, by the roots.
-std::optional<Region> Comparison::between_roots(const Node& left, char sign, const Node& right, std::string& variable) {
+std::optional<Region> Comparison::between_roots(const Node& left, char sign, const Node& right,
+                                                std::string& variable) {
   const auto curve = coefficients(left, right, variable);
   if (!curve || curve->size() != 3) return std::nullopt;
   Algebra& algebra = values_.algebra();
   const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
-  const Form discriminant = algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4));
+  const Form discriminant =
+      algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4));
   const auto direction = values_.sign(a), roots = values_.sign(discriminant);
   if (!direction || *direction == 0 || !roots) return std::nullopt;
   if (*direction < 0) sign = mirrored(sign);
-  const bool is_within = sign == '<' || sign == 'l', is_open = sign == '<' || sign == '>' || sign == '!';
+  const bool is_within = sign == '<' || sign == 'l',
+             is_open = sign == '<' || sign == '>' || sign == '!';
   if (*roots < 0) return is_within ? Region{} : Region{{}};  // above zero everywhere
-  const Form root = algebra.power(discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}), twice = algebra.scale(a, *direction * 2),
-             middle = algebra.scale(b, -*direction);
-  const Form low = algebra.divide(algebra.subtract(middle, root), twice), high = algebra.divide(algebra.add(middle, root), twice);
+  const Form root = algebra.power(discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}),
+             twice = algebra.scale(a, *direction * 2), middle = algebra.scale(b, -*direction);
+  const Form low = algebra.divide(algebra.subtract(middle, root), twice),
+             high = algebra.divide(algebra.add(middle, root), twice);
   if (is_within && *roots == 0 && is_open) return Region{};
   if (is_within) return Region{{low, high, is_open, is_open}};
   return Region{{std::nullopt, low, true, is_open}, {high, std::nullopt, is_open, true}};
@@ -94,7 +112,8 @@ std::optional<Region> Comparison::region_of_size(const Node& node, std::string& 
   const Node& inside = node.children[0].children[0];
   const char sign = node.text[0];
   const auto above = half_line(inside, sign, node.children[1], variable);
-  const auto below = half_line(inside, mirrored(sign), {Kind::negate, {}, {}, {node.children[1]}}, variable);
+  const auto below =
+      half_line(inside, mirrored(sign), {Kind::negate, {}, {}, {node.children[1]}}, variable);
   if (!above || !below) return std::nullopt;
   if (sign == '<' || sign == 'l') return common({*above}, {*below});
   return Region{*above, *below};
@@ -102,7 +121,8 @@ std::optional<Region> Comparison::region_of_size(const Node& node, std::string& 
 
 std::optional<Region> Comparison::region_of_relation(const Node& node, std::string& variable) {
   if (node.text == "=") {
-    const bool is_point = is_assignment(node) && node.children[0].kind == Kind::symbol && !has_names(node.children[1]);
+    const bool is_point = is_assignment(node) && node.children[0].kind == Kind::symbol &&
+                          !has_names(node.children[1]);
     if (!is_point || (!variable.empty() && variable != node.children[0].text)) return std::nullopt;
     variable = node.children[0].text;
     return Region{{values_.form(node.children[1]), values_.form(node.children[1]), false, false}};
@@ -120,7 +140,9 @@ std::optional<Region> Comparison::region_of_relation(const Node& node, std::stri
     const auto bound = below->high ? below->high : below->low;
     return Region{{std::nullopt, bound, true, true}, {bound, std::nullopt, true, true}};
   }
-  if (node.text.size() == 1 && node.children[0].kind == Kind::call && node.children[0].text == "abs") return region_of_size(node, variable);
+  if (node.text.size() == 1 && node.children[0].kind == Kind::call &&
+      node.children[0].text == "abs")
+    return region_of_size(node, variable);
   Stretch both;
   for (std::size_t n = 0; n < node.text.size(); ++n) {
     if (infinity_of(node.children[n]) != 0 || infinity_of(node.children[n + 1]) != 0) continue;
@@ -130,11 +152,13 @@ std::optional<Region> Comparison::region_of_relation(const Node& node, std::stri
     if (part->low) both.low = part->low, both.low_open = part->low_open;
     else both.high = part->high, both.high_open = part->high_open;
   }
-  if (both.low && both.high && !is_after(*both.high, *both.low, !both.low_open && !both.high_open)) return Region{};
+  if (both.low && both.high && !is_after(*both.high, *both.low, !both.low_open && !both.high_open))
+    return Region{};
   return Region{both};
 }
 
-/// "and" is what all hold, "or" what any holds. A comma is either: "and" where that leaves something and "or" would say nothing, "or" where "and" never holds.
+/// "and" is what all hold, "or" what any holds. A comma is either: "and" where that leaves
+/// something and "or" would say nothing, "or" where "and" never holds.
 std::optional<Region> Comparison::region_of_list(const Node& node, std::string& variable) {
   Region any, all{{}};
   bool only_unequal = true, only_brackets = true;
@@ -156,7 +180,8 @@ std::optional<Region> Comparison::region_of_list(const Node& node, std::string& 
   if (only_brackets || all.empty()) return any;
   if (!merge(any)) return std::nullopt;
   const bool is_everything = any.size() == 1 && !any[0].low && !any[0].high;
-  if (!is_everything) unsupported("conditions with a comma between them, which may mean \"and\" or \"or\"");
+  if (!is_everything)
+    unsupported("conditions with a comma between them, which may mean \"and\" or \"or\"");
   return all;
 }
 
@@ -188,19 +213,24 @@ std::optional<Region> Comparison::region_of_join(const Node& node, std::string& 
 }
 
 std::optional<Region> Comparison::region(const Node& node, std::string& variable) {
-  const auto end = [&](const Node& n) { return infinity_of(n) != 0 ? std::optional<Form>() : std::optional<Form>(values_.form(n)); };
-  if (is_inequality(node) || (node.kind == Kind::relation && node.text == "=")) return region_of_relation(node, variable);
+  const auto end = [&](const Node& n) {
+    return infinity_of(n) != 0 ? std::optional<Form>() : std::optional<Form>(values_.form(n));
+  };
+  if (is_inequality(node) || (node.kind == Kind::relation && node.text == "="))
+    return region_of_relation(node, variable);
   if (node.kind == Kind::relation && node.text == "i") {
     if (node.children[0].kind == Kind::symbol) variable = node.children[0].text;
     return region(node.children[1], variable);
   }
   if (node.kind == Kind::symbol && node.text == "R") return Region{{}};
   if (node.kind == Kind::bracketed && node.children.size() == 2)
-    return Region{{end(node.children[0]), end(node.children[1]), node.text[0] == '(' || infinity_of(node.children[0]) != 0,
+    return Region{{end(node.children[0]), end(node.children[1]),
+                   node.text[0] == '(' || infinity_of(node.children[0]) != 0,
                    node.text[1] == ')' || infinity_of(node.children[1]) != 0}};
   if (node.kind == Kind::set) {
     Region points;
-    for (const Node& item : node.children) points.push_back({values_.form(item), values_.form(item), false, false});
+    for (const Node& item : node.children)
+      points.push_back({values_.form(item), values_.form(item), false, false});
     return points;
   }
   if (node.kind == Kind::join) return region_of_join(node, variable);
@@ -221,9 +251,13 @@ Region Comparison::common(const Region& first, const Region& second) {
   for (const Stretch& a : first) {
     for (const Stretch& b : second) {
       Stretch both = a;
-      if (b.low && (!a.low || is_after(*b.low, *a.low, b.low_open))) both.low = b.low, both.low_open = b.low_open;
-      if (b.high && (!a.high || is_after(*a.high, *b.high, b.high_open))) both.high = b.high, both.high_open = b.high_open;
-      if (!both.low || !both.high || is_after(*both.high, *both.low, !both.low_open && !both.high_open)) all.push_back(std::move(both));
+      if (b.low && (!a.low || is_after(*b.low, *a.low, b.low_open)))
+        both.low = b.low, both.low_open = b.low_open;
+      if (b.high && (!a.high || is_after(*a.high, *b.high, b.high_open)))
+        both.high = b.high, both.high_open = b.high_open;
+      if (!both.low || !both.high ||
+          is_after(*both.high, *both.low, !both.low_open && !both.high_open))
+        all.push_back(std::move(both));
     }
   }
   return all;
@@ -232,17 +266,20 @@ Region Comparison::common(const Region& first, const Region& second) {
 /// Sorts and joins what touches; false: the order of some ends is not known.
 bool Comparison::merge(Region& region) {
   if (region.size() > kMostItems) exhausted("more intervals than are compared");
-  const auto order = [&](const std::optional<Form>& a, const std::optional<Form>& b) -> std::optional<int> {
+  const auto order = [&](const std::optional<Form>& a,
+                         const std::optional<Form>& b) -> std::optional<int> {
     return values_.sign(values_.algebra().subtract(*a, *b));
   };
   for (std::size_t n = 1; n < region.size(); ++n) {  // insertion: no comparison function may fail
     for (std::size_t m = n; m > 0 && region[m].low; --m) {
-      const auto sign = region[m - 1].low ? order(region[m].low, region[m - 1].low) : std::optional<int>(1);
+      const auto sign =
+          region[m - 1].low ? order(region[m].low, region[m - 1].low) : std::optional<int>(1);
       if (!sign) return false;
       if (*sign > 0 || (*sign == 0 && !region[m - 1].low_open)) break;
       std::swap(region[m], region[m - 1]);
     }
-    for (std::size_t m = n; m > 0 && !region[m].low && region[m - 1].low; --m) std::swap(region[m], region[m - 1]);
+    for (std::size_t m = n; m > 0 && !region[m].low && region[m - 1].low; --m)
+      std::swap(region[m], region[m - 1]);
   }
   Region merged;
   for (Stretch& next : region) {
@@ -271,13 +308,17 @@ Verdict Comparison::ends(const std::optional<Form>& a, const std::optional<Form>
 }
 
 Verdict Comparison::regions(Region a, Region b) {
-  if ((a.size() > 1 || b.size() > 1) && (!merge(a) || !merge(b))) return {Answer::undecided, "the order of the intervals' ends is not decided"};
-  if (a.size() != b.size()) return {Answer::different, fmt::format("{} intervals instead of {}", b.size(), a.size())};
+  if ((a.size() > 1 || b.size() > 1) && (!merge(a) || !merge(b)))
+    return {Answer::undecided, "the order of the intervals' ends is not decided"};
+  if (a.size() != b.size())
+    return {Answer::different, fmt::format("{} intervals instead of {}", b.size(), a.size())};
   Verdict all{Answer::equal, "the same intervals"};
   for (std::size_t n = 0; n < a.size(); ++n) {
-    if (a[n].low_open != b[n].low_open || a[n].high_open != b[n].high_open) return {Answer::different, "an open and a closed end"};
+    if (a[n].low_open != b[n].low_open || a[n].high_open != b[n].high_open)
+      return {Answer::different, "an open and a closed end"};
     for (const Verdict& end : {ends(a[n].low, b[n].low), ends(a[n].high, b[n].high)}) {
-      if (end.answer == Answer::different) return {Answer::different, "an end of an interval: " + end.reason};
+      if (end.answer == Answer::different)
+        return {Answer::different, "an end of an interval: " + end.reason};
       if (end.answer == Answer::undecided) all = end;
     }
   }

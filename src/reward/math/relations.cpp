@@ -10,27 +10,36 @@ namespace {
 
 bool is_same(const Node& a, const Node& b) {
   return a.kind == b.kind && a.text == b.text && a.value == b.value &&
-         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), is_same);
+         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
+                    is_same);
 }
 
 /// The name that an assignment gives a value to: x, or f in f(x).
 const std::string* assigned_name(const Node& left) {
   if (left.kind == Kind::symbol || left.kind == Kind::words) return &left.text;
-  const bool is_call = left.kind == Kind::multiply && left.children.size() == 2 && left.children[0].kind == Kind::symbol &&
-                       (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
+  const bool is_call =
+      left.kind == Kind::multiply && left.children.size() == 2 &&
+      left.children[0].kind == Kind::symbol &&
+      (left.children[1].kind == Kind::symbol || left.children[1].kind == Kind::bracketed);
   return is_call ? &left.children[0].text : nullptr;
 }
 
-/// f(n) = n + 1 with the argument x: f(x) = x + 1; none where `as` is no such equation of the same function.
+/// f(n) = n + 1 with the argument x: f(x) = x + 1; none where `as` is no such equation of the same
+/// function.
 std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
   const Node &name = equation.children[0], &other = as.children[0];
   const auto is_call = [](const Node& n) {  // xy is none
-    return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].kind == Kind::symbol && n.children[1].kind == Kind::symbol &&
-           n.children[0].text.size() == 1 && std::string_view("fghFGH").find(n.children[0].text[0]) != std::string_view::npos;
+    return n.kind == Kind::multiply && n.children.size() == 2 &&
+           n.children[0].kind == Kind::symbol && n.children[1].kind == Kind::symbol &&
+           n.children[0].text.size() == 1 &&
+           std::string_view("fghFGH").find(n.children[0].text[0]) != std::string_view::npos;
   };
-  if (!is_call(name) || !is_call(other) || name.children[0].text != other.children[0].text) return std::nullopt;
+  if (!is_call(name) || !is_call(other) || name.children[0].text != other.children[0].text)
+    return std::nullopt;
   const std::string &from = name.children[1].text, &to = other.children[1].text;
-  return from == to || mentions(equation.children[1], to) ? std::nullopt : std::optional(with_value(equation.children[1], from, symbol(to)));
+  return from == to || mentions(equation.children[1], to)
+             ? std::nullopt
+             : std::optional(with_value(equation.children[1], from, symbol(to)));
 }
 
 }  // namespace
@@ -38,13 +47,15 @@ std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
 bool is_assignment(const Node& node) {
   if (node.kind != Kind::relation || node.text != "=") return false;
   const std::string* name = assigned_name(node.children[0]);
-  return name != nullptr && *name != "pi" && *name != "e" && *name != "i" && !mentions(node.children[1], *name);
+  return name != nullptr && *name != "pi" && *name != "e" && *name != "i" &&
+         !mentions(node.children[1], *name);
 }
 
 const Node& value_of(const Node& node) {
   if (node.kind != Kind::relation) return node;
   if (node.text == "i" || is_assignment(node)) return node.children[1];
-  const bool is_chain = node.text.size() > 1 && node.text.find_first_not_of('=') == std::string::npos;
+  const bool is_chain =
+      node.text.size() > 1 && node.text.find_first_not_of('=') == std::string::npos;
   return is_chain ? node.children.back() : node;
 }
 
@@ -54,7 +65,8 @@ Form Comparison::without_poles(const Form& form) {
   std::map<int, std::int32_t> below;  // the highest power of each atom that a term is divided by
   for (const Term& term : form.top)
     for (const Factor& f : term.factors)
-      if (f.exponent.num < 0 && f.exponent.den == 1) below[f.atom] = std::max(below[f.atom], -f.exponent.num);
+      if (f.exponent.num < 0 && f.exponent.den == 1)
+        below[f.atom] = std::max(below[f.atom], -f.exponent.num);
   Term scale{{}, 1};
   for (const auto& [atom, power] : below) scale.factors.push_back({atom, {power, 1}});
   return {algebra.multiply(form.top, {scale}), {{{}, 1}}};
@@ -73,7 +85,9 @@ Form Comparison::leading_coefficient(const Poly& poly) {
   };
   std::vector<std::pair<std::vector<Factor>, Term>> parts;
   for (const Term& term : poly) parts.emplace_back(part(term, true).factors, part(term, false));
-  const auto first = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->first;
+  const auto first = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+                       return a.first < b.first;
+                     })->first;
   std::vector<Term> sum;
   for (auto& [variables, coefficient] : parts)
     if (variables == first) sum.push_back(std::move(coefficient));
@@ -84,10 +98,14 @@ Form Comparison::leading_coefficient(const Poly& poly) {
 Verdict Comparison::proportional(const Form& first, const Form& second, bool sign_counts) {
   Algebra& algebra = values_.algebra();
   const Form a = without_poles(first), b = without_poles(second);
-  if (is_zero(a) || is_zero(b)) return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different, "a relation that always or never holds"};
+  if (is_zero(a) || is_zero(b))
+    return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different,
+            "a relation that always or never holds"};
   const Form lead_a = leading_coefficient(a.top), lead_b = leading_coefficient(b.top);
-  if (values_.is_not_zero(lead_a).answer != Answer::equal) return {Answer::undecided, "a factor of the reference that may be zero"};
-  if (values_.is_not_zero(lead_b).answer != Answer::equal) return {Answer::different, "a factor that is not shown to be other than zero"};
+  if (values_.is_not_zero(lead_a).answer != Answer::equal)
+    return {Answer::undecided, "a factor of the reference that may be zero"};
+  if (values_.is_not_zero(lead_b).answer != Answer::equal)
+    return {Answer::different, "a factor that is not shown to be other than zero"};
   Verdict verdict = values_.compare(algebra.multiply(a, lead_b), algebra.multiply(b, lead_a));
   if (verdict.answer != Answer::equal) return verdict;
   if (sign_counts) {
@@ -107,29 +125,39 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
     return {Answer::undecided, "chains of relations with other signs"};
   }
   char sign_a = a.text[0], sign_b = b.text[0];
-  if (sign_a == 'i' || sign_b == 'i') return sign_a == sign_b ? compare(a.children[1], b.children[1]) : Verdict{Answer::different, "another relation"};
+  if (sign_a == 'i' || sign_b == 'i')
+    return sign_a == sign_b ? compare(a.children[1], b.children[1])
+                            : Verdict{Answer::different, "another relation"};
   const Node &name_a = a.children[0], &name_b = b.children[0];
-  const bool is_equation = sign_a == '=' && !is_assignment(a) && names_of(a).size() == 1 && name_a.kind < Kind::words && a.children[1].kind < Kind::words;
-  if (is_equation && is_assignment(b) && name_b.kind == Kind::symbol && !has_names(b.children[1])) return solutions(a, b);
+  const bool is_equation = sign_a == '=' && !is_assignment(a) && names_of(a).size() == 1 &&
+                           name_a.kind < Kind::words && a.children[1].kind < Kind::words;
+  if (is_equation && is_assignment(b) && name_b.kind == Kind::symbol && !has_names(b.children[1]))
+    return solutions(a, b);
   if (is_assignment(a) && is_assignment(b))
     if (const auto value = with_argument_of(a, b)) return compare(a.children[1], *value);
-  if (sign_a == '=' && sign_b == '=' && name_a.kind == Kind::bracketed && is_same(name_a, name_b)) return compare(a.children[1], b.children[1]);
+  if (sign_a == '=' && sign_b == '=' && name_a.kind == Kind::bracketed && is_same(name_a, name_b))
+    return compare(a.children[1], b.children[1]);
   const auto is_y = [](const Node& n) { return n.kind == Kind::symbol && n.text == "y"; };
   const auto is_f_of_x = [](const Node& n) {
-    return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" && n.children[1].text == "x";
+    return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" &&
+           n.children[1].text == "x";
   };
   const bool is_curve = (is_y(name_a) && is_f_of_x(name_b)) || (is_y(name_b) && is_f_of_x(name_a));
   const bool is_label = name_a.kind == Kind::words || name_b.kind == Kind::words;
   if (is_assignment(a) && is_assignment(b) && (is_same(name_a, name_b) || is_label || is_curve)) {
     Verdict verdict = compare(a.children[1], b.children[1]);
-    const bool is_other =
-        is_label && name_a.kind == name_b.kind && name_a.text.find(name_b.text) == std::string::npos && name_b.text.find(name_a.text) == std::string::npos;
-    return is_other && verdict.answer == Answer::equal ? Verdict{Answer::different, "the same value under another name"} : verdict;
+    const bool is_other = is_label && name_a.kind == name_b.kind &&
+                          name_a.text.find(name_b.text) == std::string::npos &&
+                          name_b.text.find(name_a.text) == std::string::npos;
+    return is_other && verdict.answer == Answer::equal
+               ? Verdict{Answer::different, "the same value under another name"}
+               : verdict;
   }
   const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };
   const auto difference = [&](const Node& n, char sign) {
     const bool turned = flipped(sign) != sign;
-    return values_.algebra().subtract(values_.form(n.children[turned ? 1 : 0]), values_.form(n.children[turned ? 0 : 1]));
+    return values_.algebra().subtract(values_.form(n.children[turned ? 1 : 0]),
+                                      values_.form(n.children[turned ? 0 : 1]));
   };
   const Form x = difference(a, sign_a), y = difference(b, sign_b);
   sign_a = flipped(sign_a), sign_b = flipped(sign_b);

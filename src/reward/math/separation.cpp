@@ -1,5 +1,6 @@
-// Separation bounds of algebraic numbers: E = U / L of algebraic integers whose conjugates are all below 2^u and 2^l, of a field of degree D. U is not zero unless E
-// is, the product of its conjugates is a whole number, and so |E| >= 2^-((D - 1) u + l).
+// Separation bounds of algebraic numbers: E = U / L of algebraic integers whose conjugates are all
+// below 2^u and 2^l, of a field of degree D. U is not zero unless E is, the product of its
+// conjugates is a whole number, and so |E| >= 2^-((D - 1) u + l).
 #include "reward/math/evaluation.hpp"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ class Bounds {
       sum.u = std::max(sum.u, part->u);
       if (sum.l > kMostBoundBits || sum.u > kMostBoundBits) return std::nullopt;
     }
-    sum.u += sum.l + bits(mpz_class(static_cast<unsigned long>(poly.size())));  // each term's U times the other terms' L
+    // each term's U times the other terms' L
+    sum.u += sum.l + bits(mpz_class(static_cast<unsigned long>(poly.size())));
     return sum;
   }
 
@@ -46,7 +48,8 @@ class Bounds {
 
  private:
   std::optional<Bound> of(const Term& term) {
-    Bound product{bits(term.coefficient.get_num()), bits(term.coefficient.get_den()) - (term.coefficient.get_den() == 1 ? 1 : 0)};
+    Bound product{bits(term.coefficient.get_num()),
+                  bits(term.coefficient.get_den()) - (term.coefficient.get_den() == 1 ? 1 : 0)};
     for (const Factor& factor : term.factors) {
       const Atom& a = algebra_.atom(factor.atom);
       const auto [num, den] = factor.exponent;
@@ -60,7 +63,8 @@ class Bounds {
       } else if (a.kind != AtomKind::i) return std::nullopt;
       auto& index = indices_[factor.atom];
       index = std::lcm(std::max(index, 1L), a.kind == AtomKind::i ? 2L : long(den));
-      const Bound root{(base.u + (den - 1) * base.l + den - 1) / den, base.l};  // (U L^(d-1))^(1/d) / L
+      // (U L^(d-1))^(1/d) / L
+      const Bound root{(base.u + (den - 1) * base.l + den - 1) / den, base.l};
       product.u += num * root.u;
       product.l += num * root.l;
     }
@@ -93,7 +97,8 @@ long coefficient_bits(const Algebra& algebra, const Poly& poly) {
       for (const Factor& factor : term.factors) {
         if (!seen.insert(factor.atom).second) continue;
         total += bits(algebra.atom(factor.atom).base);
-        for (const Form& argument : algebra.atom(factor.atom).arguments) open.push_back(&argument.top), open.push_back(&argument.bottom);
+        for (const Form& argument : algebra.atom(factor.atom).arguments)
+          open.push_back(&argument.top), open.push_back(&argument.bottom);
       }
     }
   }

@@ -7,8 +7,9 @@ namespace rollcall::reward::math {
 namespace {
 
 bool is_arithmetic(const Node& node) {
-  constexpr Kind kKinds[] = {Kind::add,  Kind::multiply,   Kind::divide,  Kind::negate,  Kind::power,
-                             Kind::call, Kind::plus_minus, Kind::percent, Kind::degrees, Kind::unit};
+  constexpr Kind kKinds[] = {Kind::add,     Kind::multiply, Kind::divide,     Kind::negate,
+                             Kind::power,   Kind::call,     Kind::plus_minus, Kind::percent,
+                             Kind::degrees, Kind::unit};
   return std::find(std::begin(kKinds), std::end(kKinds), node.kind) != std::end(kKinds);
 }
 

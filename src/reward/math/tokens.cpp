@@ -4,7 +4,7 @@
 #include "reward/math/limits.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/units.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <array>
 #include <cctype>
@@ -14,30 +14,39 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$';
+}
 
 struct Spelling {
   std::string_view from, to;
 };
 
-/// Characters of Unicode and the commands they stand for. A name of one character that is no letter is that sign.
+/// Characters of Unicode and the commands they stand for. A name of one character that is no letter
+/// is that sign.
 constexpr Spelling kUnicode[] = {
-    {"π", "pi"},    {"√", "sqrt"},     {"∞", "infty"},  {"×", "times"}, {"·", "cdot"},   {"⋅", "cdot"},  {"÷", "div"},      {"≤", "le"},     {"≥", "ge"},
-    {"≠", "ne"},    {"≈", "approx"},   {"∪", "cup"},    {"∈", "in"},    {"°", "degree"}, {"±", "pm"},    {"−", "-"},        {"–", "-"},      {"θ", "theta"},
-    {"α", "alpha"}, {"β", "beta"},     {"λ", "lambda"}, {"μ", "mu"},    {"φ", "varphi"}, {"γ", "gamma"}, {"⌊", "lfloor"},   {"⌋", "rfloor"}, {"⌈", "lceil"},
-    {"⌉", "rceil"}, {"∅", "emptyset"}, {"ω", "omega"},  {"σ", "sigma"}, {"δ", "delta"},  {"ρ", "rho"},   {"\xC2\xA0", " "}, {"′", "prime"},  {"⩽", "le"},
-    {"⩾", "ge"},    {"º", "degree"},   {"˚", "degree"}, {"∩", "cap"},   {"⟨", "("},      {"⟩", ")"},     {"€", "euro"},     {"£", "pounds"}, {"¥", "yen"},
+    {"π", "pi"},     {"√", "sqrt"},  {"∞", "infty"},  {"×", "times"},    {"·", "cdot"},
+    {"⋅", "cdot"},   {"÷", "div"},   {"≤", "le"},     {"≥", "ge"},       {"≠", "ne"},
+    {"≈", "approx"}, {"∪", "cup"},   {"∈", "in"},     {"°", "degree"},   {"±", "pm"},
+    {"−", "-"},      {"–", "-"},     {"θ", "theta"},  {"α", "alpha"},    {"β", "beta"},
+    {"λ", "lambda"}, {"μ", "mu"},    {"φ", "varphi"}, {"γ", "gamma"},    {"⌊", "lfloor"},
+    {"⌋", "rfloor"}, {"⌈", "lceil"}, {"⌉", "rceil"},  {"∅", "emptyset"}, {"ω", "omega"},
+    {"σ", "sigma"},  {"δ", "delta"}, {"ρ", "rho"},    {"\xC2\xA0", " "}, {"′", "prime"},
+    {"⩽", "le"},     {"⩾", "ge"},    {"º", "degree"}, {"˚", "degree"},   {"∩", "cap"},
+    {"⟨", "("},      {"⟩", ")"},     {"€", "euro"},   {"£", "pounds"},   {"¥", "yen"},
 };
 
 /// Commands that only lay out, and change nothing.
-constexpr std::string_view kLayout[] = {"left",        "right",     "big",    "Big",        "bigg",         "Bigg",         "bigl",
-                                        "bigr",        "Bigl",      "Bigr",   "biggl",      "biggr",        "displaystyle", "textstyle",
-                                        "quad",        "qquad",     "limits", "nolimits",   "scriptstyle",  "middle",       "rm",
-                                        "bf",          "it",        "hfill",  "thinspace",  "enspace",      "mathord",      "mathstrut",
-                                        "blacksquare", "checkmark", "square", "tiny",       "small",        "large",        "Large",
-                                        "LARGE",       "huge",      "Huge",   "normalsize", "scriptsize",   "footnotesize", "scriptscriptstyle",
-                                        "sf",          "tt",        "sl",     "sc",         "mathsurround", "allowbreak",   "nobreak",
-                                        "newline",     "linebreak", "par",    "noindent"};
+constexpr std::string_view kLayout[] = {
+    "left",         "right",     "big",        "Big",        "bigg",         "Bigg",
+    "bigl",         "bigr",      "Bigl",       "Bigr",       "biggl",        "biggr",
+    "displaystyle", "textstyle", "quad",       "qquad",      "limits",       "nolimits",
+    "scriptstyle",  "middle",    "rm",         "bf",         "it",           "hfill",
+    "thinspace",    "enspace",   "mathord",    "mathstrut",  "blacksquare",  "checkmark",
+    "square",       "tiny",      "small",      "large",      "Large",        "LARGE",
+    "huge",         "Huge",      "normalsize", "scriptsize", "footnotesize", "scriptscriptstyle",
+    "sf",           "tt",        "sl",         "sc",         "mathsurround", "allowbreak",
+    "nobreak",      "newline",   "linebreak",  "par",        "noindent"};
 
 /// Other names of the same thing.
 constexpr Spelling kSameCommand[] = {
@@ -97,25 +106,34 @@ constexpr Spelling kSameCommand[] = {
     {"intercal", "T"},
 };
 
-constexpr std::string_view kFunctions[] = {"sin",  "cos",  "tan", "cot", "sec",   "csc", "arcsin", "arccos", "arctan", "sinh",
-                                           "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil",   "cis"};
-constexpr std::string_view kPlainWords[] = {"sqrt",  "cbrt",   "pi",      "and",    "or",   "inf",  "infinity", "infty", "oo",    "theta", "alpha", "beta",
-                                            "gamma", "lambda", "degrees", "degree", "asin", "acos", "atan",     "frac",  "union", "lg",    "infty"};
-constexpr std::string_view kUnitWords[] = {"mm",  "cm",  "dm",  "km",  "nm",     "ft",    "yd",    "mi",    "mg",    "kg",   "ml",     "mL",  "cL",  "dL",
-                                           "kL",  "lb",  "lbs", "oz",  "hr",     "hrs",   "ms",    "ns",    "kW",    "mW",   "MW",     "GW",  "Hz",  "kHz",
-                                           "MHz", "GHz", "THz", "mph", "kmh",    "kph",   "min",   "sec",   "in",    "inch", "inches", "rad", "kJ",  "MJ",
-                                           "GJ",  "mJ",  "kN",  "MN",  "kPa",    "MPa",   "kV",    "mV",    "mA",    "kWh",  "eV",     "keV", "MeV", "GeV",
-                                           "kB",  "KB",  "MB",  "GB",  "sq",     "cu",    "TB",    "mol",   "kcal",  "cal",  "atm",    "psi", "rpm", "pm",
-                                           "deg", "yr",  "yrs", "gal", "square", "cubic", "cents", "hours", "miles", "USD",  "mod"};
-constexpr std::string_view kShortWords[] = {"yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two", "six", "ten", "dne", "DNE",
-                                            "No",  "Yes", "The", "All", "mon",  "sun", "tue", "wed", "thu", "fri",  "sat", "Mon", "Sun", "if",  "of",  "to",
-                                            "per", "any", "set", "sum", "can",  "has", "was", "are", "its", "for",  "out", "old", "new", "few"};
+constexpr std::string_view kFunctions[] = {
+    "sin",  "cos",  "tan", "cot", "sec",   "csc", "arcsin", "arccos", "arctan", "sinh",
+    "cosh", "tanh", "ln",  "log", "log10", "exp", "abs",    "floor",  "ceil",   "cis"};
+constexpr std::string_view kPlainWords[] = {
+    "sqrt", "cbrt",  "pi",    "and",  "or",    "inf",    "infinity", "infty",
+    "oo",   "theta", "alpha", "beta", "gamma", "lambda", "degrees",  "degree",
+    "asin", "acos",  "atan",  "frac", "union", "lg",     "infty"};
+constexpr std::string_view kUnitWords[] = {
+    "mm",  "cm",   "dm",     "km",    "nm",    "ft",    "yd",    "mi",  "mg",  "kg",  "ml",  "mL",
+    "cL",  "dL",   "kL",     "lb",    "lbs",   "oz",    "hr",    "hrs", "ms",  "ns",  "kW",  "mW",
+    "MW",  "GW",   "Hz",     "kHz",   "MHz",   "GHz",   "THz",   "mph", "kmh", "kph", "min", "sec",
+    "in",  "inch", "inches", "rad",   "kJ",    "MJ",    "GJ",    "mJ",  "kN",  "MN",  "kPa", "MPa",
+    "kV",  "mV",   "mA",     "kWh",   "eV",    "keV",   "MeV",   "GeV", "kB",  "KB",  "MB",  "GB",
+    "sq",  "cu",   "TB",     "mol",   "kcal",  "cal",   "atm",   "psi", "rpm", "pm",  "deg", "yr",
+    "yrs", "gal",  "square", "cubic", "cents", "hours", "miles", "USD", "mod"};
+constexpr std::string_view kShortWords[] = {
+    "yes", "no",  "all", "odd", "none", "not", "the", "is",  "red", "blue", "one", "two",
+    "six", "ten", "dne", "DNE", "No",   "Yes", "The", "All", "mon", "sun",  "tue", "wed",
+    "thu", "fri", "sat", "Mon", "Sun",  "if",  "of",  "to",  "per", "any",  "set", "sum",
+    "can", "has", "was", "are", "its",  "for", "out", "old", "new", "few"};
 constexpr std::string_view kLetterUnits = "mgshLlNJWVKA";
-constexpr std::string_view kTextCommands[] = {"text",         "textbf",     "textit", "textrm", "mbox",   "hbox",   "mathrm", "emph",
-                                              "operatorname", "textnormal", "texttt", "textsf", "textup", "textsl", "textsc", "textmd"};
+constexpr std::string_view kTextCommands[] = {
+    "text",         "textbf",     "textit", "textrm", "mbox",   "hbox",   "mathrm", "emph",
+    "operatorname", "textnormal", "texttt", "textsf", "textup", "textsl", "textsc", "textmd"};
 
 std::string_view same(std::string_view name) {
-  const auto row = std::find_if(std::begin(kSameCommand), std::end(kSameCommand), [&](const Spelling& s) { return s.from == name; });
+  const auto row = std::find_if(std::begin(kSameCommand), std::end(kSameCommand),
+                                [&](const Spelling& s) { return s.from == name; });
   return row == std::end(kSameCommand) ? name : row->to;
 }
 
@@ -129,13 +147,16 @@ Token named(std::string_view name, std::size_t begin, std::size_t end) {
 std::string trimmed(std::string_view text) {
   const auto is_blank = [](char c) { return is_space(c); };
   const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
-  const auto last = std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_blank).base();
+  const auto last =
+      std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_blank).base();
   return {first, last};
 }
 
 }  // namespace
 
-bool is_letter_unit(std::string_view word) { return word.size() == 1 && kLetterUnits.find(word[0]) != std::string_view::npos; }
+bool is_letter_unit(std::string_view word) {
+  return word.size() == 1 && kLetterUnits.find(word[0]) != std::string_view::npos;
+}
 bool is_unit_word(std::string_view word) { return holds(kUnitWords, word); }
 bool is_function(std::string_view name) { return holds(kFunctions, name); }
 
@@ -153,8 +174,11 @@ std::size_t group_end(std::string_view text, std::size_t at) {
 std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
   while (at < text_.size()) {
     const std::string_view rest = text_.substr(at);
-    if (is_space(rest[0]) || rest == "\\") ++at, spaced = true;  // of a "\ " that was trimmed there is but the backslash
-    else if (rest.size() > 1 && rest[0] == '\\' && (std::string_view(",;:!> ").find(rest[1]) != std::string_view::npos)) at += 2, spaced = true;
+    // of a "\ " that was trimmed there is but the backslash
+    if (is_space(rest[0]) || rest == "\\") ++at, spaced = true;
+    else if (rest.size() > 1 && rest[0] == '\\' &&
+             (std::string_view(",;:!> ").find(rest[1]) != std::string_view::npos))
+      at += 2, spaced = true;
     else if (rest.starts_with("\xC2\xA0")) at += 2, spaced = true;
     else if (rest[0] == '\\' && rest.size() > 1 && is_letter(rest[1])) {
       std::size_t end = 1;
@@ -162,13 +186,15 @@ std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
       const std::string_view name = rest.substr(1, end - 1);
       if (!holds(kLayout, name)) return at;
       at += end;
-      if ((name == "left" || name == "right") && at < text_.size() && text_[at] == '.') ++at;  // the invisible bracket
+      // the invisible bracket
+      if ((name == "left" || name == "right") && at < text_.size() && text_[at] == '.') ++at;
     } else return at;
   }
   return at;
 }
 
-/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234 and 1 234. Groups of three, the first of one to three.
+/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234 and 1
+/// 234. Groups of three, the first of one to three.
 std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   const auto run = [&](std::size_t from) {
     std::size_t end = from;
@@ -180,7 +206,8 @@ std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   if (digits.size() > 3 || digits.empty() || digits[0] == '0') return end;
   for (;;) {
     std::size_t next = 0;
-    for (const std::string_view separator : {",\\!", "{,}", "\\!,\\!", "\\,", "\\ ", " ", "~", ","}) {
+    for (const std::string_view separator :
+         {",\\!", "{,}", "\\!,\\!", "\\,", "\\ ", " ", "~", ","}) {
       if (text_.substr(end).starts_with(separator)) {
         next = end + separator.size();
         if (text_.substr(run(next)).starts_with('/')) next = 0;  // 1 125/250
@@ -198,7 +225,8 @@ std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
 
 namespace {
 
-/// Whether what stands behind a point are places of a number: digits, or what marks those that repeat.
+/// Whether what stands behind a point are places of a number: digits, or what marks those that
+/// repeat.
 bool begins_places(std::string_view rest) {
   if (!rest.empty() && is_digit(rest[0])) return true;
   if (rest.starts_with('(')) {
@@ -206,7 +234,8 @@ bool begins_places(std::string_view rest) {
     return close > 1 && close < rest.size() && rest[close] == ')';
   }
   for (const std::string_view mark : {"\\overline", "\\bar", "\\dot"})
-    if (rest.starts_with(mark)) return rest.size() > mark.size() && (rest[mark.size()] == '{' || is_digit(rest[mark.size()]));
+    if (rest.starts_with(mark))
+      return rest.size() > mark.size() && (rest[mark.size()] == '{' || is_digit(rest[mark.size()]));
   return false;
 }
 
@@ -245,11 +274,13 @@ Token Tokens::backslash(std::size_t at) {
   if (!holds(kTextCommands, name)) return named(name, at, end);
   bool spaced = false;
   const std::size_t open = skip(end, spaced);
-  if (open >= text_.size() || text_[open] != '{') unreadable("a command of text without its braces");
+  if (open >= text_.size() || text_[open] != '{')
+    unreadable("a command of text without its braces");
   const std::size_t close = group_end(text_, open);
   if (close == std::string_view::npos) unreadable("a brace that is never closed");
   std::string content = trimmed(text_.substr(open + 1, close - open - 2));
-  if (content.size() > 2 && content.front() == '(' && content.back() == ')') content = content.substr(1, content.size() - 2);
+  if (content.size() > 2 && content.front() == '(' && content.back() == ')')
+    content = content.substr(1, content.size() - 2);
   std::size_t before = at;
   for (bool is_blank = true; is_blank && before > 0;) {
     const std::string_view mark = before > 1 ? text_.substr(before - 2, 2) : std::string_view();
@@ -258,8 +289,11 @@ Token Tokens::backslash(std::size_t at) {
     before -= is_mark ? 2 : is_blank ? 1 : 0;
   }
   const bool is_unit_letter = is_behind_value(before) && is_unit(content);
-  if (content.size() == 1 && is_letter(content[0]) && !is_unit_letter) return {TokenKind::letter, content, at, close, false};
-  if (is_function(same(content)) || content == "and" || content == "or" || content == "pi" || content == "infinity") return named(content, at, close);
+  if (content.size() == 1 && is_letter(content[0]) && !is_unit_letter)
+    return {TokenKind::letter, content, at, close, false};
+  if (is_function(same(content)) || content == "and" || content == "or" || content == "pi" ||
+      content == "infinity")
+    return named(content, at, close);
   return {TokenKind::words, content, at, close, false};
 }
 
@@ -269,7 +303,8 @@ std::string_view Tokens::run(std::size_t at) const {
   return text_.substr(at, end - at);
 }
 
-/// Whether a comma, none of them with a space behind it, stands within the brackets that open at `at`: then none separates thousands.
+/// Whether a comma, none of them with a space behind it, stands within the brackets that open at
+/// `at`: then none separates thousands.
 bool Tokens::enter_brackets(std::size_t at) {
   const bool outer = thousands_;
   int depth = 0;
@@ -278,7 +313,9 @@ bool Tokens::enter_brackets(std::size_t at) {
     const char c = text_[at];
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
     if (depth <= 0) break;
-    if (c == ';' || (c == ',' && at + 1 < text_.size() && (is_space(text_[at + 1]) || text_[at + 1] == '\\'))) return outer;
+    if (c == ';' ||
+        (c == ',' && at + 1 < text_.size() && (is_space(text_[at + 1]) || text_[at + 1] == '\\')))
+      return outer;
     has_comma |= c == ',';
   }
   if (has_comma) thousands_ = false;
@@ -287,16 +324,19 @@ bool Tokens::enter_brackets(std::size_t at) {
 
 namespace {
 
-constexpr std::string_view kGlued[] = {"arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "sqrt", "sin", "cos",
-                                       "tan",    "cot",    "sec",    "csc",  "log",  "ln",   "exp",  "pi"};
+constexpr std::string_view kGlued[] = {"arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+                                       "sqrt",   "sin",    "cos",    "tan",  "cot",  "sec",
+                                       "csc",    "log",    "ln",     "exp",  "pi"};
 
 /// The length of the function that a run of letters begins with; zero without one.
 std::size_t glued_function(std::string_view run) {
-  const auto row = std::find_if(std::begin(kGlued), std::end(kGlued), [&](std::string_view f) { return run.starts_with(f); });
+  const auto row = std::find_if(std::begin(kGlued), std::end(kGlued),
+                                [&](std::string_view f) { return run.starts_with(f); });
   return row == std::end(kGlued) ? 0 : row->size();
 }
 
-/// Whether a run is functions and single letters: xlnx, cosAcosB, arctanx. Two letters in a row make a word.
+/// Whether a run is functions and single letters: xlnx, cosAcosB, arctanx. Two letters in a row
+/// make a word.
 bool is_glued(std::string_view run) {
   bool has_function = false, after_letter = false;
   while (!run.empty()) {
@@ -316,7 +356,8 @@ namespace {
 /// Whether three letters behind a number are a word (5 elk) rather than a product (5 abc).
 bool is_short_word(std::string_view run) {
   const auto [least, most] = std::minmax_element(run.begin(), run.end());
-  return run.size() == 3 && *least >= 'a' && *most <= 'z' && *most - *least > 2 && run.find_first_of("aeiou") != std::string_view::npos;
+  return run.size() == 3 && *least >= 'a' && *most <= 'z' && *most - *least > 2 &&
+         run.find_first_of("aeiou") != std::string_view::npos;
 }
 
 }  // namespace
@@ -340,7 +381,9 @@ std::size_t Tokens::word_end(std::size_t at) const {
 Token Tokens::word(std::size_t at) const {
   const std::string_view run = this->run(at);
   const std::size_t end = at + run.size();
-  const auto words = [&](std::size_t last) { return Token{TokenKind::words, std::string(text_.substr(at, last - at)), at, last, false}; };
+  const auto words = [&](std::size_t last) {
+    return Token{TokenKind::words, std::string(text_.substr(at, last - at)), at, last, false};
+  };
   const bool is_article = (run == "a" || run == "A") && end < text_.size() && text_[end] == ' ';
   if (run.size() == 1 && !is_article) return {TokenKind::letter, std::string(run), at, end, false};
   if (const auto numeral = numeral_at(text_.substr(at))) return words(at + numeral->size);
@@ -349,11 +392,15 @@ Token Tokens::word(std::size_t at) const {
   if (is_function(same(run)) || holds(kPlainWords, run)) return named(run, at, end);
   if (is_glued(run)) {
     const std::size_t size = glued_function(run);
-    return size > 0 ? named(run.substr(0, size), at, at + size) : Token{TokenKind::letter, std::string(1, run[0]), at, at + 1, false};
+    return size > 0 ? named(run.substr(0, size), at, at + size)
+                    : Token{TokenKind::letter, std::string(1, run[0]), at, at + 1, false};
   }
   const bool is_after_digit = at > 0 && is_digit(text_[at - 1]);
-  if ((run.size() > 3 || holds(kShortWords, run)) && !(is_after_digit && !is_unit(run) && run != "percent")) return words(word_end(at));
-  if (is_behind_value(at) && (is_unit_word(run) || (!is_after_digit && is_short_word(run)))) return words(word_end(at));
+  if ((run.size() > 3 || holds(kShortWords, run)) &&
+      !(is_after_digit && !is_unit(run) && run != "percent"))
+    return words(word_end(at));
+  if (is_behind_value(at) && (is_unit_word(run) || (!is_after_digit && is_short_word(run))))
+    return words(word_end(at));
   for (const std::string_view function : {"ln", "pi"})
     if (run.starts_with(function)) return named(function, at, at + function.size());
   return {TokenKind::letter, std::string(1, text_[at]), at, at + 1, false};
@@ -374,7 +421,9 @@ Token Tokens::at(std::size_t at) {
   } else if (static_cast<unsigned char>(text_[at]) < 0x80) {
     token = {TokenKind::sign, std::string(1, text_[at]), at, at + 1, false};
   } else {
-    const auto row = std::find_if(std::begin(kUnicode), std::end(kUnicode), [&](const Spelling& s) { return text_.substr(at).starts_with(s.from); });
+    const auto row = std::find_if(std::begin(kUnicode), std::end(kUnicode), [&](const Spelling& s) {
+      return text_.substr(at).starts_with(s.from);
+    });
     if (row == std::end(kUnicode)) unreadable("a character that is no mathematics");
     token = named(row->to, at, at + row->from.size());
   }

@@ -11,9 +11,11 @@ namespace rollcall::reward::math {
 
 enum class TokenKind {
   end,
-  number,   ///< text: digits, one point at most, no separators; exponent of scientific notation in it
+  number,   ///< text: digits, one point at most, no separators; exponent of scientific notation in
+            ///< it
   letter,   ///< text: one letter
-  command,  ///< text: a name without the backslash; plain words and symbols of Unicode become commands where they mean one
+  command,  ///< text: a name without the backslash; plain words and symbols of Unicode become
+            ///< commands where they mean one
   words,    ///< text: what \text{...} holds, or a plain word
   sign      ///< text: one character
 };
@@ -31,7 +33,8 @@ class Tokens {
   /// The token that begins at `at` or behind white space there. Any bytes are safe.
   Token at(std::size_t at);
   std::string_view run(std::size_t at) const;  ///< the letters from there on
-  /// Reads commas within brackets, which open at `at`, as they are written there. Returns what leave_brackets() is to be given.
+  /// Reads commas within brackets, which open at `at`, as they are written there. Returns what
+  /// leave_brackets() is to be given.
   bool enter_brackets(std::size_t at);
   void leave_brackets(bool outer) { thousands_ = outer; }
   std::string_view text() const { return text_; }

@@ -11,7 +11,9 @@
 
 namespace rollcall::reward::math {
 
-inline Node with(Kind kind, std::vector<Node> children, std::string text = {}) { return {kind, std::move(text), {}, std::move(children)}; }
+inline Node with(Kind kind, std::vector<Node> children, std::string text = {}) {
+  return {kind, std::move(text), {}, std::move(children)};
+}
 template <class... Nodes>
 inline Node node(Kind kind, Nodes... children) {
   Node made{kind};
@@ -51,7 +53,9 @@ bool mentions(const Node& node, const std::string& name);
 Node with_value(Node node, const std::string& name, const Node& value);
 
 inline bool has_unit(const Node& node) {
-  return node.kind == Kind::unit || (node.kind <= Kind::degrees && std::any_of(node.children.begin(), node.children.end(), has_unit));
+  return node.kind == Kind::unit ||
+         (node.kind <= Kind::degrees &&
+          std::any_of(node.children.begin(), node.children.end(), has_unit));
 }
 /// Whether no variable stands in it.
 inline bool is_number(const Node& node) {

@@ -9,9 +9,12 @@ namespace rollcall::reward::math {
 enum class Prefixes { none, all };
 
 struct UnitRow {
-  std::string_view symbols;  ///< between spaces; case counts, where a small letter is not the only thing that differs
-  std::string_view names;    ///< between spaces, in lower case and singular; plurals in s are understood
-  std::string_view base;     ///< the units that it is a multiple of, as find_unit() reads them; a dimension's name behind a "=" where it is a base unit
+  std::string_view symbols;  ///< between spaces; case counts, where a small letter is not the only
+                             ///< thing that differs
+  std::string_view names;    ///< between spaces, in lower case and singular; plurals in s are
+                             ///< understood
+  std::string_view base;     ///< the units that it is a multiple of, as find_unit() reads them; a
+                             ///< dimension's name behind a "=" where it is a base unit
   const char* factor = "1";  ///< exact by definition, as GMP reads rationals
   Prefixes prefixes = Prefixes::none;
   const char* offset = "0";  ///< of its zero, in the base unit
@@ -130,9 +133,11 @@ struct PrefixRow {
 
 /// SI brochure, table 7.
 inline constexpr PrefixRow kPrefixes[] = {
-    {"Y", "yotta", 24}, {"Z", "zetta", 21}, {"E", "exa", 18},    {"P", "peta", 15},  {"T", "tera", 12},   {"G", "giga", 9},    {"M", "mega", 6},
-    {"k K", "kilo", 3}, {"h", "hecto", 2},  {"da", "deca", 1},   {"d", "deci", -1},  {"c", "centi", -2},  {"m", "milli", -3},  {"µ μ u", "micro", -6},
-    {"n", "nano", -9},  {"p", "pico", -12}, {"f", "femto", -15}, {"a", "atto", -18}, {"z", "zepto", -21}, {"y", "yocto", -24},
+    {"Y", "yotta", 24},  {"Z", "zetta", 21},     {"E", "exa", 18},    {"P", "peta", 15},
+    {"T", "tera", 12},   {"G", "giga", 9},       {"M", "mega", 6},    {"k K", "kilo", 3},
+    {"h", "hecto", 2},   {"da", "deca", 1},      {"d", "deci", -1},   {"c", "centi", -2},
+    {"m", "milli", -3},  {"µ μ u", "micro", -6}, {"n", "nano", -9},   {"p", "pico", -12},
+    {"f", "femto", -15}, {"a", "atto", -18},     {"z", "zepto", -21}, {"y", "yocto", -24},
 };
 
 }  // namespace rollcall::reward::math

@@ -3,7 +3,7 @@
 
 #include "reward/math/numerals.hpp"
 #include "reward/math/unit_table.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,13 +17,17 @@ namespace {
 
 /// Words that change what is said of a value, so that no unit or thing has them.
 constexpr std::string_view kChanging[] = {
-    "plus",      "minus", "less",   "than",    "over",       "under",  "above",    "below",   "divided",   "multiplied", "by",       "not",
-    "no",        "non",   "except", "but",     "if",         "unless", "or",       "either",  "nor",       "is",         "are",      "was",
-    "were",      "isn't", "wrong",  "false",   "unknown",    "least",  "most",     "maybe",   "perhaps",   "possibly",   "probably", "incorrect",
-    "remainder", "root",  "power",  "percent", "mod",        "modulo", "infinity", "without", "factorial", "never",      "cannot",   "can't",
-    "don't",     "won't", "aren't", "wasn't",  "impossible", "fewer",  "short",    "shy",     "debt"};
-constexpr std::string_view kFillers[] = {"a",  "an",   "the",  "of",    "and",        "to",  "from",    "for",  "at",
-                                         "on", "with", "such", "total", "altogether", "all", "exactly", "only", "about"};
+    "plus",    "minus",      "less",     "than",      "over",       "under", "above",  "below",
+    "divided", "multiplied", "by",       "not",       "no",         "non",   "except", "but",
+    "if",      "unless",     "or",       "either",    "nor",        "is",    "are",    "was",
+    "were",    "isn't",      "wrong",    "false",     "unknown",    "least", "most",   "maybe",
+    "perhaps", "possibly",   "probably", "incorrect", "remainder",  "root",  "power",  "percent",
+    "mod",     "modulo",     "infinity", "without",   "factorial",  "never", "cannot", "can't",
+    "don't",   "won't",      "aren't",   "wasn't",    "impossible", "fewer", "short",  "shy",
+    "debt"};
+constexpr std::string_view kFillers[] = {"a",     "an",         "the", "of",      "and",  "to",
+                                         "from",  "for",        "at",  "on",      "with", "such",
+                                         "total", "altogether", "all", "exactly", "only", "about"};
 
 using Entries = std::unordered_map<std::string, Unit>;
 
@@ -44,19 +48,23 @@ const Unit* single(const Table& table, std::string_view word) {
   const std::string lower = text::lower(word);
   if (const Unit* unit = entry(table.names, lower)) return unit;
   if (lower.size() > 3 && lower.back() == 's')
-    if (const Unit* unit = entry(table.names, std::string_view(lower).substr(0, lower.size() - 1))) return unit;
+    if (const Unit* unit = entry(table.names, std::string_view(lower).substr(0, lower.size() - 1)))
+      return unit;
   return lower == word ? nullptr : entry(table.symbols, lower);
 }
 
 /// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes,
 /// stor of stories.
 std::string stem_of(std::string word) {
-  constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {{"men", "man"},       {"women", "woman"}, {"children", "child"},
-                                                                          {"people", "person"}, {"mice", "mouse"},  {"geese", "goose"}};
+  constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {
+      {"men", "man"},       {"women", "woman"}, {"children", "child"},
+      {"people", "person"}, {"mice", "mouse"},  {"geese", "goose"}};
   for (const auto& [plural, one] : kIrregular)
     if (word == plural) return stem_of(std::string(one));
   for (const std::string_view ending : {"ies", "ie", "es", "s", "y", "e"}) {
-    if (!word.ends_with(ending) || word.size() < ending.size() + 3 || (ending == "s" && word.ends_with("ss"))) continue;
+    if (!word.ends_with(ending) || word.size() < ending.size() + 3 ||
+        (ending == "s" && word.ends_with("ss")))
+      continue;
     word.resize(word.size() - ending.size());
     break;
   }
@@ -65,11 +73,36 @@ std::string stem_of(std::string word) {
 
 /// In plain text: "kg \cdot m/s^{2}" without TeX.
 std::string plain(std::string_view words) {
-  constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
-      {"\\cdot", " "}, {"\\times", " "}, {"\\textmu", "µ"},  {"\\upmu", "µ"},   {"\\micro", "µ"}, {"^{\\circ}", "°"}, {"\\text", ""},        {"\\mathrm", ""},
-      {"\\rm", ""},    {"\\mu", "µ"},    {"\\Omega", "Ω"},   {"\\degree", "°"}, {"^\\circ", "°"}, {"\\,", " "},       {"\\ ", " "},          {"\\;", " "},
-      {"\\:", " "},    {"\\!", ""},      {"\\%", "percent"}, {"⋅", " "},        {"·", " "},       {"×", " "},         {"\xE2\x88\x92", "-"}, {"~", " "},
-      {"*", " "},      {"$", ""},        {"{", ""},          {"}", ""},         {".", ""},        {",", " "}};
+  constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {{"\\cdot", " "},
+                                                                          {"\\times", " "},
+                                                                          {"\\textmu", "µ"},
+                                                                          {"\\upmu", "µ"},
+                                                                          {"\\micro", "µ"},
+                                                                          {"^{\\circ}", "°"},
+                                                                          {"\\text", ""},
+                                                                          {"\\mathrm", ""},
+                                                                          {"\\rm", ""},
+                                                                          {"\\mu", "µ"},
+                                                                          {"\\Omega", "Ω"},
+                                                                          {"\\degree", "°"},
+                                                                          {"^\\circ", "°"},
+                                                                          {"\\,", " "},
+                                                                          {"\\ ", " "},
+                                                                          {"\\;", " "},
+                                                                          {"\\:", " "},
+                                                                          {"\\!", ""},
+                                                                          {"\\%", "percent"},
+                                                                          {"⋅", " "},
+                                                                          {"·", " "},
+                                                                          {"×", " "},
+                                                                          {"\xE2\x88\x92", "-"},
+                                                                          {"~", " "},
+                                                                          {"*", " "},
+                                                                          {"$", ""},
+                                                                          {"{", ""},
+                                                                          {"}", ""},
+                                                                          {".", ""},
+                                                                          {",", " "}};
   std::string text;
   while (!words.empty()) {
     if (std::isalnum(static_cast<unsigned char>(words[0])) != 0 || words[0] == ' ') {
@@ -77,18 +110,22 @@ std::string plain(std::string_view words) {
       words.remove_prefix(1);
       continue;
     }
-    const auto row = std::find_if(std::begin(kSpellings), std::end(kSpellings), [&](const auto& s) { return words.starts_with(s.first); });
+    const auto row = std::find_if(std::begin(kSpellings), std::end(kSpellings),
+                                  [&](const auto& s) { return words.starts_with(s.first); });
     const bool is_known = row != std::end(kSpellings);
     if (is_known) text += row->second;
     else text += words[0];
     words.remove_prefix(is_known ? row->first.size() : 1);
-    const bool joins = is_known && (row->second == "µ" || row->second == "°");  // a part of the symbol that follows
+    // a part of the symbol that follows
+    const bool joins = is_known && (row->second == "µ" || row->second == "°");
     while (joins && words.starts_with(' ')) words.remove_prefix(1);
   }
   return text;
 }
 
-std::vector<std::string_view> parts_of(std::string_view text) { return text.empty() ? std::vector<std::string_view>{} : text::split(text, " "); }
+std::vector<std::string_view> parts_of(std::string_view text) {
+  return text.empty() ? std::vector<std::string_view>{} : text::split(text, " ");
+}
 
 /// Reads the units of one text.
 class UnitReader {
@@ -109,7 +146,10 @@ class UnitReader {
   }
 
  private:
-  static bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80 || c == '\''; }
+  static bool is_letter(char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 ||
+           static_cast<unsigned char>(c) >= 0x80 || c == '\'';
+  }
 
   std::string_view word_at(std::size_t at) const {
     while (at < text_.size() && (text_[at] == ' ' || text_[at] == '-')) ++at;
@@ -124,7 +164,8 @@ class UnitReader {
     if (has_caret) ++at_;
     const bool is_negative = has_caret && at_ < text_.size() && text_[at_] == '-';
     if (is_negative) ++at_;
-    const bool is_digit = at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+    const bool is_digit =
+        at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
     if (!is_digit) return has_caret ? 0 : 1;
     const int value = text_[at_++] - '0';
     if (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_])) != 0) return 0;
@@ -138,8 +179,9 @@ class UnitReader {
 
   /// Two words that are one unit; none for others.
   std::string_view compound(std::string_view first, std::string_view second) const {
-    constexpr std::array<std::string_view, 3> kRows[] = {{"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
-                                                         {"metric", "ton", "t"},     {"light", "year", "ly"}, {"fl", "ounce", "floz"}};
+    constexpr std::array<std::string_view, 3> kRows[] = {
+        {"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
+        {"metric", "ton", "t"},     {"light", "year", "ly"}, {"fl", "ounce", "floz"}};
     for (const auto& [left, right, unit] : kRows)
       if (first == left && (second == right || second == std::string(right) + "s")) return unit;
     return {};
@@ -150,7 +192,8 @@ class UnitReader {
     if (unit.empty() || !single(table_, word + std::string(unit))) return false;
     return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const PrefixRow& prefix) {
       const auto symbols = parts_of(prefix.symbols);
-      const bool is_symbol = std::find(symbols.begin(), symbols.end(), word) != symbols.end() && !single(table_, word);
+      const bool is_symbol =
+          std::find(symbols.begin(), symbols.end(), word) != symbols.end() && !single(table_, word);
       return is_symbol || text::lower(word) == prefix.name;
     });
   }
@@ -167,7 +210,8 @@ class UnitReader {
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
     if (lower == "per") return is_below_ = true;
-    if ((lower == "square" || lower == "sq" || lower == "cubic" || lower == "cu") && !next.empty()) return next_power_ = lower[0] == 's' ? 2 : 3, true;
+    if ((lower == "square" || lower == "sq" || lower == "cubic" || lower == "cu") && !next.empty())
+      return next_power_ = lower[0] == 's' ? 2 : 3, true;
     if ((lower == "squared" || lower == "cubed") && factors_ > 0) {
       for (int n = lower == "squared" ? 1 : 2; n > 0; --n) unit_ = unit_.times(last_);
       return true;
@@ -177,9 +221,13 @@ class UnitReader {
       return add(*single(table_, unit), 1), true;
     }
     if (lower == "mod") return take_modulus();
-    const bool is_preposition = lower == "in" && !next.empty() && !single(table_, next) && next != "per";
-    if (is_preposition || (word != "A" && std::find(std::begin(kFillers), std::end(kFillers), lower) != std::end(kFillers))) return true;
-    if (std::find(std::begin(kChanging), std::end(kChanging), lower) != std::end(kChanging)) return false;
+    const bool is_preposition =
+        lower == "in" && !next.empty() && !single(table_, next) && next != "per";
+    if (is_preposition || (word != "A" && std::find(std::begin(kFillers), std::end(kFillers),
+                                                    lower) != std::end(kFillers)))
+      return true;
+    if (std::find(std::begin(kChanging), std::end(kChanging), lower) != std::end(kChanging))
+      return false;
     const int power = this->power() * std::exchange(next_power_, 1);
     if (power == 0) return false;
     if (const Unit* unit = single(table_, word)) return add(*unit, power), true;
@@ -218,14 +266,18 @@ Unit scaled(Unit unit, int exponent) {
 /// A unit under its own names, which win over those that are made of a prefix and another unit:
 /// min, pm.
 void add(Table& all, const UnitRow& row, const Unit& unit) {
-  for (const std::string_view symbol : parts_of(row.symbols)) all.symbols.insert_or_assign(std::string(symbol), unit);
-  for (const std::string_view name : parts_of(row.names)) all.names.insert_or_assign(std::string(name), unit);
+  for (const std::string_view symbol : parts_of(row.symbols))
+    all.symbols.insert_or_assign(std::string(symbol), unit);
+  for (const std::string_view name : parts_of(row.names))
+    all.names.insert_or_assign(std::string(name), unit);
   if (row.prefixes == Prefixes::none) return;
   for (const PrefixRow& prefix : kPrefixes) {
     const Unit multiple = scaled(unit, prefix.exponent);
     for (const std::string_view mark : parts_of(prefix.symbols))
-      for (const std::string_view symbol : parts_of(row.symbols)) all.symbols.emplace(std::string(mark).append(symbol), multiple);
-    for (const std::string_view name : parts_of(row.names)) all.names.emplace(std::string(prefix.name).append(name), multiple);
+      for (const std::string_view symbol : parts_of(row.symbols))
+        all.symbols.emplace(std::string(mark).append(symbol), multiple);
+    for (const std::string_view name : parts_of(row.names))
+      all.names.emplace(std::string(prefix.name).append(name), multiple);
   }
 }
 
@@ -234,7 +286,8 @@ const Table& table() {
     Table all;
     for (const UnitRow& row : kUnits) {
       const bool is_base = row.base.starts_with('=');
-      Unit unit = is_base ? Unit{{{std::string(row.base.substr(1)), 1}}} : UnitReader(all, row.base).all().value();
+      Unit unit = is_base ? Unit{{{std::string(row.base.substr(1)), 1}}}
+                          : UnitReader(all, row.base).all().value();
       mpq_class factor(row.factor), offset(row.offset);
       factor.canonicalize(), offset.canonicalize();
       unit.factor *= factor, unit.offset = offset;
@@ -273,7 +326,8 @@ std::string Unit::dimension() const {
   for (const auto* map : {&powers, &counted})
     for (const auto& [name, power] : *map) {
       std::string& to = power > 0 ? above : below;
-      to += (power > 0 ? (above.empty() ? "" : " ") : "/") + name + (std::abs(power) > 1 ? '^' + std::to_string(std::abs(power)) : "");
+      to += (power > 0 ? (above.empty() ? "" : " ") : "/") + name +
+            (std::abs(power) > 1 ? '^' + std::to_string(std::abs(power)) : "");
     }
   return above + below;
 }
@@ -284,7 +338,8 @@ bool is_unit(std::string_view word) { return single(table(), word) != nullptr; }
 
 bool may_count_the_same(const Unit& a, const Unit& b) {
   const bool is_first_longer = a.counted.size() > b.counted.size();
-  const auto &some = is_first_longer ? b.counted : a.counted, &more = is_first_longer ? a.counted : b.counted;
+  const auto &some = is_first_longer ? b.counted : a.counted,
+             &more = is_first_longer ? a.counted : b.counted;
   return std::all_of(some.begin(), some.end(), [&](const auto& thing) {
     const auto row = more.find(thing.first);
     return row != more.end() && row->second == thing.second;

@@ -12,7 +12,8 @@ namespace rollcall::reward::math {
 
 struct Unit {
   std::map<std::string, int> powers{};   ///< of "length", "mass", "time", "money", ...
-  std::map<std::string, int> counted{};  ///< of what is counted, by the stems of its words: "goat"; a number without them may be the same
+  std::map<std::string, int> counted{};  ///< of what is counted, by the stems of its words: "goat";
+                                         ///< a number without them may be the same
   mpq_class factor = 1;                  ///< in the base units of the dimensions
   mpq_class offset = 0;                  ///< likewise, of a temperature alone: what zero of it is
 

@@ -1,4 +1,5 @@
-// Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or rests on agreement to a stated number of bits.
+// Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or
+// rests on agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
 #include "reward/math/points.hpp"
@@ -11,16 +12,23 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};  // bits; each step costs more than all before it
-constexpr int kMostBitsOfFunctions = 6144;                        // where exp, log, sin, ... are evaluated
-constexpr long kAgreement = 192;                                  // bits of agreement that count as equality where nothing is proven
+// bits; each step costs more than all before it
+constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};
+constexpr int kMostBitsOfFunctions = 6144;  // where exp, log, sin, ... are evaluated
+constexpr long kAgreement = 192;  // bits of agreement that count as equality where nothing is
+                                  // proven
 constexpr int kFewestPoints = 3;
 
 /// Whether all members are below 2^-bits in size.
-bool is_below(const Box& box, long bits) { return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits); }
+bool is_below(const Box& box, long bits) {
+  return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits);
+}
 bool excludes_zero(const Box& box) { return !box.re.has_zero() || (box.im && !box.im->has_zero()); }
 
-std::string size_of(const Box& box) { return box.im && box.re.has_zero() ? fmt::format("{:.3g} i", box.im->middle()) : fmt::format("{:.3g}", box.re.middle()); }
+std::string size_of(const Box& box) {
+  return box.im && box.re.has_zero() ? fmt::format("{:.3g} i", box.im->middle())
+                                     : fmt::format("{:.3g}", box.re.middle());
+}
 
 }  // namespace
 
@@ -30,7 +38,10 @@ Form Values::form(const Node& node) {
     case Kind::number: return constant(*node.value);
     case Kind::based: return constant(*node.value);
     case Kind::symbol:
-      return node.text == "pi" ? algebra_.pi() : node.text == "e" ? algebra_.e() : node.text == "i" ? algebra_.i() : algebra_.variable(node.text);
+      return node.text == "pi"  ? algebra_.pi()
+             : node.text == "e" ? algebra_.e()
+             : node.text == "i" ? algebra_.i()
+                                : algebra_.variable(node.text);
     case Kind::add: {
       Form sum = child(0);
       for (std::size_t n = 1; n < node.children.size(); ++n) sum = algebra_.add(sum, child(n));
@@ -38,7 +49,8 @@ Form Values::form(const Node& node) {
     }
     case Kind::multiply: {
       Form product = child(0);
-      for (std::size_t n = 1; n < node.children.size(); ++n) product = algebra_.multiply(product, child(n));
+      for (std::size_t n = 1; n < node.children.size(); ++n)
+        product = algebra_.multiply(product, child(n));
       return product;
     }
     case Kind::divide: return algebra_.divide(child(0), child(1));
@@ -46,9 +58,11 @@ Form Values::form(const Node& node) {
     case Kind::power: return algebra_.power(child(0), child(1));
     case Kind::call: return call(node);
     case Kind::percent: return algebra_.scale(child(0), mpq_class(1, 100));
-    case Kind::degrees: return algebra_.multiply(algebra_.scale(child(0), mpq_class(1, 180)), algebra_.pi());
+    case Kind::degrees:
+      return algebra_.multiply(algebra_.scale(child(0), mpq_class(1, 180)), algebra_.pi());
     case Kind::ratio:
-      if (node.children.size() != 2) unreadable("a ratio of several parts where a number should stand");
+      if (node.children.size() != 2)
+        unreadable("a ratio of several parts where a number should stand");
       return algebra_.divide(child(0), child(1));
     default: unreadable("a set, a relation, words or infinity where a number should stand");
   }
@@ -64,7 +78,8 @@ Form Values::call(const Node& node) {
 Verdict compare_numbers(const mpq_class& a, const mpq_class& b) {
   if (a == b) return {Answer::equal, "the same number"};
   const double by = mpq_class(b - a).get_d();
-  return {Answer::different, by == 0 ? "the numbers differ by less than a double shows" : fmt::format("the numbers differ by {:.3g}", by)};
+  return {Answer::different, by == 0 ? "the numbers differ by less than a double shows"
+                                     : fmt::format("the numbers differ by {:.3g}", by)};
 }
 
 Verdict Values::compare(const Form& a, const Form& b) {
@@ -74,7 +89,8 @@ Verdict Values::compare(const Form& a, const Form& b) {
   const Form difference = algebra_.subtract(a, b);
   if (is_zero(difference)) return {Answer::equal, "the same canonical form"};
   const std::vector<int> variables = algebra_.variables_of(difference);
-  return variables.empty() ? compare_constants(difference.top) : compare_functions(a, b, difference.top, variables);
+  return variables.empty() ? compare_constants(difference.top)
+                           : compare_functions(a, b, difference.top, variables);
 }
 
 Verdict Values::compare_constants(const Poly& difference) {
@@ -85,16 +101,22 @@ Verdict Values::compare_constants(const Poly& difference) {
     Evaluation evaluation(algebra_, nowhere, bits, false, evaluations_);
     const auto value = evaluation.value(difference);
     if (!value) continue;
-    if (excludes_zero(*value)) return {Answer::different, fmt::format("the values differ by {}", size_of(*value))};
+    if (excludes_zero(*value))
+      return {Answer::different, fmt::format("the values differ by {}", size_of(*value))};
     if (separation && is_below(*value, *separation))
-      return {Answer::equal, fmt::format("algebraic numbers closer than their separation bound of 2^-{}", *separation)};
-    const long needed = kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
-    if (!separation && is_below(*value, needed)) return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
+      return {Answer::equal,
+              fmt::format("algebraic numbers closer than their separation bound of 2^-{}",
+                          *separation)};
+    const long needed =
+        kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
+    if (!separation && is_below(*value, needed))
+      return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
   }
   return {Answer::undecided, "the values are closer than can be told apart, or not defined"};
 }
 
-Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& difference, const std::vector<int>& variables) {
+Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& difference,
+                                  const std::vector<int>& variables) {
   const bool real_only = !algebra_.has_imaginary(a) && !algebra_.has_imaginary(b);
   const SamplePoints points(algebra_, variables, {difference, {{{}, 1}}});
   int agreeing = 0, undefined_at = 0;
@@ -102,21 +124,27 @@ Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& diff
   for (int k = 0; k < points.count() && !(points.is_spare(k) && agreeing >= kFewestPoints); ++k) {
     const Point point = points.at(k);
     const auto [size, value] = size_at(point, difference, real_only);
-    if (size == Size::not_zero) return {Answer::different, fmt::format("the values differ by {} at point {}", value, k)};
+    if (size == Size::not_zero)
+      return {Answer::different, fmt::format("the values differ by {} at point {}", value, k)};
     agreeing += size == Size::zero ? 1 : 0;
     if (size != Size::unknown || !points.is_generic(k)) continue;
     ++undefined_at;
     reference_has_more = reference_has_more || is_defined_at(point, a, real_only);
   }
-  if (agreeing < kFewestPoints) return {Answer::undecided, "the values could not be computed at enough points"};
+  if (agreeing < kFewestPoints)
+    return {Answer::undecided, "the values could not be computed at enough points"};
   if (undefined_at > 0 && has_steps(algebra_, a) != has_steps(algebra_, b))
-    return has_steps(algebra_, b) && !reference_has_more ? left_open(Open::wider)
-                                                         : Verdict{Answer::undecided, "the values agree where both are defined, and only there"};
-  return {Answer::equal, fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
+    return has_steps(algebra_, b) && !reference_has_more
+               ? left_open(Open::wider)
+               : Verdict{Answer::undecided,
+                         "the values agree where both are defined, and only there"};
+  return {Answer::equal,
+          fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
 }
 
 /// The size of a value at a point, at the lowest precision that shows it.
-std::pair<Values::Size, std::string> Values::size_at(const Point& point, const Poly& poly, bool real_only) {
+std::pair<Values::Size, std::string> Values::size_at(const Point& point, const Poly& poly,
+                                                     bool real_only) {
   for (const int bits : kPrecisions) {
     if (bits > kMostBitsOfFunctions) break;
     Evaluation evaluation(algebra_, point, bits, real_only, evaluations_);
@@ -135,7 +163,8 @@ Verdict Values::is_not_zero(const Form& form) {
   if (variables.empty()) {
     const Verdict null = compare(form, constant(0));
     if (null.answer == Answer::different) return {Answer::equal, "it is not zero"};
-    return {null.answer == Answer::equal ? Answer::different : Answer::undecided, "a division by what is, or may be, zero"};
+    return {null.answer == Answer::equal ? Answer::different : Answer::undecided,
+            "a division by what is, or may be, zero"};
   }
   const SamplePoints points(algebra_, variables, form);
   int zeros = 0, others = 0;
@@ -145,11 +174,14 @@ Verdict Values::is_not_zero(const Form& form) {
     zeros += size == Size::zero && points.is_generic(k) ? 1 : 0;
   }
   if (others >= kFewestPoints && zeros == 0) return {Answer::equal, "it is not zero"};
-  return {others == 0 && zeros >= kFewestPoints ? Answer::different : Answer::undecided, "a division by what is, or may be, zero"};
+  return {others == 0 && zeros >= kFewestPoints ? Answer::different : Answer::undecided,
+          "a division by what is, or may be, zero"};
 }
 
 bool Values::is_defined_at(const Point& point, const Form& form, bool real_only) {
-  return Evaluation(algebra_, point, kPrecisions[0], real_only, evaluations_).value(form).has_value();
+  return Evaluation(algebra_, point, kPrecisions[0], real_only, evaluations_)
+      .value(form)
+      .has_value();
 }
 
 Verdict Values::computed(const Form& form) {
@@ -162,13 +194,17 @@ Verdict Values::computed(const Form& form) {
     Evaluation evaluation(algebra_, nowhere, kPrecisions[0], false, evaluations_);
     evaluation.value(form);
     const auto separation = separation_bits(algebra_, form.top);
-    const long needed = separation.value_or(kAgreement + 2 * coefficient_bits(algebra_, form.top) + 2 * evaluation.reach());
+    const long needed = separation.value_or(kAgreement + 2 * coefficient_bits(algebra_, form.top) +
+                                            2 * evaluation.reach());
     const bool is_costly = needed > (separation ? kPrecisions.back() : kMostBitsOfFunctions);
-    return is_costly ? left_open(Open::costly, fmt::format("{} bits tell it from other values", needed)) : fine;
+    return is_costly
+               ? left_open(Open::costly, fmt::format("{} bits tell it from other values", needed))
+               : fine;
   }
   const SamplePoints points(algebra_, variables, form);
   int found = 0;
-  for (int k = 0; k < points.count() && found < kFewestPoints; ++k) found += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
+  for (int k = 0; k < points.count() && found < kFewestPoints; ++k)
+    found += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
   return found >= kFewestPoints ? fine : left_open(Open::valueless);
 }
 
@@ -183,7 +219,8 @@ std::optional<int> Values::sign(const Form& a) {
   if (const auto value = rational(a)) return sgn(*value);
   if (!algebra_.variables_of(a).empty()) return std::nullopt;
   const Verdict is_null = compare(a, constant(0));
-  if (is_null.answer != Answer::different) return is_null.answer == Answer::equal ? std::optional<int>(0) : std::nullopt;
+  if (is_null.answer != Answer::different)
+    return is_null.answer == Answer::equal ? std::optional<int>(0) : std::nullopt;
   const Point nowhere;
   for (const int bits : kPrecisions) {
     if (bits > kMostBitsOfFunctions) break;

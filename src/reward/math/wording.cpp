@@ -2,7 +2,7 @@
 #include "reward/math/numerals.hpp"
 #include "reward/math/spelling.hpp"
 #include "reward/math/tokens.hpp"
-#include "text/prose.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include <algorithm>
 
@@ -35,13 +35,16 @@ constexpr std::string_view kOpenings[] = {"the final answer is",
                                           "答案：",
                                           "答案:",
                                           "答："};
-constexpr std::string_view kEndings[] = {"is the final answer", "is the answer", "is my answer", "is the solution", "is correct", "in total", "altogether"};
+constexpr std::string_view kEndings[] = {"is the final answer", "is the answer", "is my answer",
+                                         "is the solution",     "is correct",    "in total",
+                                         "altogether"};
 constexpr std::string_view kTexts[] = {"\\text{", "\\textbf{", "\\mathrm{", "\\textrm{", "\\mbox{"};
 
 /// Without marks of quotation or emphasis on either side: "5", `5`, **5**.
 std::string_view unquoted(std::string_view text) {
   for (const std::string_view mark : {"**", "__", "\"", "`", "*", "'"})
-    while (text.size() > 2 * mark.size() && text.starts_with(mark) && text.ends_with(mark)) text = text.substr(mark.size(), text.size() - 2 * mark.size());
+    while (text.size() > 2 * mark.size() && text.starts_with(mark) && text.ends_with(mark))
+      text = text.substr(mark.size(), text.size() - 2 * mark.size());
   return text;
 }
 
@@ -50,22 +53,29 @@ std::string_view unquoted(std::string_view text) {
 std::string without_opening(const std::string& text) {
   const std::string_view wrapper = text_wrapper(text);
   constexpr std::string_view kInitials = "tTfFaAeErRpPoObB\xE7";
-  if (text.size() <= wrapper.size() || kInitials.find(text[wrapper.size()]) == std::string_view::npos) return text;
+  if (text.size() <= wrapper.size() ||
+      kInitials.find(text[wrapper.size()]) == std::string_view::npos)
+    return text;
   const std::string lower = text::lower(std::string_view(text).substr(wrapper.size(), 24));
-  const auto row = std::find_if(std::begin(kOpenings), std::end(kOpenings), [&](std::string_view o) { return lower.starts_with(o); });
+  const auto row = std::find_if(std::begin(kOpenings), std::end(kOpenings),
+                                [&](std::string_view o) { return lower.starts_with(o); });
   if (row == std::end(kOpenings)) return text;
   std::string rest = text.substr(wrapper.size() + row->size());
   rest.erase(0, std::min(rest.find_first_not_of(" :~"), rest.size()));
   if (rest.empty()) return text;
   if (wrapper.empty()) return rest;
   if (rest.starts_with('}')) return rest.substr(1);  // \text{about }12
-  return group_end("{" + rest, 0) == rest.size() + 1 ? rest.substr(0, rest.size() - 1) : std::string(wrapper) + rest;
+  return group_end("{" + rest, 0) == rest.size() + 1 ? rest.substr(0, rest.size() - 1)
+                                                     : std::string(wrapper) + rest;
 }
 
 std::string without_ending(std::string text) {
   const bool has_brace = text.ends_with('}');
-  if (text.size() < 8 || std::string_view("rntl").find(text[text.size() - (has_brace ? 2 : 1)]) == std::string_view::npos) return text;
-  const std::string lower = text::lower(std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)));
+  if (text.size() < 8 || std::string_view("rntl").find(text[text.size() - (has_brace ? 2 : 1)]) ==
+                             std::string_view::npos)
+    return text;
+  const std::string lower =
+      text::lower(std::string_view(text).substr(0, text.size() - (has_brace ? 1 : 0)));
   for (const std::string_view ending : kEndings) {
     if (!lower.ends_with(ending) || lower.size() == ending.size()) continue;
     std::string rest = text.substr(0, lower.size() - ending.size());
@@ -82,9 +92,12 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 /// Where a word stands by itself in a text, from `from` on; npos: nowhere.
 std::size_t whole_word(std::string_view text, std::string_view word, std::size_t from = 0) {
-  for (std::size_t at = text.find(word, from); at != std::string_view::npos; at = text.find(word, at + 1)) {
+  for (std::size_t at = text.find(word, from); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || (!is_letter(text[at - 1]) && text[at - 1] != '\\')) && (end == text.size() || !is_letter(text[end]))) return at;
+    if ((at == 0 || (!is_letter(text[at - 1]) && text[at - 1] != '\\')) &&
+        (end == text.size() || !is_letter(text[end])))
+      return at;
   }
   return std::string_view::npos;
 }
@@ -93,7 +106,8 @@ std::size_t whole_word(std::string_view text, std::string_view word, std::size_t
 std::string_view without_lead(std::string_view text) {
   for (std::size_t size = 0; size != text.size();) {
     size = text.size();
-    for (const std::string_view lead : {" ", "~", ",", "(", "{(", "\\,", "\\;", "\\ ", "\\quad", "\\qquad", "\\text{", "\\mathrm{", "\\textrm{", "\\mbox{"})
+    for (const std::string_view lead : {" ", "~", ",", "(", "{(", "\\,", "\\;", "\\ ", "\\quad",
+                                        "\\qquad", "\\text{", "\\mathrm{", "\\textrm{", "\\mbox{"})
       if (text.ends_with(lead)) text.remove_suffix(lead.size());
   }
   return text;
@@ -105,25 +119,34 @@ std::string without_reason(const std::string& text) {
   std::size_t at = std::min(whole_word(text, "since", 1), whole_word(text, "because", 1));
   if (const std::size_t quad = std::min(text.find("\\quad ("), text.find("\\qquad ("));
       at == std::string::npos && quad != std::string::npos && text.ends_with(')'))
-    if (text.find_first_of("<>", quad) != std::string::npos || text.find("\\ge", quad) != std::string::npos || text.find("\\le", quad) != std::string::npos ||
+    if (text.find_first_of("<>", quad) != std::string::npos ||
+        text.find("\\ge", quad) != std::string::npos ||
+        text.find("\\le", quad) != std::string::npos ||
         text.find("\\ne", quad) != std::string::npos)
       at = quad;
-  if (at == std::string::npos || whole_word(text, "or", at) != std::string::npos || text.find("\\lor", at) != std::string::npos) return text;
+  if (at == std::string::npos || whole_word(text, "or", at) != std::string::npos ||
+      text.find("\\lor", at) != std::string::npos)
+    return text;
   const std::string_view head = without_lead(std::string_view(text).substr(0, at));
   return head.find_first_of("0123456789") == std::string_view::npos ? text : std::string(head);
 }
 
 /// "1 in 4", "1 out of 4" as a fraction.
 std::string with_fraction(std::string text) {
-  const auto digits = [](std::string_view s) { return std::min(s.find_first_not_of("0123456789"), s.size()); };
-  const auto skip = [](std::string_view s) { return s.substr(std::min(s.find_first_not_of(" ~}"), s.size())); };
+  const auto digits = [](std::string_view s) {
+    return std::min(s.find_first_not_of("0123456789"), s.size());
+  };
+  const auto skip = [](std::string_view s) {
+    return s.substr(std::min(s.find_first_not_of(" ~}"), s.size()));
+  };
   const std::string_view top = std::string_view(text).substr(0, digits(text));
   std::string_view rest = skip(std::string_view(text).substr(top.size()));
   rest = skip(rest.substr(text_wrapper(rest).size()));
   for (const std::string_view word : {"in ", "in}", "out of ", "out of}"}) {
     if (top.empty() || !rest.starts_with(word)) continue;
     const std::string_view bottom = skip(rest.substr(word.size()));
-    if (!bottom.empty() && digits(bottom) == bottom.size()) return std::string("\\frac{").append(top).append("}{").append(bottom).append("}");
+    if (!bottom.empty() && digits(bottom) == bottom.size())
+      return std::string("\\frac{").append(top).append("}{").append(bottom).append("}");
   }
   return text;
 }
@@ -133,15 +156,19 @@ std::string with_rate(std::string text) {
   std::string_view words = text;
   const bool has_brace = words.ends_with('}');
   if (has_brace) words.remove_suffix(1);
-  for (const std::string_view period : {"day", "week", "month", "year", "hour", "minute", "second"}) {
+  for (const std::string_view period :
+       {"day", "week", "month", "year", "hour", "minute", "second"}) {
     if (!words.ends_with(period)) continue;
     const std::string_view to_article = words.substr(0, words.size() - period.size());
     for (const std::string_view article : {" a ", " an ", " each ", " every "}) {
       if (!to_article.ends_with(article)) continue;
       const std::string_view before = to_article.substr(0, to_article.size() - article.size());
       bool is_part = false;  // half an hour
-      for (const std::string_view part : {"of", "half", "quarter", "third", "once", "twice", "times"}) is_part = is_part || before.ends_with(part);
-      if (!is_part) return std::string(before).append(" per ").append(period).append(has_brace ? "}" : "");
+      for (const std::string_view part :
+           {"of", "half", "quarter", "third", "once", "twice", "times"})
+        is_part = is_part || before.ends_with(part);
+      if (!is_part)
+        return std::string(before).append(" per ").append(period).append(has_brace ? "}" : "");
     }
   }
   return text;
@@ -150,20 +177,26 @@ std::string with_rate(std::string text) {
 }  // namespace
 
 std::string_view text_wrapper(std::string_view text) {
-  const auto row = std::find_if(std::begin(kTexts), std::end(kTexts), [&](std::string_view t) { return text.starts_with(t); });
+  const auto row = std::find_if(std::begin(kTexts), std::end(kTexts),
+                                [&](std::string_view t) { return text.starts_with(t); });
   return row == std::end(kTexts) ? std::string_view() : *row;
 }
 
 std::string divided(std::string_view whole) {
   constexpr std::string_view kMarks[] = {"remainder", "rem", "R", "r"};
-  const auto digits = [](std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); };
-  const auto skip = [](std::string_view text) { return text.substr(std::min(text.find_first_not_of(" ~.,"), text.size())); };
+  const auto digits = [](std::string_view text) {
+    return std::min(text.find_first_not_of("0123456789"), text.size());
+  };
+  const auto skip = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of(" ~.,"), text.size()));
+  };
   const std::string_view quotient = whole.substr(0, digits(whole));
   std::string_view rest = skip(whole.substr(quotient.size()));
   if (quotient.empty() || rest.empty()) return std::string(whole);
   const std::string_view wrapper = text_wrapper(rest);
   rest = skip(rest.substr(wrapper.size()));
-  const auto mark = std::find_if(std::begin(kMarks), std::end(kMarks), [&](std::string_view one) { return rest.starts_with(one); });
+  const auto mark = std::find_if(std::begin(kMarks), std::end(kMarks),
+                                 [&](std::string_view one) { return rest.starts_with(one); });
   if (mark == std::end(kMarks)) return std::string(whole);
   rest = skip(rest.substr(mark->size()));
   if (!wrapper.empty() && rest.starts_with('}')) rest = skip(rest.substr(1));
@@ -176,22 +209,31 @@ std::string divided(std::string_view whole) {
 
 std::string essential(std::string_view whole) {
   std::string plain(unquoted(whole));
-  for (std::size_t size = 0; size != plain.size();) size = plain.size(), plain = without_ending(without_opening(plain));
+  for (std::size_t size = 0; size != plain.size();)
+    size = plain.size(), plain = without_ending(without_opening(plain));
   plain = with_rate(with_fraction(without_reason(plain)));
-  for (const auto& [words, sign] : {std::pair<std::string_view, const char*>(" is equal to ", " = "), {" equals ", " = "}, {" per cent", " percent"}}) {
+  for (const auto& [words, sign] :
+       {std::pair<std::string_view, const char*>(" is equal to ", " = "),
+        {" equals ", " = "},
+        {" per cent", " percent"}}) {
     const std::size_t at = plain.find(words);
-    if (at != std::string::npos && !std::string_view(plain).substr(at + words.size()).starts_with('s')) plain.replace(at, words.size(), sign);
+    if (at != std::string::npos &&
+        !std::string_view(plain).substr(at + words.size()).starts_with('s'))
+      plain.replace(at, words.size(), sign);
   }
   std::string_view text = plain;
   for (const std::string_view article : {"an ", "a ", "the "}) {
     const bool is_one_word = text.starts_with(article) && text.size() > article.size() + 2 &&
-                             text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", article.size()) == std::string_view::npos;
+                             text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", article.size()) ==
+                                 std::string_view::npos;
     if (is_one_word && !numeral_at(text)) text.remove_prefix(article.size());
   }
-  const std::size_t at = std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
+  const std::size_t at =
+      std::min({text.find("for all"), text.find("for every"), text.find("\\forall")});
   if (at == std::string_view::npos) return std::string(text);
   const std::string_view clause = text.substr(at);
-  if (clause.find_first_of(",;") != std::string_view::npos || clause.find("and") != std::string_view::npos || clause.find(" or") != std::string_view::npos)
+  if (clause.find_first_of(",;") != std::string_view::npos ||
+      clause.find("and") != std::string_view::npos || clause.find(" or") != std::string_view::npos)
     return std::string(text);
   std::string_view formula = text.substr(0, at);
   for (const std::string_view opening : {" ", "\\text{", " "})

@@ -1,5 +1,6 @@
-// Its loop: requests, and what has ended. Whatever leaves its process group is found by its parent, which is this process once its own have ended.
-#include "reward/command/nursery.hpp"
+// Its loop: requests, and what has ended. Whatever leaves its process group is found by its parent,
+// which is this process once its own have ended.
+#include "reward/command/subreaper.hpp"
 
 #include "base/uninterrupted.hpp"
 
@@ -22,7 +23,8 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr int kReap_ms = 1000;  // a process that SIGKILL does not end sits in the kernel, mostly in a file system that hangs: nobody waits for it longer
+constexpr int kReap_ms = 1000;  // a process that SIGKILL does not end sits in the kernel, mostly in
+                                // a file system that hangs: nobody waits for it longer
 
 /// A packet with up to three descriptors.
 void send_answer(int socket, const Answer& answer, const std::array<int, 3>* fds) {
@@ -33,7 +35,8 @@ void send_answer(int socket, const Answer& answer, const std::array<int, 3>* fds
   if (fds != nullptr) {
     message.msg_control = control.data(), message.msg_controllen = control.size();
     cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS, header->cmsg_len = CMSG_LEN(3 * sizeof(int));
+    header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS,
+    header->cmsg_len = CMSG_LEN(3 * sizeof(int));
     std::memcpy(CMSG_DATA(header), fds->data(), 3 * sizeof(int));
   }
   uninterrupted([&] { return ::sendmsg(socket, &message, MSG_NOSIGNAL); });
@@ -53,7 +56,8 @@ class Nursery {
   void start(const char* words, std::size_t bytes);
   void end(const Request& request);
   void reap();               ///< what has ended: the rest of its group goes with it
-  void end_adopted() const;  ///< whatever has left its group: its parents have ended, so this process is its parent now
+  void end_adopted() const;  ///< whatever has left its group: its parents have ended, so this
+                             ///< process is its parent now
   bool await(pid_t pid, int longest_ms);
   void end_all();
 
@@ -65,7 +69,8 @@ class Nursery {
   ::setpgid(0, 0);
   for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // without close-on-exec
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
-  // srun sends the signals by which a job stops to every process of its step: the verdict at hand is to be finished.
+  // srun sends the signals by which a job stops to every process of its step: the verdict at hand
+  // is to be finished.
   for (const int stop : {SIGUSR1, SIGHUP}) std::signal(stop, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
@@ -79,11 +84,13 @@ class Nursery {
 
 void Nursery::start(const char* words, std::size_t bytes) {
   std::vector<char*> list;
-  for (const char* word = words; word < words + bytes; word += std::strlen(word) + 1) list.push_back(const_cast<char*>(word));
+  for (const char* word = words; word < words + bytes; word += std::strlen(word) + 1)
+    list.push_back(const_cast<char*>(word));
   list.push_back(nullptr);
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, failed[2] = {-1, -1};
   Answer answer{};
-  const bool piped = ::pipe2(in, O_CLOEXEC) == 0 && ::pipe2(out, O_CLOEXEC) == 0 && ::pipe2(err, O_CLOEXEC) == 0 && ::pipe2(failed, O_CLOEXEC) == 0;
+  const bool piped = ::pipe2(in, O_CLOEXEC) == 0 && ::pipe2(out, O_CLOEXEC) == 0 &&
+                     ::pipe2(err, O_CLOEXEC) == 0 && ::pipe2(failed, O_CLOEXEC) == 0;
   const pid_t pid = piped ? ::fork() : -1;
   if (pid == 0) become(list.data(), {in[0], out[1], err[1]}, failed[1]);
   if (pid < 0) answer.failure = errno;
@@ -91,7 +98,9 @@ void Nursery::start(const char* words, std::size_t bytes) {
     if (fd >= 0) ::close(fd);
   if (pid > 0) {
     ::setpgid(pid, pid);  // whoever comes first
-    if (uninterrupted([&] { return ::read(failed[0], &answer.failure, sizeof answer.failure); }) <= 0) answer.failure = 0;
+    if (uninterrupted([&] { return ::read(failed[0], &answer.failure, sizeof answer.failure); }) <=
+        0)
+      answer.failure = 0;
     if (answer.failure != 0) uninterrupted([&] { return ::waitpid(pid, nullptr, 0); });
     else known_[pid] = {}, answer.pid = pid;
   }
@@ -106,7 +115,9 @@ void Nursery::reap() {
   while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
     const pid_t pid = ended.si_pid;
     const auto child = known_.find(pid);
-    if (child != known_.end()) ::kill(-pid, SIGKILL);  // before it is reaped: until then nobody else can be given its number
+    if (child != known_.end())
+      ::kill(-pid, SIGKILL);  // before it is reaped: until then nobody
+                              // else can be given its number
     int status = 0;
     ::waitpid(pid, &status, WNOHANG);
     if (child != known_.end()) child->second = {true, status};
@@ -126,10 +137,13 @@ void Nursery::end_adopted() const {
     if (fd < 0) continue;
     const auto got = ::read(fd, line.data(), line.size() - 1);
     ::close(fd);
-    const char* const name_end = got > 0 ? std::strrchr(line.data(), ')') : nullptr;  // a name may hold anything
+    // a name may hold anything
+    const char* const name_end = got > 0 ? std::strrchr(line.data(), ')') : nullptr;
     int parent = 0;
     char state = 0;
-    if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &parent) != 2 || parent != ::getpid() || state == 'Z') continue;
+    if (name_end == nullptr || std::sscanf(name_end + 1, " %c %d", &state, &parent) != 2 ||
+        parent != ::getpid() || state == 'Z')
+      continue;
     ::kill(pid, SIGKILL);
   }
   ::closedir(processes);
@@ -148,7 +162,7 @@ void Nursery::end(const Request& request) {
   reap();
   Answer answer{};
   if (known_.contains(pid)) {
-    answer.had_ended = await(pid, request.patience_ms) || known_.at(pid).ended ? 1 : 0;
+    answer.had_ended = await(pid, request.grace_ms) || known_.at(pid).ended ? 1 : 0;
     if (answer.had_ended == 0) ::kill(-pid, SIGKILL);
     if (await(pid, kReap_ms)) {
       answer.status = known_.at(pid).status;
@@ -162,7 +176,9 @@ void Nursery::end(const Request& request) {
 void Nursery::run() {
   ::prctl(PR_SET_NAME, "verifier-nursery");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) std::signal(signal, SIG_IGN);  // they are for the job, which ends this one
+  // they are for the job, which ends this one
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
+    std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -179,7 +195,8 @@ void Nursery::run() {
     while (::read(ended, &told, sizeof told) > 0) continue;
     reap();
     if (waits[0].revents == 0) continue;
-    const auto got = uninterrupted([&] { return ::recv(socket_, packet.data(), packet.size(), 0); });
+    const auto got =
+        uninterrupted([&] { return ::recv(socket_, packet.data(), packet.size(), 0); });
     if (got < ssize_t(sizeof(Request))) break;  // the job has ended
     Request request{};
     std::memcpy(&request, packet.data(), sizeof request);
@@ -202,7 +219,7 @@ void Nursery::end_all() {
 
 }  // namespace
 
-void serve_nursery(int socket) {
+void run_subreaper(int socket) {
   Nursery(socket).run();
   ::_exit(0);
 }
