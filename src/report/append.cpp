@@ -17,17 +17,22 @@ namespace {
 void checked(bool ok, const char* action, const std::filesystem::path& path) {
   if (ok) return;
   const auto [reason, advice] = storage_trouble(errno, path);
-  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), reason), "the run's metrics would have a gap", advice));
+  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), reason),
+                                   "the run's metrics would have a gap", advice));
 }
 
 }  // namespace
 
 int open_append(const std::filesystem::path& path) {
-  const int fd = uninterrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644); });
+  const int fd = uninterrupted([&] {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  0644);
+  });
   checked(fd >= 0, "open", path);
   const std::string kind = what_else(fd);
   if (!kind.empty()) ::close(fd);
-  require<StorageError>(kind.empty(), fmt::format("{} is {}", path.string(), kind), "the run's metrics would be lost", "remove it");
+  require<StorageError>(kind.empty(), fmt::format("{} is {}", path.string(), kind),
+                        "the run's metrics would be lost", "remove it");
   return fd;
 }
 

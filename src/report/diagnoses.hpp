@@ -1,4 +1,5 @@
-// What the numbers of a run say in plain words: a table of rules over the last steps, each with its threshold and what to do. DIAGNOSES.md lists them.
+// What the numbers of a run say in plain words: a table of rules over the last steps, each with its
+// threshold and what to do. DIAGNOSES.md lists them.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -34,10 +35,12 @@ class RecentSteps {
   std::vector<MetricRow> first_, last_;
 };
 
-/// What holds now, warnings first, each kind in the order of the table; at most kMostDiagnoses. A rule whose metrics the rows lack is silent.
+/// What holds now, warnings first, each kind in the order of the table; at most kMostDiagnoses. A
+/// rule whose metrics the rows lack is silent.
 std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& config);
 
-/// For a log: a warning when it begins to hold, and again after kAgain steps in which it did not end.
+/// For a log: a warning when it begins to hold, and again after kAgain steps in which it did not
+/// end.
 class DiagnosisLog {
  public:
   static constexpr std::uint64_t kAgain = 100;

@@ -17,7 +17,9 @@ std::int64_t correct_count(const PromptOutcome& o) {
   return std::count_if(o.correct.begin(), o.correct.end(), [](std::uint8_t c) { return c != 0; });
 }
 
-double prompt_pass(const PromptOutcome& o, std::int64_t k) { return pass_at_k(std::int64_t(o.correct.size()), correct_count(o), k); }
+double prompt_pass(const PromptOutcome& o, std::int64_t k) {
+  return pass_at_k(std::int64_t(o.correct.size()), correct_count(o), k);
+}
 
 double mean_of(const std::vector<double>& values) {
   double sum = 0.0;
@@ -29,11 +31,12 @@ double mean_of(const std::vector<double>& values) {
 double quantile(const std::vector<double>& sorted, double q) {
   const double at = q * double(sorted.size() - 1);
   const auto i = std::size_t(at);
-  return i + 1 < sorted.size() ? sorted[i] + (at - double(i)) * (sorted[i + 1] - sorted[i]) : sorted.back();
+  return i + 1 < sorted.size() ? sorted[i] + (at - double(i)) * (sorted[i + 1] - sorted[i])
+                               : sorted.back();
 }
 
-// Means over `resamples` draws of prompts with replacement. Resample r draws the same prompts whatever the values, so the intervals of one evaluation move
-// together.
+// Means over `resamples` draws of prompts with replacement. Resample r draws the same prompts
+// whatever the values, so the intervals of one evaluation move together.
 Interval bootstrap(const std::vector<double>& values, std::int64_t resamples, std::uint64_t seed) {
   const double mean = mean_of(values);
   if (std::isnan(mean) || resamples < 1) return {mean, mean, mean};
@@ -75,15 +78,19 @@ std::vector<LevelResult> by_level(const std::vector<PromptOutcome>& outcomes, st
 }
 
 void check(const std::vector<PromptOutcome>& outcomes) {
-  require<InputError>(!outcomes.empty(), "an evaluation of no prompts", "there is nothing to average", "set task.heldout_prompts to at least 1");
+  require<InputError>(!outcomes.empty(), "an evaluation of no prompts",
+                      "there is nothing to average", "set task.heldout_prompts to at least 1");
 }
 
 }  // namespace
 
 double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k) {
-  require<InputError>(1 <= k && k <= n && 0 <= c && c <= n, fmt::format("pass@{} of {} correct among {} samples", k, c, n),
-                      "pass@k needs 1 <= k <= n and 0 <= c <= n", "draw at least k samples a prompt");
-  // C(n-c,k)/C(n,k) = product over i = n-c+1 .. n of (1 - k/i); the factor for i = k is zero when fewer than k samples are wrong.
+  require<InputError>(1 <= k && k <= n && 0 <= c && c <= n,
+                      fmt::format("pass@{} of {} correct among {} samples", k, c, n),
+                      "pass@k needs 1 <= k <= n and 0 <= c <= n",
+                      "draw at least k samples a prompt");
+  // C(n-c,k)/C(n,k) = product over i = n-c+1 .. n of (1 - k/i); the factor for i = k is zero when
+  // fewer than k samples are wrong.
   double none = 1.0;
   for (std::int64_t i = n - c + 1; i <= n; ++i) none *= 1.0 - double(k) / double(std::max(i, k));
   return 1.0 - none;
@@ -91,9 +98,10 @@ double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k) {
 
 double majority_at_k(const PromptOutcome& o, std::int64_t k) {
   if (o.answers.empty()) return std::numeric_limits<double>::quiet_NaN();
-  require<InputError>(o.answers.size() == o.correct.size() && 1 <= k && k <= std::int64_t(o.answers.size()),
-                      fmt::format("maj@{} of {} answers and {} verdicts", k, o.answers.size(), o.correct.size()), "each of the first k samples votes once",
-                      "draw at least k samples a prompt");
+  require<InputError>(
+      o.answers.size() == o.correct.size() && 1 <= k && k <= std::int64_t(o.answers.size()),
+      fmt::format("maj@{} of {} answers and {} verdicts", k, o.answers.size(), o.correct.size()),
+      "each of the first k samples votes once", "draw at least k samples a prompt");
   const auto end = o.answers.begin() + k;
   std::ptrdiff_t most = 0;
   auto winner = end;
@@ -104,26 +112,37 @@ double majority_at_k(const PromptOutcome& o, std::int64_t k) {
   return winner != end && o.correct[std::size_t(winner - o.answers.begin())] != 0 ? 1.0 : 0.0;
 }
 
-Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k, std::int64_t resamples, std::uint64_t seed) {
+Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k,
+                    std::int64_t resamples, std::uint64_t seed) {
   check(outcomes);
   Evaluation e;
   e.prompts = std::int64_t(outcomes.size());
   e.k = k;
   for (const auto& o : outcomes) e.samples += std::int64_t(o.correct.size());
-  e.pass_at_1 = bootstrap(per_prompt(outcomes, [](const PromptOutcome& o) { return prompt_pass(o, 1); }), resamples, seed);
-  e.pass_at_k = bootstrap(per_prompt(outcomes, [k](const PromptOutcome& o) { return prompt_pass(o, k); }), resamples, seed);
-  e.majority_at_k = bootstrap(per_prompt(outcomes, [k](const PromptOutcome& o) { return majority_at_k(o, k); }), resamples, seed);
+  e.pass_at_1 =
+      bootstrap(per_prompt(outcomes, [](const PromptOutcome& o) { return prompt_pass(o, 1); }),
+                resamples, seed);
+  e.pass_at_k =
+      bootstrap(per_prompt(outcomes, [k](const PromptOutcome& o) { return prompt_pass(o, k); }),
+                resamples, seed);
+  e.majority_at_k =
+      bootstrap(per_prompt(outcomes, [k](const PromptOutcome& o) { return majority_at_k(o, k); }),
+                resamples, seed);
   e.levels = by_level(outcomes, k);
   return e;
 }
 
-Interval paired_gain(const std::vector<PromptOutcome>& before, const std::vector<PromptOutcome>& after, std::int64_t k, std::int64_t resamples,
-                     std::uint64_t seed) {
+Interval paired_gain(const std::vector<PromptOutcome>& before,
+                     const std::vector<PromptOutcome>& after, std::int64_t k,
+                     std::int64_t resamples, std::uint64_t seed) {
   check(before);
-  require<InputError>(before.size() == after.size(), fmt::format("{} prompts before and {} after", before.size(), after.size()),
-                      "a paired comparison needs the same prompts in the same order", "evaluate both on one held-out set");
+  require<InputError>(before.size() == after.size(),
+                      fmt::format("{} prompts before and {} after", before.size(), after.size()),
+                      "a paired comparison needs the same prompts in the same order",
+                      "evaluate both on one held-out set");
   std::vector<double> gain;
-  for (std::size_t i = 0; i < before.size(); ++i) gain.push_back(prompt_pass(after[i], k) - prompt_pass(before[i], k));
+  for (std::size_t i = 0; i < before.size(); ++i)
+    gain.push_back(prompt_pass(after[i], k) - prompt_pass(before[i], k));
   return bootstrap(gain, resamples, seed);
 }
 

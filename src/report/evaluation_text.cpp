@@ -16,15 +16,21 @@ using Json = nlohmann::ordered_json;
 using Line = std::vector<std::string>;
 
 std::string share(double value) { return std::isnan(value) ? "-" : fmt::format("{:.3f}", value); }
-std::string share(const Interval& i) { return fmt::format("{} [{}, {}]", share(i.mean), share(i.low), share(i.high)); }
-std::string change(const std::string& before, const std::string& after) { return fmt::format("{} -> {}", before, after); }
+std::string share(const Interval& i) {
+  return fmt::format("{} [{}, {}]", share(i.mean), share(i.low), share(i.high));
+}
+std::string change(const std::string& before, const std::string& after) {
+  return fmt::format("{} -> {}", before, after);
+}
 
 const LevelResult* find_level(const Evaluation& e, std::int32_t level) {
-  const auto found = std::find_if(e.levels.begin(), e.levels.end(), [&](const LevelResult& l) { return l.level == level; });
+  const auto found = std::find_if(e.levels.begin(), e.levels.end(),
+                                  [&](const LevelResult& l) { return l.level == level; });
   return found == e.levels.end() ? nullptr : &*found;
 }
 
-std::vector<Line> level_lines(const Evaluation& before, const Evaluation& after, const std::map<std::int32_t, std::int64_t>& rollouts) {
+std::vector<Line> level_lines(const Evaluation& before, const Evaluation& after,
+                              const std::map<std::int32_t, std::int64_t>& rollouts) {
   std::set<std::int32_t> levels;
   for (const auto* e : {&before, &after}) {
     for (const auto& l : e->levels) levels.insert(l.level);
@@ -38,7 +44,8 @@ std::vector<Line> level_lines(const Evaluation& before, const Evaluation& after,
                      grouped(a   ? a->prompts
                              : b ? b->prompts
                                  : 0),
-                     change(b ? share(b->pass_at_1) : "-", a ? share(a->pass_at_1) : "-"), change(b ? share(b->pass_at_k) : "-", a ? share(a->pass_at_k) : "-"),
+                     change(b ? share(b->pass_at_1) : "-", a ? share(a->pass_at_1) : "-"),
+                     change(b ? share(b->pass_at_k) : "-", a ? share(a->pass_at_k) : "-"),
                      spent == rollouts.end() ? "0" : grouped(spent->second)});
   }
   return lines;
@@ -52,7 +59,8 @@ std::string aligned(const std::vector<Line>& lines) {
   }
   std::string text;
   for (const auto& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) text += fmt::format("{}{:>{}}", c ? "  " : "", line[c], width[c]);
+    for (std::size_t c = 0; c < line.size(); ++c)
+      text += fmt::format("{}{:>{}}", c ? "  " : "", line[c], width[c]);
     text += '\n';
   }
   return text;
@@ -61,7 +69,8 @@ std::string aligned(const std::vector<Line>& lines) {
 }  // namespace
 
 std::string to_json(const Evaluation& e) {
-  const std::string pass_k = fmt::format("pass_at_{}", e.k), majority_k = fmt::format("maj_at_{}", e.k);
+  const std::string pass_k = fmt::format("pass_at_{}", e.k),
+                    majority_k = fmt::format("maj_at_{}", e.k);
   Json object = {{"prompts", e.prompts}, {"samples", e.samples}};
   if (!e.extract.empty()) object["extract"] = e.extract;
   const auto add = [&](const std::string& name, const Interval& i) {
@@ -81,22 +90,33 @@ std::string to_json(const Evaluation& e) {
 }
 
 std::string to_table(const Evaluation& e, const std::string& data) {
-  std::vector<Line> lines = {{"level", "prompts", "pass@1", fmt::format("pass@{}", e.k), fmt::format("maj@{}", e.k)}};
-  for (const auto& l : e.levels) lines.push_back({fmt::format("{}", l.level), grouped(l.prompts), share(l.pass_at_1), share(l.pass_at_k), ""});
-  lines.push_back({"all", grouped(e.prompts), share(e.pass_at_1), share(e.pass_at_k), share(e.majority_at_k)});
+  std::vector<Line> lines = {
+      {"level", "prompts", "pass@1", fmt::format("pass@{}", e.k), fmt::format("maj@{}", e.k)}};
+  for (const auto& l : e.levels)
+    lines.push_back({fmt::format("{}", l.level), grouped(l.prompts), share(l.pass_at_1),
+                     share(l.pass_at_k), ""});
+  lines.push_back(
+      {"all", grouped(e.prompts), share(e.pass_at_1), share(e.pass_at_k), share(e.majority_at_k)});
   return aligned(lines) + (data.empty() ? "" : fmt::format("questions: {}\n", data)) +
          (e.extract.empty() ? "" : fmt::format("answers found by: {}\n", e.extract));
 }
 
-std::string to_table(const Evaluation& before, const Evaluation& after, const std::map<std::int32_t, std::int64_t>& rollouts_per_level) {
+std::string to_table(const Evaluation& before, const Evaluation& after,
+                     const std::map<std::int32_t, std::int64_t>& rollouts_per_level) {
   const std::int64_t k = after.prompts > 0 ? after.k : before.k;
-  std::vector<Line> lines = {{"level", "prompts", "pass@1 before -> after", fmt::format("pass@{} before -> after", k), "rollouts"}};
-  for (auto& line : level_lines(before, after, rollouts_per_level)) lines.push_back(std::move(line));
+  std::vector<Line> lines = {{"level", "prompts", "pass@1 before -> after",
+                              fmt::format("pass@{} before -> after", k), "rollouts"}};
+  for (auto& line : level_lines(before, after, rollouts_per_level))
+    lines.push_back(std::move(line));
   std::int64_t spent = 0;
   for (const auto& [level, count] : rollouts_per_level) spent += count;
-  const auto overall = [](const Evaluation& e, const Interval& i) { return e.prompts > 0 ? share(i) : std::string("-"); };
-  lines.push_back({"all", grouped(std::max(before.prompts, after.prompts)), change(overall(before, before.pass_at_1), overall(after, after.pass_at_1)),
-                   change(overall(before, before.pass_at_k), overall(after, after.pass_at_k)), grouped(spent)});
+  const auto overall = [](const Evaluation& e, const Interval& i) {
+    return e.prompts > 0 ? share(i) : std::string("-");
+  };
+  lines.push_back({"all", grouped(std::max(before.prompts, after.prompts)),
+                   change(overall(before, before.pass_at_1), overall(after, after.pass_at_1)),
+                   change(overall(before, before.pass_at_k), overall(after, after.pass_at_k)),
+                   grouped(spent)});
   const std::string& extract = after.prompts > 0 ? after.extract : before.extract;
   return aligned(lines) + (extract.empty() ? "" : fmt::format("answers found by: {}\n", extract));
 }

@@ -34,12 +34,22 @@ std::string varint(std::uint64_t value) {
 }
 
 // Fields by wire type: 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes.
-std::string integer(int field, std::uint64_t value) { return varint(std::uint64_t(field) << 3 | 0) + varint(value); }
-std::string real64(int field, double value) { return varint(std::uint64_t(field) << 3 | 1) + little_endian(std::bit_cast<std::uint64_t>(value)); }
-std::string nested(int field, std::string_view bytes) { return varint(std::uint64_t(field) << 3 | 2) + varint(bytes.size()) + std::string(bytes); }
-std::string real32(int field, float value) { return varint(std::uint64_t(field) << 3 | 5) + little_endian(std::bit_cast<std::uint32_t>(value)); }
+std::string integer(int field, std::uint64_t value) {
+  return varint(std::uint64_t(field) << 3 | 0) + varint(value);
+}
+std::string real64(int field, double value) {
+  return varint(std::uint64_t(field) << 3 | 1) + little_endian(std::bit_cast<std::uint64_t>(value));
+}
+std::string nested(int field, std::string_view bytes) {
+  return varint(std::uint64_t(field) << 3 | 2) + varint(bytes.size()) + std::string(bytes);
+}
+std::string real32(int field, float value) {
+  return varint(std::uint64_t(field) << 3 | 5) + little_endian(std::bit_cast<std::uint32_t>(value));
+}
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 // The seconds in the newest name of the folder, 0 when there is none.
 std::uint64_t newest(const fs::path& folder) {
@@ -47,7 +57,8 @@ std::uint64_t newest(const fs::path& folder) {
   for (const auto& entry : list_folder(folder)) {
     const std::string name = entry.path().filename().string();
     std::uint64_t seconds = 0;
-    if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), seconds);
+    if (name.starts_with(kPrefix))
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), seconds);
     latest = std::max(latest, seconds);
   }
   return latest;
@@ -62,7 +73,8 @@ fs::path next_name(const fs::path& folder) {
 
 std::uint64_t number_at(std::string_view bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i) value |= std::uint64_t(std::uint8_t(bytes[i])) << (8 * i);
+  for (std::size_t i = 0; i < sizeof value; ++i)
+    value |= std::uint64_t(std::uint8_t(bytes[i])) << (8 * i);
   return value;
 }
 
@@ -100,7 +112,8 @@ std::uint64_t length_before(std::string_view file, std::uint64_t first_step) {
   while (file.size() - at >= kHead + kFoot) {
     const std::uint64_t length = number_at(file.substr(at));
     if (length > file.size() - at - kHead - kFoot) break;
-    if (const auto step = scalar_step(file.substr(at + kHead, length)); step && *step >= first_step) break;
+    if (const auto step = scalar_step(file.substr(at + kHead, length)); step && *step >= first_step)
+      break;
     at += kHead + length + kFoot;
   }
   return at;
@@ -116,16 +129,24 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 
 std::string tfrecord(std::string_view payload) {
   const std::string length = little_endian(std::uint64_t(payload.size()));
-  return length + little_endian(masked_crc32c(length)) + std::string(payload) + little_endian(masked_crc32c(payload));
+  return length + little_endian(masked_crc32c(length)) + std::string(payload) +
+         little_endian(masked_crc32c(payload));
 }
 
-// Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log. Summary: 1 value. Value: 1 tag, 2 simple_value. SessionLog: 1 status (START = 1).
-std::string version_event(double wall_time) { return real64(1, wall_time) + nested(3, "brain.Event:2"); }
-std::string start_event(double wall_time, std::uint64_t step) { return real64(1, wall_time) + integer(2, step) + nested(7, integer(1, 1)); }
+// Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log. Summary: 1 value. Value: 1
+// tag, 2 simple_value. SessionLog: 1 status (START = 1).
+std::string version_event(double wall_time) {
+  return real64(1, wall_time) + nested(3, "brain.Event:2");
+}
+std::string start_event(double wall_time, std::uint64_t step) {
+  return real64(1, wall_time) + integer(2, step) + nested(7, integer(1, 1));
+}
 
-std::string scalar_event(double wall_time, std::uint64_t step, const std::vector<std::pair<std::string, double>>& values) {
+std::string scalar_event(double wall_time, std::uint64_t step,
+                         const std::vector<std::pair<std::string, double>>& values) {
   std::string summary;
-  for (const auto& [tag, value] : values) summary += nested(1, nested(1, tag) + real32(2, float(value)));
+  for (const auto& [tag, value] : values)
+    summary += nested(1, nested(1, tag) + real32(2, float(value)));
   return real64(1, wall_time) + integer(2, step) + nested(5, summary);
 }
 
@@ -153,7 +174,8 @@ EventFile::~EventFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void EventFile::write(std::uint64_t step, const std::vector<std::pair<std::string, double>>& values) {
+void EventFile::write(std::uint64_t step,
+                      const std::vector<std::pair<std::string, double>>& values) {
   append(fd_, tfrecord(scalar_event(now(), step, values)), path_);
 }
 
@@ -161,7 +183,8 @@ void remove_event_files(const fs::path& folder) {
   if (!fs::exists(folder)) return;
   std::vector<fs::path> found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().filename().string().starts_with(kPrefix)) found.push_back(entry.path());
+    if (entry.is_regular_file() && entry.path().filename().string().starts_with(kPrefix))
+      found.push_back(entry.path());
   }
   for (const auto& path : found) fs::remove(path);
 }

@@ -16,27 +16,35 @@ namespace {
 
 using Rows = std::vector<MetricRow>;
 
-std::string grid(const std::string& figures) { return figures.empty() ? "" : fmt::format(R"(<div class="charts">{}</div>)", figures); }
+std::string grid(const std::string& figures) {
+  return figures.empty() ? "" : fmt::format(R"(<div class="charts">{}</div>)", figures);
+}
 
-Series curve(const Rows& rows, const std::string& phase, const std::string& metric, std::string name, std::string color) {
+Series curve(const Rows& rows, const std::string& phase, const std::string& metric,
+             std::string name, std::string color) {
   Series s = series_of(rows, phase, metric);
   s.name = std::move(name);
   s.color = std::move(color);
   return s;
 }
 
-ChartText steps(std::string title, Unit unit = Unit::plain, std::string note = "") { return {std::move(title), std::move(note), "step", unit}; }
+ChartText steps(std::string title, Unit unit = Unit::plain, std::string note = "") {
+  return {std::move(title), std::move(note), "step", unit};
+}
 
-std::string one_curve(const Rows& rows, const std::string& phase, const std::string& metric, const std::string& title, std::size_t color) {
+std::string one_curve(const Rows& rows, const std::string& phase, const std::string& metric,
+                      const std::string& title, std::size_t color) {
   return line_chart(steps(title), {curve(rows, phase, metric, title, palette(color))});
 }
 
-// Pass rates of the validation phase (and of training, where recorded): every metric of that name, intervals left out.
+// Pass rates of the validation phase (and of training, where recorded): every metric of that name,
+// intervals left out.
 std::string pass_chart(const Rows& rows) {
   std::vector<Series> series;
   for (const std::string phase : {"validation", "train"}) {
     for (const auto& name : names_with(rows, phase, "")) {
-      if (name.find("pass_at_") == std::string::npos && name.find("pass_rate") == std::string::npos) continue;
+      if (name.find("pass_at_") == std::string::npos && name.find("pass_rate") == std::string::npos)
+        continue;
       if (name.ends_with("_ci95") || name.ends_with("_low") || name.ends_with("_high")) continue;
       series.push_back(curve(rows, phase, name, name, palette(series.size())));
     }
@@ -52,11 +60,13 @@ std::vector<std::string> share_names(const Rows& rows, const std::string& prefix
     std::from_chars(name.data() + prefix.size(), name.data() + name.size(), value);
     return value;
   };
-  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return level(a) < level(b); });
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const auto& a, const auto& b) { return level(a) < level(b); });
   return names;
 }
 
-constexpr const char* kStages[] = {"generation", "scoring", "update", "weights", "exchange", "archive", "checkpoint", "scheduling"};
+constexpr const char* kStages[] = {"generation", "scoring", "update",     "weights",
+                                   "exchange",   "archive", "checkpoint", "scheduling"};
 
 std::string stage_totals(const std::vector<std::pair<std::string, double>>& seconds) {
   double total = 0.0;
@@ -77,11 +87,13 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
       body);
 }
 
-// A chart of its own only where a policy draws what it does not train on, or another number than it may.
+// A chart of its own only where a policy draws what it does not train on, or another number than it
+// may.
 std::string drawn_and_trained(const Rows& rows) {
   const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)),
                trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
-  const bool constant = std::adjacent_find(drawn.y.begin(), drawn.y.end(), std::not_equal_to<>()) == drawn.y.end();
+  const bool constant =
+      std::adjacent_find(drawn.y.begin(), drawn.y.end(), std::not_equal_to<>()) == drawn.y.end();
   if (constant && drawn.y == trained.y) return "";
   return line_chart(steps("Rollouts drawn and trained"), {drawn, trained});
 }
@@ -90,9 +102,12 @@ std::string drawn_and_trained(const Rows& rows) {
 
 std::string learning_charts(const ReportInput& input) {
   return grid(
-      one_curve(input.metrics, "train", "critic/rewards/mean", "Mean reward", 0) + pass_chart(input.metrics) +
-      one_curve(input.metrics, "train", "response_length/mean", "Mean response length (tokens)", 3) +
-      line_chart(steps("Responses cut at the token limit", Unit::share), {curve(input.metrics, "train", "response_length/clip_ratio", "cut", palette(5))}) +
+      one_curve(input.metrics, "train", "critic/rewards/mean", "Mean reward", 0) +
+      pass_chart(input.metrics) +
+      one_curve(input.metrics, "train", "response_length/mean", "Mean response length (tokens)",
+                3) +
+      line_chart(steps("Responses cut at the token limit", Unit::share),
+                 {curve(input.metrics, "train", "response_length/clip_ratio", "cut", palette(5))}) +
       one_curve(input.metrics, "train", "actor/entropy", "Policy entropy (nats per token)", 2) +
       one_curve(input.metrics, "sft", "sft/loss", "Supervised loss", 1));
 }
@@ -103,7 +118,8 @@ std::string budget_charts(const ReportInput& input) {
   std::vector<Series> layers;
   std::string note;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Series layer = curve(input.metrics, "train", names[i], "level " + names[i].substr(prefix.size()), ramp(i, names.size()));
+    Series layer = curve(input.metrics, "train", names[i],
+                         "level " + names[i].substr(prefix.size()), ramp(i, names.size()));
     // Which levels a step happens to draw would drown the trend; means of shares are shares.
     const std::size_t window = smoothing_window(layer.x.size());
     if (window > 1) note = fmt::format("running mean of {} points", window);
@@ -114,17 +130,21 @@ std::string budget_charts(const ReportInput& input) {
     Series s = curve(input.metrics, "train", "rollout_alloc/" + name, name, palette(counts.size()));
     if (!s.x.empty()) counts.push_back(std::move(s));
   }
-  return grid(area_chart(steps("Share of the budget by level", Unit::share, note), layers) + line_chart(steps("Rollouts per prompt"), counts) +
-              drawn_and_trained(input.metrics));
+  return grid(area_chart(steps("Share of the budget by level", Unit::share, note), layers) +
+              line_chart(steps("Rollouts per prompt"), counts) + drawn_and_trained(input.metrics));
 }
 
 namespace {
 
-/// A figure of updates: its mean and, where steps make several, that of the last one. Nothing where a run has neither.
-std::string mean_and_last(const Rows& rows, const std::string& metric, const std::string& title, Unit unit) {
-  const Series mean = curve(rows, "train", metric, "mean of the updates", palette(0)), last = curve(rows, "train", metric + "_last", "last update", palette(1));
+/// A figure of updates: its mean and, where steps make several, that of the last one. Nothing where
+/// a run has neither.
+std::string mean_and_last(const Rows& rows, const std::string& metric, const std::string& title,
+                          Unit unit) {
+  const Series mean = curve(rows, "train", metric, "mean of the updates", palette(0)),
+               last = curve(rows, "train", metric + "_last", "last update", palette(1));
   if (mean.x.empty()) return "";
-  return line_chart(steps(title, unit), last.x.empty() ? std::vector{mean} : std::vector{mean, last});
+  return line_chart(steps(title, unit),
+                    last.x.empty() ? std::vector{mean} : std::vector{mean, last});
 }
 
 }  // namespace
@@ -136,28 +156,35 @@ std::string health_charts(const ReportInput& input) {
     Series s = curve(rows, "train", "actor/ratio_" + end, end, palette(ratio.size()));
     if (!s.x.empty()) ratio.push_back(std::move(s));
   }
-  return grid(line_chart(steps("Importance ratio", Unit::plain, "extremes over the tokens of all updates"), ratio) +
-              mean_and_last(rows, "actor/pg_clipfrac", "Clipped share of tokens", Unit::share) +
-              mean_and_last(rows, "actor/ppo_kl", "Divergence from the policy that sampled (nats per token)", Unit::plain) +
-              one_curve(rows, "train", "actor/grad_norm", "Gradient norm", 4));
+  return grid(
+      line_chart(steps("Importance ratio", Unit::plain, "extremes over the tokens of all updates"),
+                 ratio) +
+      mean_and_last(rows, "actor/pg_clipfrac", "Clipped share of tokens", Unit::share) +
+      mean_and_last(rows, "actor/ppo_kl",
+                    "Divergence from the policy that sampled (nats per token)", Unit::plain) +
+      one_curve(rows, "train", "actor/grad_norm", "Gradient norm", 4));
 }
 
 std::string moving_charts(const ReportInput& input) {
   std::string figures;
   std::size_t color = 0;
-  for (const std::string prefix : {"moving/", "curriculum/", "greso/", "domain/rate/", "bandit/value/"})
+  for (const std::string prefix :
+       {"moving/", "curriculum/", "greso/", "domain/rate/", "bandit/value/"})
     for (const auto& name : names_with(input.metrics, "train", prefix))
-      figures += one_curve(input.metrics, "train", name, prefix == "moving/" ? name.substr(prefix.size()) : name, color++);
+      figures += one_curve(input.metrics, "train", name,
+                           prefix == "moving/" ? name.substr(prefix.size()) : name, color++);
   return grid(figures);
 }
 
 std::string time_charts(const ReportInput& input) {
   std::vector<Series> layers;
   for (std::size_t i = 0; i < std::size(kStages); ++i) {
-    Series s = curve(input.metrics, "train", std::string("timing_s/") + kStages[i], kStages[i], palette(i));
+    Series s = curve(input.metrics, "train", std::string("timing_s/") + kStages[i], kStages[i],
+                     palette(i));
     if (!s.x.empty()) layers.push_back(std::move(s));
   }
-  return grid(area_chart(steps("Seconds per step by stage", Unit::seconds), layers) + stage_totals(input.stage_seconds));
+  return grid(area_chart(steps("Seconds per step by stage", Unit::seconds), layers) +
+              stage_totals(input.stage_seconds));
 }
 
 }  // namespace rollcall::report

@@ -21,18 +21,22 @@ struct GroupExhibit {
 
 struct ReportInput {
   std::string title, run_id, policy_sha256;
-  std::vector<std::pair<std::string, std::string>> facts;     ///< what the run is, at the head of the page
-  std::vector<std::pair<std::string, std::string>> settings;  ///< keys that are no defaults, at its end
+  /// what the run is, at the head of the page
+  std::vector<std::pair<std::string, std::string>> facts;
+  /// keys that are no defaults, at its end
+  std::vector<std::pair<std::string, std::string>> settings;
   std::vector<MetricRow> metrics;
-  std::map<std::string, Evaluation> evaluations;              ///< "before", "after"; may lack either
-  std::map<std::string, Interval> gains;                      ///< "pass@1", "pass@8": after minus before, on the same prompts
+  std::map<std::string, Evaluation> evaluations;  ///< "before", "after"; may lack either
+  std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after minus before, on the same
+                                          ///< prompts
   std::vector<std::pair<std::string, double>> stage_seconds;  ///< time per stage of the whole run
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::vector<GroupExhibit> groups;
   std::vector<Diagnosis> diagnoses;  ///< of the last steps
 };
 
-/// Curves: reward, pass@k per level before and after, rollout budget per level over time, seconds per stage over time, entropy, ratio extremes.
+/// Curves: reward, pass@k per level before and after, rollout budget per level over time, seconds
+/// per stage over time, entropy, ratio extremes.
 std::string html_report(const ReportInput& input);
 
 }  // namespace rollcall::report

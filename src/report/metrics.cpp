@@ -26,7 +26,8 @@ fs::path rows_path(const fs::path& run_dir) { return run_dir / "metrics.jsonl"; 
 std::string to_line(const MetricRow& row) {
   Json object = {{"phase", row.phase}, {"step", row.step}};
   for (const auto& [name, value] : row.values) {
-    expect(!object.contains(name), "the names of a row's metrics are distinct, and none is `phase` or `step`");
+    expect(!object.contains(name),
+           "the names of a row's metrics are distinct, and none is `phase` or `step`");
     object[name] = std::isfinite(value) ? Json(value) : Json(nullptr);
   }
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -37,7 +38,8 @@ MetricRow from_line(std::string_view line) {
   MetricRow row{object.at("phase").get<std::string>(), object.at("step").get<std::uint64_t>(), {}};
   for (const auto& [name, value] : object.items()) {
     if (name == "phase" || name == "step") continue;
-    row.values.emplace_back(name, value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+    row.values.emplace_back(
+        name, value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
   }
   return row;
 }
@@ -56,8 +58,10 @@ Rows parse_rows(const std::string& text, const fs::path& path, std::size_t limit
     try {
       parsed.rows.push_back(from_line(std::string_view(text).substr(start, newline - start)));
     } catch (const nlohmann::json::exception& e) {
-      throw InputError(error_message(fmt::format("{}:{}: not a row of metrics: {}", path.string(), parsed.rows.size() + 1, e.what()),
-                                     "every line is one JSON object with phase and step", "repair or remove the line"));
+      throw InputError(error_message(fmt::format("{}:{}: not a row of metrics: {}", path.string(),
+                                                 parsed.rows.size() + 1, e.what()),
+                                     "every line is one JSON object with phase and step",
+                                     "repair or remove the line"));
     }
     parsed.end.push_back(start = newline + 1);
   }
@@ -70,7 +74,8 @@ struct MetricsSink::Files {
   fs::path path, boards;
   int fd = -1;
   std::int64_t rows = 0;
-  std::map<std::string, std::uint64_t> next_step;  // by phase: behind the last row kept, 0 when there is none
+  std::map<std::string, std::uint64_t> next_step;  // by phase: behind the last row kept, 0 when
+                                                   // there is none
   std::map<std::string, EventFile> board;          // by phase
 
   ~Files() {
@@ -83,20 +88,25 @@ struct MetricsSink::Files {
 void MetricsSink::Files::keep(std::int64_t wanted) {
   const Rows kept = parse_rows(read_file(path), path, std::size_t(wanted));
   rows = std::int64_t(kept.rows.size());
-  require<StorageError>(rows == wanted, fmt::format("{} has {} whole rows, the checkpoint counts {}", path.string(), rows, wanted),
-                        "the resumed run's metrics would have a gap", "restore the file or resume from an older checkpoint");
+  require<StorageError>(
+      rows == wanted,
+      fmt::format("{} has {} whole rows, the checkpoint counts {}", path.string(), rows, wanted),
+      "the resumed run's metrics would have a gap",
+      "restore the file or resume from an older checkpoint");
   truncate(fd, wanted == 0 ? 0 : kept.end.back(), path);
   for (const auto& row : kept.rows) next_step[row.phase] = row.step + 1;
 }
 
-// Phases count their steps apart, and a restart hides steps by number: one TensorBoard run a phase keeps train's restart from hiding sft's curve.
+// Phases count their steps apart, and a restart hides steps by number: one TensorBoard run a phase
+// keeps train's restart from hiding sft's curve.
 EventFile& MetricsSink::Files::board_of(const std::string& phase) {
   const auto found = board.find(phase);
   if (found != board.end()) return found->second;
   return board.emplace(phase, EventFile(boards / phase, next_step[phase])).first->second;
 }
 
-MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : files_(std::make_unique<Files>()) {
+MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows)
+    : files_(std::make_unique<Files>()) {
   files_->path = rows_path(run_dir);
   files_->boards = run_dir / "tensorboard";
   make_folder(files_->boards);
@@ -108,7 +118,8 @@ MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : fi
     return;
   }
   files_->keep(resume_rows);
-  // Phases that were ahead of the checkpoint are restarted at once, whether or not they get rows again.
+  // Phases that were ahead of the checkpoint are restarted at once, whether or not they get rows
+  // again.
   for (const auto& entry : list_folder(files_->boards)) {
     if (entry.is_directory()) files_->board_of(entry.path().filename().string());
   }
@@ -117,10 +128,13 @@ MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows) : fi
 MetricsSink::~MetricsSink() = default;
 
 void MetricsSink::write(const MetricRow& row) {
-  expect(!row.phase.empty() && row.phase.find('/') == std::string::npos, "a phase is a plain word: it names a folder");
-  require<StorageError>(is_still(files_->fd, files_->path), fmt::format("{} was removed or replaced while the run wrote it", files_->path.string()),
-                        "the rows so far are gone, and the run could not be resumed",
-                        "find out what cleans up there; restore the file from a copy, then resume, or resume from the start of the run");
+  expect(!row.phase.empty() && row.phase.find('/') == std::string::npos,
+         "a phase is a plain word: it names a folder");
+  require<StorageError>(
+      is_still(files_->fd, files_->path),
+      fmt::format("{} was removed or replaced while the run wrote it", files_->path.string()),
+      "the rows so far are gone, and the run could not be resumed",
+      "find out what cleans up there; restore the file from a copy, then resume, or resume from the start of the run");
   append(files_->fd, to_line(row), files_->path);
   make_durable(files_->fd, files_->path);  // a checkpoint counts on this row
   files_->board_of(row.phase).write(row.step, row.values);
@@ -130,7 +144,9 @@ void MetricsSink::write(const MetricRow& row) {
 std::int64_t MetricsSink::rows() const { return files_->rows; }
 
 std::vector<MetricRow> read_metrics(const fs::path& run_dir) {
-  return parse_rows(read_file(rows_path(run_dir)), rows_path(run_dir), std::numeric_limits<std::size_t>::max()).rows;
+  return parse_rows(read_file(rows_path(run_dir)), rows_path(run_dir),
+                    std::numeric_limits<std::size_t>::max())
+      .rows;
 }
 
 }  // namespace rollcall::report

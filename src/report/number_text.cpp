@@ -22,7 +22,8 @@ std::string compact(double value) {
   if (std::isnan(value)) return "n/a";
   const double size = std::abs(value);
   if (size >= 1e4 && size < 1e15) {
-    for (const auto& [unit, name] : {std::pair{1e12, "T"}, std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
+    for (const auto& [unit, name] :
+         {std::pair{1e12, "T"}, std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
       if (size >= unit) return fmt::format("{:.3g}{}", value / unit, name);
     }
   }

@@ -10,12 +10,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <limits>
+#include <system_error>
+#include <utility>
 
 namespace rollcall::report {
 namespace {
 
 constexpr std::size_t kBarWidth = 24, kNarrowest = 20;
+constexpr double kQuiet_s = 5.0;  // without progress: somebody who looks on begins to wonder
+constexpr auto kLook = std::chrono::milliseconds(500);
 
 // One character a column: anything that a terminal might draw wider, narrower or obey becomes '?'.
 std::string plain(const std::string& text) {
@@ -24,19 +29,26 @@ std::string plain(const std::string& text) {
   return out;
 }
 
-double steps_per_second(const ProgressState& s) { return s.elapsed_s > 0 ? double(s.done - s.first) / s.elapsed_s : 0.0; }
+double steps_per_second(const ProgressState& s) {
+  return s.elapsed_s > 0 ? double(s.done - s.first) / s.elapsed_s : 0.0;
+}
 
 std::string pace(const ProgressState& s) {
   const double rate = steps_per_second(s);
   if (rate <= 0) return "--";
-  const std::string speed = rate >= 1 ? fmt::format("{} {}s/s", compact(rate), s.unit) : fmt::format("{} s/{}", compact(1 / rate), s.unit);
-  return s.done >= s.total ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s))
-                           : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
+  const std::string speed = rate >= 1 ? fmt::format("{} {}s/s", compact(rate), s.unit)
+                                      : fmt::format("{} s/{}", compact(1 / rate), s.unit);
+  return s.done >= s.total
+             ? fmt::format("{}, {} in all", speed, duration(s.elapsed_s))
+             : fmt::format("{}, {} left", speed, duration(double(s.total - s.done) / rate));
 }
 
 std::vector<std::string> pieces(const ProgressState& s) {
   std::vector<std::string> parts = {plain(s.label), fmt::format("{}/{}", s.done, s.total), pace(s)};
-  for (const auto& [name, value] : s.numbers) parts.push_back(fmt::format("{} {}", plain(name), compact(value)));
+  if (s.quiet_s >= kQuiet_s)
+    parts.push_back(fmt::format("{} since the last {}", duration(s.quiet_s), s.unit));
+  for (const auto& [name, value] : s.numbers)
+    parts.push_back(fmt::format("{} {}", plain(name), compact(value)));
   return parts;
 }
 
@@ -46,7 +58,8 @@ std::string bar(const ProgressState& s) {
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarWidth - full, '.'));
 }
 
-// Writing to a pipe nobody reads raises SIGPIPE, which would end the job; here it is blocked for this thread and taken back if our write raised it.
+// Writing to a pipe nobody reads raises SIGPIPE, which would end the job; here it is blocked for
+// this thread and taken back if our write raised it.
 ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);
@@ -63,8 +76,11 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   return n;
 }
 
-/// mpirun gives its ranks a terminal as standard output, wherever its own goes, and a pipe as standard error: so both must be terminals.
-bool is_terminal(int fd) { return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1); }
+/// mpirun gives its ranks a terminal as standard output, wherever its own goes, and a pipe as
+/// standard error: so both must be terminals.
+bool is_terminal(int fd) {
+  return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1);
+}
 
 std::size_t columns_of(int fd) {
   winsize size{};
@@ -84,37 +100,80 @@ std::string progress_bar(const ProgressState& state, std::size_t columns) {
   return line.substr(0, columns);
 }
 
-std::string progress_line(const ProgressState& state) { return progress_bar(state, std::numeric_limits<std::size_t>::max()); }
+std::string progress_line(const ProgressState& state) {
+  return progress_bar(state, std::numeric_limits<std::size_t>::max());
+}
 
-Progress::Progress(std::string label, std::int64_t first, std::int64_t total) : Progress(std::move(label), first, total, Output{}) {}
+Progress::Progress(std::string label, std::int64_t first, std::int64_t total)
+    : Progress(std::move(label), first, total, Output{}) {}
 
-Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output) : output_(output), terminal_(is_terminal(output.fd)) {
+Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output)
+    : output_(std::move(output)),
+      terminal_(is_terminal(output_.fd)),
+      next_quiet_s_(output_.line_interval_s) {
   state_.label = std::move(label);
   state_.first = state_.done = first;
   state_.total = total;
-  state_.unit = output.unit;
+  state_.unit = output_.unit;
+  if (terminal_ && first < total) show();
+  try {
+    watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  } catch (const std::system_error&) {  // the system gives no more threads: update() alone is shown
+  }
 }
 
 Progress::~Progress() {
+  watcher_.request_stop();
+  if (watcher_.joinable()) watcher_.join();
   if (open_) write("\n");
 }
 
 void Progress::update(std::int64_t done, const NamedNumbers& numbers) {
-  state_.done = done;
+  const std::lock_guard lock(mutex_);
+  state_.done = std::max(done, state_.done);
   state_.numbers = numbers;
-  state_.elapsed_s = clock_.seconds();
+  state_.elapsed_s = moved_at_s_ = clock_.seconds();
+  state_.quiet_s = 0.0, next_quiet_s_ = output_.line_interval_s;
   const double interval = terminal_ ? output_.bar_interval_s : output_.line_interval_s;
-  if (shown_ && done < state_.total && state_.elapsed_s - shown_at_s_ < interval) return;
+  if (shown_ && state_.done < state_.total && state_.elapsed_s - shown_at_s_ < interval) return;
   shown_ = true;
-  shown_at_s_ = state_.elapsed_s;
+  show();
+}
+
+void Progress::watch(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, stop, kLook, [] { return false; }) && !stop.stop_requested())
+    if (state_.done < state_.total) look();
+}
+
+/// Under the lock. A bar is drawn anew; a log gets a line where much is done, or nothing for long.
+void Progress::look() {
+  const double now_s = clock_.seconds();
+  bool moved = false;
+  if (output_.glimpse) {
+    Glimpse seen = output_.glimpse();
+    moved = seen.done > state_.done;
+    if (moved)
+      state_.done = std::min(seen.done, state_.total), state_.elapsed_s = moved_at_s_ = now_s;
+    if (!seen.numbers.empty()) state_.numbers = std::move(seen.numbers);
+  }
+  state_.quiet_s = now_s - moved_at_s_;
+  if (moved) next_quiet_s_ = output_.line_interval_s;
+  const bool quiet = state_.quiet_s >= next_quiet_s_;
+  if (!terminal_ && !quiet && !(moved && now_s - shown_at_s_ >= output_.line_interval_s)) return;
+  if (quiet) next_quiet_s_ = 2.0 * state_.quiet_s;
   show();
 }
 
 void Progress::show() {
+  shown_at_s_ = clock_.seconds();
   if (!terminal_) return write(progress_line(state_) + "\n");
-  // One column stays free: some terminals wrap when the last one is written. "\x1b[K" clears what a longer line left.
+  // One column stays free: some terminals wrap when the last one is written. "\x1b[K" clears what a
+  // longer line left.
   open_ = state_.done < state_.total;
-  write(fmt::format("\r{}\x1b[K{}", progress_bar(state_, std::max<std::size_t>(columns_of(output_.fd), 2) - 1), open_ ? "" : "\n"));
+  write(fmt::format("\r{}\x1b[K{}",
+                    progress_bar(state_, std::max<std::size_t>(columns_of(output_.fd), 2) - 1),
+                    open_ ? "" : "\n"));
 }
 
 void Progress::write(const std::string& text) {

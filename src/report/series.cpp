@@ -36,11 +36,13 @@ void add_extremes(Series& out, const Series& s, std::size_t begin, std::size_t e
 
 }  // namespace
 
-Series series_of(const std::vector<MetricRow>& rows, const std::string& phase, const std::string& metric) {
+Series series_of(const std::vector<MetricRow>& rows, const std::string& phase,
+                 const std::string& metric) {
   Series s{metric, "", {}, {}};
   for (const auto& row : rows) {
     if (row.phase != phase) continue;
-    const auto found = std::find_if(row.values.begin(), row.values.end(), [&](const auto& v) { return v.first == metric; });
+    const auto found = std::find_if(row.values.begin(), row.values.end(),
+                                    [&](const auto& v) { return v.first == metric; });
     if (found == row.values.end()) continue;
     s.x.push_back(double(row.step));
     s.y.push_back(found->second);
@@ -48,12 +50,14 @@ Series series_of(const std::vector<MetricRow>& rows, const std::string& phase, c
   return s;
 }
 
-std::vector<std::string> names_with(const std::vector<MetricRow>& rows, const std::string& phase, const std::string& prefix) {
+std::vector<std::string> names_with(const std::vector<MetricRow>& rows, const std::string& phase,
+                                    const std::string& prefix) {
   std::vector<std::string> names;
   for (const auto& row : rows) {
     if (row.phase != phase) continue;
     for (const auto& [name, value] : row.values) {
-      if (name.starts_with(prefix) && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (name.starts_with(prefix) && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
     }
   }
   return names;
@@ -62,7 +66,8 @@ std::vector<std::string> names_with(const std::vector<MetricRow>& rows, const st
 Series thin_extremes(const Series& s, std::size_t buckets) {
   if (s.x.size() <= 2 * buckets) return s;
   Series out{s.name, s.color, {}, {}};
-  for (std::size_t b = 0; b < buckets; ++b) add_extremes(out, s, b * s.x.size() / buckets, (b + 1) * s.x.size() / buckets);
+  for (std::size_t b = 0; b < buckets; ++b)
+    add_extremes(out, s, b * s.x.size() / buckets, (b + 1) * s.x.size() / buckets);
   return out;
 }
 
@@ -82,7 +87,8 @@ std::size_t smoothing_window(std::size_t points) { return points < 40 ? 1 : poin
 Series running_mean(const Series& s, std::size_t window) {
   Series out = s;
   const std::size_t reach = window / 2;
-  for (std::size_t i = 0; i < s.y.size(); ++i) out.y[i] = finite_mean(s.y, i - std::min(i, reach), std::min(s.y.size(), i + reach + 1));
+  for (std::size_t i = 0; i < s.y.size(); ++i)
+    out.y[i] = finite_mean(s.y, i - std::min(i, reach), std::min(s.y.size(), i + reach + 1));
   return out;
 }
 

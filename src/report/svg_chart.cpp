@@ -16,9 +16,12 @@ namespace {
 constexpr std::size_t kBuckets = 280;  // half the pixels of a plot: two points a bucket
 
 // Path data: the pen goes ("M") or draws ("L") to a point.
-std::string point(const Frame& f, char pen, double x, double y) { return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y)); }
+std::string point(const Frame& f, char pen, double x, double y) {
+  return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y));
+}
 
-// One path with a pen lift at every gap. A value alone between gaps becomes a dot (round caps on a line of no length).
+// One path with a pen lift at every gap. A value alone between gaps becomes a dot (round caps on a
+// line of no length).
 std::string path(const Frame& f, const Series& s, const char* css) {
   std::string d;
   bool down = false;
@@ -56,11 +59,17 @@ std::string palette(std::size_t index) { return fmt::format("var(--c{})", index 
 
 std::string ramp(std::size_t index, std::size_t count) {
   // Six stops of equal lightness steps, readable on white and on near-black.
-  static constexpr std::array<std::array<double, 3>, 6> kStops = {
-      {{69, 90, 196}, {46, 134, 193}, {38, 166, 140}, {148, 178, 64}, {236, 160, 50}, {207, 76, 70}}};
+  static constexpr std::array<std::array<double, 3>, 6> kStops = {{{69, 90, 196},
+                                                                   {46, 134, 193},
+                                                                   {38, 166, 140},
+                                                                   {148, 178, 64},
+                                                                   {236, 160, 50},
+                                                                   {207, 76, 70}}};
   const double at = count > 1 ? double(index) / double(count - 1) * double(kStops.size() - 1) : 0.0;
   const auto i = std::min(std::size_t(at), kStops.size() - 2);
-  const auto mix = [&](std::size_t c) { return int(std::lround(kStops[i][c] + (at - double(i)) * (kStops[i + 1][c] - kStops[i][c]))); };
+  const auto mix = [&](std::size_t c) {
+    return int(std::lround(kStops[i][c] + (at - double(i)) * (kStops[i + 1][c] - kStops[i][c])));
+  };
   return fmt::format("rgb({},{},{})", mix(0), mix(1), mix(2));
 }
 
@@ -73,7 +82,8 @@ Frame line_frame(const ChartText& text, const std::vector<Series>& series) {
   }
   ChartText titled = text;
   if (smoothing_window(longest) > 1) {
-    titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ", smoothing_window(longest));
+    titled.note += fmt::format("{}bold: running mean of {} points", text.note.empty() ? "" : "; ",
+                               smoothing_window(longest));
   }
   Frame f(titled, x_span(series), rounded(y));
   f.y_axis();
@@ -86,7 +96,9 @@ Frame line_frame(const ChartText& text, const std::vector<Series>& series) {
 }
 
 std::string line_chart(const ChartText& text, const std::vector<Series>& series) {
-  const bool any = std::any_of(series.begin(), series.end(), [](const Series& s) { return span_of(s.y).low <= span_of(s.y).high; });
+  const bool any = std::any_of(series.begin(), series.end(), [](const Series& s) {
+    return span_of(s.y).low <= span_of(s.y).high;
+  });
   if (!any) return "";
   Frame f = line_frame(text, series);
   hover_series(f, text, series);
@@ -104,7 +116,8 @@ std::string area_chart(const ChartText& text, const std::vector<Series>& layers)
   }
   const double highest = *std::max_element(top.begin(), top.end());
   if (highest <= 0) return "";
-  Frame f(text, x_span({thin.front()}), text.unit == Unit::share ? Span{0.0, 1.0} : rounded({0.0, highest}));
+  Frame f(text, x_span({thin.front()}),
+          text.unit == Unit::share ? Span{0.0, 1.0} : rounded({0.0, highest}));
   f.y_axis();
   f.x_axis();
   std::vector<double> floor(n, 0.0);
@@ -117,22 +130,26 @@ std::string area_chart(const ChartText& text, const std::vector<Series>& layers)
       lower.insert(0, point(f, 'L', x, below));
     }
     f.legend(layer.name, layer.color);
-    f.add(fmt::format(R"(<path class="area" style="fill:{}" d="{}{}Z"/>)", layer.color, upper, lower));
+    f.add(fmt::format(R"(<path class="area" style="fill:{}" d="{}{}Z"/>)", layer.color, upper,
+                      lower));
   }
   hover_series(f, text, thin);
   return f.figure();
 }
 
-std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories, const std::vector<BarSeries>& series) {
+std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories,
+                      const std::vector<BarSeries>& series) {
   double highest = 0.0;
   for (const auto& s : series) {
     for (const auto& b : s.bars) highest = std::max({highest, filled(b.value), filled(b.high)});
   }
   if (categories.empty() || series.empty()) return "";
-  Frame f(text, {0.0, double(categories.size())}, text.unit == Unit::share ? Span{0.0, 1.0} : rounded({0.0, highest}));
+  Frame f(text, {0.0, double(categories.size())},
+          text.unit == Unit::share ? Span{0.0, 1.0} : rounded({0.0, highest}));
   f.y_axis();
   for (const auto& s : series) f.legend(s.name, s.color);
-  const double slot = f.px(1) - f.px(0), width = std::min(0.76 * slot / double(series.size()), 44.0);
+  const double slot = f.px(1) - f.px(0),
+               width = std::min(0.76 * slot / double(series.size()), 44.0);
   for (std::size_t c = 0; c < categories.size(); ++c) {
     const double middle = f.px(double(c) + 0.5), left = middle - width * double(series.size()) / 2;
     std::string lines = text.x_label + " " + categories[c];
@@ -141,12 +158,15 @@ std::string bar_chart(const ChartText& text, const std::vector<std::string>& cat
       lines += fmt::format("\n{}: {}", series[i].name, value_text(b.value, text.unit));
       if (!std::isfinite(b.value)) continue;
       const double x = left + width * double(i), y = f.py(filled(b.value));
-      f.add(fmt::format(R"(<rect style="fill:{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2"/>)", series[i].color, x + 1, y,
-                        std::max(width - 2, 1.0), f.py(0) - y));
+      f.add(fmt::format(
+          R"(<rect style="fill:{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2"/>)",
+          series[i].color, x + 1, y, std::max(width - 2, 1.0), f.py(0) - y));
       if (!(b.low < b.high)) continue;
-      lines += fmt::format(" [{}, {}]", value_text(b.low, text.unit), value_text(b.high, text.unit));
-      f.add(fmt::format(R"(<path class="whisker" d="M{0:.1f},{1:.1f}V{2:.1f}M{3:.1f},{1:.1f}h8M{3:.1f},{2:.1f}h8"/>)", x + width / 2, f.py(b.low), f.py(b.high),
-                        x + width / 2 - 4));
+      lines +=
+          fmt::format(" [{}, {}]", value_text(b.low, text.unit), value_text(b.high, text.unit));
+      f.add(fmt::format(
+          R"(<path class="whisker" d="M{0:.1f},{1:.1f}V{2:.1f}M{3:.1f},{1:.1f}h8M{3:.1f},{2:.1f}h8"/>)",
+          x + width / 2, f.py(b.low), f.py(b.high), x + width / 2 - 4));
     }
     f.category(middle, categories[c]);
     f.hover(middle, slot, lines);

@@ -1,4 +1,5 @@
-// Charts as figures of inline SVG: lines, stacked areas, grouped bars. No script; hovering shows the numbers.
+// Charts as figures of inline SVG: lines, stacked areas, grouped bars. No script; hovering shows
+// the numbers.
 #pragma once
 
 #include "report/series.hpp"
@@ -16,10 +17,12 @@ struct ChartText {
   Unit unit = Unit::plain;
 };
 
-/// Curves over x. Empty when there is not one finite value. Long noisy curves are drawn thin, with their running mean in bold.
+/// Curves over x. Empty when there is not one finite value. Long noisy curves are drawn thin, with
+/// their running mean in bold.
 std::string line_chart(const ChartText& text, const std::vector<Series>& series);
 
-/// Curves on top of each other; all share the x of the first. Negative values and gaps count as zero. Empty when nothing is positive.
+/// Curves on top of each other; all share the x of the first. Negative values and gaps count as
+/// zero. Empty when nothing is positive.
 std::string area_chart(const ChartText& text, const std::vector<Series>& layers);
 
 struct Bar {
@@ -30,9 +33,11 @@ struct BarSeries {
   std::string name, color;
   std::vector<Bar> bars;  ///< [categories]
 };
-std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories, const std::vector<BarSeries>& series);
+std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories,
+                      const std::vector<BarSeries>& series);
 
-std::string palette(std::size_t index);                  ///< distinct colours for unordered things, repeating after eight
+std::string palette(std::size_t index);  ///< distinct colours for unordered things, repeating after
+                                         ///< eight
 std::string ramp(std::size_t index, std::size_t count);  ///< ordered colours, cold to warm
 
 }  // namespace rollcall::report

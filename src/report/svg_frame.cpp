@@ -56,7 +56,8 @@ Span rounded(Span s) {
 std::vector<double> ticks(Span s, int count) {
   const double step = round_step(s.high - s.low, count);
   std::vector<double> values;
-  for (double i = std::ceil(s.low / step - 1e-9); i * step <= s.high + 1e-9 * step; ++i) values.push_back(i == 0 ? 0.0 : i * step);
+  for (double i = std::ceil(s.low / step - 1e-9); i * step <= s.high + 1e-9 * step; ++i)
+    values.push_back(i == 0 ? 0.0 : i * step);
   return values;
 }
 
@@ -67,7 +68,8 @@ std::string tick_text(double value, double step, Unit unit) {
   }
   const double size = std::max(std::abs(value), step);
   const int decimals = std::clamp(int(-std::floor(std::log10(step) + 1e-9)), 0, 9);
-  std::string text = size >= 1e4 || step < 1e-6 ? compact(value) : fmt::format("{:.{}f}", value, decimals);
+  std::string text =
+      size >= 1e4 || step < 1e-6 ? compact(value) : fmt::format("{:.{}f}", value, decimals);
   return unit == Unit::share ? text + "%" : text;
 }
 
@@ -85,8 +87,10 @@ void Frame::y_axis() {
   const auto values = ticks(y_, 5);
   const double step = values.size() > 1 ? values[1] - values[0] : 1.0;
   for (const double v : values) {
-    axes_ += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick end" x="{}" y="{:.1f}">{}</text>)", kLeft,
-                         kWidth - kRight, py(v), py(v), kLeft - 8, py(v) + 4, escape(tick_text(v, step, text_.unit)));
+    axes_ += fmt::format(
+        R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick end" x="{}" y="{:.1f}">{}</text>)",
+        kLeft, kWidth - kRight, py(v), py(v), kLeft - 8, py(v) + 4,
+        escape(tick_text(v, step, text_.unit)));
   }
 }
 
@@ -95,13 +99,15 @@ void Frame::x_axis() {
   const double step = values.size() > 1 ? values[1] - values[0] : 1.0;
   for (const double v : values) {
     if (v != std::round(v)) continue;  // steps are whole
-    axes_ += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/><text class="tick mid" x="{0:.1f}" y="{3}">{4}</text>)", px(v),
-                         kPlotBottom, kPlotBottom + 4, kPlotBottom + 18, tick_text(v, step, Unit::plain));
+    axes_ += fmt::format(
+        R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/><text class="tick mid" x="{0:.1f}" y="{3}">{4}</text>)",
+        px(v), kPlotBottom, kPlotBottom + 4, kPlotBottom + 18, tick_text(v, step, Unit::plain));
   }
 }
 
 void Frame::category(double at, const std::string& name) {
-  axes_ += fmt::format(R"(<text class="tick mid" x="{:.1f}" y="{}">{}</text>)", at, kPlotBottom + 18, escape(name));
+  axes_ += fmt::format(R"(<text class="tick mid" x="{:.1f}" y="{}">{}</text>)", at,
+                       kPlotBottom + 18, escape(name));
 }
 
 void Frame::legend(const std::string& name, const std::string& color) {
@@ -109,23 +115,27 @@ void Frame::legend(const std::string& name, const std::string& color) {
 }
 
 void Frame::hover(double at, double width, const std::string& text) {
-  hovers_ +=
-      fmt::format(R"(<g class="hit"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/><line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/><title>{}</title></g>)",
-                  at - width / 2, kTop, width, kPlotBottom - kTop, at, at, kTop, kPlotBottom, escape(text));
+  hovers_ += fmt::format(
+      R"(<g class="hit"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/><line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/><title>{}</title></g>)",
+      at - width / 2, kTop, width, kPlotBottom - kTop, at, at, kTop, kPlotBottom, escape(text));
 }
 
 std::string Frame::plot() const {
   return axes_ + marks_ +
-         fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="label mid" x="{}" y="{}">{}</text>)", kLeft, kWidth - kRight,
-                     kPlotBottom, kPlotBottom, (kLeft + kWidth - kRight) / 2, kHeight - 6, escape(text_.x_label));
+         fmt::format(
+             R"(<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="label mid" x="{}" y="{}">{}</text>)",
+             kLeft, kWidth - kRight, kPlotBottom, kPlotBottom, (kLeft + kWidth - kRight) / 2,
+             kHeight - 6, escape(text_.x_label));
 }
 
 std::string Frame::figure() const {
   std::string out = fmt::format("<figure><figcaption>{}", escape(text_.title));
-  if (!text_.note.empty()) out += fmt::format(R"( <span class="note">{}</span>)", escape(text_.note));
+  if (!text_.note.empty())
+    out += fmt::format(R"( <span class="note">{}</span>)", escape(text_.note));
   out += "</figcaption>";
   if (!legend_.empty()) out += fmt::format(R"(<div class="legend">{}</div>)", legend_);
-  out += fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, escape(text_.title));
+  out += fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight,
+                     escape(text_.title));
   return out + plot() + hovers_ + "</svg></figure>\n";
 }
 
@@ -140,7 +150,9 @@ void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>
       lines += fmt::format("\n{}: {}", s.name, value_text(s.y[i], text.unit));
     }
   }
-  const double width = std::max((Frame::kWidth - Frame::kLeft - Frame::kRight) / double(std::max<std::size_t>(at.size(), 1)), 2.0);
+  const double width = std::max(
+      (Frame::kWidth - Frame::kLeft - Frame::kRight) / double(std::max<std::size_t>(at.size(), 1)),
+      2.0);
   for (const auto& [x, lines] : at) frame.hover(frame.px(x), width, lines);
 }
 

@@ -27,18 +27,24 @@ std::string value_text(double value, Unit unit);
 /// Collects the marks of one chart and wraps them into a <figure>.
 class Frame {
  public:
-  static constexpr double kWidth = 640, kHeight = 280, kLeft = 58, kRight = 14, kTop = 10, kBottom = 42;
+  static constexpr double kWidth = 640, kHeight = 280, kLeft = 58, kRight = 14, kTop = 10,
+                          kBottom = 42;
   Frame(ChartText text, Span x, Span y) : text_(std::move(text)), x_(x), y_(y) {}
-  double px(double x) const { return kLeft + (x - x_.low) / (x_.high - x_.low) * (kWidth - kLeft - kRight); }
-  double py(double y) const { return kHeight - kBottom - (y - y_.low) / (y_.high - y_.low) * (kHeight - kTop - kBottom); }
+  double px(double x) const {
+    return kLeft + (x - x_.low) / (x_.high - x_.low) * (kWidth - kLeft - kRight);
+  }
+  double py(double y) const {
+    return kHeight - kBottom - (y - y_.low) / (y_.high - y_.low) * (kHeight - kTop - kBottom);
+  }
   void add(const std::string& mark) { marks_ += mark; }
   void y_axis();
   void x_axis();
   void category(double at, const std::string& name);  ///< a label under the axis, `at` in pixels
   void legend(const std::string& name, const std::string& color);
-  void hover(double at, double width, const std::string& text);  ///< a vertical strip around `at`, in pixels
-  std::string plot() const;                                      ///< axes and marks, the content of an <svg> of this size
-  std::string figure() const;                                    ///< with title, legend and hover targets, for a page
+  /// a vertical strip around `at`, in pixels
+  void hover(double at, double width, const std::string& text);
+  std::string plot() const;    ///< axes and marks, the content of an <svg> of this size
+  std::string figure() const;  ///< with title, legend and hover targets, for a page
 
  private:
   ChartText text_;
