@@ -2,20 +2,23 @@
 #include "scheduling/composed.hpp"
 
 #include "base/error.hpp"
+#include "base/faults.hpp"
 #include "base/joined.hpp"
 #include "base/json.hpp"
 #include "scheduling/allocation_metrics.hpp"
-#include "scheduling/candidates.hpp"
-#include "scheduling/outcomes.hpp"
-#include "scheduling/policies.hpp"
+#include "scheduling/prompts/candidates.hpp"
+#include "scheduling/prompts/outcomes.hpp"
+#include "scheduling/schedulers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace rollcall::scheduling {
 namespace {
@@ -30,8 +33,10 @@ std::vector<std::int32_t> distinct(const std::vector<std::int32_t>& values) {
 }
 
 template <class Family>
-std::unique_ptr<Family> make(std::span<const PieceRow<Family>> table, const std::string& name, Knowledge& knowledge) {
-  const auto row = std::find_if(table.begin(), table.end(), [&](const auto& r) { return name == r.name; });
+std::unique_ptr<Family> make(std::span<const PieceRow<Family>> table, const std::string& name,
+                             Knowledge& knowledge) {
+  const auto row =
+      std::find_if(table.begin(), table.end(), [&](const auto& r) { return name == r.name; });
   return row->make(knowledge);  // resolve() has found it
 }
 
@@ -40,64 +45,100 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
   for (std::size_t i = 0; i < groups.size(); ++i) known[groups[i].id] = i;
   std::set<GroupId> round;
   for (const GroupPlan& fragment : fragments) {
-    expect(round.insert(fragment.id).second,
-           "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
+    expect(
+        round.insert(fragment.id).second,
+        "a round continues a group once: two fragments could come back in any order, and `keep` goes by the order of samples");
     const auto [it, fresh] = known.try_emplace(fragment.id, groups.size());
     if (fresh) groups.push_back(fragment);
     else groups[it->second].count += fragment.count;
   }
 }
 
-/// Adds to the reports what was drawn and has not come back, as rollouts of which nothing is known: a group that was killed has been drawn all the same.
-std::vector<GroupReport> with_missing(std::vector<GroupReport> reports, const std::vector<GroupPlan>& drawn) {
+/// Adds to the reports what was drawn and has not come back, as rollouts of which nothing is known:
+/// a group that was killed has been drawn all the same.
+std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
+                                      const std::vector<GroupPlan>& drawn) {
   std::map<GroupId, std::int64_t> missing;
   for (const GroupPlan& plan : drawn) missing[plan.id] = plan.count;
   for (GroupReport& report : reports) {
     const auto plan = missing.extract(report.id);
-    if (!plan.empty()) report.dropped += std::uint32_t(std::max<std::int64_t>(0, plan.mapped() - rollcall::drawn(report)));
+    if (!plan.empty())
+      report.dropped +=
+          std::uint32_t(std::max<std::int64_t>(0, plan.mapped() - rollcall::drawn(report)));
   }
   for (const GroupPlan& plan : drawn) {
-    if (missing.contains(plan.id)) reports.push_back({.id = plan.id, .level = plan.level, .dropped = plan.count});
+    if (missing.contains(plan.id))
+      reports.push_back({.id = plan.id, .level = plan.level, .dropped = plan.count});
   }
-  std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
   return reports;
+}
+
+/// Of two rounds of a group: their mean by rollouts, since texts of different rounds were not
+/// compared.
+double merged_diversity(const GroupReport& a, const GroupReport& b) {
+  if (std::isnan(a.diversity)) return b.diversity;
+  if (std::isnan(b.diversity)) return a.diversity;
+  const auto x = double(a.rewards.size()), y = double(b.rewards.size());
+  return (x * a.diversity + y * b.diversity) / (x + y);
 }
 
 void check(const std::vector<GroupReport>& reports) {
   for (const GroupReport& report : reports) {
     for (const double reward : report.rewards)
-      require<NumericsError>(std::abs(reward) <= kLargestHeard, fmt::format("a reward of {} for a rollout of prompt {}", reward, report.id.prompt.value),
-                             "chances and budgets are made of squares of rewards, which must be finite numbers", "scale what the verifier or the recipe pays");
+      require<NumericsError>(
+          std::abs(reward) <= kLargestHeard,
+          fmt::format("a reward of {} for a rollout of prompt {}", reward, report.id.prompt.value),
+          "chances and budgets are made of squares of rewards, which must be finite numbers",
+          "scale what the verifier or the recipe pays");
   }
 }
 
 void check(const StepRequest& r) {
   const char* why = "a step needs prompts, and each prompt rollouts";
-  require<ConfigError>(r.prompts >= 1, fmt::format("a step of {} prompts", r.prompts), why, "set train.prompts_per_step to at least 1");
-  require<ConfigError>(r.min_rollouts >= 1, fmt::format("scheduler.min_rollouts = {}", r.min_rollouts), why, "set it to at least 1");
-  require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(), fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
+  require<ConfigError>(r.prompts >= 1, fmt::format("a step of {} prompts", r.prompts), why,
+                       "set train.prompts_per_step to at least 1");
+  require<ConfigError>(r.min_rollouts >= 1,
+                       fmt::format("scheduler.min_rollouts = {}", r.min_rollouts), why,
+                       "set it to at least 1");
+  require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(),
+                       fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
                        "a group numbers its samples with 32 bits", "set a smaller one");
-  check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);  // of the whole step, before a piece learns of it
+  // of the whole step, before a piece learns of it
+  check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);
 }
 
 }  // namespace
 
-ComposedPolicy::ComposedPolicy(PolicyChoice choice, const Knobs& knobs, PromptTable prompts, std::uint64_t seed)
-    : choice_(std::move(choice)), knowledge_(std::move(prompts), seed), levels_(distinct(knowledge_.prompts().level)) {
-  pieces_ = {make(samplers(), choice_.sampler, knowledge_), make(allocators(), choice_.allocator, knowledge_), make(rounds(), choice_.rounds, knowledge_),
+ComposedPolicy::ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, PromptTable prompts,
+                               std::uint64_t seed)
+    : choice_(std::move(choice)),
+      knowledge_(std::move(prompts), seed),
+      levels_(distinct(knowledge_.prompts().level)) {
+  pieces_ = {make(samplers(), choice_.sampler, knowledge_),
+             make(allocators(), choice_.allocator, knowledge_),
+             make(rounds(), choice_.rounds, knowledge_),
              make(selections(), choice_.selection, knowledge_)};
   knowledge_.bind(schema_);
   for (const auto& [name, piece] : named_pieces()) piece->bind(schema_);
-  const auto row = std::find_if(policies().begin(), policies().end(), [&](const auto& r) { return r.name == choice_.row; });
+  const auto row = std::find_if(schedulers().begin(), schedulers().end(),
+                                [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) set(key, value);  // a setting goes with the piece it belongs to
+    // a setting goes with the piece it belongs to
+    if (std::find(known.begin(), known.end(), key) != known.end()) set(key, value);
   }
-  for (const auto& [key, value] : knobs) {
-    require<ConfigError>(!known.empty(), fmt::format("scheduler.knobs.{} is set, but the policy {} has no knobs", key, choice_.row), "it would change nothing",
-                         "remove it or choose another scheduler.policy");
-    set(key, value);
+  Faults faults;
+  for (const auto& knob : knobs) {
+    const std::string key = "scheduler.knobs." + knob.first;
+    const bool has_some =
+        faults.need({key}, !known.empty(),
+                    fmt::format("{} is set, but the policy {} has no knobs", key, choice_.row),
+                    "it would change nothing", "remove it or choose another scheduler.policy");
+    if (has_some) faults.check({key}, [&] { set(knob.first, knob.second); });
   }
+  faults.require_none();
   knowledge_.start();
 }
 
@@ -108,7 +149,8 @@ void ComposedPolicy::set(const std::string& key, const std::string& value) {
     schema_.set(assignment);
   } catch (const ConfigError& e) {
     const std::string text = e.what();
-    throw ConfigError("scheduler.knobs." + (text.starts_with(origin) ? text.substr(origin.size()) : text));
+    throw ConfigError("scheduler.knobs." +
+                      (text.starts_with(origin) ? text.substr(origin.size()) : text));
   }
 }
 
@@ -120,20 +162,30 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
   begun_ = true;
   Decision decision;
   const auto draws = CandidateSampler(*pieces_.sampler, knowledge_.size()).choose(first, {});
-  for (const Draw& draw : draws) knowledge_.prefetch(draw.prompt);
-  for (const Draw& draw : draws) {
-    decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw}, .level = knowledge_.prompts().level.at(draw.prompt.value)});
+  for (const PromptDraw& draw : draws) knowledge_.prefetch(draw.prompt);
+  for (const PromptDraw& draw : draws) {
+    decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw},
+                               .level = knowledge_.prompts().level.at(draw.prompt.value)});
     decision.probability.push_back(draw.probability);
   }
-  if (std::any_of(decision.probability.begin(), decision.probability.end(), [](double p) { return p < 0; })) decision.probability.clear();
+  if (std::any_of(decision.probability.begin(), decision.probability.end(),
+                  [](double p) { return p < 0; }))
+    decision.probability.clear();
   const auto counts = pieces_.allocator->counts(first, decision.groups);
-  for (std::size_t i = 0; i < counts.size(); ++i) decision.groups[i].count = std::uint32_t(counts[i]);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    decision.groups[i].count = std::uint32_t(counts[i]);
   decision.last_round = !pieces_.rounds->looks();
   complete(decision, request);
   return decision;
 }
 
-Decision ComposedPolicy::next_round(const StepRequest& request, const std::vector<GroupReport>& reports) {
+void ComposedPolicy::hear_again(std::vector<GroupReport> reports) {
+  check(reports);
+  pool_ = std::move(reports);
+}
+
+Decision ComposedPolicy::next_round(const StepRequest& request,
+                                    const std::vector<GroupReport>& reports) {
   check(reports);
   merge_reports(pool_, reports);
   pool_ = with_missing(std::move(pool_), drawn_);
@@ -145,26 +197,32 @@ Decision ComposedPolicy::next_round(const StepRequest& request, const std::vecto
 }
 
 void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
-  for (GroupPlan& group : decision.groups) group.level = knowledge_.prompts().level.at(group.id.prompt.value);
+  for (GroupPlan& group : decision.groups)
+    group.level = knowledge_.prompts().level.at(group.id.prompt.value);
   if (drawn_.empty()) drawn_ = decision.groups;
   else add_fragments(drawn_, decision.groups);
   std::int64_t total = 0;
   for (const GroupPlan& group : drawn_) total += group.count;
-  require<ProtocolError>(total <= hard_cap(request), fmt::format("the policy {} drew {} rollouts, but its cap is {}", choice_.row, total, hard_cap(request)),
+  require<ProtocolError>(total <= hard_cap(request),
+                         fmt::format("the policy {} drew {} rollouts, but its cap is {}",
+                                     choice_.row, total, hard_cap(request)),
                          "every step must keep its budget", "report this as a bug in the policy");
   metrics_ = allocation_metrics(drawn_, levels_);
 }
 
-Training ComposedPolicy::settle(const StepRequest& request, const std::vector<GroupReport>& reports) {
+Training ComposedPolicy::settle(const StepRequest& request,
+                                const std::vector<GroupReport>& reports) {
   check(reports);
-  Training training{.groups = pieces_.selection->select(request, judged(reports))};
-  std::sort(training.groups.begin(), training.groups.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  Training training{.groups = pieces_.selection->select(request, with_verdicts(reports))};
+  std::sort(training.groups.begin(), training.groups.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
   auto chosen = training.groups.begin();  // both ascend by GroupId
   for (const auto& report : reports) {
     training.drawn += rollcall::drawn(report);
     training.trained += std::int64_t(report.rewards.size());
     while (chosen != training.groups.end() && chosen->id < report.id) ++chosen;
-    if (chosen == training.groups.end() || chosen->id != report.id || chosen->keep.empty()) continue;
+    if (chosen == training.groups.end() || chosen->id != report.id || chosen->keep.empty())
+      continue;
     training.trained -= std::int64_t(std::count(chosen->keep.begin(), chosen->keep.end(), 0));
   }
   metrics_.emplace_back("rollout_alloc/drawn", double(training.drawn));
@@ -174,14 +232,16 @@ Training ComposedPolicy::settle(const StepRequest& request, const std::vector<Gr
 
 void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   check(reports);
-  const std::vector<GroupReport> known = judged(reports);
+  const std::vector<GroupReport> known = with_verdicts(reports);
   knowledge_.learn(known);
   const std::vector<GroupReport>& heard = knowledge_.heard(known);
   for (const auto& [name, piece] : named_pieces()) {
     piece->learn(heard);
     for (auto& metric : piece->metrics()) {
-      const auto same = [&](const auto& told) { return told.first == metric.first; };  // two pieces may play the same game, by the same knobs and results
-      if (std::none_of(metrics_.begin(), metrics_.end(), same)) metrics_.push_back(std::move(metric));
+      // two pieces may play the same game, by the same knobs and results
+      const auto same = [&](const auto& told) { return told.first == metric.first; };
+      if (std::none_of(metrics_.begin(), metrics_.end(), same))
+        metrics_.push_back(std::move(metric));
     }
   }
   for (auto& metric : knowledge_.metrics()) metrics_.push_back(std::move(metric));
@@ -198,20 +258,32 @@ std::vector<Need> ComposedPolicy::needs() const {
 
 bool ComposedPolicy::hears_rewards() const {
   const auto pieces = named_pieces();
-  return std::any_of(pieces.begin(), pieces.end(), [](const auto& named) { return named.second->hears_rewards(); });
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [](const auto& named) { return named.second->hears_rewards(); });
+}
+
+std::optional<Shortage> ComposedPolicy::shortage(const StepRequest& request) const {
+  for (const auto& [name, piece] : named_pieces()) {
+    if (auto found = piece->shortage(request)) return found;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {
-  return {{"sampler", pieces_.sampler.get()}, {"allocator", pieces_.allocator.get()}, {"rounds", pieces_.rounds.get()}, {"selection", pieces_.selection.get()}};
+  return {{"sampler", pieces_.sampler.get()},
+          {"allocator", pieces_.allocator.get()},
+          {"rounds", pieces_.rounds.get()},
+          {"selection", pieces_.selection.get()}};
 }
 
 nlohmann::json ComposedPolicy::head(nlohmann::json knowledge) const {
-  nlohmann::json state = {{"format", kFormat},
-                          {"policy", choice_.row},
-                          {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
-                          {"prompts", knowledge_.size()},
-                          {"knowledge", std::move(knowledge)},
-                          {"metrics", metrics_}};
+  nlohmann::json state = {
+      {"format", kFormat},
+      {"policy", choice_.row},
+      {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
+      {"prompts", knowledge_.size()},
+      {"knowledge", std::move(knowledge)},
+      {"metrics", metrics_}};
   for (const auto& [name, piece] : named_pieces()) state[name] = piece->save();
   return state;
 }
@@ -222,35 +294,50 @@ std::string ComposedPolicy::save() const {
   return state.dump();
 }
 
-PolicyParts ComposedPolicy::save_parts(Rows which) { return {head(knowledge_.head()).dump(), knowledge_.take_rows(which)}; }
+PolicyParts ComposedPolicy::save_parts(Rows which) {
+  return {head(knowledge_.head()).dump(), knowledge_.take_rows(which)};
+}
 
 void ComposedPolicy::check_origin(const nlohmann::json& state) const {
   const auto format = state.at("format").get<int>();
-  require<StorageError>(format == kFormat, fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), kWhy,
-                        "resume with the version of Rollcall that wrote it");
+  require<StorageError>(
+      format == kFormat,
+      fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), kWhy,
+      "resume with the version of Rollcall that wrote it");
   const auto row = state.at("policy").get<std::string>();
-  require<StorageError>(row == choice_.row, fmt::format("scheduler state of the policy {}, not {}", row, choice_.row), kWhy,
-                        "resume with the scheduler.policy it was started with");
+  require<StorageError>(row == choice_.row,
+                        fmt::format("scheduler state of the policy {}, not {}", row, choice_.row),
+                        kWhy, "resume with the scheduler.policy it was started with");
   const auto pieces = state.at("pieces").get<std::vector<std::string>>();
-  const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection};
-  require<StorageError>(pieces == own, fmt::format("scheduler state of the pieces {}, not {}", joined(pieces, " x "), joined(own, " x ")), kWhy,
-                        "resume with the scheduler section it was started with");
+  const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds,
+                                        choice_.selection};
+  require<StorageError>(pieces == own,
+                        fmt::format("scheduler state of the pieces {}, not {}",
+                                    joined(pieces, " x "), joined(own, " x ")),
+                        kWhy, "resume with the scheduler section it was started with");
 }
 
-LoadReport ComposedPolicy::load_state(const nlohmann::json& state, const std::vector<std::uint64_t>& then, const PromptRows& rows) {
+LoadReport ComposedPolicy::load_state(const nlohmann::json& state,
+                                      const std::vector<std::uint64_t>& then,
+                                      const PromptRows& rows) {
   const auto size = state.at("prompts").get<std::uint64_t>();
   const auto& now = knowledge_.prompts().content;
   metrics_ = state.at("metrics").get<decltype(metrics_)>();
   if (then == now || then.empty() || now.empty()) {
-    require<StorageError>(size == knowledge_.size(), fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()), kWhy,
-                          "resume with the task section it was started with");
+    require<StorageError>(
+        size == knowledge_.size(),
+        fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()),
+        kWhy, "resume with the task section it was started with");
     knowledge_.load(state.at("knowledge"), rows);
     for (const auto& [name, piece] : named_pieces()) piece->load(state.at(name));
     return {.kept = size};
   }
   expect(!begun_, "a state of other prompts is loaded before the first step");
   const PromptMap map(then, now);
-  LoadReport report{.same_prompts = false, .kept = map.kept(), .fresh = now.size() - map.kept(), .gone = then.size() - map.kept()};
+  LoadReport report{.same_prompts = false,
+                    .kept = map.kept(),
+                    .fresh = now.size() - map.kept(),
+                    .gone = then.size() - map.kept()};
   knowledge_.load_changed(state.at("knowledge"), rows, map);
   for (const auto& [name, piece] : named_pieces()) {
     if (!piece->load_changed(state.at(name), map)) report.restarted.emplace_back(name);
@@ -262,48 +349,66 @@ LoadReport ComposedPolicy::load(const std::string& text) {
   try {
     const auto state = nlohmann::json::parse(text);
     check_origin(state);
-    return load_state(state, state.at("content").get<std::vector<std::uint64_t>>(), Knowledge::rows_of(state.at("knowledge")));
+    return load_state(state, state.at("content").get<std::vector<std::uint64_t>>(),
+                      Knowledge::rows_of(state.at("knowledge")));
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy, "resume from an older checkpoint"));
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,
+                                     "resume from an older checkpoint"));
   }
 }
 
-LoadReport ComposedPolicy::load_parts(const PolicyParts& parts, const std::vector<std::uint64_t>& content) {
+LoadReport ComposedPolicy::load_parts(const PolicyParts& parts,
+                                      const std::vector<std::uint64_t>& content) {
   try {
     const auto state = nlohmann::json::parse(parts.head);
     check_origin(state);
     return load_state(state, content, parts.rows);
   } catch (const nlohmann::json::exception& e) {
-    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy, "resume from an older checkpoint"));
+    throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,
+                                     "resume from an older checkpoint"));
   }
 }
 
-std::vector<GroupReport> judged(const std::vector<GroupReport>& reports) {
+std::vector<GroupReport> with_verdicts(const std::vector<GroupReport>& reports) {
   std::vector<GroupReport> known;
-  std::copy_if(reports.begin(), reports.end(), std::back_inserter(known),
-               [](const GroupReport& report) { return report.dropped == 0 || !report.rewards.empty(); });
+  std::copy_if(
+      reports.begin(), reports.end(), std::back_inserter(known),
+      [](const GroupReport& report) { return report.dropped == 0 || !report.rewards.empty(); });
   return known;
 }
 
-void merge_reports(std::vector<GroupReport>& all, const std::vector<GroupReport>& more) {
-  std::map<GroupId, std::size_t> index;
-  for (std::size_t i = 0; i < all.size(); ++i) index[all[i].id] = i;
-  for (const auto& report : more) {
-    const auto [it, fresh] = index.try_emplace(report.id, all.size());
-    if (fresh) {
-      all.push_back(report);
+namespace {
+
+void append(GroupReport& group, GroupReport part) {
+  const auto add = [](auto& to, auto& from) {
+    to.insert(to.end(), std::move_iterator(from.begin()), std::move_iterator(from.end()));
+  };
+  group.diversity = merged_diversity(group, part);
+  add(group.rewards, part.rewards);
+  add(group.correct, part.correct);
+  add(group.lengths, part.lengths);
+  add(group.answers, part.answers);
+  add(group.predicted, part.predicted);
+  group.dropped += part.dropped;
+}
+
+}  // namespace
+
+void merge_reports(std::vector<GroupReport>& all, std::vector<GroupReport> more) {
+  all.insert(all.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  const auto by_id = [](const GroupReport& a, const GroupReport& b) { return a.id < b.id; };
+  if (!std::is_sorted(all.begin(), all.end(), by_id))
+    std::stable_sort(all.begin(), all.end(), by_id);
+  auto end = all.begin();
+  for (auto next = all.begin(); next != all.end(); ++next) {
+    if (end != all.begin() && std::prev(end)->id == next->id) {
+      append(*std::prev(end), std::move(*next));
       continue;
     }
-    auto& group = all[it->second];
-    const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-    append(group.rewards, report.rewards);
-    append(group.correct, report.correct);
-    append(group.lengths, report.lengths);
-    append(group.answers, report.answers);
-    append(group.predicted, report.predicted);
-    group.dropped += report.dropped;
+    if (end != next) *end = std::move(*next);
+    ++end;
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  all.erase(end, all.end());
 }
 
 }  // namespace rollcall::scheduling

@@ -7,7 +7,6 @@
 #include "scheduling/allocator/gdro_released.hpp"
 #include "scheduling/allocator/knapsack.hpp"
 #include "scheduling/allocator/square_root.hpp"
-#include "scheduling/policies.hpp"
 #include "scheduling/rounds/make_up.hpp"
 #include "scheduling/rounds/prior_test.hpp"
 #include "scheduling/rounds/redraw.hpp"
@@ -28,6 +27,7 @@
 #include "scheduling/sampler/tracked_deviation.hpp"
 #include "scheduling/sampler/uniform.hpp"
 #include "scheduling/sampler/variance_mix.hpp"
+#include "scheduling/schedulers.hpp"
 #include "scheduling/selection/all.hpp"
 #include "scheduling/selection/balanced_keep.hpp"
 #include "scheduling/selection/clean_positives.hpp"
@@ -69,7 +69,7 @@ constexpr PieceRow<Sampler> kSamplers[] = {
   {"tier_schedule", "levels with P_t = (1 - u) start + u final, u following the run's progress", knowing<Sampler, TierScheduleSampler>},
   {"stage_gate", "one level at a time, the next once the pass rate of the one before reaches a threshold", knowing<Sampler, StageGateSampler>},
   {"domain_share", "domains with w_d <- w_d target_d / observed_d", knowing<Sampler, DomainShareSampler>},
-  {"skip_uninformative", "uniform, skipping with 1 - p^z after z groups in a row without differing outcomes", knowing<Sampler, SkipUninformativeSampler>},
+  {"skip_uninformative", "uniform, skipping with 1 - p^z after z groups in a row without differing rewards", knowing<Sampler, SkipUninformativeSampler>},
   {"skip_solved", "uniform over the prompts with a pass rate below a threshold", knowing<Sampler, SkipSolvedSampler>},
   {"pairs", "pairs of a hard prompt that was solved and an easy one that was failed", knowing<Sampler, PairSampler>},
   {"historical_deviation", "uniform first, then copies of the prompts whose accuracy varied most", knowing<Sampler, HistoricalDeviationSampler>},

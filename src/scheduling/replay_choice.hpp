@@ -26,11 +26,14 @@ struct ReplayRequest {
   std::size_t fresh_equal = 0;  ///< of these, groups whose rewards are all equal
 };
 
-/// Places in `candidates` (which ascend by GroupId), ascending. At most share / (1 - share) times `fresh`, and no more than there are within the staleness limit.
+/// Places in `candidates` (which ascend by GroupId), ascending. At most share / (1 - share) times
+/// `fresh`, and no more than there are within the staleness limit.
 ///   uniform    without replacement, all alike
 ///   newest     the latest steps first
-///   advantage  without replacement, in proportion to the advantage, and only as many as `fresh_equal`: the selective sample buffer of
+///   advantage  without replacement, in proportion to the advantage, and only as many as
+///   `fresh_equal`: the selective sample buffer of
 ///              Skywork R1V2, arXiv:2504.16656, which fills the places of groups that teach nothing
-std::vector<std::size_t> choose_replay(const ReplaySection& settings, const ReplayRequest& request, const std::vector<ReplayCandidate>& candidates);
+std::vector<std::size_t> choose_replay(const ReplaySection& settings, const ReplayRequest& request,
+                                       const std::vector<ReplayCandidate>& candidates);
 
 }  // namespace rollcall::scheduling

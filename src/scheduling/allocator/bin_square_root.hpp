@@ -1,4 +1,5 @@
-// The allocator `bin_square_root`: the square-root law of Rollout-GDRO per difficulty bin, the oracle its bandits are compared with.
+// The allocator `bin_square_root`: the square-root law of Rollout-GDRO per difficulty bin, the
+// oracle its bandits are compared with.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -7,24 +8,33 @@
 
 namespace rollcall::scheduling {
 
-/// n_b = n_bar sqrt(v_b) / sum_j q_j sqrt(v_j) (arXiv:2601.19280, eq. 30). v_b, the variance proxy of a bin, is the fading mean of the unbiased reward variance of
-/// its groups. `square_root` is the same law for each prompt and its level.
+/// n_b = n_bar sqrt(v_b) / sum_j q_j sqrt(v_j) (arXiv:2601.19280, eq. 30). v_b, the variance proxy
+/// of a bin, is the fading mean of the unbiased reward variance of its groups. `square_root` is the
+/// same law for each prompt and its level.
 class BinSquareRootAllocator final : public Allocator {
  public:
-  explicit BinSquareRootAllocator(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_bins(); }
+  explicit BinSquareRootAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.use_bins();
+  }
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
 
  private:
   Knowledge* knowledge_;
   double beta_ = 0.12;            // as fast as the scores of the prompt game
-  double variance_floor_ = 0.01;  // v at p = 1 %: bins that look hopeless or solved keep a fifth of the largest weight
-  double prior_variance_ = 0.25;  // largest of a 0/1 reward: an unknown bin gets rollouts rather than none
+  double variance_floor_ = 0.01;  // v at p = 1 %: bins that look hopeless or solved keep a fifth of
+                                  // the largest weight
+  double prior_variance_ = 0.25;  // largest of a 0/1 reward: an unknown bin gets rollouts rather
+                                  // than none
   std::vector<double> variance_;  // state; empty before the first step
 };
 

@@ -1,4 +1,5 @@
-// The allocator `equal`: the budget spread evenly, what does not divide goes to the first prompts of the (random) order.
+// The allocator `equal`: the budget spread evenly, what does not divide goes to the first prompts
+// of the (random) order.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -7,7 +8,9 @@ namespace rollcall::scheduling {
 
 class EqualAllocator final : public Allocator {
  public:
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  std::optional<Shortage> shortage(const StepRequest&) const override { return std::nullopt; }
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
 };
 
 }  // namespace rollcall::scheduling

@@ -1,18 +1,25 @@
-// The allocator `failure_utility` (V_0): rollouts one by one to where the failures that come with a success grow most.
+// The allocator `failure_utility` (V_0): rollouts one by one to where the failures that come with a
+// success grow most.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// Utility of n rollouts of a prompt of success rate p: U = n (1 - p) (1 - (1 - p)^(n - 1)). Each rollout goes to the largest U(n + 1) - U(n) (arXiv:2602.03584, eq. 9
-/// and 10, by a third party's reading). p = Knowledge::success(). The gain grows with the first rollouts, so this is the paper's greedy rule and not always the optimum.
+/// Utility of n rollouts of a prompt of success rate p: U = n (1 - p) (1 - (1 - p)^(n - 1)). Each
+/// rollout goes to the largest U(n + 1) - U(n) (arXiv:2602.03584, eq. 9 and 10, by a third party's
+/// reading). p = Knowledge::success(). The gain grows with the first rollouts, so this is the
+/// paper's greedy rule and not always the optimum.
 class FailureUtilityAllocator final : public Allocator {
  public:
-  explicit FailureUtilityAllocator(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_success(); }
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  explicit FailureUtilityAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.use_success();
+  }
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
   /// For known rates; throws as apportion() does.
-  static std::vector<std::int64_t> best(const std::vector<double>& success, std::int64_t total, std::int64_t low, std::int64_t high);
+  static std::vector<std::int64_t> best(const std::vector<double>& success, std::int64_t total,
+                                        std::int64_t low, std::int64_t high);
 
  private:
   const Knowledge* knowledge_;

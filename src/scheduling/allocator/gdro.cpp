@@ -10,14 +10,20 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step: 0 which of the two, 1 the total, 2 + i the i-th bin with prompts
-constexpr double kFewCombinations = 50;   // below these a total leaves bins no choice: it gets some slack
-constexpr double kLeastChance = 0.05;     // c: an estimate counts at most 1 / c times; 0.02 to 0.2 do alike (benchmarks/README.md)
-constexpr double kSteepest = 64.0;        // prices of one rollout that are looked at: exp(64) leaves a bin one arm
+constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step: 0 which of the
+                                          // two, 1 the total, 2 + i the i-th bin with prompts
+constexpr double kFewCombinations = 50;   // below these a total leaves bins no choice: it gets some
+                                          // slack
+constexpr double kLeastChance = 0.05;  // c: an estimate counts at most 1 / c times; 0.02 to 0.2 do
+                                       // alike (benchmarks/README.md)
+constexpr double kSteepest = 64.0;     // prices of one rollout that are looked at: exp(64) leaves a
+                                       // bin one arm
 constexpr int kHalvings = 40;
 
-/// Single rollouts, one a group in the order of the decision and again from the start, until the total is met.
-std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing, const StepRequest& request) {
+/// Single rollouts, one a group in the order of the decision and again from the start, until the
+/// total is met.
+std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing,
+                    const StepRequest& request) {
   const std::int64_t unit = missing > 0 ? 1 : -1, repaired = std::abs(missing);
   for (std::size_t i = 0; missing != 0; i = (i + 1) % count.size()) {
     const std::int64_t next = count[i] + unit;
@@ -38,24 +44,32 @@ GdroAllocator::GdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
 void GdroAllocator::bind(ConfigSchema& s) {
   table_.bind(s);
   s.bind("arm_rate", &rate_, "learning rate of the counts' weights", {0, 100});
-  s.bind("arm_fade", &fade_, "share of what is known of a bin's counts that a step of it takes away", {0, 1});
-  s.bind("arm_explore", &explore_, "chance of a step whose counts are drawn whatever is known of them", {0, 1});
-  s.bind("total_slack", &slack_,
-         "share of the budget that the drawn total may miss where under 50 combinations of counts meet it; single rollouts make it whole", {0, 0.25});
+  s.bind("arm_fade", &fade_,
+         "share of what is known of a bin's counts that a step of it takes away", {0, 1});
+  s.bind("arm_explore", &explore_,
+         "chance of a step whose counts are drawn whatever is known of them", {0, 1});
+  s.bind(
+      "total_slack", &slack_,
+      "share of the budget that the drawn total may miss where under 50 combinations of counts meet it; single rollouts make it whole",
+      {0, 0.25});
 }
 
 /// exp(x_b (L_b(n) - price (n - low))) of the arms from `low` on, relative to the largest.
-std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, std::size_t size, double price) const {
+std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, std::size_t size,
+                                           double price) const {
   std::vector<double> w(size);
-  for (std::size_t a = 0; a < size; ++a) w[a] = plays_[bin].share * (table_.at(bin, low + std::int64_t(a)) - price * double(a));
+  for (std::size_t a = 0; a < size; ++a)
+    w[a] = plays_[bin].share * (table_.at(bin, low + std::int64_t(a)) - price * double(a));
   const double most = *std::max_element(w.begin(), w.end());
   for (double& x : w) x = std::exp(x - most);
   return w;
 }
 
-/// The price a rollout would have if every bin drew for itself and all together spent the budget on average. Given the total it cancels: all it does is keep the
-/// weights of the combinations that meet the budget within the range of a double, and choose among totals where there is slack.
-double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low,
+/// The price a rollout would have if every bin drew for itself and all together spent the budget on
+/// average. Given the total it cancels: all it does is keep the weights of the combinations that
+/// meet the budget within the range of a double, and choose among totals where there is slack.
+double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins,
+                            const std::vector<std::size_t>& bin, std::int64_t low,
                             const StepRequest& request) const {
   double below = -kSteepest, above = kSteepest;
   for (int i = 0; i < kHalvings; ++i) {
@@ -64,7 +78,8 @@ double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const st
     for (std::size_t k = 0; k < bins.size(); ++k) {
       const auto w = weights(bin[k], low, bins[k].weight.size(), middle);
       double sum = 0.0, counts = 0.0;
-      for (std::size_t a = 0; a < w.size(); ++a) sum += w[a], counts += w[a] * double(low + std::int64_t(a));
+      for (std::size_t a = 0; a < w.size(); ++a)
+        sum += w[a], counts += w[a] * double(low + std::int64_t(a));
       spent += double(bins[k].prompts) * counts / sum;
     }
     (spent > double(request.budget) ? below : above) = middle;
@@ -72,9 +87,11 @@ double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins, const st
   return 0.5 * (below + above);
 }
 
-/// Draws every present bin's arm into plays_. False where no combination comes near enough to the budget.
+/// Draws every present bin's arm into plays_. False where no combination comes near enough to the
+/// budget.
 bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int64_t>& prompts) {
-  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts),
+                     high = std::min(table_.most(), request.max_rollouts);
   if (low > high) return false;
   std::vector<BudgetedArms::Bin> bins;
   std::vector<std::size_t> bin;
@@ -84,7 +101,8 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
     bin.push_back(b);
   }
   const auto groups = double(std::accumulate(prompts.begin(), prompts.end(), std::int64_t{0}));
-  for (const std::size_t b : bin) plays_[b].share = double(prompts[b]) * double(bin.size()) / groups;
+  for (const std::size_t b : bin)
+    plays_[b].share = double(prompts[b]) * double(bin.size()) / groups;
 
   const auto most_slack = std::int64_t(slack_ * double(request.budget));
   BudgetedArms uniform(bins, low, request.budget, most_slack);
@@ -93,9 +111,11 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   if (uniform.mass(slack) < 1.0) return false;
   uniform.condition(slack);
   const double at = price(bins, bin, low, request);
-  for (std::size_t k = 0; k < bins.size(); ++k) bins[k].weight = weights(bin[k], low, bins[k].weight.size(), at);
+  for (std::size_t k = 0; k < bins.size(); ++k)
+    bins[k].weight = weights(bin[k], low, bins[k].weight.size(), at);
   BudgetedArms weighted(bins, low, request.budget, most_slack);
-  const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;  // beyond the range of a double
+  // beyond the range of a double
+  const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;
   if (explore < 1.0) weighted.condition(slack);
 
   const RandomStream random = knowledge_->random(request.step, kArmDraws);
@@ -107,19 +127,23 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
     double sum = 0.0;
     for (std::int64_t n = high; n >= low; --n) {
       const auto a = std::size_t(n - low);
-      sum += explore * uniform.marginals()[k][a] + (explore < 1.0 ? (1.0 - explore) * weighted.marginals()[k][a] : 0.0);
+      sum += explore * uniform.marginals()[k][a] +
+             (explore < 1.0 ? (1.0 - explore) * weighted.marginals()[k][a] : 0.0);
       play.reached[std::size_t(n - table_.least())] = sum;
     }
   }
   return true;
 }
 
-std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
+std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request,
+                                                const std::vector<GroupPlan>& groups) {
   const StepBins bins = knowledge_->step_bins(groups);
   plays_.assign(bins.prompts.size(), {});
   repaired_ = 0;
   table_.arms();  // refuses arms that cannot be
-  if (!play(request, bins.prompts)) return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts, request.max_rollouts);
+  if (!play(request, bins.prompts))
+    return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts,
+                     request.max_rollouts);
   std::vector<std::int64_t> count(groups.size());
   std::int64_t total = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) total += count[i] = plays_[bins.of[i]].count;
@@ -134,12 +158,15 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
   if (plays.empty() || bin_of.size() != reports.size()) return;
   const std::size_t arms = table_.arms();
   auto& log_weight = table_.rows(plays.size());
-  std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms)), groups = added;  // [bins][arms] sum of J(n) - J(n - 1), and of how many
+  // [bins][arms] sum of J(n) - J(n - 1), and of how many
+  std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms)), groups = added;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin_of[i]);
-    if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;  // cut short by a repair: it did not play its bin's arm
+    // cut short by a repair: it did not play its bin's arm
+    if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;
     for (std::int64_t n = table_.least() + 1; n <= plays[b].count; ++n) {
-      const double step = knowledge_->gain(reports[i], std::size_t(n)) - knowledge_->gain(reports[i], std::size_t(n - 1));
+      const double step = knowledge_->gain(reports[i], std::size_t(n)) -
+                          knowledge_->gain(reports[i], std::size_t(n - 1));
       if (!std::isfinite(step)) continue;
       added[b][std::size_t(n - table_.least())] += step;
       groups[b][std::size_t(n - table_.least())] += 1.0;
@@ -149,10 +176,17 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
     if (plays[b].count == 0) continue;
     double sum = 0.0;
     for (std::size_t a = 0; a < arms; ++a) {
-      if (groups[b][a] > 0.0) sum += added[b][a] / groups[b][a] / (plays[b].reached[a] + kLeastChance);
+      if (groups[b][a] > 0.0)
+        sum += added[b][a] / groups[b][a] / (plays[b].reached[a] + kLeastChance);
       log_weight[b][a] = (1.0 - fade_) * log_weight[b][a] + rate_ * sum;
     }
   }
+}
+
+std::vector<std::pair<std::string, double>> GdroAllocator::metrics() const {
+  auto all = table_.metrics();
+  all.insert(all.begin(), {"gdro/repaired", double(repaired_)});
+  return all;
 }
 
 nlohmann::json GdroAllocator::save() const { return {{"weights", table_.save()}}; }

@@ -1,4 +1,5 @@
-// The allocator `gdro`: Rollout-GDRO, the bins' rollout counts drawn jointly at the exact budget (arXiv:2601.19280, section 3.3, played another way).
+// The allocator `gdro`: Rollout-GDRO, the bins' rollout counts drawn jointly at the exact budget
+// (arXiv:2601.19280, section 3.3, played another way).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"
@@ -11,10 +12,13 @@
 
 namespace rollcall::scheduling {
 
-/// Maximises sum_b q(b) J_b(n_b) at sum_b q(b) n_b = n_bar (eq. 19) by exponential weights over the bins' counts. All bins draw together, given the budget, from
-///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(x_b L_b(n_b)), Q_u uniform, x_b the bin's share of the step's prompts relative to the mean bin.
-/// A prompt's n rollouts show what fewer would have been worth, so every step up that was played teaches, not the played arm alone: with D_b(a) the mean of
-/// J(a) - J(a - 1) over the bin's groups,
+/// Maximises sum_b q(b) J_b(n_b) at sum_b q(b) n_b = n_bar (eq. 19) by exponential weights over the
+/// bins' counts. All bins draw together, given the budget, from
+///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(x_b L_b(n_b)), Q_u uniform, x_b the bin's share of the
+///   step's prompts relative to the mean bin.
+/// A prompt's n rollouts show what fewer would have been worth, so every step up that was played
+/// teaches, not the played arm alone: with D_b(a) the mean of J(a) - J(a - 1) over the bin's
+/// groups,
 ///   L_b(a) <- (1 - fade) L_b(a) + rate sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
 /// Differences within a group need no baseline. METHODS.md has the rest, to the last random number.
 class GdroAllocator final : public Allocator {
@@ -22,13 +26,21 @@ class GdroAllocator final : public Allocator {
   explicit GdroAllocator(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  std::optional<Shortage> shortage(const StepRequest& request) const override {
+    return no_room_to_differ(request, table_.least(), table_.most());
+  }
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/repaired", double(repaired_)}}; }
-  double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }  ///< L_b(n)
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
+  std::vector<std::pair<std::string, double>> metrics() const override;
+  /// L_b(n)
+  double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }
 
  private:
   /// What a bin was given in the step at hand.
@@ -37,8 +49,10 @@ class GdroAllocator final : public Allocator {
     double share = 0.0;             // x_b
     std::vector<double> reached{};  // [arms] chance of at least this arm
   };
-  std::vector<double> weights(std::size_t bin, std::int64_t low, std::size_t size, double price) const;
-  double price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin, std::int64_t low, const StepRequest& request) const;
+  std::vector<double> weights(std::size_t bin, std::int64_t low, std::size_t size,
+                              double price) const;
+  double price(const std::vector<BudgetedArms::Bin>& bins, const std::vector<std::size_t>& bin,
+               std::int64_t low, const StepRequest& request) const;
   bool play(const StepRequest& request, const std::vector<std::int64_t>& prompts);
 
   Knowledge* knowledge_;

@@ -1,4 +1,5 @@
-// Arms of the bandits, made to meet the budget together; results back to the arms that were really played.
+// Arms of the bandits, made to meet the budget together; results back to the arms that were really
+// played.
 #include "scheduling/allocator/gdro_paper.hpp"
 
 #include "base/json.hpp"
@@ -23,8 +24,10 @@ void PaperGdroAllocator::bind(ConfigSchema& s) {
   table_.bind(s);
   s.bind("arm_horizon", &horizon_, "steps that the bandits are tuned for", {2, 1e9});
   s.bind("arm_delta", &delta_, "chance that the bandits' regret bound fails", {1e-9, 1});
-  s.bind("arm_draw", &draw_, "1: arms are drawn by their probabilities; 0: the most probable ones are played", {0, 1});
-  s.bind("price_rate", &price_rate_, "how fast the price of a rollout follows what arms spend over the budget", {0, 10});
+  s.bind("arm_draw", &draw_,
+         "1: arms are drawn by their probabilities; 0: the most probable ones are played", {0, 1});
+  s.bind("price_rate", &price_rate_,
+         "how fast the price of a rollout follows what arms spend over the budget", {0, 10});
   s.bind("score_cap", &score_cap_, "a surrogate loss counts between minus and plus this", {0, 1e3});
 }
 
@@ -34,10 +37,13 @@ Exp3p PaperGdroAllocator::bandit(std::size_t bin) const {
   return bandit;
 }
 
-std::vector<double> PaperGdroAllocator::probabilities(std::size_t bin) const { return bandit(bin).probabilities(); }
+std::vector<double> PaperGdroAllocator::probabilities(std::size_t bin) const {
+  return bandit(bin).probabilities();
+}
 
-/// log p_a + draw * Gumbel noise: their maximum over the arms is a draw from p when draw = 1 (Gumbel 1954), and its budgeted maximum perturbs and optimises
-/// (Papandreou and Yuille 2011). Always the most probable arm would never try another: the arm played first gains most.
+/// log p_a + draw * Gumbel noise: their maximum over the arms is a draw from p when draw = 1
+/// (Gumbel 1954), and its budgeted maximum perturbs and optimises (Papandreou and Yuille 2011).
+/// Always the most probable arm would never try another: the arm played first gains most.
 std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::size_t bin) const {
   std::vector<double> score = probabilities(bin);
   const RandomStream random = knowledge_->random(step, kArmDraws);
@@ -48,9 +54,11 @@ std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::si
   return score;
 }
 
-std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
+std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
+                                                     const std::vector<GroupPlan>& groups) {
   const StepBins bins = knowledge_->step_bins(groups);
-  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts),
+                     high = std::min(table_.most(), request.max_rollouts);
   std::vector<double> share(groups.size(), 1.0);  // no arm within the bounds: equal
   excess_ = 0.0;
   if (low <= high) {
@@ -59,7 +67,9 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
     std::vector<BinArms> present(bins.prompts.size());
     for (std::size_t b = 0; b < present.size(); ++b) {
       const auto score = drawn_scores(request.step, b);
-      present[b] = {bins.prompts[b], {score.begin() + (low - table_.least()), score.begin() + (high - table_.least() + 1)}};
+      present[b] = {
+          bins.prompts[b],
+          {score.begin() + (low - table_.least()), score.begin() + (high - table_.least() + 1)}};
     }
     const JointArms joint = most_probable_arms(present, count, request.budget);
     excess_ = double(joint.total - request.budget) / double(groups.size());
@@ -71,11 +81,14 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
   return apportion(share, request.budget, request.min_rollouts, request.max_rollouts);
 }
 
-/// The penalised loss of eq. 20 turned into EXP3.P's reward in [0, 1] by the range it can have at this price: lower loss, more reward.
+/// The penalised loss of eq. 20 turned into EXP3.P's reward in [0, 1] by the range it can have at
+/// this price: lower loss, more reward.
 double PaperGdroAllocator::reward(double gain, std::int64_t count) const {
   const ArmSignal& kind = knowledge_->arm_signal();
-  const double loss = -std::clamp(gain, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
-  const auto [cheap, dear] = std::minmax({price_ * double(table_.least()), price_ * double(table_.most())});
+  const double loss =
+      -std::clamp(gain, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
+  const auto [cheap, dear] =
+      std::minmax({price_ * double(table_.least()), price_ * double(table_.most())});
   const double least = -kind.most(score_cap_) + cheap, most = -kind.least(score_cap_) + dear;
   return most > least ? (most - loss) / (most - least) : 0.0;
 }
@@ -87,7 +100,8 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   auto& weights = table_.rows(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     if (results.groups[b] == 0 || !std::isfinite(results.gain[b])) continue;
-    const std::int64_t played = std::llround(double(results.drawn[b]) / double(results.groups[b]));  // after repairs and later rounds
+    // after repairs and later rounds
+    const std::int64_t played = std::llround(double(results.drawn[b]) / double(results.groups[b]));
     if (played < table_.least() || played > table_.most()) continue;
     Exp3p arm_player = bandit(b);
     arm_player.learn(std::size_t(played - table_.least()), reward(results.gain[b], played));
@@ -97,7 +111,15 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   excess_ = 0.0;
 }
 
-nlohmann::json PaperGdroAllocator::save() const { return {{"price", price_}, {"log_weights", table_.save()}}; }
+std::vector<std::pair<std::string, double>> PaperGdroAllocator::metrics() const {
+  auto all = table_.metrics();
+  all.insert(all.begin(), {"gdro/price", price_});
+  return all;
+}
+
+nlohmann::json PaperGdroAllocator::save() const {
+  return {{"price", price_}, {"log_weights", table_.save()}};
+}
 
 void PaperGdroAllocator::load(const nlohmann::json& state) {
   table_.load(state.at("log_weights"), knowledge_->bins().size());

@@ -1,4 +1,5 @@
-// The allocator `gdro_paper`: Rollout-GDRO as its paper states it, an EXP3.P a difficulty bin and a shadow price (arXiv:2601.19280, section 3.3).
+// The allocator `gdro_paper`: Rollout-GDRO as its paper states it, an EXP3.P a difficulty bin and a
+// shadow price (arXiv:2601.19280, section 3.3).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"
@@ -13,22 +14,33 @@
 namespace rollcall::scheduling {
 
 /// mu <- mu + alpha (n - n_bar), eq. 21.
-inline double shadow_price(double mu, double alpha, double n, double n_bar) { return mu + alpha * (n - n_bar); }
+inline double shadow_price(double mu, double alpha, double n, double n_bar) {
+  return mu + alpha * (n - n_bar);
+}
 
-/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (18, 20). Every bin plays an EXP3.P over the arms with its own constants and exploration; a
-/// dynamic program takes the arms that are jointly most probable and meet the budget exactly. mu <- mu + alpha (n_realised - n_bar) (21), n_realised what the
-/// arms spend: where they meet the budget it does not move. Where no combination does, the nearest one is made whole by largest remainders.
+/// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (18, 20). Every bin plays an
+/// EXP3.P over the arms with its own constants and exploration; a dynamic program takes the arms
+/// that are jointly most probable and meet the budget exactly. mu <- mu + alpha (n_realised -
+/// n_bar) (21), n_realised what the arms spend: where they meet the budget it does not move. Where
+/// no combination does, the nearest one is made whole by largest remainders.
 class PaperGdroAllocator final : public Allocator {
  public:
   explicit PaperGdroAllocator(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  std::optional<Shortage> shortage(const StepRequest& request) const override {
+    return no_room_to_differ(request, table_.least(), table_.most());
+  }
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override { return {{"gdro/price", price_}}; }
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
+  std::vector<std::pair<std::string, double>> metrics() const override;
   double price() const { return price_; }
   std::vector<double> probabilities(std::size_t bin) const;  ///< [arms] of one bin's bandit
 

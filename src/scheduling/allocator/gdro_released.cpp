@@ -11,7 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLeastChance = 1e-12;  // below it a chance counts as this much, as in the released code
+constexpr double kLeastChance = 1e-12;  // below it a chance counts as this much, as in the released
+                                        // code
 
 }  // namespace
 
@@ -36,11 +37,15 @@ std::vector<double> ReleasedGdroAllocator::probabilities(std::size_t bin) const 
 }
 
 /// least_arm rollouts for every prompt, and what is left by q of the prompt's bin.
-std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& request, const StepBins& bins) const {
+std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& request,
+                                                          const StepBins& bins) const {
   const auto prompts = std::int64_t(bins.of.size());
-  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
-  if (low > high || low * prompts > request.budget || high * prompts < request.budget)  // the released code gives up here
-    return apportion(std::vector<double>(bins.of.size(), 1.0), request.budget, request.min_rollouts, request.max_rollouts);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts),
+                     high = std::min(table_.most(), request.max_rollouts);
+  // the released code gives up here
+  if (low > high || low * prompts > request.budget || high * prompts < request.budget)
+    return apportion(std::vector<double>(bins.of.size(), 1.0), request.budget, request.min_rollouts,
+                     request.max_rollouts);
   const auto q = game_.probabilities(bins.prompts);
   std::vector<double> share(bins.of.size());
   for (std::size_t i = 0; i < share.size(); ++i) share[i] = q[bins.of[i]];
@@ -49,15 +54,18 @@ std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& req
   return count;
 }
 
-std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
+std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& request,
+                                                        const std::vector<GroupPlan>& groups) {
   const StepBins bins = knowledge_->step_bins(groups);
-  const std::int64_t low = std::max(table_.least(), request.min_rollouts), high = std::min(table_.most(), request.max_rollouts);
+  const std::int64_t low = std::max(table_.least(), request.min_rollouts),
+                     high = std::min(table_.most(), request.max_rollouts);
   played_.assign(bins.prompts.size(), 0);
   table_.arms();  // refuses arms that cannot be
   if (low > high) return by_share(request, bins);
   std::vector<std::int64_t> count(std::size_t(high - low + 1));
   std::iota(count.begin(), count.end(), low);
-  std::vector<std::size_t> order;  // the bin that comes first in the step is the last: ties go to its smallest counts, as in the released code
+  std::vector<std::size_t> order;  // the bin that comes first in the step is the last: ties go to
+                                   // its smallest counts, as in the released code
   for (const std::size_t b : bins.of) {
     if (std::find(order.begin(), order.end(), b) == order.end()) order.insert(order.begin(), b);
   }
@@ -65,7 +73,8 @@ std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& reque
   for (std::size_t k = 0; k < arms.size(); ++k) {
     const auto p = probabilities(order[k]);
     arms[k].prompts = bins.prompts[order[k]];
-    for (const std::int64_t n : count) arms[k].score.push_back(std::log(std::max(p[std::size_t(n - table_.least())], kLeastChance)));
+    for (const std::int64_t n : count)
+      arms[k].score.push_back(std::log(std::max(p[std::size_t(n - table_.least())], kLeastChance)));
   }
   const JointArms joint = most_probable_arms(arms, count, request.budget);
   if (joint.total != request.budget) return by_share(request, bins);
@@ -83,12 +92,16 @@ void ReleasedGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   game_.learn(results);
   auto& score = table_.rows(results.groups.size());
   for (std::size_t b = 0; b < played.size(); ++b) {
-    // The released sign: a count whose rollouts lost more gains. Its price of a rollout stays 0, since it moves by what exact totals exceed the budget.
-    if (played[b] > 0 && std::isfinite(results.gain[b])) score[b][std::size_t(played[b] - table_.least())] += -results.gain[b];
+    // The released sign: a count whose rollouts lost more gains. Its price of a rollout stays 0,
+    // since it moves by what exact totals exceed the budget.
+    if (played[b] > 0 && std::isfinite(results.gain[b]))
+      score[b][std::size_t(played[b] - table_.least())] += -results.gain[b];
   }
 }
 
-nlohmann::json ReleasedGdroAllocator::save() const { return {{"game", game_.save()}, {"counts", table_.save()}}; }
+nlohmann::json ReleasedGdroAllocator::save() const {
+  return {{"game", game_.save()}, {"counts", table_.save()}};
+}
 
 void ReleasedGdroAllocator::load(const nlohmann::json& state) {
   table_.load(state.at("counts"), knowledge_->bins().size());

@@ -1,4 +1,5 @@
-// The allocator `gdro_released`: Rollout-GDRO as the code of arXiv:2601.19280 means to play it (github.com/kishanpb/verl-gdro, commit b391899).
+// The allocator `gdro_released`: Rollout-GDRO as the code of arXiv:2601.19280 means to play it
+// (github.com/kishanpb/verl-gdro, commit b391899).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"
@@ -11,21 +12,33 @@
 
 namespace rollcall::scheduling {
 
-/// Every bin keeps a sum for each count that it has played, s_b(n) <- s_b(n) + mean loss, with p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma / K of it. The
-/// jointly most probable counts that meet the budget exactly are played, and only these teach. Where none meet it every prompt gets `least_arm` rollouts and the
-/// rest goes by the chance q of the prompt's bin (eq. 15 over the bins of the step), by largest remainders.
-/// METHODS.md says what of the released code is kept, the sign of the loss among it, and what is not.
+/// Every bin keeps a sum for each count that it has played, s_b(n) <- s_b(n) + mean loss, with
+/// p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma / K of it. The jointly most probable counts
+/// that meet the budget exactly are played, and only these teach. Where none meet it every prompt
+/// gets `least_arm` rollouts and the rest goes by the chance q of the prompt's bin (eq. 15 over the
+/// bins of the step), by largest remainders.
+/// METHODS.md says what of the released code is kept, the sign of the loss among it, and what is
+/// not.
 class ReleasedGdroAllocator final : public Allocator {
  public:
   explicit ReleasedGdroAllocator(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<std::int64_t> counts(const StepRequest& request, const std::vector<GroupPlan>& groups) override;
+  std::optional<Shortage> shortage(const StepRequest& request) const override {
+    return no_room_to_differ(request, table_.least(), table_.most());
+  }
+  std::vector<std::int64_t> counts(const StepRequest& request,
+                                   const std::vector<GroupPlan>& groups) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<double> probabilities(std::size_t bin) const;                                                ///< [arms] p_b
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
+  std::vector<std::pair<std::string, double>> metrics() const override { return table_.metrics(); }
+  /// [arms] p_b
+  std::vector<double> probabilities(std::size_t bin) const;
 
  private:
   std::vector<std::int64_t> by_share(const StepRequest& request, const StepBins& bins) const;
@@ -33,7 +46,8 @@ class ReleasedGdroAllocator final : public Allocator {
   Knowledge* knowledge_;
   PromptGame game_;                   // state: the bins' scores; eta and gamma are also the counts'
   ArmTable table_;                    // state: s_b(n)
-  std::vector<std::int64_t> played_;  // [bins] counts of the step at hand, 0: none that teaches; empty between steps
+  std::vector<std::int64_t> played_;  // [bins] counts of the step at hand, 0: none that teaches;
+                                      // empty between steps
 };
 
 }  // namespace rollcall::scheduling

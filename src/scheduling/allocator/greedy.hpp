@@ -1,4 +1,5 @@
-// Rollouts one by one to the prompt where the next one adds most: for allocators that differ in what a rollout adds.
+// Rollouts one by one to the prompt where the next one adds most: for allocators that differ in
+// what a rollout adds.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -8,16 +9,19 @@
 
 namespace rollcall::scheduling {
 
-/// Counts between low and high with this total. `gain(p, n)`: what rollout n + 1 of a prompt of success rate p adds. Equal gains go to the fewest rollouts so far,
-/// then to the first prompt, so that prompts without any gain share evenly. Throws as apportion() does.
+/// Counts between low and high with this total. `gain(p, n)`: what rollout n + 1 of a prompt of
+/// success rate p adds. Equal gains go to the fewest rollouts so far, then to the first prompt, so
+/// that prompts without any gain share evenly. Throws as apportion() does.
 template <class Gain>
-std::vector<std::int64_t> greedy_counts(const std::vector<double>& success, std::int64_t total, std::int64_t low, std::int64_t high, Gain gain) {
+std::vector<std::int64_t> greedy_counts(const std::vector<double>& success, std::int64_t total,
+                                        std::int64_t low, std::int64_t high, Gain gain) {
   check_budget(std::int64_t(success.size()), total, low, high);
   std::vector<std::int64_t> count(success.size(), low);
   using Entry = std::tuple<double, std::int64_t, std::int64_t>;
   std::priority_queue<Entry> queue;
   const auto push = [&](std::size_t i) {
-    if (count[i] < high) queue.emplace(gain(success[i], double(count[i])), -count[i], -std::int64_t(i));
+    if (count[i] < high)
+      queue.emplace(gain(success[i], double(count[i])), -count[i], -std::int64_t(i));
   };
   for (std::size_t i = 0; i < success.size(); ++i) push(i);
   for (std::int64_t left = total - low * std::int64_t(success.size()); left > 0; --left) {

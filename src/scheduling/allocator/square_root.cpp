@@ -7,10 +7,12 @@
 namespace rollcall::scheduling {
 
 void SquareRootAllocator::bind(ConfigSchema& s) {
-  s.bind("variance_floor", &variance_floor_, "least reward variance assumed, so that no level starves", {1e-12, 0.25});
+  s.bind("variance_floor", &variance_floor_,
+         "least reward variance assumed, so that no level starves", {1e-12, 0.25});
 }
 
-std::vector<std::int64_t> SquareRootAllocator::counts(const StepRequest& request, const std::vector<GroupPlan>& groups) {
+std::vector<std::int64_t> SquareRootAllocator::counts(const StepRequest& request,
+                                                      const std::vector<GroupPlan>& groups) {
   std::vector<double> weight(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const double p = knowledge_->success(request.step, groups[i].id.prompt);

@@ -1,4 +1,5 @@
-// The numbers that the rollout games learn, a row of counts for each difficulty bin: knobs, size, and what a checkpoint holds of them.
+// The numbers that the rollout games learn, a row of counts for each difficulty bin: knobs, size,
+// and what a checkpoint holds of them.
 #include "scheduling/game/arm_table.hpp"
 
 #include "base/error.hpp"
@@ -16,8 +17,10 @@ void ArmTable::bind(ConfigSchema& knobs) {
 }
 
 std::size_t ArmTable::arms() const {
-  require<ConfigError>(most_ > least_ && most_ - least_ < 256, fmt::format("counts from {} to {} rollouts", least_, most_),
-                       "a bin chooses among 2 to 256 counts", "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
+  require<ConfigError>(most_ > least_ && most_ - least_ < 256,
+                       fmt::format("counts from {} to {} rollouts", least_, most_),
+                       "a bin chooses among 2 to 256 counts",
+                       "set scheduler.knobs.least_arm below scheduler.knobs.most_arm");
   return std::size_t(most_ - least_ + 1);
 }
 
@@ -26,12 +29,27 @@ std::vector<std::vector<double>>& ArmTable::rows(std::size_t bins) {
   return rows_;
 }
 
+std::vector<std::pair<std::string, double>> ArmTable::metrics() const {
+  std::vector<std::pair<std::string, double>> all;
+  for (std::size_t b = 0; b < rows_.size(); ++b) {
+    const auto best = std::max_element(rows_[b].begin(), rows_[b].end()),
+               least = std::min_element(rows_[b].begin(), rows_[b].end());
+    all.emplace_back(fmt::format("gdro/best_count/{}", b),
+                     double(least_ + (best - rows_[b].begin())));
+    all.emplace_back(fmt::format("gdro/count_spread/{}", b), *best - *least);
+  }
+  return all;
+}
+
 nlohmann::json ArmTable::save() const { return rows_; }
 
 void ArmTable::load(const nlohmann::json& state, std::size_t bins) {
   auto rows = state.get<std::vector<std::vector<double>>>();
-  const bool fits = (rows.empty() || rows.size() == bins) && std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == arms(); });
-  require<StorageError>(fits, "what was learned of rollout counts is of other bins or counts", "the run would not continue where it stopped",
+  const bool fits =
+      (rows.empty() || rows.size() == bins) &&
+      std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == arms(); });
+  require<StorageError>(fits, "what was learned of rollout counts is of other bins or counts",
+                        "the run would not continue where it stopped",
                         "resume with the knobs it was started with");
   rows_ = std::move(rows);
 }

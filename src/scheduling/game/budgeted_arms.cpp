@@ -1,4 +1,5 @@
-// Sums run from what the lowest arms cost, so that a row is no longer than the rollouts there are to choose about.
+// Sums run from what the lowest arms cost, so that a row is no longer than the rollouts there are
+// to choose about.
 #include "scheduling/game/budgeted_arms.hpp"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// Rows keep within the range of a double, whatever the number of bins: divided by a power of two, which loses no bit. Returns its exponent.
+/// Rows keep within the range of a double, whatever the number of bins: divided by a power of two,
+/// which loses no bit. Returns its exponent.
 int rescale(std::vector<double>& row) {
   const double most = *std::max_element(row.begin(), row.end());
   if (most <= 0.0) return 0;
@@ -45,9 +47,12 @@ std::size_t pick(const std::vector<double>& chance, double u) {
 
 }  // namespace
 
-BudgetedArms::BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget, std::int64_t most_slack) : bins_(std::move(bins)), above_(budget) {
+BudgetedArms::BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
+                           std::int64_t most_slack)
+    : bins_(std::move(bins)), above_(budget) {
   std::int64_t reach = 0;
-  for (const Bin& bin : bins_) above_ -= low * bin.prompts, reach += std::int64_t(arms() - 1) * bin.prompts;
+  for (const Bin& bin : bins_)
+    above_ -= low * bin.prompts, reach += std::int64_t(arms() - 1) * bin.prompts;
   const std::int64_t last = std::min(above_ + most_slack, reach);
   if (last < 0) return;
   const auto width = std::size_t(last) + 1;
@@ -61,7 +66,8 @@ BudgetedArms::BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t
       if (shift >= width) break;
       const double w = bins_[b].weight[a];
       double* to = forward_[b + 1].data() + shift;
-      for (std::size_t s = 0, n = std::min(reached, width - shift); s < n; ++s) to[s] += w * from[s];
+      for (std::size_t s = 0, n = std::min(reached, width - shift); s < n; ++s)
+        to[s] += w * from[s];
     }
     reached = std::min(width, reached + (arms() - 1) * std::size_t(bins_[b].prompts));
     exponent_ += rescale(forward_[b + 1]);
@@ -72,14 +78,18 @@ double BudgetedArms::mass(std::int64_t slack) const {
   if (forward_.empty()) return 0.0;
   const std::vector<double>& total = forward_.back();
   double sum = 0.0;
-  for (std::int64_t s = std::max<std::int64_t>(above_ - slack, 0); s <= above_ + slack && s < std::int64_t(total.size()); ++s) sum += total[std::size_t(s)];
+  for (std::int64_t s = std::max<std::int64_t>(above_ - slack, 0);
+       s <= above_ + slack && s < std::int64_t(total.size()); ++s)
+    sum += total[std::size_t(s)];
   return std::ldexp(sum, exponent_);
 }
 
 std::vector<std::vector<double>> BudgetedArms::backward() const {
   const std::size_t width = forward_.front().size();
   std::vector<std::vector<double>> back(bins_.size() + 1, std::vector<double>(width));
-  for (std::int64_t s = std::max<std::int64_t>(above_ - slack_, 0); s <= above_ + slack_ && s < std::int64_t(width); ++s) back.back()[std::size_t(s)] = 1.0;
+  for (std::int64_t s = std::max<std::int64_t>(above_ - slack_, 0);
+       s <= above_ + slack_ && s < std::int64_t(width); ++s)
+    back.back()[std::size_t(s)] = 1.0;
   for (std::size_t b = bins_.size(); b-- > 1;) {
     for (std::size_t a = 0; a < arms(); ++a) {
       const auto shift = a * std::size_t(bins_[b].prompts);
@@ -102,7 +112,9 @@ void BudgetedArms::condition(std::int64_t slack) {
   for (std::size_t b = 0; b < bins_.size(); ++b) {
     for (std::size_t a = 0; a < arms(); ++a) {
       const auto shift = a * std::size_t(bins_[b].prompts);
-      if (shift < width) marginal_[b][a] = bins_[b].weight[a] * dot(forward_[b].data(), back[b + 1].data() + shift, width - shift);
+      if (shift < width)
+        marginal_[b][a] =
+            bins_[b].weight[a] * dot(forward_[b].data(), back[b + 1].data() + shift, width - shift);
     }
     const double sum = std::accumulate(marginal_[b].begin(), marginal_[b].end(), 0.0);
     for (double& x : marginal_[b]) x /= sum;

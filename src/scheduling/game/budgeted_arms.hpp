@@ -1,4 +1,5 @@
-// One arm for each bin, drawn together: independent weights over the arms, conditioned on what all of them spend.
+// One arm for each bin, drawn together: independent weights over the arms, conditioned on what all
+// of them spend.
 #pragma once
 
 #include "base/random.hpp"
@@ -9,21 +10,27 @@
 
 namespace rollcall::scheduling {
 
-/// P(arms) ~ prod_b weight_b(arm_b), given that the total sum_b prompts_b count(arm_b) lies in [budget - slack, budget + slack]. Exact, by forward filtering over
-/// bins x rollouts spent and backward sampling (Chib 1996); marginals by forward-backward (Rabiner 1989). bins x arms x rollouts operations.
+/// P(arms) ~ prod_b weight_b(arm_b), given that the total sum_b prompts_b count(arm_b) lies in
+/// [budget - slack, budget + slack]. Exact, by forward filtering over bins x rollouts spent and
+/// backward sampling (Chib 1996); marginals by forward-backward (Rabiner 1989). bins x arms x
+/// rollouts operations.
 class BudgetedArms {
  public:
   struct Bin {
     std::int64_t prompts = 0;      ///< > 0: rollouts that one count more costs
     std::vector<double> weight{};  ///< [arms] >= 0, not normalised
   };
-  /// Arm a of every bin is low + a rollouts. `most_slack`: the largest slack that condition() will be asked for.
-  BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget, std::int64_t most_slack);
+  /// Arm a of every bin is low + a rollouts. `most_slack`: the largest slack that condition() will
+  /// be asked for.
+  BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
+               std::int64_t most_slack);
   /// Summed weight of all combinations within the slack; with weights of one, their number.
   double mass(std::int64_t slack) const;
-  void condition(std::int64_t slack);                                              ///< what follows is given this; needs mass(slack) > 0
-  const std::vector<std::vector<double>>& marginals() const { return marginal_; }  ///< [bins][arms] chance of each arm
-  /// [bins] arms. Uses the numbers `index` (the total) and `index` + 1 + b (bin b, the last bin first).
+  void condition(std::int64_t slack);  ///< what follows is given this; needs mass(slack) > 0
+  /// [bins][arms] chance of each arm
+  const std::vector<std::vector<double>>& marginals() const { return marginal_; }
+  /// [bins] arms. Uses the numbers `index` (the total) and `index` + 1 + b (bin b, the last bin
+  /// first).
   std::vector<std::size_t> draw(const RandomStream& random, std::uint64_t index) const;
 
  private:
@@ -32,7 +39,8 @@ class BudgetedArms {
   std::vector<Bin> bins_;
   std::int64_t above_;  // budget less what the lowest arms cost
   std::int64_t slack_ = 0;
-  std::vector<std::vector<double>> forward_;  // [bins + 1][rollouts above the lowest arms] weight of the bins so far, each row up to a power of two
+  std::vector<std::vector<double>> forward_;  // [bins + 1][rollouts above the lowest arms] weight
+                                              // of the bins so far, each row up to a power of two
   int exponent_ = 0;                          // of the last row
   std::vector<std::vector<double>> marginal_;
 };

@@ -1,4 +1,5 @@
-// Weights are kept as logarithms relative to the largest, so no run is long enough to overflow them.
+// Weights are kept as logarithms relative to the largest, so no run is long enough to overflow
+// them.
 #include "scheduling/game/exp3p.hpp"
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 
 namespace rollcall::scheduling {
 
-Exp3p::Exp3p(std::size_t arms, double horizon, double delta) : horizon_(horizon), log_weight_(arms, 0.0) {
+Exp3p::Exp3p(std::size_t arms, double horizon, double delta)
+    : horizon_(horizon), log_weight_(arms, 0.0) {
   const auto k = double(arms);
   gamma_ = std::min(0.6, 2.0 * std::sqrt(0.6 * k * std::log(k) / horizon));
   alpha_ = 2.0 * std::sqrt(std::log(k * horizon / delta));
@@ -25,7 +27,9 @@ void Exp3p::learn(std::size_t arm, double reward) {
   const auto p = probabilities();
   const auto k = double(arms());
   for (std::size_t j = 0; j < p.size(); ++j)
-    log_weight_[j] += gamma_ / (3.0 * k) * ((j == arm ? reward : 0.0) / p[j] + alpha_ / (p[j] * std::sqrt(k * horizon_)));
+    log_weight_[j] +=
+        gamma_ / (3.0 * k) *
+        ((j == arm ? reward : 0.0) / p[j] + alpha_ / (p[j] * std::sqrt(k * horizon_)));
   const double most = *std::max_element(log_weight_.begin(), log_weight_.end());
   for (double& w : log_weight_) w -= most;
 }

@@ -1,4 +1,5 @@
-// EXP3.P, the bandit whose regret is small with high probability (Auer, Cesa-Bianchi, Freund and Schapire 2002, section 6).
+// EXP3.P, the bandit whose regret is small with high probability (Auer, Cesa-Bianchi, Freund and
+// Schapire 2002, section 6).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@ namespace rollcall::scheduling {
 /// K arms, rewards x in [0, 1] of the arm i that was played:
 ///   p_j = (1 - gamma) w_j / sum w + gamma / K
 ///   w_j <- w_j exp(gamma / (3 K) (x [j = i] / p_j + alpha / (p_j sqrt(K T))))
-/// with gamma = min(3/5, 2 sqrt(3/5 K ln K / T)) and alpha = 2 sqrt(ln(K T / delta)) of their Theorem 6.3 for T rounds. Their common starting weight cancels.
+/// with gamma = min(3/5, 2 sqrt(3/5 K ln K / T)) and alpha = 2 sqrt(ln(K T / delta)) of their
+/// Theorem 6.3 for T rounds. Their common starting weight cancels.
 class Exp3p {
  public:
   Exp3p() = default;
@@ -19,7 +21,8 @@ class Exp3p {
   void learn(std::size_t arm, double reward);
   std::size_t arms() const { return log_weight_.size(); }
   double exploration() const { return gamma_; }
-  const std::vector<double>& log_weights() const { return log_weight_; }  ///< state: relative to the largest
+  /// state: relative to the largest
+  const std::vector<double>& log_weights() const { return log_weight_; }
   void restore(std::vector<double> log_weights) { log_weight_ = std::move(log_weights); }
 
  private:

@@ -11,7 +11,9 @@ namespace {
 constexpr double kUnreachable = -std::numeric_limits<double>::infinity();
 
 // One bin more: what every sum is best reached with. `choice` gets the arm.
-std::vector<double> extend(const std::vector<double>& best, const BinArms& bin, const std::vector<std::int64_t>& count, std::vector<std::uint8_t>& choice) {
+std::vector<double> extend(const std::vector<double>& best, const BinArms& bin,
+                           const std::vector<std::int64_t>& count,
+                           std::vector<std::uint8_t>& choice) {
   const auto widest = std::size_t(bin.prompts * (count.back() - count.front()));
   std::vector<double> next(best.size() + widest, kUnreachable);
   choice.assign(next.size(), 0);
@@ -31,7 +33,8 @@ std::vector<double> extend(const std::vector<double>& best, const BinArms& bin, 
 
 }  // namespace
 
-JointArms most_probable_arms(const std::vector<BinArms>& bins, const std::vector<std::int64_t>& count, std::int64_t budget) {
+JointArms most_probable_arms(const std::vector<BinArms>& bins,
+                             const std::vector<std::int64_t>& count, std::int64_t budget) {
   std::int64_t least = 0;
   std::vector<double> best = {0.0};
   std::vector<std::vector<std::uint8_t>> choice(bins.size());
@@ -39,7 +42,9 @@ JointArms most_probable_arms(const std::vector<BinArms>& bins, const std::vector
     least += bins[b].prompts * count.front();
     best = extend(best, bins[b], count, choice[b]);
   }
-  const auto worse = [&](std::size_t s) { return std::tuple(std::abs(least + std::int64_t(s) - budget), -best[s], s); };
+  const auto worse = [&](std::size_t s) {
+    return std::tuple(std::abs(least + std::int64_t(s) - budget), -best[s], s);
+  };
   std::size_t sum = 0;  // reachable: every bin at its smallest arm
   for (std::size_t s = 1; s < best.size(); ++s) {
     if (best[s] > kUnreachable && worse(s) < worse(sum)) sum = s;

@@ -1,4 +1,5 @@
-// One arm for each bin, chosen together: the jointly most probable arms whose rollouts meet the budget exactly.
+// One arm for each bin, chosen together: the jointly most probable arms whose rollouts meet the
+// budget exactly.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,14 @@ struct BinArms {
 
 struct JointArms {
   std::vector<std::size_t> arm{};  ///< [bins]
-  std::int64_t total = 0;          ///< rollouts; the budget wherever some combination meets it, else as near as any does
+  std::int64_t total = 0;  ///< rollouts; the budget wherever some combination meets it, else as
+                           ///< near as any does
 };
 
-/// Maximises sum_b score_b(arm_b) subject to sum_b prompts_b count(arm_b) = budget by an exact dynamic program over the reachable sums: bins x arms x sums
-/// operations. All bins share `count` (ascending). Ties: the smaller total, then the smaller arms of the last bins.
-JointArms most_probable_arms(const std::vector<BinArms>& bins, const std::vector<std::int64_t>& count, std::int64_t budget);
+/// Maximises sum_b score_b(arm_b) subject to sum_b prompts_b count(arm_b) = budget by an exact
+/// dynamic program over the reachable sums: bins x arms x sums operations. All bins share `count`
+/// (ascending). Ties: the smaller total, then the smaller arms of the last bins.
+JointArms most_probable_arms(const std::vector<BinArms>& bins,
+                             const std::vector<std::int64_t>& count, std::int64_t budget);
 
 }  // namespace rollcall::scheduling

@@ -1,8 +1,9 @@
-// Prompt-GDRO: an adversary that puts weight on the difficulty bins where the loss is high (arXiv:2601.19280, section 3.2).
+// Prompt-GDRO: an adversary that puts weight on the difficulty bins where the loss is high
+// (arXiv:2601.19280, section 3.2).
 #pragma once
 
 #include "base/config.hpp"
-#include "scheduling/bin_results.hpp"
+#include "scheduling/prompts/bin_results.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,11 +13,13 @@
 
 namespace rollcall::scheduling {
 
-/// S_t(b) = (1 - beta) S_{t-1}(b) + beta * l_t(b)                  (12); l_t the bin's mean signal (13), a bin without one keeps its score
+/// S_t(b) = (1 - beta) S_{t-1}(b) + beta * l_t(b)                  (12); l_t the bin's mean signal
+/// (13), a bin without one keeps its score
 /// w_t(b) = exp(eta clip(S_t(b), -C, C))                           (14)
 /// q_t(b) = (1 - gamma) w_t(b) / sum_j w_t(j) + gamma / B          (15)
 /// S_0 = 0, or S is the first l_t itself (`score_start` first, as in the released code).
-/// q_eta maximises sum_b q(b) L_b + H(q) / eta, whose value is the log-sum-exp surrogate of the worst bin (Lemma 4.1).
+/// q_eta maximises sum_b q(b) L_b + H(q) / eta, whose value is the log-sum-exp surrogate of the
+/// worst bin (Lemma 4.1).
 class PromptGame {
  public:
   void bind(ConfigSchema& knobs);
@@ -26,19 +29,23 @@ class PromptGame {
   double cap(double weight) const;                            ///< min(weight, w_max)
   double capped_weight(std::size_t bin) const;                ///< min(w_t, w_max) of eq. 16
   std::vector<double> probabilities(std::size_t bins) const;  ///< q_t of eq. 15
-  /// The same over the bins where something is `present`, 0 elsewhere: all of B and the sum are theirs.
+  /// The same over the bins where something is `present`, 0 elsewhere: all of B and the sum are
+  /// theirs.
   std::vector<double> probabilities(const std::vector<std::int64_t>& present) const;
   double eta() const { return eta_; }
   double gamma() const { return gamma_; }
   nlohmann::json save() const;
-  void load(const nlohmann::json& state, std::size_t bins);  ///< throws StorageError when it is not a state of so many bins
+  /// throws StorageError when it is not a state of so many bins
+  void load(const nlohmann::json& state, std::size_t bins);
 
  private:
   double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // the released launchers
-  double score_cap_ = 3.0;                                              // C: ours; the released code clips z-scores there, which no launcher uses
-  double share_floor_ = 1.0;                                            // 1 divides by nothing: shares are at most 1
+  double score_cap_ = 3.0;    // C: ours; the released code clips z-scores there, which no launcher
+                              // uses
+  double share_floor_ = 1.0;  // 1 divides by nothing: shares are at most 1
   std::string score_start_ = "zero";
-  std::vector<double> scores_;  // state; NaN before a bin's first signal, empty before the first step
+  std::vector<double> scores_;  // state; NaN before a bin's first signal, empty before the first
+                                // step
 };
 
 }  // namespace rollcall::scheduling

@@ -1,7 +1,7 @@
 // The risk of the fused baseline against the price of a rollout.
 #include "scheduling/rounds/prior_test.hpp"
 
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 
@@ -9,7 +9,8 @@ namespace rollcall::scheduling {
 
 void PriorTestRounds::bind(ConfigSchema& s) {
   s.bind("prior_rounds", &rounds_, "further rounds at most, one rollout a prompt each", {0, 1000});
-  s.bind("rollout_cost", &cost_, "least fall of the baseline's mean squared error that a rollout must promise", {0, 1e6});
+  s.bind("rollout_cost", &cost_,
+         "least fall of the baseline's mean squared error that a rollout must promise", {0, 1e6});
 }
 
 bool PriorTestRounds::wants_more(double k, double mean, double prior) const {
@@ -18,16 +19,20 @@ bool PriorTestRounds::wants_more(double k, double mean, double prior) const {
 }
 
 std::int64_t PriorTestRounds::hard_cap(const StepRequest& request) const {
-  return std::min(request.budget + rounds_ * request.prompts, request.max_rollouts * request.prompts);
+  return std::min(request.budget + rounds_ * request.prompts,
+                  request.max_rollouts * request.prompts);
 }
 
-Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler&) {
+Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round,
+                               const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision{.groups = {}, .last_round = std::int64_t(round) >= rounds_};
   for (const GroupReport& group : pool) {
     const std::int64_t have = drawn(group);
-    // A group that was left out of a round stays out: it has as many rollouts as when it was judged.
+    // A group that was left out of a round stays out: it has as many rollouts as when it was
+    // with_verdicts.
     const bool more = have < request.max_rollouts &&
-                      wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0, 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
+                      wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0,
+                                 2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);
     if (more) decision.groups.push_back({group.id, group.level, std::uint32_t(have), 1});
   }
   return decision;

@@ -1,22 +1,33 @@
-// The rounds `prior_test` (V_0.5): rollouts one by one where the first ones contradict the value prior.
+// The rounds `prior_test` (V_0.5): rollouts one by one where the first ones contradict the value
+// prior.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::predicted(): the frozen PromptTable::prior, which no result changes. With k rollouts of mean m:
-/// D = max(0, (m - V)^2 - 1/k), risk of the fused baseline MSE(k) = D / (D k + 1); one more rollout while MSE(k) - MSE(k + 1) > rollout_cost
-/// (arXiv:2603.10848). k starts at the first round's size and ends after prior_rounds more or at the step's max_rollouts.
+/// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::predicted(): the frozen PromptTable::prior,
+/// which no result changes. With k rollouts of mean m: D = max(0, (m - V)^2 - 1/k), risk of the
+/// fused baseline MSE(k) = D / (D k + 1); one more rollout while MSE(k) - MSE(k + 1) > rollout_cost
+/// (arXiv:2603.10848). k starts at the first round's size and ends after prior_rounds more or at
+/// the step's max_rollouts.
 class PriorTestRounds final : public Rounds {
  public:
-  explicit PriorTestRounds(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_success(); }
+  explicit PriorTestRounds(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.use_success();
+  }
   void bind(ConfigSchema& knobs) override;
   bool looks() const override { return rounds_ > 0; }
-  Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
+  std::int64_t most_rounds() const override { return 1 + rounds_; }
+  Decision next(const StepRequest& request, std::uint32_t round,
+                const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return rounds_ == 0; }
   std::int64_t hard_cap(const StepRequest& request) const override;
-  bool wants_more(double k, double mean, double prior) const;  ///< mean and prior on the scale -1 .. 1
+  std::optional<Shortage> shortage(const StepRequest& request) const override {
+    return looks() ? no_room_for_more(request, 1) : std::nullopt;
+  }
+  /// mean and prior on the scale -1 .. 1
+  bool wants_more(double k, double mean, double prior) const;
 
  private:
   const Knowledge* knowledge_;

@@ -1,22 +1,29 @@
-// The rounds `refill`: groups whose rewards do not differ are replaced by groups of new prompts until the step is full (DAPO, DLER, GRESO).
+// The rounds `refill`: groups whose rewards do not differ are replaced by groups of new prompts
+// until the step is full (DAPO, DLER, GRESO).
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// After each round `missing` = prompts - informative groups; the next asks for min(prompts, ceil(missing)) new prompts, or, with refill_margin m > 0, for
-/// min(prompts, ceil(m * missing / share of informative groups so far)) (GRESO's adaptive batch size). Ends when nothing is missing, after refill_rounds
-/// rounds in all, when no prompt is left, or at the cap of refill_rounds budgets.
+/// After each round `missing` = prompts - informative groups; the next asks for min(prompts,
+/// ceil(missing)) new prompts, or, with refill_margin m > 0, for min(prompts, ceil(m * missing /
+/// share of informative groups so far)) (GRESO's adaptive batch size). Ends when nothing is
+/// missing, after refill_rounds rounds in all, when no prompt is left, or at the cap of
+/// refill_rounds budgets.
 class RefillRounds final : public Rounds {
  public:
   explicit RefillRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
   bool looks() const override { return rounds_ > 1; }
-  Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
+  std::int64_t most_rounds() const override { return rounds_; }
+  Decision next(const StepRequest& request, std::uint32_t round,
+                const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return rounds_ == 1; }
-  std::int64_t hard_cap(const StepRequest& request) const override { return rounds_ * request.budget; }
+  std::int64_t hard_cap(const StepRequest& request) const override {
+    return rounds_ * request.budget;
+  }
 
  private:
   const Knowledge* knowledge_;

@@ -1,20 +1,27 @@
-// The rounds `until_balanced` (Reinforce-Ada): every prompt gets M more rollouts per round until it has enough right and wrong ones.
+// The rounds `until_balanced` (Reinforce-Ada): every prompt gets M more rollouts per round until it
+// has enough right and wrong ones.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// M is the first round's size of the group. balanced: a prompt is done with n/2 right and n - n/2 wrong rollouts; positive: with one right one; both
-/// after ada_rounds rounds or at the step's max_rollouts (arXiv:2510.04996). n is ada_enough; the selection
+/// M is the first round's size of the group. balanced: a prompt is done with n/2 right and n - n/2
+/// wrong rollouts; positive: with one right one; both after ada_rounds rounds or at the step's
+/// max_rollouts (arXiv:2510.04996). n is ada_enough; the selection
 /// `balanced_keep` keeps as many.
 class UntilBalancedRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;
   bool looks() const override { return rounds_ > 1; }
-  Decision next(const StepRequest& request, std::uint32_t round, const std::vector<GroupReport>& pool, Sampler& sampler) override;
+  std::int64_t most_rounds() const override { return rounds_; }
+  Decision next(const StepRequest& request, std::uint32_t round,
+                const std::vector<GroupReport>& pool, Sampler& sampler) override;
   bool exact_total() const override { return rounds_ == 1; }
   std::int64_t hard_cap(const StepRequest& request) const override;
+  std::optional<Shortage> shortage(const StepRequest& request) const override {
+    return looks() ? no_room_for_more(request, 1) : std::nullopt;
+  }
 
  private:
   bool done(const GroupReport& group) const;

@@ -11,12 +11,15 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// A random order of an arm's members, made as far as it is read: O(1) a draw, however many members there are.
+/// A random order of an arm's members, made as far as it is read: O(1) a draw, however many members
+/// there are.
 class Shuffle {
  public:
-  Shuffle(const std::deque<std::uint32_t>& members, RandomStream stream, std::uint64_t first) : members_(&members), stream_(stream), first_(first) {}
+  Shuffle(const std::deque<std::uint32_t>& members, RandomStream stream, std::uint64_t first)
+      : members_(&members), stream_(stream), first_(first) {}
   std::uint32_t next() {
-    const std::uint64_t other = at_ + stream_.below(first_ + at_, members_->size() - at_), chosen = place(other);
+    const std::uint64_t other = at_ + stream_.below(first_ + at_, members_->size() - at_),
+                        chosen = place(other);
     moved_[other] = place(at_++);
     return (*members_)[chosen];
   }
@@ -46,7 +49,9 @@ std::size_t pick(const std::vector<double>& chance, double u) {
 
 }  // namespace
 
-void ArmSampler::bind_arms(ConfigSchema& s) { s.bind("arms", &kind_, "what an arm is", {}, {"level", "domain", "level_domain"}); }
+void ArmSampler::bind_arms(ConfigSchema& s) {
+  s.bind("arms", &kind_, "what an arm is", {}, {"level", "domain", "level_domain"});
+}
 
 std::vector<Need> ArmSampler::needs() const {
   if (kind_ != "domain" && kind_ != "level_domain") return {};
@@ -71,16 +76,20 @@ void ArmSampler::prepare() const {
   }
 }
 
-std::size_t ArmSampler::arm_of(PromptId prompt) const { return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value]; }
+std::size_t ArmSampler::arm_of(PromptId prompt) const {
+  return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value];
+}
 const std::deque<std::uint32_t>& ArmSampler::members(std::size_t arm) const {
   return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm];
 }
 
-std::vector<Draw> ArmSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+std::vector<PromptDraw> ArmSampler::choose(const StepRequest& request,
+                                           const std::vector<PromptId>& held) {
   prepare();
   if (held.empty()) chosen_.clear();
   const RandomStream arm_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::arm)),
-                     place_stream = knowledge_->random(request.step, std::uint64_t(SamplerUse::place));
+                     place_stream =
+                         knowledge_->random(request.step, std::uint64_t(SamplerUse::place));
   std::set<std::uint64_t> taken;
   std::vector<std::int64_t> left(arms_), pulled(arms_);
   std::vector<Shuffle> order;
@@ -93,8 +102,9 @@ std::vector<Draw> ArmSampler::choose(const StepRequest& request, const std::vect
     if (taken.insert(prompt.value).second) --left[arm_of(prompt)];
     ++pulled[drawn_for == chosen_.end() ? arm_of(prompt) : drawn_for->second];
   }
-  std::vector<Draw> draws;
-  while (draws.size() < std::size_t(request.prompts) && std::any_of(left.begin(), left.end(), [](std::int64_t n) { return n > 0; })) {
+  std::vector<PromptDraw> draws;
+  while (draws.size() < std::size_t(request.prompts) &&
+         std::any_of(left.begin(), left.end(), [](std::int64_t n) { return n > 0; })) {
     auto chance = chances(request, pulled);
     for (std::size_t a = 0; a < arms_; ++a) chance[a] = left[a] > 0 ? chance[a] : 0.0;
     double sum = std::accumulate(chance.begin(), chance.end(), 0.0);
@@ -118,7 +128,8 @@ void ArmSampler::learn(const std::vector<GroupReport>& reports) {
   std::vector<std::vector<const GroupReport*>> by_arm(arms_);
   for (const GroupReport& report : reports) {
     const auto drawn_for = chosen_.find(report.id.prompt.value);
-    by_arm[drawn_for == chosen_.end() ? arm_of(report.id.prompt) : drawn_for->second].push_back(&report);
+    by_arm[drawn_for == chosen_.end() ? arm_of(report.id.prompt) : drawn_for->second].push_back(
+        &report);
   }
   chosen_.clear();
   observe(by_arm);

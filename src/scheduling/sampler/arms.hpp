@@ -1,4 +1,5 @@
-// Samplers that first choose an arm (a level, a domain, a difficulty bin) for each place of the step, then a prompt of that arm without replacement.
+// Samplers that first choose an arm (a level, a domain, a difficulty bin) for each place of the
+// step, then a prompt of that arm without replacement.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -13,15 +14,20 @@ namespace rollcall::scheduling {
 
 class ArmSampler : public Sampler {
  public:
-  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) final;
+  std::vector<PromptDraw> choose(const StepRequest& request,
+                                 const std::vector<PromptId>& held) final;
   void learn(const std::vector<GroupReport>& reports) final;
   std::vector<Need> needs() const override;
 
  protected:
-  explicit ArmSampler(Knowledge& knowledge, std::string arms) : knowledge_(&knowledge), kind_(std::move(arms)) {}
-  /// Chance of each arm for the next place: [arms], need not sum to 1. `pulled`: groups that the step has of each arm so far.
-  virtual std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) = 0;
-  virtual void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) { (void)by_arm; }  ///< end of a step, reports by the arm they were drawn for
+  explicit ArmSampler(Knowledge& knowledge, std::string arms)
+      : knowledge_(&knowledge), kind_(std::move(arms)) {}
+  /// Chance of each arm for the next place: [arms], need not sum to 1. `pulled`: groups that the
+  /// step has of each arm so far.
+  virtual std::vector<double> chances(const StepRequest& request,
+                                      const std::vector<std::int64_t>& pulled) = 0;
+  /// end of a step, reports by the arm they were drawn for
+  virtual void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) { (void)by_arm; }
   void bind_arms(ConfigSchema& knobs);  ///< the knob `arms`, for samplers that leave it to the user
   std::size_t arms() const {
     prepare();
@@ -37,9 +43,11 @@ class ArmSampler : public Sampler {
   const Knowledge* knowledge_;
   std::string kind_;  // level, domain, level_domain or bin
   mutable std::size_t arms_ = 0;
-  mutable std::vector<std::uint32_t> arm_;                  // [prompts] unless the arms are bins
-  mutable std::vector<std::deque<std::uint32_t>> members_;  // [arms] ascending ids, unless the arms are bins
-  std::map<std::uint64_t, std::size_t> chosen_;             // arm that each prompt of the step at hand was drawn for; empty between steps
+  mutable std::vector<std::uint32_t> arm_;  // [prompts] unless the arms are bins
+  // [arms] ascending ids, unless the arms are bins
+  mutable std::vector<std::deque<std::uint32_t>> members_;
+  std::map<std::uint64_t, std::size_t> chosen_;  // arm that each prompt of the step at hand was
+                                                 // drawn for; empty between steps
 };
 
 }  // namespace rollcall::scheduling

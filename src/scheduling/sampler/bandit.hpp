@@ -1,15 +1,19 @@
-// The samplers `bandit_softmax` (SEC), `bandit_epsilon`, `bandit_ucb` and `bandit_thompson`: arms that pay the mean absolute advantage of their groups.
+// The samplers `bandit_softmax` (SEC), `bandit_epsilon`, `bandit_ucb` and `bandit_thompson`: arms
+// that pay the mean absolute advantage of their groups.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"
 
 namespace rollcall::scheduling {
 
-/// Pay of a group: GroupReport::mean_abs_advantage; where no stage measured it 2 sqrt(p (1 - p)), its value for standardised binary rewards.
-///   softmax  P(c) ~ exp(Q_c / temperature), Q_c <- (1 - rate) Q_c + rate * mean pay, 0 where an arm had no group (arXiv:2505.14970 and its published code)
-///   epsilon  the arm of largest mean pay; with chance epsilon any arm (Sutton and Barto 2018, section 2.2)
-///   ucb      the arm of largest mean pay + width sqrt(log N / n) (discounted UCB, Garivier and Moulines 2011); places filled in this step count into n and N
-///   thompson the arm of largest draw from Beta(1 + pay won, 1 + pay missed), pay capped at 1 (Agrawal and Goyal 2012, discounted)
+/// Pay of a group: GroupReport::mean_abs_advantage; where no stage measured it 2 sqrt(p (1 - p)),
+/// its value for standardised binary rewards.
+///   softmax  P(c) ~ exp(Q_c / temperature), Q_c <- (1 - rate) Q_c + rate * mean pay, 0 where an
+///   arm had no group (arXiv:2505.14970 and its published code) epsilon  the arm of largest mean
+///   pay; with chance epsilon any arm (Sutton and Barto 2018, section 2.2)
+///   ucb      the arm of largest mean pay + width sqrt(log N / n) (discounted UCB, Garivier and
+///   Moulines 2011); places filled in this step count into n and N thompson the arm of largest draw
+///   from Beta(1 + pay won, 1 + pay missed), pay capped at 1 (Agrawal and Goyal 2012, discounted)
 /// Mean pay and n are discounted by `discount` per step, since the policy moves.
 class BanditSampler final : public ArmSampler {
  public:
@@ -24,12 +28,14 @@ class BanditSampler final : public ArmSampler {
   struct Arm {
     double value = 0.0, won = 0.0, tried = 0.0;
   };
-  std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) override;
+  std::vector<double> chances(const StepRequest& request,
+                              const std::vector<std::int64_t>& pulled) override;
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   double worth(std::size_t arm, double tries, double all_tries) const;
   Rule rule_;
   double rate_ = 0.5, temperature_ = 1.0;                // the paper's, for countdown
-  double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // discount: a memory of 10 steps, as the success estimate's for levels
+  double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // discount: a memory of 10 steps, as the
+                                                         // success estimate's for levels
   bool absent_decays_ = true;                            // as the published code does
   std::vector<Arm> arms_known_;                          // state
 };

@@ -1,27 +1,34 @@
-// The sampler `domain_share` (Apriel-Reasoner): domains drawn so that the rollouts that have finished keep their target shares.
+// The sampler `domain_share` (Apriel-Reasoner): domains drawn so that the rollouts that have
+// finished keep their target shares.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"
 
 namespace rollcall::scheduling {
 
-/// P(d) ~ target_d * clamp(target_d / observed_d, 0.1, 10), observed_d: the domain's share of all rollouts since the start that have finished, whether they train
-/// or not; the targets themselves before 50 have (arXiv:2604.02007 and its authors' PipelineRL).
+/// P(d) ~ target_d * clamp(target_d / observed_d, 0.1, 10), observed_d: the domain's share of all
+/// rollouts since the start that have finished, whether they train or not; the targets themselves
+/// before 50 have (arXiv:2604.02007 and its authors' PipelineRL).
 class DomainShareSampler final : public ArmSampler {
  public:
-  explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") { knowledge.use_outcomes(); }
+  explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") {
+    knowledge.use_outcomes();
+  }
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   std::vector<std::pair<std::string, double>> metrics() const override;  ///< domain/rate/<domain>
 
  private:
-  std::vector<double> chances(const StepRequest& request, const std::vector<std::int64_t>& pulled) override;
+  std::vector<double> chances(const StepRequest& request,
+                              const std::vector<std::int64_t>& pulled) override;
   void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) override;
   std::vector<double> targets() const;  ///< [domains], sums to 1
   std::vector<double> rates() const;    ///< [domains], sums to 1
-  std::vector<double> target_;          // by ascending domain; empty: the domains' shares of the training prompts
-  std::vector<double> finished_;        // state: [domains] rollouts since the start; empty before the first step
+  std::vector<double> target_;    // by ascending domain; empty: the domains' shares of the training
+                                  // prompts
+  std::vector<double> finished_;  // state: [domains] rollouts since the start; empty before the
+                                  // first step
 };
 
 }  // namespace rollcall::scheduling

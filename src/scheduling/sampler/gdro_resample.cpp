@@ -18,7 +18,8 @@ constexpr std::uint64_t kBinDraws = 311;  // this piece's random numbers of a st
 /// Members not yet drawn, as a Fisher-Yates shuffle that remembers only the places it has touched.
 class Urn {
  public:
-  explicit Urn(const std::deque<std::uint32_t>& members) : members_(&members), left_(members.size()) {}
+  explicit Urn(const std::deque<std::uint32_t>& members)
+      : members_(&members), left_(members.size()) {}
   std::size_t left() const { return left_; }
   std::uint32_t take(std::size_t place) {
     const std::uint32_t taken = at(place);
@@ -47,17 +48,20 @@ class Urn {
 /// One pass over the prompts: every bin's urn, and the chance of each bin.
 class Pass {
  public:
-  Pass(const DifficultyBins& bins, const std::vector<double>& q, const std::vector<PromptId>& held) : q_(q) {
+  Pass(const DifficultyBins& bins, const std::vector<double>& q, const std::vector<PromptId>& held)
+      : q_(q) {
     for (std::size_t b = 0; b < bins.size(); ++b) urns_.emplace_back(bins.members(std::int32_t(b)));
     for (std::size_t i = 0; i < held.size(); ++i) {
-      if (i == 0 || held[i] != held[i - 1]) urns_[std::size_t(bins.of(held[i]))].remove(bins.slot(held[i]));
+      if (i == 0 || held[i] != held[i - 1])
+        urns_[std::size_t(bins.of(held[i]))].remove(bins.slot(held[i]));
     }
   }
   std::size_t left() const {
-    return std::accumulate(urns_.begin(), urns_.end(), std::size_t{0}, [](std::size_t sum, const Urn& urn) { return sum + urn.left(); });
+    return std::accumulate(urns_.begin(), urns_.end(), std::size_t{0},
+                           [](std::size_t sum, const Urn& urn) { return sum + urn.left(); });
   }
   /// Uses the random numbers `index` (bin) and `index` + 1 (place within it).
-  Draw take(const RandomStream& random, std::uint64_t index, std::uint32_t draw) {
+  PromptDraw take(const RandomStream& random, std::uint64_t index, std::uint32_t draw) {
     double open = 0.0;
     for (std::size_t b = 0; b < q_.size(); ++b) open += urns_[b].left() > 0 ? q_[b] : 0.0;
     std::size_t bin = q_.size();
@@ -85,24 +89,28 @@ GdroResample::GdroResample(Knowledge& knowledge) : knowledge_(&knowledge) {
 
 void GdroResample::bind(ConfigSchema& knobs) {
   game_.bind(knobs);
-  knobs.bind("draw_by", &draw_by_, "chance of a bin: probability = q, however many prompts it has; probability_times_population = q times their number", {},
-             {"probability", "probability_times_population"});
+  knobs.bind(
+      "draw_by", &draw_by_,
+      "chance of a bin: probability = q, however many prompts it has; probability_times_population = q times their number",
+      {}, {"probability", "probability_times_population"});
 }
 
 /// Relative chances of the bins.
 std::vector<double> GdroResample::bin_weights() const {
   auto q = game_.probabilities(knowledge_->bins().size());
-  for (std::size_t b = 0; draw_by_ != "probability" && b < q.size(); ++b) q[b] *= double(knowledge_->bins().members(std::int32_t(b)).size());
+  for (std::size_t b = 0; draw_by_ != "probability" && b < q.size(); ++b)
+    q[b] *= double(knowledge_->bins().members(std::int32_t(b)).size());
   return q;
 }
 
-std::vector<Draw> GdroResample::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+std::vector<PromptDraw> GdroResample::choose(const StepRequest& request,
+                                             const std::vector<PromptId>& held) {
   const DifficultyBins& bins = knowledge_->bins();
   const auto q = bin_weights();
   const RandomStream random = knowledge_->random(request.step, kBinDraws);
   std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill draws anew
   const auto wanted = std::size_t(request.prompts);
-  std::vector<Draw> draws;
+  std::vector<PromptDraw> draws;
   draws.reserve(wanted);
   Pass pass(bins, q, held);
   for (std::uint32_t draw = 0; draws.size() < wanted; index += 2) {
@@ -118,12 +126,15 @@ std::vector<Draw> GdroResample::choose(const StepRequest& request, const std::ve
 void GdroResample::learn(const std::vector<GroupReport>&) { game_.learn(knowledge_->latest()); }
 
 nlohmann::json GdroResample::save() const { return game_.save(); }
-void GdroResample::load(const nlohmann::json& state) { game_.load(state, knowledge_->bins().size()); }
+void GdroResample::load(const nlohmann::json& state) {
+  game_.load(state, knowledge_->bins().size());
+}
 
 std::vector<std::pair<std::string, double>> GdroResample::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
   const auto q = game_.probabilities(knowledge_->bins().size());
-  for (std::size_t b = 0; b < q.size(); ++b) metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
+  for (std::size_t b = 0; b < q.size(); ++b)
+    metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
   return metrics;
 }
 

@@ -10,20 +10,27 @@
 
 namespace rollcall::scheduling {
 
-/// Each draw picks a bin by q_t (arXiv:2601.19280, eq. 15), renormalised over the bins that still hold prompts, then one of its prompts uniformly, without
-/// replacement. `draw_by` probability_times_population draws bins by q_t times the number of their prompts: a bin counts by its share times its weight, as under
-/// reweighting. The stated probability is that of the draw, given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
+/// Each draw picks a bin by q_t (arXiv:2601.19280, eq. 15), renormalised over the bins that still
+/// hold prompts, then one of its prompts uniformly, without replacement. `draw_by`
+/// probability_times_population draws bins by q_t times the number of their prompts: a bin counts
+/// by its share times its weight, as under reweighting. The stated probability is that of the draw,
+/// given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
 class GdroResample final : public Sampler {
  public:
   explicit GdroResample(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
+  std::vector<PromptDraw> choose(const StepRequest& request,
+                                 const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override;                                    ///< gdro/probability/<bin>
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
+  /// gdro/probability/<bin>
+  std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
   std::vector<double> bin_weights() const;

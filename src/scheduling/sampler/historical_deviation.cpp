@@ -2,7 +2,7 @@
 #include "scheduling/sampler/historical_deviation.hpp"
 
 #include "base/json.hpp"
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 
@@ -15,21 +15,24 @@ void HistoricalDeviationSampler::bind(ConfigSchema& s) {
 
 std::vector<PromptId> HistoricalDeviationSampler::ranking() const {
   std::vector<std::pair<double, std::uint64_t>> order;
-  for (const auto& [prompt, s] : series_) order.emplace_back(-(s.squares / s.count - s.sum * s.sum / (s.count * s.count)), prompt);
+  for (const auto& [prompt, s] : series_)
+    order.emplace_back(-(s.squares / s.count - s.sum * s.sum / (s.count * s.count)), prompt);
   std::sort(order.begin(), order.end());
   std::vector<PromptId> prompts;
   for (const auto& [_, prompt] : order) prompts.push_back({prompt});
   return prompts;
 }
 
-std::vector<Draw> HistoricalDeviationSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+std::vector<PromptDraw> HistoricalDeviationSampler::choose(const StepRequest& request,
+                                                           const std::vector<PromptId>& held) {
   if (ranked_.empty() && request.progress >= rank_after_) {
     for (const PromptId prompt : ranking()) {
       if (std::int64_t(ranked_.size()) < kept_) ranked_.push_back(prompt.value);
     }
   }
-  if (ranked_.empty() || !held.empty()) return order_.choose(request, held);  // a refill means other prompts
-  std::vector<Draw> draws;
+  // a refill means other prompts
+  if (ranked_.empty() || !held.empty()) return order_.choose(request, held);
+  std::vector<PromptDraw> draws;
   for (std::uint32_t i = 0; draws.size() < std::size_t(request.prompts); ++i) {
     draws.push_back({{ranked_[i % ranked_.size()]}, std::uint32_t(i / ranked_.size())});
   }
@@ -56,7 +59,8 @@ void HistoricalDeviationSampler::load(const nlohmann::json& state) {
   ranked_ = state.at("ranked").get<std::vector<std::uint64_t>>();
   series_.clear();
   for (const auto& row : state.at("series"))
-    series_[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>()};
+    series_[row.at(0).get<std::uint64_t>()] = {row.at(1).get<double>(), row.at(2).get<double>(),
+                                               row.at(3).get<double>()};
 }
 
 }  // namespace rollcall::scheduling

@@ -2,7 +2,7 @@
 #include "scheduling/sampler/pairs.hpp"
 
 #include "base/json.hpp"
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 
@@ -12,8 +12,9 @@ namespace {
 constexpr double kFits = 2.0, kUnknown = 1.0;  // scores: from here on; without results
 
 /// The same prompts again, each as a draw of its own, until there are `wanted`.
-void fill(std::vector<Draw>& draws, std::size_t wanted) {
-  for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i) draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});
+void fill(std::vector<PromptDraw>& draws, std::size_t wanted) {
+  for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i)
+    draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});
 }
 
 }  // namespace
@@ -21,13 +22,19 @@ void fill(std::vector<Draw>& draws, std::size_t wanted) {
 void PairSampler::bind(ConfigSchema& s) {
   s.bind("hard_below", &hard_below_, "largest success rate of the hard side", {0, 1});
   s.bind("easy_above", &easy_above_, "least success rate of the easy side", {0, 1});
-  s.bind("pairs_only", &pairs_only_, "a side that has run out repeats its prompts, instead of drawing prompts that always or never succeed");
-  s.bind("measured_before", &measured_before_, "success rates are those of task.prior_key, measured before training, and the pairs stay the same");
+  s.bind(
+      "pairs_only", &pairs_only_,
+      "a side that has run out repeats its prompts, instead of drawing prompts that always or never succeed");
+  s.bind(
+      "measured_before", &measured_before_,
+      "success rates are those of task.prior_key, measured before training, and the pairs stay the same");
 }
 
 std::vector<double> PairSampler::preference(bool hard) const {
   std::vector<double> score(knowledge_->size(), kUnknown);
-  const auto fits = [&](double p) { return p > 0 && p < 1 && (hard ? p <= hard_below_ : p >= easy_above_); };
+  const auto fits = [&](double p) {
+    return p > 0 && p < 1 && (hard ? p <= hard_below_ : p >= easy_above_);
+  };
   for (const auto& [prompt, p] : success_) score[prompt] = fits(p) ? kFits : 0.0;
   for (std::size_t i = 0; measured_before_ && i < knowledge_->prompts().prior.size(); ++i) {
     const auto p = double(knowledge_->prompts().prior[i]);
@@ -36,12 +43,15 @@ std::vector<double> PairSampler::preference(bool hard) const {
   return score;
 }
 
-std::vector<Draw> PairSampler::side(const StepRequest& request, std::size_t wanted, const std::vector<PromptId>& held, bool hard) const {
+std::vector<PromptDraw> PairSampler::side(const StepRequest& request, std::size_t wanted,
+                                          const std::vector<PromptId>& held, bool hard) const {
   const auto score = preference(hard);
-  auto draws = take(*knowledge_, measured_before_ ? 0 : request.step, wanted, held, score, By::score);
+  auto draws =
+      take(*knowledge_, measured_before_ ? 0 : request.step, wanted, held, score, By::score);
   if (!pairs_only_ || draws.empty()) return draws;
-  const double least = score[draws.front().prompt.value] >= kFits ? kFits : kUnknown;  // the best comes first
-  std::erase_if(draws, [&](const Draw& draw) { return score[draw.prompt.value] < least; });
+  // the best comes first
+  const double least = score[draws.front().prompt.value] >= kFits ? kFits : kUnknown;
+  std::erase_if(draws, [&](const PromptDraw& draw) { return score[draw.prompt.value] < least; });
   return draws;
 }
 
@@ -50,19 +60,24 @@ std::vector<Need> PairSampler::needs() const {
   return {{"prior", "its pairs are chosen by success rates that were measured before training"}};
 }
 
-std::vector<Draw> PairSampler::choose(const StepRequest& request, const std::vector<PromptId>& held) {
+std::vector<PromptDraw> PairSampler::choose(const StepRequest& request,
+                                            const std::vector<PromptId>& held) {
   const auto wanted = std::size_t(request.prompts);
-  auto hard = side(request, (wanted + 1) / 2, held, true), easy = side(request, wanted / 2, with(held, hard), false);
+  auto hard = side(request, (wanted + 1) / 2, held, true),
+       easy = side(request, wanted / 2, with(held, hard), false);
   if (pairs_only_) {
     fill(hard, easy.empty() ? wanted : (wanted + 1) / 2);
     fill(easy, hard.empty() ? wanted : wanted / 2);
   }
-  std::vector<Draw> draws;
+  std::vector<PromptDraw> draws;
   for (std::size_t i = 0; i < std::max(hard.size(), easy.size()); ++i) {
     if (i < hard.size()) draws.push_back(hard[i]);
     if (i < easy.size()) draws.push_back(easy[i]);
   }
-  if (draws.empty()) draws = take(*knowledge_, request.step, wanted, held, std::vector<double>(knowledge_->size(), 0.0), By::score);  // nobody else is left
+  // nobody else is left
+  if (draws.empty())
+    draws = take(*knowledge_, request.step, wanted, held,
+                 std::vector<double>(knowledge_->size(), 0.0), By::score);
   repeat(*knowledge_, request.step, wanted, draws);
   return draws;
 }
@@ -81,7 +96,8 @@ nlohmann::json PairSampler::save() const {
 
 void PairSampler::load(const nlohmann::json& state) {
   success_.clear();
-  for (const auto& row : state.at("success")) success_[row.at(0).get<std::uint64_t>()] = row.at(1).get<double>();
+  for (const auto& row : state.at("success"))
+    success_[row.at(0).get<std::uint64_t>()] = row.at(1).get<double>();
 }
 
 }  // namespace rollcall::scheduling

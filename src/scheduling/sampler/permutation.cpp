@@ -3,8 +3,10 @@
 
 namespace rollcall::scheduling {
 
-Permutation::Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch) : size_(size), stream_(seed, RandomPurpose::schedule, epoch) {
-  // The network permutes 2 * half_bits_ bits: the smallest such square that holds `size`, so less than four times it.
+Permutation::Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch)
+    : size_(size), stream_(seed, RandomPurpose::schedule, epoch) {
+  // The network permutes 2 * half_bits_ bits: the smallest such square that holds `size`, so less
+  // than four times it.
   while (half_bits_ < 32 && (std::uint64_t{1} << (2 * half_bits_)) < size) ++half_bits_;
 }
 
@@ -22,7 +24,8 @@ std::uint64_t Permutation::feistel(std::uint64_t x) const {
 std::uint64_t Permutation::operator()(std::uint64_t position) const {
   std::uint64_t x = position;
   do x = feistel(x);
-  while (x >= size_);  // ends: the walk follows a cycle of the larger domain back to `position` at the latest
+  while (x >= size_);  // ends: the walk follows a cycle of the larger domain back to `position` at
+                       // the latest
   return x;
 }
 

@@ -1,4 +1,5 @@
-// A random order of 0..size-1 whose every position can be computed alone: a keyed Feistel network with cycle walking.
+// A random order of 0..size-1 whose every position can be computed alone: a keyed Feistel network
+// with cycle walking.
 #pragma once
 
 #include "base/random.hpp"
@@ -7,15 +8,17 @@
 
 namespace rollcall::scheduling {
 
-/// Luby and Rackoff 1988, "How to construct pseudorandom permutations"; cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains".
-/// Position i's element costs kRounds random numbers, four times that at worst on average, and no memory.
+/// Luby and Rackoff 1988, "How to construct pseudorandom permutations"; cycle walking: Black and
+/// Rogaway 2002, "Ciphers with arbitrary finite domains". Position i's element costs kRounds random
+/// numbers, four times that at worst on average, and no memory.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch);
   std::uint64_t operator()(std::uint64_t position) const;
 
  private:
-  static constexpr int kRounds = 8;  // 4 suffice against an adversary on large domains; small populations mix better with more
+  static constexpr int kRounds = 8;  // 4 suffice against an adversary on large domains; small
+                                     // populations mix better with more
   std::uint64_t feistel(std::uint64_t x) const;
   std::uint64_t size_;
   int half_bits_ = 1;

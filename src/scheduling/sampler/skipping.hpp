@@ -1,4 +1,5 @@
-// Samplers that walk the uniform order and skip prompts on the way: `skip_uninformative` (GRESO) and `skip_solved` (ScaleRL).
+// Samplers that walk the uniform order and skip prompts on the way: `skip_uninformative` (GRESO)
+// and `skip_solved` (ScaleRL).
 #pragma once
 
 #include "scheduling/sampler/uniform.hpp"
@@ -7,15 +8,18 @@
 
 namespace rollcall::scheduling {
 
-/// A skipped prompt has had its turn in this epoch. When every prompt was offered and the step is not full, the skipped ones are taken in the order they came.
+/// A skipped prompt has had its turn in this epoch. When every prompt was offered and the step is
+/// not full, the skipped ones are taken in the order they came.
 class SkippingSampler : public Sampler {
  public:
-  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) final;
+  std::vector<PromptDraw> choose(const StepRequest& request,
+                                 const std::vector<PromptId>& held) final;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
 
  protected:
-  explicit SkippingSampler(const Knowledge& knowledge) : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) {}
+  explicit SkippingSampler(const Knowledge& knowledge)
+      : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) {}
   virtual bool skips(std::uint64_t step, PromptId prompt) const = 0;
   const Knowledge& knowledge() const { return *knowledge_; }
   std::uint64_t epoch() const { return order_.epoch(); }
@@ -25,31 +29,42 @@ class SkippingSampler : public Sampler {
   UniformSampler order_;  // state
 };
 
-/// Skips with chance 1 - max(p^z, 0.01): z groups in a row were all right (p = p_easy) or all wrong (p_hard). After each step of the second epoch on, p_easy
-/// falls by 0.01 when the share of all-right groups reaches a third of zero_variance_target and rises by 0.01 otherwise; p_hard with two thirds; both within
-/// 0.05 .. 0.95 (arXiv:2506.02177 and its published code).
+/// Skips with chance 1 - max(p^z, 0.01): z groups in a row had rewards that did not differ, with at
+/// least half of the rollouts right (p = p_easy) or fewer (p_hard). After each step of the second
+/// epoch on, p_easy
+/// falls by 0.01 when the share of easy such groups reaches a third of zero_variance_target and
+/// rises by 0.01 otherwise; p_hard with two thirds; both within 0.05 .. 0.95 (arXiv:2506.02177 and
+/// its published code).
 class SkipUninformativeSampler final : public SkippingSampler {
  public:
-  explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) { knowledge.use_outcomes(); }
+  explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {
+    knowledge.use_outcomes();
+  }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  std::vector<std::pair<std::string, double>> metrics() const override;  ///< greso/p_easy, greso/p_hard
+  /// greso/p_easy, greso/p_hard
+  std::vector<std::pair<std::string, double>> metrics() const override;
+  bool hears_rewards() const override { return true; }
   double skip_chance(PromptId prompt) const;
 
  private:
   bool skips(std::uint64_t step, PromptId prompt) const override;
   double p_easy_ = 0.5, p_hard_ = 0.5;              // state; starts at the published code's
   double target_ = 0.25;                            // the published code's
-  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: by prompt, positive: all right, negative: all wrong
+  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: by prompt, positive: easy, negative:
+                                                    // hard
 };
 
-/// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is not drawn again while there are
+/// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is not
+/// drawn again while there are
 /// unsolved ones to fill the step (arXiv:2510.13786).
 class SkipSolvedSampler final : public SkippingSampler {
  public:
-  explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) { knowledge.use_outcomes(); }
+  explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {
+    knowledge.use_outcomes();
+  }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;

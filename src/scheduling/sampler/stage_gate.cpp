@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,8 @@ void StageGateSampler::bind(ConfigSchema& s) {
   s.bind("gate_decay", &decay_, "what is left of a stage's pass rate after a step", {0, 1});
 }
 
-std::vector<double> StageGateSampler::chances(const StepRequest&, const std::vector<std::int64_t>&) {
+std::vector<double> StageGateSampler::chances(const StepRequest&,
+                                              const std::vector<std::int64_t>&) {
   std::vector<double> chance(arms(), 0.0);
   chance[stage_] = 1.0;
   return chance;
@@ -33,11 +34,15 @@ nlohmann::json StageGateSampler::save() const { return {{"stage", stage_}, {"pas
 
 void StageGateSampler::load(const nlohmann::json& state) {
   const auto stage = state.at("stage").get<std::size_t>();
-  require<StorageError>(stage < arms(), fmt::format("a saved curriculum at stage {} of {}", stage, arms()), "the run would not continue where it stopped",
+  require<StorageError>(stage < arms(),
+                        fmt::format("a saved curriculum at stage {} of {}", stage, arms()),
+                        "the run would not continue where it stopped",
                         "resume with the task section the run was started with");
   stage_ = stage, passed_ = state.at("passed").get<double>();
 }
 
-std::vector<std::pair<std::string, double>> StageGateSampler::metrics() const { return {{"curriculum/stage", double(stage_)}, {"curriculum/passed", passed_}}; }
+std::vector<std::pair<std::string, double>> StageGateSampler::metrics() const {
+  return {{"curriculum/stage", double(stage_)}, {"curriculum/passed", passed_}};
+}
 
 }  // namespace rollcall::scheduling

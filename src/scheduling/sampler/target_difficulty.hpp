@@ -5,11 +5,14 @@
 
 namespace rollcall::scheduling {
 
-/// temperature 0: the m prompts of least |V(x) - target| out of a random pool of pool_factor * m (arXiv:2510.01135; pool_factor 0: out of all).
-/// Otherwise drawn without replacement with P(x) ~ exp(-|V(x) - target| / temperature) (arXiv:2506.05316). V is Knowledge::success().
+/// temperature 0: the m prompts of least |V(x) - target| out of a random pool of pool_factor * m
+/// (arXiv:2510.01135; pool_factor 0: out of all). Otherwise drawn without replacement with P(x) ~
+/// exp(-|V(x) - target| / temperature) (arXiv:2506.05316). V is Knowledge::success().
 class TargetDifficultySampler final : public RankedSampler {
  public:
-  explicit TargetDifficultySampler(Knowledge& knowledge) : RankedSampler(knowledge) { knowledge.use_success(); }
+  explicit TargetDifficultySampler(Knowledge& knowledge) : RankedSampler(knowledge) {
+    knowledge.use_success();
+  }
   void bind(ConfigSchema& knobs) override;
 
  private:

@@ -2,14 +2,17 @@
 #include "scheduling/sampler/tracked_deviation.hpp"
 
 #include "base/json.hpp"
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace rollcall::scheduling {
 
-void TrackedDeviationSampler::bind(ConfigSchema& s) { s.bind("exploration", &exploration_, "weight of a prompt without any outcome variance", {1e-9, 1e9}); }
+void TrackedDeviationSampler::bind(ConfigSchema& s) {
+  s.bind("exploration", &exploration_, "weight of a prompt without any outcome variance",
+         {1e-9, 1e9});
+}
 
 std::vector<double> TrackedDeviationSampler::scores(const StepRequest&) {
   std::vector<double> score(knowledge().size());
@@ -21,10 +24,13 @@ std::vector<double> TrackedDeviationSampler::scores(const StepRequest&) {
 }
 
 void TrackedDeviationSampler::learn(const std::vector<GroupReport>& reports) {
-  for (const GroupReport& report : reports) tracker_.learn(report.id.prompt, right(report), double(report.correct.size()), report.drift);
+  for (const GroupReport& report : reports)
+    tracker_.learn(report.id.prompt, right(report), double(report.correct.size()), report.drift);
 }
 
 nlohmann::json TrackedDeviationSampler::save() const { return {{"counts", tracker_.save()}}; }
-void TrackedDeviationSampler::load(const nlohmann::json& state) { tracker_.load(state.at("counts")); }
+void TrackedDeviationSampler::load(const nlohmann::json& state) {
+  tracker_.load(state.at("counts"));
+}
 
 }  // namespace rollcall::scheduling

@@ -1,15 +1,18 @@
-// The sampler `tracked_deviation` (SPO): drawn in proportion to the tracked outcome deviation plus an exploration floor.
+// The sampler `tracked_deviation` (SPO): drawn in proportion to the tracked outcome deviation plus
+// an exploration floor.
 #pragma once
 
+#include "scheduling/prompts/success_tracker.hpp"
 #include "scheduling/sampler/ranked.hpp"
-#include "scheduling/success_tracker.hpp"
 
 namespace rollcall::scheduling {
 
-/// Without replacement with weight sqrt(p (1 - p)) + exploration, p = SuccessTracker::Counts::prior() (arXiv:2509.13232). The paper's groups hold one rollout.
+/// Without replacement with weight sqrt(p (1 - p)) + exploration, p =
+/// SuccessTracker::Counts::prior() (arXiv:2509.13232). The paper's groups hold one rollout.
 class TrackedDeviationSampler final : public RankedSampler {
  public:
-  explicit TrackedDeviationSampler(Knowledge& knowledge) : RankedSampler(knowledge), tracker_(knowledge.prompts().law, knowledge.prompts().prior) {
+  explicit TrackedDeviationSampler(Knowledge& knowledge)
+      : RankedSampler(knowledge), tracker_(knowledge.prompts().law, knowledge.prompts().prior) {
     knowledge.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;

@@ -1,4 +1,5 @@
-// The sampler `uniform`: every prompt once an epoch in an addressed random order, without a list of prompts in memory.
+// The sampler `uniform`: every prompt once an epoch in an addressed random order, without a list of
+// prompts in memory.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -10,21 +11,27 @@
 
 namespace rollcall::scheduling {
 
-/// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred to the next step of their epoch. So a prompt repeats
-/// within a step only when the step asks for more prompts than there are: each whole pass over the population is one draw number.
-/// Steps with candidates have epochs of their own: a candidate that was drawn waits until all that may be chosen have had their turn. They move no position.
+/// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred
+/// to the next step of their epoch. So a prompt repeats within a step only when the step asks for
+/// more prompts than there are: each whole pass over the population is one draw number.
+/// Steps with candidates have epochs of their own: a candidate that was drawn waits until all that
+/// may be chosen have had their turn. They move no position.
 class UniformSampler final : public Sampler {
  public:
-  UniformSampler(std::uint64_t population, std::uint64_t seed) : population_(population), seed_(seed) {}
-  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
+  UniformSampler(std::uint64_t population, std::uint64_t seed)
+      : population_(population), seed_(seed) {}
+  std::vector<PromptDraw> choose(const StepRequest& request,
+                                 const std::vector<PromptId>& held) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   std::uint64_t epoch() const { return epoch_; }
-  bool load_changed(const nlohmann::json& state, const PromptMap& map) override;  ///< begins its next epoch
+  /// begins its next epoch
+  bool load_changed(const nlohmann::json& state, const PromptMap& map) override;
 
  private:
-  std::vector<Draw> among(const StepRequest& request, const std::vector<PromptId>& held);
-  std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);  // distinct prompts
+  std::vector<PromptDraw> among(const StepRequest& request, const std::vector<PromptId>& held);
+  // distinct prompts
+  std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);
   std::uint64_t population_, seed_;
   std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
   std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over

@@ -1,4 +1,5 @@
-// The sampler `variance_mix` (MMR1): part of the step by variance promotion score, the rest from the shuffled pass over the data.
+// The sampler `variance_mix` (MMR1): part of the step by variance promotion score, the rest from
+// the shuffled pass over the data.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"
@@ -8,27 +9,37 @@
 
 namespace rollcall::scheduling {
 
-/// floor(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) + diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(),
-/// d the latest GroupReport::diversity of the prompt (0 where none was measured). Estimates follow every step's rollouts, instead of probes every 4 steps.
+/// floor(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) +
+/// diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(), d the latest
+/// GroupReport::diversity of the prompt (0 where none was measured). Estimates follow every step's
+/// rollouts, instead of further rollouts of every prompt each T steps.
 class VarianceMixSampler final : public Sampler {
  public:
-  explicit VarianceMixSampler(Knowledge& knowledge) : knowledge_(&knowledge), shuffle_(knowledge.size(), knowledge.seed()) { knowledge.use_success(); }
+  explicit VarianceMixSampler(Knowledge& knowledge)
+      : knowledge_(&knowledge), shuffle_(knowledge.size(), knowledge.seed()) {
+    knowledge.use_success();
+  }
   void bind(ConfigSchema& knobs) override;
-  std::vector<Draw> choose(const StepRequest& request, const std::vector<PromptId>& held) override;
+  std::vector<PromptDraw> choose(const StepRequest& request,
+                                 const std::vector<PromptId>& held) override;
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   std::vector<Need> needs() const override {
-    return diversity_weight_ > 0 ? std::vector<Need>{{"diversity", "diversity_weight is above zero, so its scores count how much a group's texts differ"}}
-                                 : std::vector<Need>{};
+    if (diversity_weight_ == 0) return {};
+    return {{"diversity",
+             "diversity_weight is above zero, so its scores count how much a group's texts differ",
+             measure_}};
   }
   double score(std::uint64_t step, PromptId prompt) const;
 
  private:
   const Knowledge* knowledge_;
-  double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;  // the released configuration's; the paper has weights 0.8 and 0.2
-  UniformSampler shuffle_;                                              // state
-  std::map<std::uint64_t, double> diversity_;                           // state
+  // the released configuration's; the paper has weights 0.8 and 0.2
+  double share_ = 0.5, outcome_weight_ = 1.0, diversity_weight_ = 0.0;
+  std::string measure_ = "self_bleu";
+  UniformSampler shuffle_;                     // state
+  std::map<std::uint64_t, double> diversity_;  // state
 };
 
 }  // namespace rollcall::scheduling

@@ -7,7 +7,9 @@ namespace rollcall::scheduling {
 
 class SelectAll final : public Selection {
  public:
-  std::vector<GroupTraining> select(const StepRequest&, const std::vector<GroupReport>&) override { return {}; }
+  std::vector<GroupTraining> select(const StepRequest&, const std::vector<GroupReport>&) override {
+    return {};
+  }
 };
 
 }  // namespace rollcall::scheduling

@@ -1,16 +1,19 @@
 // Right and wrong ones by quota.
 #include "scheduling/selection/balanced_keep.hpp"
 
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 namespace rollcall::scheduling {
 
-std::vector<GroupTraining> BalancedKeepSelection::select(const StepRequest&, const std::vector<GroupReport>& reports) {
+std::vector<GroupTraining> BalancedKeepSelection::select(const StepRequest&,
+                                                         const std::vector<GroupReport>& reports) {
   std::vector<GroupTraining> groups;
   for (const GroupReport& report : reports) {
-    const auto n = std::int64_t(report.correct.size()), passed = std::int64_t(right(report)), failed = n - passed;
+    const auto n = std::int64_t(report.correct.size()), passed = std::int64_t(right(report)),
+               failed = n - passed;
     if (n <= keep_) continue;
-    std::int64_t want_right = std::min(keep_ / 2, passed), want_wrong = std::min(keep_ - want_right, failed);
+    std::int64_t want_right = std::min(keep_ / 2, passed),
+                 want_wrong = std::min(keep_ - want_right, failed);
     want_right = std::min(keep_ - want_wrong, passed);
     GroupTraining group{.id = report.id, .weight = 1.0, .keep = {}};
     for (const std::uint8_t c : report.correct) {

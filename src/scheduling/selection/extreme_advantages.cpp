@@ -1,7 +1,7 @@
 // One column of advantages over all groups, cut by variance.
 #include "scheduling/selection/extreme_advantages.hpp"
 
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 #include "scheduling/selection/spread.hpp"
 
 #include <algorithm>
@@ -14,14 +14,16 @@ void ExtremeAdvantagesSelection::bind(ConfigSchema& s) {
   s.bind("share_final", &final_, "share at the end", {0, 1});
 }
 
-std::vector<GroupTraining> ExtremeAdvantagesSelection::select(const StepRequest& request, const std::vector<GroupReport>& reports) {
+std::vector<GroupTraining> ExtremeAdvantagesSelection::select(
+    const StepRequest& request, const std::vector<GroupReport>& reports) {
   using Place = std::pair<std::size_t, std::size_t>;  // group, rollout
   std::vector<double> advantage;                      // of the rollouts that have one
   std::vector<GroupTraining> groups;
   std::vector<Place> where, zero;
   for (const GroupReport& report : reports) {
     const auto own = standardised(report.rewards);
-    const double n = double(own.size()), unbiased = std::sqrt((n - 1) / n);  // group_norm divides by the spread with n - 1
+    // group_norm divides by the spread with n - 1
+    const double n = double(own.size()), unbiased = std::sqrt((n - 1) / n);
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (own[i] == 0) {
         zero.emplace_back(groups.size(), i);
@@ -30,13 +32,17 @@ std::vector<GroupTraining> ExtremeAdvantagesSelection::select(const StepRequest&
       advantage.push_back(own[i] * unbiased);
       where.emplace_back(groups.size(), i);
     }
-    groups.push_back({.id = report.id, .weight = 1.0, .keep = std::vector<std::uint8_t>(own.size(), 0)});
+    groups.push_back(
+        {.id = report.id, .weight = 1.0, .keep = std::vector<std::uint8_t>(own.size(), 0)});
   }
   share_ = (1.0 - request.progress) * start_ + request.progress * final_;
-  const auto count = std::size_t(std::ceil(share_ * double(where.size() + zero.size()) - 1e-9));  // what only rounding lifts above an integer stays at it
+  // what only rounding lifts above an integer stays at it
+  const auto count = std::size_t(std::ceil(share_ * double(where.size() + zero.size()) - 1e-9));
   const auto kept = widest_subset(advantage, count);
-  for (std::size_t i = 0; i < kept.size(); ++i) groups[where[i].first].keep[where[i].second] = kept[i];
-  for (std::size_t i = 0; i < zero.size() && where.size() + i < count; ++i) groups[zero[i].first].keep[zero[i].second] = 1;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    groups[where[i].first].keep[where[i].second] = kept[i];
+  for (std::size_t i = 0; i < zero.size() && where.size() + i < count; ++i)
+    groups[zero[i].first].keep[zero[i].second] = 1;
   return groups;
 }
 

@@ -16,13 +16,15 @@ GdroReweight::GdroReweight(Knowledge& knowledge) : knowledge_(&knowledge) {
 
 void GdroReweight::bind(ConfigSchema& knobs) {
   game_.bind(knobs);
-  knobs.bind("weigh_by", &weigh_by_,
-             "weight of a bin's advantages: omega = min(w, weight_cap); probability = q, scaled to a mean of 1; probability_over_share = q / share of the step",
-             {}, {"omega", "probability", "probability_over_share"});
+  knobs.bind(
+      "weigh_by", &weigh_by_,
+      "weight of a bin's advantages: omega = min(w, weight_cap); probability = q, scaled to a mean of 1; probability_over_share = q / share of the step",
+      {}, {"omega", "probability", "probability_over_share"});
 }
 
 /// [bins] weights of a step with so many rollouts in each.
-std::vector<double> GdroReweight::weights(const PromptGame& game, const std::vector<std::int64_t>& rollouts) const {
+std::vector<double> GdroReweight::weights(const PromptGame& game,
+                                          const std::vector<std::int64_t>& rollouts) const {
   std::vector<double> weight(rollouts.size());
   if (weigh_by_ == "omega") {
     for (std::size_t b = 0; b < weight.size(); ++b) weight[b] = game.capped_weight(b);
@@ -33,20 +35,26 @@ std::vector<double> GdroReweight::weights(const PromptGame& game, const std::vec
   double mean = 0.0;
   for (std::size_t b = 0; b < weight.size(); ++b) mean += q[b] * double(rollouts[b]) / total;
   for (std::size_t b = 0; b < weight.size(); ++b) {
-    if (rollouts[b] > 0) weight[b] = game.cap(weigh_by_ == "probability" ? q[b] / mean : q[b] * total / double(rollouts[b]));
+    if (rollouts[b] > 0)
+      weight[b] =
+          game.cap(weigh_by_ == "probability" ? q[b] / mean : q[b] * total / double(rollouts[b]));
   }
   return weight;
 }
 
 std::vector<std::int64_t> GdroReweight::population() const {
   std::vector<std::int64_t> members(knowledge_->bins().size());
-  for (std::size_t b = 0; b < members.size(); ++b) members[b] = std::int64_t(knowledge_->bins().members(std::int32_t(b)).size());
+  for (std::size_t b = 0; b < members.size(); ++b)
+    members[b] = std::int64_t(knowledge_->bins().members(std::int32_t(b)).size());
   return members;
 }
 
-double GdroReweight::weight(PromptId prompt) const { return weights(game_, population())[std::size_t(knowledge_->bins().of(prompt))]; }
+double GdroReweight::weight(PromptId prompt) const {
+  return weights(game_, population())[std::size_t(knowledge_->bins().of(prompt))];
+}
 
-std::vector<GroupTraining> GdroReweight::select(const StepRequest&, const std::vector<GroupReport>& reports) {
+std::vector<GroupTraining> GdroReweight::select(const StepRequest&,
+                                                const std::vector<GroupReport>& reports) {
   PromptGame now = game_;
   const BinResults results = knowledge_->by_bin(reports);
   now.learn(results);
@@ -62,7 +70,9 @@ std::vector<GroupTraining> GdroReweight::select(const StepRequest&, const std::v
 void GdroReweight::learn(const std::vector<GroupReport>&) { game_.learn(knowledge_->latest()); }
 
 nlohmann::json GdroReweight::save() const { return game_.save(); }
-void GdroReweight::load(const nlohmann::json& state) { game_.load(state, knowledge_->bins().size()); }
+void GdroReweight::load(const nlohmann::json& state) {
+  game_.load(state, knowledge_->bins().size());
+}
 
 std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
@@ -70,9 +80,12 @@ std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   const auto members = population();
   const auto weight = weights(game_, members);
   for (std::size_t b = 0; b < q.size(); ++b) {
-    if (members[b] > 0 || weigh_by_ == "omega") metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);  // nobody has the weight of an empty bin
+    // nobody has the weight of an empty bin
+    if (members[b] > 0 || weigh_by_ == "omega")
+      metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);
   }
-  for (std::size_t b = 0; b < q.size(); ++b) metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
+  for (std::size_t b = 0; b < q.size(); ++b)
+    metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
   return metrics;
 }
 

@@ -11,26 +11,35 @@
 
 namespace rollcall::scheduling {
 
-/// A_ij <- A_ij min(w_t(b_i), w_max) (arXiv:2601.19280, eq. 16). w_t holds this step's results, which are known when the step is settled; a surrogate loss is
-/// not, so with that signal the weights are those of the steps before. `weigh_by`:
-///   omega                    min(w_t, w_max): a bin counts by its share of the rollouts times w_t, and the mean weight moves with the scores
-///   probability              q_t over the bins of the step, times what makes the step's mean 1, at most w_max (the released code)
-///   probability_over_share   q_t over the bins of the step, divided by the bin's share of its rollouts: a bin counts by q_t alone, as under resampling
+/// A_ij <- A_ij min(w_t(b_i), w_max) (arXiv:2601.19280, eq. 16). w_t holds this step's results,
+/// which are known when the step is settled; a surrogate loss is not, so with that signal the
+/// weights are those of the steps before. `weigh_by`:
+///   omega                    min(w_t, w_max): a bin counts by its share of the rollouts times w_t,
+///   and the mean weight moves with the scores probability              q_t over the bins of the
+///   step, times what makes the step's mean 1, at most w_max (the released code)
+///   probability_over_share   q_t over the bins of the step, divided by the bin's share of its
+///   rollouts: a bin counts by q_t alone, as under resampling
 class GdroReweight final : public Selection {
  public:
   explicit GdroReweight(Knowledge& knowledge);
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
-  std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  std::vector<GroupTraining> select(const StepRequest& request,
+                                    const std::vector<GroupReport>& reports) override;
   void learn(const std::vector<GroupReport>& reports) override;
   double weight(PromptId prompt) const override;  ///< in a step that drew all prompts equally
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  bool load_changed(const nlohmann::json& state, const PromptMap&) override { return load(state), true; }  // it names bins, not prompts
-  std::vector<std::pair<std::string, double>> metrics() const override;                                    ///< gdro/weight/<bin>, gdro/probability/<bin>
+  // it names bins, not prompts
+  bool load_changed(const nlohmann::json& state, const PromptMap&) override {
+    return load(state), true;
+  }
+  /// gdro/weight/<bin>, gdro/probability/<bin>
+  std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:
-  std::vector<double> weights(const PromptGame& game, const std::vector<std::int64_t>& rollouts) const;
+  std::vector<double> weights(const PromptGame& game,
+                              const std::vector<std::int64_t>& rollouts) const;
   std::vector<std::int64_t> population() const;
 
   Knowledge* knowledge_;

@@ -1,7 +1,7 @@
 // Which groups stay.
 #include "scheduling/selection/informative.hpp"
 
-#include "scheduling/outcomes.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>
 #include <set>
@@ -9,15 +9,19 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::uint64_t kUse = 101;  // keeps the choice among surplus groups apart from the samplers' numbers
+constexpr std::uint64_t kUse = 101;  // keeps the choice among surplus groups apart from the
+                                     // samplers' numbers
 
 }  // namespace
 
-std::vector<GroupTraining> InformativeSelection::select(const StepRequest& request, const std::vector<GroupReport>& reports) {
+std::vector<GroupTraining> InformativeSelection::select(const StepRequest& request,
+                                                        const std::vector<GroupReport>& reports) {
   const RandomStream stream = knowledge_->random(request.step, kUse);
   std::vector<std::pair<std::uint64_t, GroupId>> usable;
   for (const GroupReport& report : reports) {
-    if (informative(report)) usable.emplace_back(stream.bits(std::uint64_t(report.id.draw) << 32 | report.id.prompt.value), report.id);
+    if (informative(report))
+      usable.emplace_back(stream.bits(std::uint64_t(report.id.draw) << 32 | report.id.prompt.value),
+                          report.id);
   }
   std::sort(usable.begin(), usable.end());
   std::set<GroupId> trains;
@@ -26,7 +30,10 @@ std::vector<GroupTraining> InformativeSelection::select(const StepRequest& reque
   }
   std::vector<GroupTraining> groups;
   for (const GroupReport& report : reports) {
-    if (!trains.contains(report.id)) groups.push_back({.id = report.id, .weight = 1.0, .keep = std::vector<std::uint8_t>(report.rewards.size(), 0)});
+    if (!trains.contains(report.id))
+      groups.push_back({.id = report.id,
+                        .weight = 1.0,
+                        .keep = std::vector<std::uint8_t>(report.rewards.size(), 0)});
   }
   return groups;
 }

@@ -1,16 +1,19 @@
-// The selection `informative`: groups whose rewards do not differ leave the step (DAPO, ScaleRL, DARS, ...).
+// The selection `informative`: groups whose rewards do not differ leave the step (DAPO, ScaleRL,
+// DARS, ...).
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// More informative groups than the step's prompts: a random choice of as many trains. None at all: nothing trains, and the step makes no update.
+/// More informative groups than the step's prompts: a random choice of as many trains. None at all:
+/// nothing trains, and the step makes no update.
 class InformativeSelection final : public Selection {
  public:
   explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}
   bool hears_rewards() const override { return true; }
-  std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  std::vector<GroupTraining> select(const StepRequest& request,
+                                    const std::vector<GroupReport>& reports) override;
 
  private:
   const Knowledge* knowledge_;

@@ -1,17 +1,22 @@
-// The selection `max_variance` (PODS): of each group's n rollouts the m whose rewards vary most train.
+// The selection `max_variance` (PODS): of each group's n rollouts the m whose rewards vary most
+// train.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// m = max(2, round(keep_share * n)). PODS standardises advantages over the m that train: the objective's recipe `pods` does (moments_of = trained). Under another
-/// recipe the group's statistics are those of all n, as for every selection.
+/// m = max(2, round(keep_share * n)). PODS standardises advantages over the m that train: the
+/// objective's recipe `pods` does (moments_of = trained). Under another recipe the group's
+/// statistics are those of all n, as for every selection.
 class MaxVarianceSelection final : public Selection {
  public:
-  void bind(ConfigSchema& knobs) override { knobs.bind("keep_share", &share_, "share of a group's rollouts that train", {0, 1}); }
+  void bind(ConfigSchema& knobs) override {
+    knobs.bind("keep_share", &share_, "share of a group's rollouts that train", {0, 1});
+  }
   bool hears_rewards() const override { return true; }
-  std::vector<GroupTraining> select(const StepRequest& request, const std::vector<GroupReport>& reports) override;
+  std::vector<GroupTraining> select(const StepRequest& request,
+                                    const std::vector<GroupReport>& reports) override;
 
  private:
   double share_ = 0.25;  // 16 of 64, the paper's setting on GSM8K

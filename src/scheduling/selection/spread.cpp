@@ -1,7 +1,7 @@
 // Sorts and cuts.
 #include "scheduling/selection/spread.hpp"
 
-#include "base/widest.hpp"
+#include "base/max_variance_subset.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -14,7 +14,8 @@ std::vector<std::uint8_t> widest_subset(const std::vector<double>& values, std::
   if (keep >= n || keep == 0) return chosen;
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ascending;
   for (const std::size_t i : order) ascending.push_back(values[i]);
   const std::size_t best = smallest_of_widest(ascending, keep);

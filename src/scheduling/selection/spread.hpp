@@ -7,8 +7,10 @@
 
 namespace rollcall::scheduling {
 
-/// [values] 1 for the members of a subset of `keep` values of largest (population) variance. It consists of the k smallest and the keep - k largest values for some
-/// k (arXiv:2504.13818, lemma on max-variance down-sampling), so sorting and one scan find it. Ties: fewer small values, then lower index.
+/// [values] 1 for the members of a subset of `keep` values of largest (population) variance. It
+/// consists of the k smallest and the keep - k largest values for some k (arXiv:2504.13818, lemma
+/// on max-variance down-sampling), so sorting and one scan find it. Ties: fewer small values, then
+/// lower index.
 std::vector<std::uint8_t> widest_subset(const std::vector<double>& values, std::size_t keep);
 
 }  // namespace rollcall::scheduling

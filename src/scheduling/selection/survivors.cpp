@@ -26,17 +26,22 @@ double shift(const std::vector<double>& wishes, double share) {
   return (low + high) / 2;
 }
 
-bool predicts(const GroupReport& report) { return report.predicted.size() == report.rewards.size() && !report.predicted.empty(); }
+bool predicts(const GroupReport& report) {
+  return report.predicted.size() == report.rewards.size() && !report.predicted.empty();
+}
 
 }  // namespace
 
 void SurvivorsSelection::bind(ConfigSchema& s) {
-  s.bind("survivors_target", &target_, "expected share of right rollouts among those that train", {0, 1});
+  s.bind("survivors_target", &target_, "expected share of right rollouts among those that train",
+         {0, 1});
   s.bind("survivors_share", &share_, "share of the step's rollouts that trains", {0, 1});
-  s.bind("survivors_slope", &slope_, "how much a rollout's chance to train falls with its predicted success", {0, 10});
+  s.bind("survivors_slope", &slope_,
+         "how much a rollout's chance to train falls with its predicted success", {0, 10});
 }
 
-std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest& request, const std::vector<GroupReport>& reports) {
+std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest& request,
+                                                      const std::vector<GroupReport>& reports) {
   std::vector<double> wishes;
   for (const GroupReport& report : reports) {
     if (!predicts(report)) continue;

@@ -1,0 +1,28 @@
+// Pseudo-counts of right and wrong rollouts per prompt, and draws from their Beta distribution.
+#pragma once
+
+#include "base/random.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <map>
+
+namespace rollcall::scheduling {
+
+struct BetaCounts {
+  double right = 0.0, wrong = 0.0;
+  std::uint64_t step = 0;  ///< of the latest result
+  double mean() const { return right / (right + wrong); }
+};
+
+/// By prompt; only prompts with results, ordered so that equal states are equal texts.
+using BetaTable = std::map<std::uint64_t, BetaCounts>;
+nlohmann::json beta_rows(const BetaTable& table);
+BetaTable beta_table(const nlohmann::json& rows);
+
+/// One number from Beta(a, b), a and b positive, at an address of its own: a pure function of
+/// stream, index and parameters.
+double draw_beta(const RandomStream& stream, std::uint64_t index, double a, double b);
+
+}  // namespace rollcall::scheduling

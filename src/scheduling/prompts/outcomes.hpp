@@ -1,0 +1,58 @@
+// What the rollouts of a group came to.
+#pragma once
+
+#include "base/differing.hpp"
+#include "core/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+inline double right(const GroupReport& report) {
+  return double(std::count_if(report.correct.begin(), report.correct.end(),
+                              [](std::uint8_t c) { return c != 0; }));
+}
+
+/// 0 for a group without rollouts.
+inline double success(const GroupReport& report) {
+  return report.correct.empty() ? 0.0 : right(report) / double(report.correct.size());
+}
+
+/// Largest size of a number that a policy learns from: squares of larger ones, and their sums,
+/// leave a double's range.
+inline constexpr double kLargestHeard = 1e100;
+
+/// What a bandit is paid for a group: its mean absolute advantage, or, where nobody told, that of
+/// standardised 0/1 rewards.
+inline double pay(const GroupReport& report) {
+  if (!std::isnan(report.mean_abs_advantage))
+    return std::min(report.mean_abs_advantage, kLargestHeard);
+  const double p = success(report);
+  return 2.0 * std::sqrt(p * (1.0 - p));
+}
+
+/// Do its rewards differ, so that a group-relative advantage is not zero everywhere?
+inline bool informative(const GroupReport& report) { return differ(report.rewards); }
+
+/// (r - mean) / std of the group (population std); zero for a reward that only rounding parts from
+/// the mean, and so everywhere where the rewards do not differ.
+inline std::vector<double> standardised(const std::vector<double>& rewards) {
+  if (!differ(rewards)) return std::vector<double>(rewards.size());
+  double mean = 0.0, square = 0.0;
+  for (const double r : rewards) mean += r / double(rewards.size());
+  double largest = kLeastMagnitude;
+  for (const double r : rewards)
+    square += (r - mean) * (r - mean) / double(rewards.size()),
+        largest = std::max(largest, std::abs(r));
+  std::vector<double> advantage(rewards.size());
+  for (std::size_t i = 0; square > 0 && i < rewards.size(); ++i) {
+    if (std::abs(rewards[i] - mean) > kEqualShare * largest)
+      advantage[i] = (rewards[i] - mean) / std::sqrt(square);
+  }
+  return advantage;
+}
+
+}  // namespace rollcall::scheduling

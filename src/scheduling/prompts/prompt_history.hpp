@@ -1,0 +1,39 @@
+// Whether each prompt's recent groups held a correct answer: a shift register of bits per prompt.
+#pragma once
+
+#include "base/id.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// 16 bytes a prompt: 112 outcome bits (the released GDRO launchers remember up to 100), newest
+/// lowest, 8 bits of length, 8 bits that the owner may use.
+class PromptHistory {
+ public:
+  static constexpr int kLongest = 112;
+  struct Entry {
+    std::uint32_t low = 0, middle = 0, upper = 0;
+    std::uint16_t high = 0;
+    std::uint8_t length = 0, bin = 0;
+  };
+  static_assert(sizeof(Entry) == 16);
+
+  PromptHistory() = default;
+  PromptHistory(std::uint64_t prompts, int window) : entries_(prompts), window_(window) {}
+  void add(PromptId prompt, bool any_correct);
+  /// outcomes remembered, at most the window
+  int seen(PromptId prompt) const { return entries_[prompt.value].length; }
+  int passed(PromptId prompt) const;  ///< of these, how many groups held a correct answer
+  std::uint64_t size() const { return entries_.size(); }
+  Entry& entry(PromptId prompt) { return entries_[prompt.value]; }
+  const Entry& entry(PromptId prompt) const { return entries_[prompt.value]; }
+  void prefetch(PromptId prompt) const { __builtin_prefetch(&entries_[prompt.value], 1); }
+
+ private:
+  std::vector<Entry> entries_;
+  int window_ = kLongest;
+};
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,83 @@
+// How likely a prompt is answered correctly: a fading Beta estimate per level, refined by the
+// prompt's own results.
+#pragma once
+
+#include "core/plan.hpp"
+#include "scheduling/prompts/prompt_map.hpp"
+#include "scheduling/prompts/prompt_rows.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// All counts are pseudo-counts of rollouts. The policy changes while it learns, so every count
+/// fades with the steps that pass; what has faded falls back to the level's estimate, and a level
+/// nobody tried for long to the prior.
+struct EstimateKnobs {
+  double prior_success = 0.5;   ///< before anything is seen: the success rate of largest variance,
+                                ///< so an unknown level gets rollouts rather than none
+  double prior_strength = 4.0;  ///< worth as many rollouts; small, so one step of a level (tens of
+                                ///< rollouts) outweighs it
+  double level_decay = 0.9;  ///< kept per step: a memory of about 10 steps, long against one step's
+                             ///< noise, short against training (hundreds of steps)
+  double prompt_decay = 0.99;   ///< kept per step: a prompt is seen once an epoch (hundreds of
+                                ///< steps), so it must fade more slowly than its level
+  double level_strength = 8.0;  ///< rollouts the level's estimate is worth against the prompt's own
+                                ///< results; about one group
+};
+
+class SuccessEstimate {
+ public:
+  explicit SuccessEstimate(const EstimateKnobs& knobs) : knobs_(&knobs) {}
+  /// Posterior mean of the success rate at `step`; strictly between 0 and 1 for a prior strictly
+  /// between them. A prediction stands in for the level.
+  double success(std::uint64_t step, PromptId prompt, std::int32_t level,
+                 std::optional<double> predicted = {}) const;
+  void learn(const std::vector<GroupReport>& reports);
+  nlohmann::json save() const;  ///< levels and prompts
+  nlohmann::json save_levels() const;
+  std::vector<SuccessRow> rows() const;  ///< of all prompts seen
+  /// of those among them that were seen
+  std::vector<SuccessRow> rows(const std::vector<std::uint32_t>& prompts) const;
+  void load(const nlohmann::json& levels, const std::vector<SuccessRow>& prompts);
+  void expect(std::uint64_t prompts) { prompt_.expect(prompts); }
+  void prefetch(PromptId prompt) const { prompt_.prefetch(prompt.value); }
+  void renumber(const PromptMap& map);  ///< forgets the prompts that are gone
+
+ private:
+  struct Counts {
+    double right = 0.0, wrong = 0.0;
+    std::uint64_t step = 0;  // of the last result; the counts are faded up to it
+  };
+  /// Counts of the prompts by id: 20 bytes a prompt, so 2 GB for 10^8 of them, and no search.
+  class PromptCounts {
+   public:
+    void expect(std::uint64_t prompts);  ///< room for so many, so that learning a prompt allocates
+                                         ///< nothing
+    bool find(std::uint64_t prompt, Counts& counts) const;
+    void set(std::uint64_t prompt, const Counts& counts);
+    void clear();
+    void prefetch(std::uint64_t prompt) const {
+      __builtin_prefetch(&counts_[prompt], 1), __builtin_prefetch(&step_[prompt], 1);
+    }
+    template <class Act>
+    void each(Act act) const;  ///< act(prompt, counts) of the prompts seen, ascending
+
+   private:
+    static constexpr std::uint32_t kNever = 0xFFFFFFFF;
+    std::vector<std::array<double, 2>> counts_;  // [prompts] right, wrong
+    std::vector<std::uint32_t> step_;            // [prompts]
+  };
+  static Counts faded(const Counts& counts, double decay, std::uint64_t step);
+  const EstimateKnobs* knobs_;
+  std::map<std::int32_t, Counts> level_;  // state
+  PromptCounts prompt_;                   // state
+};
+
+}  // namespace rollcall::scheduling

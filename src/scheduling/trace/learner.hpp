@@ -1,0 +1,39 @@
+// What learns in a simulation: 40 skills, moved by AdamW along noisy policy gradients.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rollcall::scheduling {
+
+constexpr std::int32_t kSkillDomains = 8, kSkillLevels = 5;
+/// [cells] a cell is domain * kSkillLevels + level
+using Skills = std::array<double, std::size_t(kSkillDomains* kSkillLevels)>;
+
+/// What a step's trained rollouts add up to; w is the weight of a group, A an advantage, r a
+/// reward, p the chance of success.
+struct StepGradient {
+  Skills signal{};       ///< [cells] sum of w A (r - p): the gradient by the skill of the cell
+  double squares = 0.0;  ///< sum of (w A)^2: what the noise is in proportion to
+};
+
+/// Skills s = M theta: a parameter theta for each cell, M what its gain is worth to the others. The
+/// gradient by theta is M^T signal + noise sqrt(squares) xi with xi standard normal in every
+/// coordinate. AdamW with its usual constants and no decay makes a step of it, so a gradient's
+/// scale changes nothing.
+class Learner {
+ public:
+  Learner(double rate, double noise, std::uint64_t seed)
+      : rate_(rate), noise_(noise), seed_(seed) {}
+  double skill(std::size_t cell) const { return skill_[cell]; }
+  double pass_probability(double difficulty, std::size_t cell) const;
+  void step(const StepGradient& gradient);
+
+ private:
+  double rate_, noise_;
+  std::uint64_t seed_, steps_ = 0;
+  Skills parameter_{}, first_{}, second_{}, skill_{};  // theta, moments of its gradient, M theta
+};
+
+}  // namespace rollcall::scheduling

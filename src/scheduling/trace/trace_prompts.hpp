@@ -1,0 +1,39 @@
+// The prompts of a trace: from the ids of its lines to places in the policy's table, and back.
+#pragma once
+
+#include "base/json.hpp"
+#include "scheduling/scheduler.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// Either the prompts 0 .. dense - 1, or the first line's candidates in ascending order of their
+/// ids (integers, then text).
+class TracePrompts {
+ public:
+  explicit TracePrompts(std::optional<std::uint64_t> dense) : dense_(dense) {}
+  /// The table of the first line: its `prompts`, `levels`, `priors` and `domains`, which are
+  /// numbered in ascending order.
+  void make(const nlohmann::json& line);
+  /// Throws InputError where the first line does not state, of every prompt, a `priors` or
+  /// `domains` that the policy needs.
+  void check_needs(const Scheduler& policy, const nlohmann::json& line) const;
+  /// A later line may repeat levels, priors and domains, but not change them.
+  void compare(const nlohmann::json& line) const;
+  PromptId at(const nlohmann::json& id) const;
+  nlohmann::json id_of(PromptId prompt) const {
+    return dense_ ? nlohmann::json(prompt.value) : ids_.at(prompt.value);
+  }
+  const PromptTable& table() const { return table_; }
+
+ private:
+  std::optional<std::uint64_t> dense_;
+  std::vector<nlohmann::json> ids_;      // ascending; empty for dense prompts
+  std::vector<nlohmann::json> domains_;  // ascending; empty where the first line states none
+  PromptTable table_;
+};
+
+}  // namespace rollcall::scheduling
