@@ -1,5 +1,6 @@
-// An objective as the stages see it: a step's columns in, loss and derivative out. What computes them (src/objective, with LibTorch) is a shared library
-// that is loaded when it is first asked for: most commands never do, and LibTorch takes 0.2 s and 110 MB to load.
+// An objective as the stages see it: a step's columns in, loss and derivative out. What computes
+// them (src/objective, with LibTorch) is a shared library that is loaded when it is first asked
+// for: most commands never do, and LibTorch takes 0.2 s and 110 MB to load.
 #pragma once
 
 #include "method/columns.hpp"
@@ -13,16 +14,27 @@
 
 namespace rollcall::method {
 
-enum class Family : std::size_t { reward, advantage, ratio, surrogate, weight, aggregate, regularizer };
-inline constexpr std::array<std::string_view, 7> family_names = {"reward", "advantage", "ratio", "surrogate", "weight", "aggregate", "regularizer"};
+enum class Family : std::size_t {
+  reward,
+  advantage,
+  ratio,
+  surrogate,
+  weight,
+  aggregate,
+  regularizer
+};
+inline constexpr std::array<std::string_view, 7> family_names = {
+    "reward", "advantage", "ratio", "surrogate", "weight", "aggregate", "regularizer"};
 
 /// One paper: the pieces it is made of, and the settings in which it departs from their defaults.
 struct Recipe {
   std::string_view name, title, paper;
   int year = 0;
-  std::array<std::string_view, 7> pieces;  ///< by Family; several rewards, weights or regularizers are joined by '+'
+  std::array<std::string_view, 7> pieces;  ///< by Family; several rewards, weights or regularizers
+                                           ///< are joined by '+'
   std::vector<std::pair<std::string_view, std::string_view>> settings;
-  std::string_view lacks = {};  ///< what of the paper's method this row does not do; empty: it is complete
+  std::string_view lacks = {};  ///< what of the paper's method this row does not do; empty: it is
+                                ///< complete
   std::string_view piece(Family family) const { return pieces[static_cast<std::size_t>(family)]; }
 };
 
@@ -32,14 +44,21 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 class Prepared {
  public:
   virtual ~Prepared() = default;
-  /// Loss and derivative of one leaf. The sum over any cut into leaves is the same (to rounding).
-  virtual LeafLoss evaluate(const LeafColumns& leaf) const = 0;
-  /// Step metrics of all leaves' metrics, see objective::merge. The order of leaves fixes the rounding.
-  virtual std::map<std::string, double> merge(const std::vector<LeafLoss>& leaves) const = 0;
-  virtual std::map<std::string, double> statistics() const = 0;  ///< moving ones after this step: what the next step is to be given
-  virtual std::vector<double> rollout_advantages() const = 0;    ///< [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN: no tokens
-  virtual std::vector<double> token_advantages() const = 0;      ///< [N] A of each token, before the scheduler's weights
-  virtual double lr_factor() const = 0;                          ///< on this optimizer step's learning rate; 1 unless a piece scales it
+  /// Loss and derivative of one micro-batch. The sum over any cut into micro-batches is the same
+  /// (to rounding).
+  virtual MicroBatchLoss evaluate(const MicroBatchColumns& micro_batch) const = 0;
+  /// Step metrics of all micro-batches' metrics, see objective::merge. The order of micro-batches
+  /// fixes the rounding.
+  virtual std::map<std::string, double> merge(
+      const std::vector<MicroBatchLoss>& micro_batches) const = 0;
+  /// moving ones after this step: what the next step is to be given
+  virtual std::map<std::string, double> statistics() const = 0;
+  /// [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN: no tokens
+  virtual std::vector<double> rollout_advantages() const = 0;
+  /// [N] A of each token, before the scheduler's weights
+  virtual std::vector<double> token_advantages() const = 0;
+  virtual double lr_factor() const = 0;  ///< on this optimizer step's learning rate; 1 unless a
+                                         ///< piece scales it
 };
 
 /// What a recipe's reward is before it is normalised.
@@ -48,32 +67,53 @@ struct RewardSource {
   std::vector<std::string> late{};  ///< pieces that read what only the update knows
 };
 
+/// What a rollout teaches that is its prompt's only one.
+enum class LoneRollouts {
+  teach_as_others,  ///< rollouts of one prompt are not compared with each other
+  teach_plainly,    ///< they are, and alone its plain reward takes the place of the comparison
+  teach_nothing,    ///< alone, what it is paid changes nothing
+};
+
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
-class Method {
+class Objective {
  public:
-  virtual ~Method() = default;
+  virtual ~Objective() = default;
   virtual std::shared_ptr<const Prepared> prepare(const StepColumns& step) const = 0;
-  /// A step that several updates train on: what its rollouts say is taken once, before the first of them (METHODS.md, "Once a step, and at every update").
+  /// A step that several updates train on: what its rollouts say is taken once, before the first of
+  /// them (METHODS.md, "Once a step, and at every update").
   virtual std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const = 0;
-  /// One of these updates. `step`: made by prepare_step; `rollouts`: [B] which of the step's this update trains, ascending.
-  virtual std::shared_ptr<const Prepared> prepare_update(const StepColumns& update, const Prepared& step, std::vector<std::int64_t> rollouts) const = 0;
-  /// [B] what each rollout is paid, before a normalisation and before what a divergence costs: what a scheduler hears.
+  /// One of these updates. `step`: made by prepare_step; `rollouts`: [B] which of the step's this
+  /// update trains, ascending.
+  virtual std::shared_ptr<const Prepared> prepare_update(
+      const StepColumns& update, const Prepared& step,
+      std::vector<std::int64_t> rollouts) const = 0;
+  /// [B] what each rollout is paid, before a normalisation and before what a divergence costs: what
+  /// a scheduler hears.
   virtual std::vector<double> rewards(const StepColumns& step) const = 0;
   virtual RewardSource reward_source() const = 0;
-  virtual std::string describe() const = 0;              ///< pieces with formulas and knobs with values, one line each
-  virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must hold
-  virtual std::vector<std::string> unset() const = 0;    ///< knobs that no default can fill and neither row nor run file has set, as family.knob
-  virtual bool needs_value() const = 0;                  ///< a piece trains the value head: leaves must bring its output
-  virtual bool whole_groups() const = 0;                 ///< the loss couples the rollouts of a group: a leaf must hold all of them
+  virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
+                                             ///< line each
+  virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must
+                                                         ///< hold
+  virtual std::vector<std::string> unset() const = 0;    ///< knobs that no default can fill and
+                                                         ///< neither row nor run file has set, as
+                                                         ///< family.knob
+  virtual bool needs_value() const = 0;  ///< a piece trains the value head: leaves must bring its
+                                         ///< output
+  virtual LoneRollouts lone_rollouts() const = 0;  ///< found by trial, in some milliseconds
+  virtual bool whole_groups() const = 0;           ///< the loss couples the rollouts of a group: a
+                                                   ///< micro-batch must hold all of them
 };
 
 /// What the shared library offers.
 class Library {
  public:
-  virtual std::unique_ptr<const Method> make(const std::string& recipe, const Settings& pieces, const Settings& knobs) const = 0;
+  virtual std::unique_ptr<const Objective> make(const std::string& recipe, const Settings& pieces,
+                                                const Settings& knobs) const = 0;
   virtual const std::vector<Recipe>& recipes() const = 0;
   virtual std::string torch_version() const = 0;  ///< "2.11.0"
-  /// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143, LibTorch 2.11.0 (AVX512)".
+  /// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143,
+  /// LibTorch 2.11.0 (AVX512)".
   virtual std::string arithmetic() const = 0;
 
  protected:
@@ -83,8 +123,11 @@ class Library {
 /// Loads it at the first call. Throws EnvironmentError when it is missing or another build's.
 const Library& library();
 
-/// Throws ConfigError: unknown recipe, piece or knob (naming the nearest), or an impossible mix (naming the reason).
-inline std::unique_ptr<const Method> make_method(const std::string& recipe, const Settings& pieces, const Settings& knobs) {
+/// Throws ConfigError: unknown recipe, piece or knob (naming the nearest), or an impossible mix
+/// (naming the reason).
+inline std::unique_ptr<const Objective> make_objective(const std::string& recipe,
+                                                       const Settings& pieces,
+                                                       const Settings& knobs) {
   return library().make(recipe, pieces, knobs);
 }
 

@@ -1,5 +1,5 @@
-// Names processor and LibTorch: LibTorch chooses its vector kernels by the processor, so that both are needed to tell whether two machines compute
-// the same bits of an objective.
+// Names processor and LibTorch: LibTorch chooses its vector kernels by the processor, so that both
+// are needed to tell whether two machines compute the same bits of an objective.
 #include "objective/arithmetic.hpp"
 
 #include <ATen/Version.h>
@@ -19,11 +19,17 @@ std::string arithmetic() {
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const auto colon = line.find(':');
     if (colon == std::string::npos) continue;
-    first[line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1)] = line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
+    first[line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1)] =
+        line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
   }
-  const auto value = [&](const char* key) { return first.contains(key) ? first.at(key) : std::string("unknown"); };
-  const std::string processor = first.contains("vendor_id") ? fmt::format("{} family {} model {}", value("vendor_id"), value("cpu family"), value("model"))
-                                                            : fmt::format("processor {} part {}", value("CPU implementer"), value("CPU part"));
+  const auto value = [&](const char* key) {
+    return first.contains(key) ? first.at(key) : std::string("unknown");
+  };
+  const std::string processor =
+      first.contains("vendor_id")
+          ? fmt::format("{} family {} model {}", value("vendor_id"), value("cpu family"),
+                        value("model"))
+          : fmt::format("processor {} part {}", value("CPU implementer"), value("CPU part"));
   return fmt::format("{}, LibTorch {} ({})", processor, torch_version(), at::get_cpu_capability());
 }
 

@@ -6,7 +6,8 @@
 namespace rollcall::objective {
 
 std::string torch_version();  ///< "2.11.0"
-/// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143, LibTorch 2.11.0 (AVX512)".
+/// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143,
+/// LibTorch 2.11.0 (AVX512)".
 std::string arithmetic();
 
 }  // namespace rollcall::objective

@@ -1,6 +1,8 @@
-// Segment sums and gathers over token columns; the number of tensor operations does not depend on the number of rollouts.
+// Segment sums and gathers over token columns; the number of tensor operations does not depend on
+// the number of rollouts.
 #include "objective/columns.hpp"
 
+#include "base/differing.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "objective/largest.hpp"
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 namespace rollcall::objective {
 namespace {
@@ -19,7 +22,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 at::Tensor zeros(std::int64_t n) { return at::zeros({n}, at::kDouble); }
 
 bool is_column(const at::Tensor& t, std::int64_t n, at::ScalarType type) {
-  return t.defined() && t.dim() == 1 && t.size(0) == n && t.scalar_type() == type && t.device().is_cpu();
+  return t.defined() && t.dim() == 1 && t.size(0) == n && t.scalar_type() == type &&
+         t.device().is_cpu();
 }
 
 double at_least_one(const at::Tensor& sum) { return std::max(1.0, sum.item<double>()); }
@@ -29,24 +33,40 @@ double at_least_one(const at::Tensor& sum) { return std::max(1.0, sum.item<doubl
 double mean_of(const at::Tensor& x, const at::Tensor& weight) {
   const at::Tensor counted = weight.defined() ? x.masked_select(weight > 0) : x;
   if (counted.numel() == 0) return 0.0;
-  const double mean = weight.defined() ? (x * weight).sum().item<double>() / weight.sum().item<double>() : x.sum().item<double>() / double(x.numel());
+  const double mean = weight.defined()
+                          ? (x * weight).sum().item<double>() / weight.sum().item<double>()
+                          : x.sum().item<double>() / double(x.numel());
   return std::clamp(mean, counted.min().item<double>(), counted.max().item<double>());
+}
+
+at::Tensor differing(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor left = a.contiguous(), right = b.contiguous(),
+                   apart = at::zeros(left.sizes(), at::kBool);
+  const double *one = left.const_data_ptr<double>(), *other = right.const_data_ptr<double>();
+  auto* out = apart.data_ptr<bool>();
+  for (std::int64_t i = 0; i < left.numel(); ++i) out[i] = differ(one[i], other[i]);
+  return apart;
 }
 
 Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   const auto& c = columns;
   expect(c.reward.defined() && c.reward.dim() == 1 && c.reward.size(0) > 0, "a step has rollouts");
   rollouts = c.reward.size(0);
-  expect(is_column(c.reward, rollouts, at::kDouble) && is_column(c.group, rollouts, at::kLong) && is_column(c.truncated, rollouts, at::kBool),
+  expect(is_column(c.reward, rollouts, at::kDouble) && is_column(c.group, rollouts, at::kLong) &&
+             is_column(c.truncated, rollouts, at::kBool),
          "reward, group and truncated are [B] float64, int64 and bool");
   expect(is_column(c.offsets, rollouts + 1, at::kLong), "offsets is [B+1] int64");
   columns.offsets = c.offsets.contiguous();
   tokens = c.offsets[rollouts].item<std::int64_t>();
-  expect(is_column(c.old_logprob, tokens, at::kDouble) && is_column(c.rollout_logprob, tokens, at::kDouble), "log-probs are [N] float64");
+  expect(is_column(c.old_logprob, tokens, at::kDouble) &&
+             is_column(c.rollout_logprob, tokens, at::kDouble),
+         "log-probs are [N] float64");
   require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite",
-                         "one such value would make the advantages of its whole group meaningless", "find the rollout in the archive and correct its verifier");
+                         "one such value would make the advantages of its whole group meaningless",
+                         "find the rollout in the archive and correct its verifier");
   const at::Tensor lengths = c.offsets.diff();
-  expect((lengths >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(), "offsets and group ascend");
+  expect((lengths >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(),
+         "offsets and group ascend");
   prompts = c.group[rollouts - 1].item<std::int64_t>() + 1;
   rollout = at::repeat_interleave(lengths);
   place = at::arange(tokens) - columns.offsets.index_select(0, rollout);
@@ -55,7 +75,8 @@ Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
   expect((group_size >= 1).all().item<bool>(), "groups are numbered without gaps");
   group_begin_ = {0};
   const auto size = group_size.accessor<double, 1>();
-  for (std::int64_t g = 0; g < prompts; ++g) group_begin_.push_back(group_begin_.back() + std::int64_t(size[g]));
+  for (std::int64_t g = 0; g < prompts; ++g)
+    group_begin_.push_back(group_begin_.back() + std::int64_t(size[g]));
   reward = columns.reward;
   count();
 }
@@ -68,38 +89,72 @@ void Step::count() {
   normalizer.horizon = columns.max_new_tokens;
 }
 
-at::Tensor Step::group_sum(const at::Tensor& per_rollout) const { return zeros(prompts).index_add_(0, columns.group, per_rollout); }
-at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& weight) const {
-  const auto bounded = [](const at::Tensor& x, const at::Tensor& least, const at::Tensor& largest) { return at::minimum(at::maximum(x, least), largest); };
-  if (!weight.defined()) return bounded(group_sum(per_rollout) / group_size, group_min(per_rollout), group_max(per_rollout));
-  const at::Tensor total = group_sum(weight), counts = weight > 0;
-  const at::Tensor least = group_min(at::where(counts, per_rollout, infinity)), largest = group_max(at::where(counts, per_rollout, -infinity));
-  return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest), 0.0);
+at::Tensor Step::group_sum(const at::Tensor& per_rollout) const {
+  return zeros(prompts).index_add_(0, columns.group, per_rollout);
 }
-at::Tensor Step::group_max(const at::Tensor& per_rollout) const { return largest_of(prompts, columns.group, per_rollout, -infinity); }
+at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& weight) const {
+  const auto bounded = [](const at::Tensor& x, const at::Tensor& least, const at::Tensor& largest) {
+    return at::minimum(at::maximum(x, least), largest);
+  };
+  if (!weight.defined())
+    return bounded(group_sum(per_rollout) / group_size, group_min(per_rollout),
+                   group_max(per_rollout));
+  const at::Tensor total = group_sum(weight), counts = weight > 0;
+  const at::Tensor least = group_min(at::where(counts, per_rollout, infinity)),
+                   largest = group_max(at::where(counts, per_rollout, -infinity));
+  return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest),
+                   0.0);
+}
+at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
+  return largest_of(prompts, columns.group, per_rollout, -infinity);
+}
 at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
-at::Tensor Step::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts).index_add_(0, rollout, per_token); }
-at::Tensor Step::rollout_mean(const at::Tensor& per_token) const { return rollout_sum(per_token) / length.clamp_min(1); }
-at::Tensor Step::over_rollouts(const at::Tensor& per_group) const { return per_group.index_select(0, columns.group); }
-at::Tensor Step::over_tokens(const at::Tensor& per_rollout) const { return per_rollout.index_select(0, rollout); }
+at::Tensor Step::group_differs(const at::Tensor& per_rollout) const {
+  const at::Tensor values = per_rollout.contiguous(), apart = at::zeros({prompts}, at::kBool);
+  const double* first = values.const_data_ptr<double>();
+  auto* out = apart.data_ptr<bool>();
+  for (std::int64_t g = 0; g < prompts; ++g) {
+    const auto begin = group_begin_[std::size_t(g)], end = group_begin_[std::size_t(g) + 1];
+    out[g] = differ(std::span(first + begin, std::size_t(end - begin)));
+  }
+  return apart;
+}
+
+at::Tensor Step::rollout_sum(const at::Tensor& per_token) const {
+  return zeros(rollouts).index_add_(0, rollout, per_token);
+}
+at::Tensor Step::rollout_mean(const at::Tensor& per_token) const {
+  return rollout_sum(per_token) / length.clamp_min(1);
+}
+at::Tensor Step::over_rollouts(const at::Tensor& per_group) const {
+  return per_group.index_select(0, columns.group);
+}
+at::Tensor Step::over_tokens(const at::Tensor& per_rollout) const {
+  return per_rollout.index_select(0, rollout);
+}
 
 at::Tensor Step::baseline() const { return over_rollouts(group_mean(reward) * (group_size > 1)); }
 
 at::Tensor Step::spread(bool population) const {
   const at::Tensor centred = reward - over_rollouts(group_mean(reward));
-  const at::Tensor deviation = (group_sum(centred.square()) / (population ? group_size : (group_size - 1).clamp_min(1))).sqrt();
+  const at::Tensor deviation =
+      (group_sum(centred.square()) / (population ? group_size : (group_size - 1).clamp_min(1)))
+          .sqrt();
   return over_rollouts(at::where(group_size > 1, deviation, 1.0));
 }
 
 double Step::horizon() const {
-  require<ConfigError>(columns.max_new_tokens > 0.0, "a chosen piece measures lengths against the sampler's token limit", "the sampler states none",
-                       "set the sampler's token limit");
+  require<ConfigError>(columns.max_new_tokens > 0.0,
+                       "a chosen piece measures lengths against the sampler's token limit",
+                       "the sampler states none", "set the sampler's token limit");
   return columns.max_new_tokens;
 }
 
 const at::Tensor& Step::named(const std::string& name) const {
   const auto found = columns.named.find(name);
-  require<ConfigError>(found != columns.named.end(), fmt::format("the step carries no column {}", name), "a chosen piece of the objective reads it",
+  require<ConfigError>(found != columns.named.end(),
+                       fmt::format("the step carries no column {}", name),
+                       "a chosen piece of the objective reads it",
                        "configure what computes it (see METHODS.md), or choose another piece");
   return found->second;
 }
@@ -114,7 +169,9 @@ at::Tensor Step::uniform_rollouts(std::uint64_t purpose) const {
   auto* out = drawn.data_ptr<double>();
   const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
   for (std::int64_t i = 0; i < rollouts; ++i) {
-    out[i] = RandomStream(columns.seed, RandomPurpose::objective, columns.step, std::uint64_t(key ? key[i] : i)).uniform(purpose << 32U);
+    out[i] = RandomStream(columns.seed, RandomPurpose::objective, columns.step,
+                          std::uint64_t(key ? key[i] : i))
+                 .uniform(purpose << 32U);
   }
   return drawn;
 }
@@ -125,77 +182,106 @@ at::Tensor Step::uniform_tokens(std::uint64_t purpose) const {
   const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
   const auto* offset = columns.offsets.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < rollouts; ++i) {
-    const RandomStream stream(columns.seed, RandomPurpose::objective, columns.step, std::uint64_t(key ? key[i] : i));
-    for (std::int64_t t = offset[i]; t < offset[i + 1]; ++t) out[t] = stream.uniform((purpose << 32U) + std::uint64_t(t - offset[i]));
+    const RandomStream stream(columns.seed, RandomPurpose::objective, columns.step,
+                              std::uint64_t(key ? key[i] : i));
+    for (std::int64_t t = offset[i]; t < offset[i + 1]; ++t)
+      out[t] = stream.uniform((purpose << 32U) + std::uint64_t(t - offset[i]));
   }
   return drawn;
 }
 
-Leaf::Leaf(const Step& whole, const LeafColumns& c) : step(whole) {
+MicroBatchTensors::MicroBatchTensors(const Step& whole, const MicroBatchColumns& c) : step(whole) {
   const auto offsets = step.columns.offsets.accessor<std::int64_t, 1>();
   std::vector<std::int64_t> length;
   for (std::size_t i = 0; i < c.rollouts.size(); ++i) {
     const auto r = c.rollouts[i];
-    expect(r >= 0 && r < step.rollouts && (i == 0 || c.rollouts[i - 1] < r), "a leaf names rollouts of its step, ascending");
+    expect(r >= 0 && r < step.rollouts && (i == 0 || c.rollouts[i - 1] < r),
+           "a micro-batch names rollouts of its step, ascending");
     length.push_back(offsets[r + 1] - offsets[r]);
   }
   length_ = at::tensor(length, at::kLong);
   rollouts_ = at::tensor(c.rollouts, at::kLong);
   const std::int64_t m = std::accumulate(length.begin(), length.end(), std::int64_t{0});
-  expect(is_column(c.logprob, m, at::kDouble) && is_column(c.entropy, m, at::kDouble), "a leaf's columns are [M] float64 over its rollouts' tokens");
-  expect(!c.value.defined() || is_column(c.value, m, at::kDouble), "a leaf's values are [M] float64");
+  expect(is_column(c.logprob, m, at::kDouble) && is_column(c.entropy, m, at::kDouble),
+         "a micro-batch's columns are [M] float64 over its rollouts' tokens");
+  for (const auto& column : {c.value, c.miss_logprob})
+    expect(!column.defined() || is_column(column, m, at::kDouble),
+           "a micro-batch's values are [M] float64");
   if (m > 0) first_ = offsets[c.rollouts.front()];
-  if (m > 0 && offsets[c.rollouts.back() + 1] - first_ != m) {  // other leaves' tokens lie in between
+  // other micro-batches' tokens lie in between
+  if (m > 0 && offsets[c.rollouts.back() + 1] - first_ != m) {
     index_ = at::empty({m}, at::kLong);
     auto* out = index_.data_ptr<std::int64_t>();
-    for (std::size_t i = 0; i < c.rollouts.size(); ++i, out += length[i - 1]) std::iota(out, out + length[i], offsets[c.rollouts[i]]);
+    for (std::size_t i = 0; i < c.rollouts.size(); ++i, out += length[i - 1])
+      std::iota(out, out + length[i], offsets[c.rollouts[i]]);
   }
   logprob = c.logprob.detach().requires_grad_(true);
   entropy = c.entropy.detach().requires_grad_(true);
   if (c.value.defined()) value = c.value.detach().requires_grad_(true);
+  if (c.miss_logprob.defined()) miss_logprob = c.miss_logprob.detach().requires_grad_(true);
   old_logprob = take(step.columns.old_logprob);
   advantage = take(step.advantage);
 }
 
-at::Tensor Leaf::take(const at::Tensor& per_token) const {
+at::Tensor MicroBatchTensors::take(const at::Tensor& per_token) const {
   const at::Tensor frozen = per_token.detach();
   return index_.defined() ? frozen.index_select(0, index_) : frozen.narrow(0, first_, tokens());
 }
 
-at::Tensor Leaf::take_rollouts(const at::Tensor& per_rollout) const { return per_rollout.detach().index_select(0, rollouts_); }
+at::Tensor MicroBatchTensors::take_rollouts(const at::Tensor& per_rollout) const {
+  return per_rollout.detach().index_select(0, rollouts_);
+}
 
-at::Tensor Leaf::rollout() const { return at::repeat_interleave(length_); }
+at::Tensor MicroBatchTensors::rollout() const { return at::repeat_interleave(length_); }
 
-at::Tensor Leaf::rollout_sum(const at::Tensor& per_token) const { return zeros(rollouts()).index_add(0, rollout(), per_token); }
+at::Tensor MicroBatchTensors::rollout_sum(const at::Tensor& per_token) const {
+  return zeros(rollouts()).index_add(0, rollout(), per_token);
+}
 
-at::Tensor Leaf::rollout_mean(const at::Tensor& per_token) const { return rollout_sum(per_token) / length_.clamp_min(1).to(at::kDouble); }
+at::Tensor MicroBatchTensors::rollout_mean(const at::Tensor& per_token) const {
+  return rollout_sum(per_token) / length_.clamp_min(1).to(at::kDouble);
+}
 
-at::Tensor Leaf::over_tokens(const at::Tensor& per_rollout) const { return per_rollout.index_select(0, rollout()); }
+at::Tensor MicroBatchTensors::over_tokens(const at::Tensor& per_rollout) const {
+  return per_rollout.index_select(0, rollout());
+}
 
-at::Tensor Leaf::present() const { return (take_rollouts(step.trained_length) > 0).to(at::kDouble); }
+at::Tensor MicroBatchTensors::present() const {
+  return (take_rollouts(step.trained_length) > 0).to(at::kDouble);
+}
 
-std::int64_t Leaf::groups() const { return rollouts() == 0 ? 0 : group()[rollouts() - 1].item<std::int64_t>() + 1; }
+std::int64_t MicroBatchTensors::groups() const {
+  return rollouts() == 0 ? 0 : group()[rollouts() - 1].item<std::int64_t>() + 1;
+}
 
-at::Tensor Leaf::group() const {
+at::Tensor MicroBatchTensors::group() const {
   const at::Tensor of_step = take_rollouts(step.columns.group);
   if (rollouts() == 0) return of_step;
-  // Ascending, so the groups of the leaf are numbered by counting the changes.
+  // Ascending, so the groups of the micro-batch are numbered by counting the changes.
   return at::cat({at::zeros({1}, at::kLong), (of_step.diff() != 0).to(at::kLong)}).cumsum(0);
 }
 
-at::Tensor Leaf::group_sum(const at::Tensor& per_rollout) const { return zeros(groups()).index_add(0, group(), per_rollout); }
+at::Tensor MicroBatchTensors::group_sum(const at::Tensor& per_rollout) const {
+  return zeros(groups()).index_add(0, group(), per_rollout);
+}
 
-at::Tensor Leaf::over_group(const at::Tensor& per_group) const { return per_group.index_select(0, group()); }
+at::Tensor MicroBatchTensors::over_group(const at::Tensor& per_group) const {
+  return per_group.index_select(0, group());
+}
 
-at::Tensor Leaf::group_logsumexp(const at::Tensor& per_rollout, const at::Tensor& mask) const {
+at::Tensor MicroBatchTensors::group_logsumexp(const at::Tensor& per_rollout,
+                                              const at::Tensor& mask) const {
   const double lowest = -std::numeric_limits<double>::infinity();
   const at::Tensor counted = mask > 0;
-  const at::Tensor largest = largest_of(groups(), group(), at::where(counted, per_rollout.detach(), lowest), lowest).clamp_min(-1e300);
-  const at::Tensor shifted = at::where(counted, per_rollout - over_group(largest), 0.0).exp() * counted.to(at::kDouble);
+  const at::Tensor largest =
+      largest_of(groups(), group(), at::where(counted, per_rollout.detach(), lowest), lowest)
+          .clamp_min(-1e300);
+  const at::Tensor shifted =
+      at::where(counted, per_rollout - over_group(largest), 0.0).exp() * counted.to(at::kDouble);
   return group_sum(shifted).log() + largest;
 }
 
-std::pair<at::Tensor, at::Tensor> Leaf::pairs() const {
+std::pair<at::Tensor, at::Tensor> MicroBatchTensors::pairs() const {
   const at::Tensor groups = group(), counts = present();
   const auto* g = groups.const_data_ptr<std::int64_t>();
   const auto* there = counts.const_data_ptr<double>();
@@ -211,9 +297,12 @@ std::pair<at::Tensor, at::Tensor> Leaf::pairs() const {
   return {at::tensor(first, at::kLong), at::tensor(second, at::kLong)};
 }
 
-void Leaf::expect_whole_groups() const {
-  const at::Tensor sizes = zeros(groups()).index_add(0, group(), at::ones({rollouts()}, at::kDouble));
-  expect(at::equal(over_group(sizes), step.over_rollouts(step.group_size).index_select(0, rollouts_)), "this objective needs leaves of whole groups");
+void MicroBatchTensors::expect_whole_groups() const {
+  const at::Tensor sizes =
+      zeros(groups()).index_add(0, group(), at::ones({rollouts()}, at::kDouble));
+  expect(
+      at::equal(over_group(sizes), step.over_rollouts(step.group_size).index_select(0, rollouts_)),
+      "this objective needs leaves of whole groups");
 }
 
 }  // namespace rollcall::objective

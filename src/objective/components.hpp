@@ -1,4 +1,5 @@
-// The verifier's reward components by name, and their weights: for pieces that look at several kinds of reward.
+// The verifier's reward components by name, and their weights: for pieces that look at several
+// kinds of reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -13,29 +14,39 @@
 namespace rollcall::objective {
 
 /// Columns component/NAME of the step, [B] each, by NAME, but for those of these names.
-inline std::map<std::string, at::Tensor> components(const Step& step, const std::vector<std::string>& omitted = {}) {
+inline std::map<std::string, at::Tensor> components(const Step& step,
+                                                    const std::vector<std::string>& omitted = {}) {
   constexpr std::string_view prefix = "component/";
   std::map<std::string, at::Tensor> all;
   for (const auto& [key, values] : step.columns.named) {
     if (!key.starts_with(prefix)) continue;
     std::string name = key.substr(prefix.size());
-    if (std::find(omitted.begin(), omitted.end(), name) == omitted.end()) all.emplace(std::move(name), values);
+    if (std::find(omitted.begin(), omitted.end(), name) == omitted.end())
+      all.emplace(std::move(name), values);
   }
   return all;
 }
 
-/// Weights that a run file gives components, "correct=1, distance=-0.5"; a component that it does not name weighs 1, one that the step does not carry is refused.
-/// Every verifier fills `correct`, and those of this project `format`: a row whose source pays for neither omits them, filled or not.
+/// Weights that a run file gives components, "correct=1, distance=-0.5"; a component that it does
+/// not name weighs 1, one that the step does not carry is refused. Every verifier fills `correct`,
+/// and those of this project `format`: a row whose source pays for neither omits them, filled or
+/// not.
 struct ComponentWeights {
   std::map<std::string, double> given;
   std::vector<std::string> omitted;
 
   void bind(Knobs& knobs) {
-    knobs.numbers("component_weights", given, {-1e6, 1e6}, "weights of reward components by name; 1 for those not named");
-    knobs.words("omit_components", omitted, "reward components that do not count, whether or not the verifier fills them");
-    knobs.refuse_if([this] { return std::any_of(omitted.begin(), omitted.end(), [this](const std::string& name) { return given.contains(name); }); },
-                    "component_weights weighs a component that omit_components leaves out", "it would not count",
-                    "set omit_components to those that are not to count, or to none");
+    knobs.numbers("component_weights", given, {-1e6, 1e6},
+                  "weights of reward components by name; 1 for those not named");
+    knobs.words("omit_components", omitted,
+                "reward components that do not count, whether or not the verifier fills them");
+    knobs.refuse_if(
+        [this] {
+          return std::any_of(omitted.begin(), omitted.end(),
+                             [this](const std::string& name) { return given.contains(name); });
+        },
+        "component_weights weighs a component that omit_components leaves out",
+        "it would not count", "set omit_components to those that are not to count, or to none");
     knobs.needs_columns([this] {
       std::vector<std::string> columns;
       for (const auto& [name, unused] : given) columns.push_back("component/" + name);
@@ -48,14 +59,26 @@ struct ComponentWeights {
     return found == given.end() ? 1.0 : found->second;
   }
 
-  /// Those that count, with their weights' absolute sum, which is above 0 where there are any. Throws ConfigError where nothing is left to be paid for.
+  /// [B] sum of those that count, each by its weight; the reward where the step carries none.
+  at::Tensor sum(const Step& step) const {
+    at::Tensor all;
+    for (const auto& [name, values] : counted(step).first)
+      all = all.defined() ? all + of(name) * values : of(name) * values;
+    return all.defined() ? all : step.reward;
+  }
+
+  /// Those that count, with their weights' absolute sum, which is above 0 where there are any.
+  /// Throws ConfigError where nothing is left to be paid for.
   std::pair<std::map<std::string, at::Tensor>, double> counted(const Step& step) const {
     auto all = components(step, omitted);
     double total = 0.0;
     for (const auto& [name, unused] : all) total += std::abs(of(name));
     const bool any = !all.empty() || components(step).empty();
-    require<ConfigError>(any && (all.empty() || total > 0.0), "no reward component counts: all are omitted, or weigh 0", "every rollout would be paid the same",
-                         "change objective.knobs.component_weights or objective.knobs.omit_components");
+    require<ConfigError>(
+        any && (all.empty() || total > 0.0),
+        "no reward component counts: all are omitted, or weigh 0",
+        "every rollout would be paid the same",
+        "change objective.knobs.component_weights or objective.knobs.omit_components");
     return {std::move(all), total};
   }
 };

@@ -1,4 +1,5 @@
-// The largest value of each part of a column, by a loop: LibTorch's index_reduce says on stderr that it is beta.
+// The largest value of each part of a column, by a loop: LibTorch's index_reduce says on stderr
+// that it is beta.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -8,9 +9,12 @@
 
 namespace rollcall::objective {
 
-/// [parts] of values [n] float64, without a derivative; `part`: [n] int64, of each value. `least` where all are smaller, or there is none.
-inline at::Tensor largest_of(std::int64_t parts, const at::Tensor& part, const at::Tensor& values, double least) {
-  const at::Tensor largest = at::full({parts}, least, at::kDouble), from = values.detach().contiguous(), of = part.contiguous();
+/// [parts] of values [n] float64, without a derivative; `part`: [n] int64, of each value. `least`
+/// where all are smaller, or there is none.
+inline at::Tensor largest_of(std::int64_t parts, const at::Tensor& part, const at::Tensor& values,
+                             double least) {
+  const at::Tensor largest = at::full({parts}, least, at::kDouble),
+                   from = values.detach().contiguous(), of = part.contiguous();
   auto* out = largest.data_ptr<double>();
   const auto* value = from.const_data_ptr<double>();
   const auto* place = of.const_data_ptr<std::int64_t>();

@@ -10,10 +10,12 @@
 namespace rollcall::objective {
 
 struct Ngrams {
-  double all = 0, distinct = 0;  ///< places at which a run of n tokens begins, and how many different runs there are
+  double all = 0, distinct = 0;  ///< places at which a run of n tokens begins, and how many
+                                 ///< different runs there are
 };
 
-/// [B] of each rollout's policy tokens. By comparison, not by hash: two different runs are never taken for one.
+/// [B] of each rollout's policy tokens. By comparison, not by hash: two different runs are never
+/// taken for one.
 inline std::vector<Ngrams> ngrams(const Step& step, std::int64_t n) {
   std::vector<Ngrams> counted(std::size_t(step.rollouts));
   if (!step.columns.token.defined()) return counted;
@@ -24,9 +26,15 @@ inline std::vector<Ngrams> ngrams(const Step& step, std::int64_t n) {
   for (std::int64_t i = 0; i < step.rollouts; ++i) {
     begin.resize(std::size_t(std::max<std::int64_t>(offset[i + 1] - offset[i] - n + 1, 0)));
     std::iota(begin.begin(), begin.end(), offset[i]);
-    std::sort(begin.begin(), begin.end(), [&](auto a, auto b) { return std::lexicographical_compare(token + a, token + a + n, token + b, token + b + n); });
-    const auto same = [&](auto a, auto b) { return std::equal(token + a, token + a + n, token + b); };
-    counted[std::size_t(i)] = {double(begin.size()), double(std::unique(begin.begin(), begin.end(), same) - begin.begin())};
+    std::sort(begin.begin(), begin.end(), [&](auto a, auto b) {
+      return std::lexicographical_compare(token + a, token + a + n, token + b, token + b + n);
+    });
+    const auto same = [&](auto a, auto b) {
+      return std::equal(token + a, token + a + n, token + b);
+    };
+    counted[std::size_t(i)] = {
+        double(begin.size()),
+        double(std::unique(begin.begin(), begin.end(), same) - begin.begin())};
   }
   return counted;
 }

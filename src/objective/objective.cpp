@@ -1,4 +1,5 @@
-// The two phases of an objective: the step is prepared once, then every leaf gets its share of the loss and its derivative.
+// The two phases of an objective: the step is prepared once, then every micro-batch gets its share
+// of the loss and its derivative.
 #include "objective/objective.hpp"
 
 #include "base/error.hpp"
@@ -17,8 +18,12 @@
 namespace rollcall::objective {
 namespace {
 
-at::Tensor plus(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a + b : a.defined() ? a : b; }
-at::Tensor times(const at::Tensor& a, const at::Tensor& b) { return a.defined() && b.defined() ? a * b : a.defined() ? a : b; }
+at::Tensor plus(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() && b.defined() ? a + b : a.defined() ? a : b;
+}
+at::Tensor times(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() && b.defined() ? a * b : a.defined() ? a : b;
+}
 
 }  // namespace
 
@@ -27,22 +32,26 @@ class Objective::Prepared {
  public:
   explicit Prepared(const StepColumns& columns) : step(columns), statistics(columns.statistics) {}
   Step step;
-  at::Tensor plain_advantage;                               ///< [N] before the scheduler's weights; undefined: there are none
-  at::Tensor policy_coefficient;                            ///< [N] aggregate times weights: what the surrogate is multiplied by
-  at::Tensor regularizer_coefficient;                       ///< [N] aggregate alone
-  std::vector<std::pair<std::string, at::Tensor>> shaping;  ///< by reward piece: [B] by how much it changed the reward
+  at::Tensor plain_advantage;     ///< [N] before the scheduler's weights; undefined: there are none
+  at::Tensor policy_coefficient;  ///< [N] aggregate times weights: what the surrogate is multiplied
+                                  ///< by
+  at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
+  /// by reward piece: [B] by how much it changed the reward
+  std::vector<std::pair<std::string, at::Tensor>> shaping;
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
-  std::map<std::string, double> moving;       ///< metrics moving/NAME: what the pieces' schedules and controllers had come to
-  std::vector<TokenWeight> weights;           ///< by weight piece: what it made
-  bool knows_trained = true;                  ///< no update has a say in what trains with which advantage
+  std::map<std::string, double> moving;  ///< metrics moving/NAME: what the pieces' schedules and
+                                         ///< controllers had come to
+  std::vector<TokenWeight> weights;      ///< by weight piece: what it made
+  bool knows_trained = true;  ///< no update has a say in what trains with which advantage
   std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
 
   void remember(const std::map<std::string, double>& changed) {
     for (const auto& [name, value] : changed) statistics[name] = value;
   }
   void take(OfStep of);                     ///< what the step says of the update's rollouts
-  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that choose and weigh have run
+  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that
+                                            ///< choose and weigh have run
 
   /// Where rollouts come from, as metrics tell it apart.
   struct Origin {
@@ -64,15 +73,23 @@ void Objective::Prepared::take(OfStep of) {
   for (const auto i : of.rollouts)
     for (auto t = offset[i]; t < offset[i + 1]; ++t) places.push_back(t);
   const at::Tensor tokens = at::tensor(places, at::kLong);
-  expect(rollouts.size(0) == step.rollouts && at::equal(whole.length.index_select(0, rollouts), step.length), "an update holds rollouts of its step");
-  const auto of_rollouts = [&](const at::Tensor& column) { return column.defined() ? column.index_select(0, rollouts) : column; };
-  const auto of_tokens = [&](const at::Tensor& column) { return column.defined() ? column.index_select(0, tokens) : column; };
+  expect(rollouts.size(0) == step.rollouts &&
+             at::equal(whole.length.index_select(0, rollouts), step.length),
+         "an update holds rollouts of its step");
+  const auto of_rollouts = [&](const at::Tensor& column) {
+    return column.defined() ? column.index_select(0, rollouts) : column;
+  };
+  const auto of_tokens = [&](const at::Tensor& column) {
+    return column.defined() ? column.index_select(0, tokens) : column;
+  };
   step.of_step = &whole;
   step.reward = of_rollouts(whole.reward), step.token_reward = of_tokens(whole.token_reward);
   step.advantage = of_tokens(whole.advantage), step.value_target = of_tokens(whole.value_target);
   plain_advantage = of_tokens(of_step->plain_advantage);
-  for (const auto& [name, change] : of_step->shaping) shaping.emplace_back(name, of_rollouts(change));
-  for (const auto& w : of_step->weights) weights.push_back({of_tokens(w.factor), of_tokens(w.keep), w.lr_factor});
+  for (const auto& [name, change] : of_step->shaping)
+    shaping.emplace_back(name, of_rollouts(change));
+  for (const auto& w : of_step->weights)
+    weights.push_back({of_tokens(w.factor), of_tokens(w.keep), w.lr_factor});
 }
 
 void Objective::Prepared::close(const at::Tensor& aggregate) {
@@ -84,8 +101,10 @@ void Objective::Prepared::close(const at::Tensor& aggregate) {
 void Objective::Prepared::find_origins() {
   const auto& columns = step.columns;
   const auto named = columns.named.find(column::expert);
-  const at::Tensor replayed = columns.replayed.defined() ? columns.replayed : at::zeros_like(columns.reward, at::kBool);
-  const at::Tensor expert = named == columns.named.end() ? at::zeros_like(replayed) : named->second > 0.5;
+  const at::Tensor replayed =
+      columns.replayed.defined() ? columns.replayed : at::zeros_like(columns.reward, at::kBool);
+  const at::Tensor expert =
+      named == columns.named.end() ? at::zeros_like(replayed) : named->second > 0.5;
   const at::Tensor other = replayed.logical_or(expert);
   if (!other.any().item<bool>()) {
     origins = {{"actor", {}, step.keep, step.trained_length.sum().item<double>()}};
@@ -102,8 +121,9 @@ void Objective::Prepared::find_origins() {
 
 namespace {
 
-/// Extremes over the leaf's trained tokens; nothing is noted where there are none.
-void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, const at::Tensor& keep) {
+/// Extremes over the micro-batch's trained tokens; nothing is noted where there are none.
+void note_extremes(MicroBatchLoss& out, const std::string& name, at::Tensor values,
+                   const at::Tensor& keep) {
   if (keep.defined()) values = values.masked_select(keep > 0);
   if (values.numel() == 0) return;
   const auto [low, high] = values.aminmax();
@@ -111,24 +131,37 @@ void note_extremes(LeafLoss& out, const std::string& name, at::Tensor values, co
   out.maxima[name + "_max"] = high.item<double>();
 }
 
-/// Metrics as shares of the update's means, so that leaves add up. A mean over no tokens is not noted: it has no value, and 0 would enter the step's mean.
-void note_metrics(LeafLoss& out, const Leaf& leaf, const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
+/// Metrics as shares of the update's means, so that leaves add up. A mean over no tokens is not
+/// noted: it has no value, and 0 would enter the step's mean.
+void note_metrics(MicroBatchLoss& out, const MicroBatchTensors& micro_batch,
+                  const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
                   const SurrogateLoss& surrogate) {
   const at::NoGradGuard no_grad;
   for (const auto& origin : origins) {
     if (origin.count == 0) continue;
-    const at::Tensor taken = origin.tokens.defined() ? leaf.take(origin.tokens) : at::Tensor();
+    const at::Tensor taken =
+        origin.tokens.defined() ? micro_batch.take(origin.tokens) : at::Tensor();
     const std::string name = origin.name;
     note_extremes(out, name + "/ratio", ratio, taken);
-    out.sums[name + "/ratio_mean"] = times(ratio, taken).sum(at::kDouble).item<double>() / origin.count;
-    out.sums[name + "/ppo_kl"] = times(leaf.old_logprob - leaf.logprob, taken).sum(at::kDouble).item<double>() / origin.count;
+    out.sums[name + "/ratio_mean"] =
+        times(ratio, taken).sum(at::kDouble).item<double>() / origin.count;
+    out.sums[name + "/ppo_kl"] = times(micro_batch.old_logprob - micro_batch.logprob, taken)
+                                     .sum(at::kDouble)
+                                     .item<double>() /
+                                 origin.count;
   }
-  if (std::all_of(origins.begin(), origins.end(), [](const auto& origin) { return origin.count == 0; })) return;
-  const at::Tensor keep = leaf.step.keep.defined() ? leaf.take(leaf.step.keep) : at::Tensor();
-  const auto mean = [&](const at::Tensor& x) { return times(x, keep).sum(at::kDouble).item<double>() / leaf.step.normalizer.tokens; };
+  if (std::all_of(origins.begin(), origins.end(),
+                  [](const auto& origin) { return origin.count == 0; }))
+    return;
+  const at::Tensor keep =
+      micro_batch.step.keep.defined() ? micro_batch.take(micro_batch.step.keep) : at::Tensor();
+  const auto mean = [&](const at::Tensor& x) {
+    return times(x, keep).sum(at::kDouble).item<double>() / micro_batch.step.normalizer.tokens;
+  };
   out.sums["actor/pg_clipfrac"] = surrogate.clipped.defined() ? mean(surrogate.clipped) : 0.0;
-  for (const auto& [name, values] : surrogate.means) out.sums["actor/" + name] = mean(values.detach());
-  out.sums["actor/entropy"] = mean(leaf.entropy);
+  for (const auto& [name, values] : surrogate.means)
+    out.sums["actor/" + name] = mean(values.detach());
+  out.sums["actor/entropy"] = mean(micro_batch.entropy);
 }
 
 /// Means of a token column by rollout; NaN for a rollout without tokens.
@@ -138,7 +171,8 @@ std::vector<double> rollout_means(const at::Tensor& rollout_sums, const at::Tens
 }
 
 /// Mean, min and max of a column of the whole step.
-void note_column(std::map<std::string, double>& metrics, const std::string& name, const at::Tensor& values) {
+void note_column(std::map<std::string, double>& metrics, const std::string& name,
+                 const at::Tensor& values) {
   if (values.numel() == 0) return;
   const auto [low, high] = values.aminmax();
   metrics[name + "/mean"] = values.mean().item<double>();
@@ -148,7 +182,8 @@ void note_column(std::map<std::string, double>& metrics, const std::string& name
 
 }  // namespace
 
-Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs) : resolved_(std::make_unique<Resolved>(recipe, pieces, knobs)) {}
+Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs)
+    : resolved_(std::make_unique<Resolved>(recipe, pieces, knobs)) {}
 Objective::~Objective() = default;
 
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {
@@ -163,7 +198,8 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
   return prepared;
 }
 
-std::shared_ptr<const Objective::Prepared> Objective::prepare_step(const StepColumns& columns) const {
+std::shared_ptr<const Objective::Prepared> Objective::prepare_step(
+    const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
   note_moving(*prepared);
@@ -171,12 +207,15 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare_step(const StepCol
   estimate_advantage(*prepared, Part::step);
   weigh(*prepared, Part::step);
   const auto& weights = resolved_->weights;
-  prepared->knows_trained = !resolved_->advantage.each_update && std::none_of(weights.begin(), weights.end(), [](const auto& w) { return w.each_update; });
+  prepared->knows_trained =
+      !resolved_->advantage.each_update &&
+      std::none_of(weights.begin(), weights.end(), [](const auto& w) { return w.each_update; });
   prepared->find_origins();
   return prepared;
 }
 
-std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns, OfStep of) const {
+std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns,
+                                                              OfStep of) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
   note_moving(*prepared);
@@ -191,7 +230,8 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
 
 void Objective::note_moving(Prepared& prepared) const {
   for (const Moving& moving : resolved_->knobs.moving())
-    if (const double value = moving.value(prepared.step); !std::isnan(value)) prepared.moving["moving/" + moving.name] = value;
+    if (const double value = moving.value(prepared.step); !std::isnan(value))
+      prepared.moving["moving/" + moving.name] = value;
 }
 
 void Objective::shape_rewards(Prepared& prepared, Part part) const {
@@ -199,8 +239,10 @@ void Objective::shape_rewards(Prepared& prepared, Part part) const {
   for (const auto& [name, reward, each_update] : resolved_->rewards) {
     if (!runs(part, each_update)) continue;
     const ShapedReward shaped = reward(step);
-    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()), "a reward piece that reads an update's policy leaves rewards alone");
-    if (shaped.reward.defined()) prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
+    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()),
+           "a reward piece that reads an update's policy leaves rewards alone");
+    if (shaped.reward.defined())
+      prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
     step.token_reward = plus(step.token_reward, shaped.token_reward);
     prepared.remember(shaped.statistics);
   }
@@ -227,7 +269,9 @@ void Objective::weigh(Prepared& prepared, Part part) const {
   const std::vector<TokenWeight> of_step = std::exchange(prepared.weights, {});
   for (std::size_t i = 0; i < resolved_->weights.size(); ++i) {
     const auto& [name, weight, each_update] = resolved_->weights[i];
-    const TokenWeight w = runs(part, each_update) ? weight(step) : part == Part::update ? of_step.at(i) : TokenWeight{};
+    const TokenWeight w = runs(part, each_update) ? weight(step)
+                          : part == Part::update  ? of_step.at(i)
+                                                  : TokenWeight{};
     step.factor = times(step.factor, w.factor);
     step.keep = times(step.keep, w.keep);
     prepared.lr_factor *= w.lr_factor;
@@ -238,55 +282,72 @@ void Objective::weigh(Prepared& prepared, Part part) const {
   if (chosen) step.count();
 }
 
-LeafLoss Objective::evaluate(const Prepared& prepared, const LeafColumns& columns) const {
+MicroBatchLoss Objective::evaluate(const Prepared& prepared,
+                                   const MicroBatchColumns& columns) const {
   const at::AutoGradMode with_grad(true);
-  const Leaf leaf(prepared.step, columns);
-  if (whole_groups()) leaf.expect_whole_groups();
-  expect(!needs_value() || leaf.value.defined(), "this objective trains the value head: its output must come with the leaf");
-  const at::Tensor ratio = resolved_->ratio(leaf);
-  const SurrogateLoss surrogate = resolved_->surrogate(leaf, ratio);
-  at::Tensor loss = (surrogate.loss * leaf.take(prepared.policy_coefficient)).sum();
+  const MicroBatchTensors micro_batch(prepared.step, columns);
+  if (whole_groups()) micro_batch.expect_whole_groups();
+  expect(!needs_value() || micro_batch.value.defined(),
+         "this objective trains the value head: its output must come with the micro-batch");
+  const at::Tensor ratio = resolved_->ratio(micro_batch);
+  const SurrogateLoss surrogate = resolved_->surrogate(micro_batch, ratio);
+  at::Tensor loss = (surrogate.loss * micro_batch.take(prepared.policy_coefficient)).sum();
 
-  LeafLoss out;
+  MicroBatchLoss out;
   out.sums["actor/pg_loss"] = loss.item<double>();
   for (const auto& [name, regularizer] : resolved_->regularizers) {
-    const at::Tensor share = (regularizer(leaf) * leaf.take(prepared.regularizer_coefficient)).sum();
+    const at::Tensor share =
+        (regularizer(micro_batch) * micro_batch.take(prepared.regularizer_coefficient)).sum();
     out.sums[fmt::format("actor/{}_loss", name)] = share.item<double>();
     loss = loss + share;
   }
   out.loss = loss.item<double>();
 
-  std::vector<at::Tensor> inputs{leaf.logprob, leaf.entropy};
-  if (leaf.value.defined()) inputs.push_back(leaf.value);
+  std::vector<at::Tensor> inputs{micro_batch.logprob, micro_batch.entropy};
+  for (const auto& column : {micro_batch.value, micro_batch.miss_logprob})
+    if (column.defined()) inputs.push_back(column);
   std::vector<at::Tensor> derivative(inputs.size());
-  if (loss.requires_grad()) derivative = torch::autograd::grad({loss}, inputs, {}, false, false, /*allow_unused=*/true);
-  const auto or_zero = [](const at::Tensor& d, const at::Tensor& like) { return d.defined() ? d : at::zeros_like(like).detach(); };
-  out.dlogprob = or_zero(derivative[0], leaf.logprob);
-  out.dentropy = or_zero(derivative[1], leaf.entropy);
-  if (leaf.value.defined()) out.dvalue = or_zero(derivative[2], leaf.value);
-  note_metrics(out, leaf, prepared.origins, ratio.detach(), surrogate);
-  out.rollout_loss = rollout_loss(prepared, leaf, ratio, surrogate.loss);
+  if (loss.requires_grad())
+    derivative = torch::autograd::grad({loss}, inputs, {}, false, false, /*allow_unused=*/true);
+  const auto or_zero = [](const at::Tensor& d, const at::Tensor& like) {
+    return d.defined() ? d : at::zeros_like(like).detach();
+  };
+  out.dlogprob = or_zero(derivative[0], micro_batch.logprob);
+  out.dentropy = or_zero(derivative[1], micro_batch.entropy);
+  if (micro_batch.value.defined()) out.dvalue = or_zero(derivative[2], micro_batch.value);
+  if (micro_batch.miss_logprob.defined())
+    out.dmiss_logprob = or_zero(derivative.back(), micro_batch.miss_logprob);
+  note_metrics(out, micro_batch, prepared.origins, ratio.detach(), surrogate);
+  out.rollout_loss = rollout_loss(prepared, micro_batch, ratio, surrogate.loss);
   return out;
 }
 
-std::vector<double> Objective::rollout_loss(const Prepared& prepared, const Leaf& leaf, const at::Tensor& ratio, const at::Tensor& loss) const {
+std::vector<double> Objective::rollout_loss(const Prepared& prepared,
+                                            const MicroBatchTensors& micro_batch,
+                                            const at::Tensor& ratio, const at::Tensor& loss) const {
   const at::NoGradGuard no_grad;
-  if (!prepared.plain_advantage.defined()) return rollout_means(leaf.rollout_sum(loss), leaf.rollout_sum(at::ones_like(loss)));
-  // The scheduler learns from what the loss is without its own weights, or they would feed on themselves.
-  Leaf plain = leaf;
-  plain.advantage = leaf.take(prepared.plain_advantage);
+  if (!prepared.plain_advantage.defined())
+    return rollout_means(micro_batch.rollout_sum(loss),
+                         micro_batch.rollout_sum(at::ones_like(loss)));
+  // The scheduler learns from what the loss is without its own weights, or they would feed on
+  // themselves.
+  MicroBatchTensors plain = micro_batch;
+  plain.advantage = micro_batch.take(prepared.plain_advantage);
   const at::Tensor unweighted = resolved_->surrogate(plain, ratio).loss;
-  return rollout_means(leaf.rollout_sum(unweighted), leaf.rollout_sum(at::ones_like(unweighted)));
+  return rollout_means(micro_batch.rollout_sum(unweighted),
+                       micro_batch.rollout_sum(at::ones_like(unweighted)));
 }
 
 std::vector<double> Objective::rollout_advantages(const Prepared& prepared) {
   const Step& step = prepared.step;
-  const at::Tensor& advantage = prepared.plain_advantage.defined() ? prepared.plain_advantage : step.advantage;
+  const at::Tensor& advantage =
+      prepared.plain_advantage.defined() ? prepared.plain_advantage : step.advantage;
   return rollout_means(step.rollout_sum(advantage.abs()), step.length);
 }
 
 std::vector<double> token_advantages(const Objective::Prepared& prepared) {
-  const at::Tensor& plain = prepared.plain_advantage.defined() ? prepared.plain_advantage : prepared.step.advantage;
+  const at::Tensor& plain =
+      prepared.plain_advantage.defined() ? prepared.plain_advantage : prepared.step.advantage;
   const at::Tensor values = plain.to(at::kDouble).contiguous();
   return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
 }
@@ -294,18 +355,21 @@ std::vector<double> token_advantages(const Objective::Prepared& prepared) {
 at::Tensor Objective::rewards(const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   Step step(columns);
-  const auto pay = [&](const RewardFunction& reward) {
-    if (const ShapedReward shaped = reward(step); shaped.reward.defined()) step.reward = shaped.reward;
-  };
-  for (const auto& reward : resolved_->rewards)
-    if (sight_of(reward.name) != Sight::unheard) pay(reward.function);
-  if (resolved_->decomposed) pay(resolved_->decomposed);
-  return step.reward;
+  for (const auto& reward : resolved_->rewards) {
+    if (sight_of(reward.name) == Sight::unheard) continue;
+    if (const ShapedReward shaped = reward.function(step); shaped.reward.defined())
+      step.reward = shaped.reward;
+  }
+  const TrainsOn* const other = resolved_->knobs.in_place_of_reward();
+  return other != nullptr && other->paid ? other->paid(step) : step.reward;
 }
 
 bool Objective::pays_verifiers() const {
   const auto& rewards = resolved_->rewards;
-  return !resolved_->decomposed && std::all_of(rewards.begin(), rewards.end(), [](const auto& r) { return sight_of(r.name) == Sight::unheard; });
+  const TrainsOn* const other = resolved_->knobs.in_place_of_reward();
+  return (other == nullptr || !other->paid) &&
+         std::all_of(rewards.begin(), rewards.end(),
+                     [](const auto& r) { return sight_of(r.name) == Sight::unheard; });
 }
 
 std::vector<std::string> Objective::late_rewards() const {
@@ -316,15 +380,20 @@ std::vector<std::string> Objective::late_rewards() const {
 }
 
 std::string Objective::describe() const {
-  std::string text = fmt::format("{}: {}, {} ({})\n", resolved_->recipe->name, resolved_->recipe->title, resolved_->recipe->paper, resolved_->recipe->year);
-  for (const auto& [piece, formula] : resolved_->cards) text += fmt::format("  {:<36} {}\n", piece, formula);
+  std::string text =
+      fmt::format("{}: {}, {} ({})\n", resolved_->recipe->name, resolved_->recipe->title,
+                  resolved_->recipe->paper, resolved_->recipe->year);
+  for (const auto& [piece, formula] : resolved_->cards)
+    text += fmt::format("  {:<36} {}\n", piece, formula);
   const auto note_update = [&](const char* family, const auto& piece) {
-    if (piece.each_update) text += fmt::format("  {} {} acts at every update, on its rollouts\n", family, piece.name);
+    if (piece.each_update)
+      text += fmt::format("  {} {} acts at every update, on its rollouts\n", family, piece.name);
   };
   for (const auto& reward : resolved_->rewards) note_update("reward", reward);
   note_update("advantage", resolved_->advantage);
   for (const auto& weight : resolved_->weights) note_update("weight", weight);
-  for (const auto& knob : resolved_->knobs.all()) text += fmt::format("  {:<36} {:<10} {}\n", knob.key(), knob.value(), knob.meaning);
+  for (const auto& knob : resolved_->knobs.all())
+    text += fmt::format("  {:<36} {:<10} {}\n", knob.key(), knob.value(), knob.meaning);
   return text;
 }
 
@@ -332,41 +401,54 @@ std::vector<std::string> Objective::columns() const { return resolved_->knobs.co
 std::vector<std::string> Objective::unset() const { return resolved_->knobs.unset(); }
 bool Objective::needs_value() const { return resolved_->knobs.value_needed(); }
 bool Objective::whole_groups() const { return resolved_->knobs.whole_groups_needed(); }
-std::map<std::string, double> Objective::statistics(const Prepared& prepared) { return prepared.statistics; }
+std::map<std::string, double> Objective::statistics(const Prepared& prepared) {
+  return prepared.statistics;
+}
 double Objective::lr_factor(const Prepared& prepared) { return prepared.lr_factor; }
 
-std::map<std::string, double> merge(const Objective::Prepared& prepared, const std::vector<LeafLoss>& leaves) {
+std::map<std::string, double> merge(const Objective::Prepared& prepared,
+                                    const std::vector<MicroBatchLoss>& micro_batches) {
   std::map<std::string, double> metrics;
-  for (const auto& leaf : leaves) {
-    for (const auto& [name, value] : leaf.sums) metrics[name] += value;
-    for (const auto& [name, value] : leaf.minima) {
+  for (const auto& micro_batch : micro_batches) {
+    for (const auto& [name, value] : micro_batch.sums) metrics[name] += value;
+    for (const auto& [name, value] : micro_batch.minima) {
       const auto [slot, fresh] = metrics.emplace(name, value);
       if (!fresh) slot->second = std::min(slot->second, value);
     }
-    for (const auto& [name, value] : leaf.maxima) {
+    for (const auto& [name, value] : micro_batch.maxima) {
       const auto [slot, fresh] = metrics.emplace(name, value);
       if (!fresh) slot->second = std::max(slot->second, value);
     }
   }
   const at::Tensor& keep = prepared.step.keep;
   const at::Tensor& advantage = prepared.step.advantage;
-  if (prepared.knows_trained) note_column(metrics, "critic/advantages", keep.defined() ? advantage.masked_select(keep > 0) : advantage);
+  if (prepared.knows_trained)
+    note_column(metrics, "critic/advantages",
+                keep.defined() ? advantage.masked_select(keep > 0) : advantage);
   const at::Tensor& own = prepared.origins.front().rollouts;
-  const auto sampled = [&](const at::Tensor& per_rollout) { return own.defined() ? per_rollout.masked_select(own) : per_rollout; };
+  const auto sampled = [&](const at::Tensor& per_rollout) {
+    return own.defined() ? per_rollout.masked_select(own) : per_rollout;
+  };
   note_column(metrics, "critic/score", sampled(prepared.step.columns.reward));
   note_column(metrics, "critic/rewards", sampled(prepared.step.reward));
   for (const auto& [name, values] : prepared.step.columns.named) {
     const at::Tensor component = name.starts_with("component/") ? sampled(values) : at::Tensor();
-    if (component.defined() && component.numel() > 0) metrics["critic/" + name + "/mean"] = component.mean().item<double>();
+    if (component.defined() && component.numel() > 0)
+      metrics["critic/" + name + "/mean"] = component.mean().item<double>();
   }
   for (const auto& [name, change] : prepared.shaping) {
     const at::Tensor own_change = sampled(change);
-    if (own_change.numel() > 0) metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
+    if (own_change.numel() > 0)
+      metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
-  // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage, whatever its length.
-  const at::Tensor push =
-      prepared.knows_trained ? prepared.step.rollout_sum(times(advantage, keep)) / prepared.step.trained_length.clamp_min(1) : at::zeros({0}, at::kDouble);
-  if (const double all = push.abs().sum().item<double>(); all > 0) metrics["critic/positive_share"] = push.clamp_min(0).sum().item<double>() / all;
+  // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage,
+  // whatever its length.
+  const at::Tensor push = prepared.knows_trained
+                              ? prepared.step.rollout_sum(times(advantage, keep)) /
+                                    prepared.step.trained_length.clamp_min(1)
+                              : at::zeros({0}, at::kDouble);
+  if (const double all = push.abs().sum().item<double>(); all > 0)
+    metrics["critic/positive_share"] = push.clamp_min(0).sum().item<double>() / all;
   if (prepared.lr_factor != 1.0) metrics["actor/lr_factor"] = prepared.lr_factor;
   metrics.insert(prepared.moving.begin(), prepared.moving.end());
   return metrics;

@@ -10,7 +10,8 @@
 
 namespace rollcall::objective {
 
-/// What a reward piece makes of the step's rewards. Reward pieces run one after the other; each sees what the one before left.
+/// What a reward piece makes of the step's rewards. Reward pieces run one after the other; each
+/// sees what the one before left.
 struct ShapedReward {
   at::Tensor reward;        ///< [B] replaces Step::reward
   at::Tensor token_reward;  ///< [N] added to Step::token_reward; undefined: nothing
@@ -18,36 +19,44 @@ struct ShapedReward {
 };
 
 struct Advantage {
-  Advantage(at::Tensor per_token) : advantage(std::move(per_token)) {}  // most pieces return the column alone
-  at::Tensor advantage;                                                 ///< [N]
-  at::Tensor value_target;                                              ///< [N] what the value head is to learn; undefined: there is none
+  // most pieces return the column alone
+  Advantage(at::Tensor per_token) : advantage(std::move(per_token)) {}
+  at::Tensor advantage;     ///< [N]
+  at::Tensor value_target;  ///< [N] what the value head is to learn; undefined: there is none
   std::map<std::string, double> statistics;
 };
 
-/// Per-token loss of a surrogate, still without weights and denominators. A loss of a whole rollout or group is returned on each of its tokens,
-/// to be averaged again by seq-mean-token-mean or prompt-mean.
+/// Per-token loss of a surrogate, still without weights and denominators. A loss of a whole rollout
+/// or group is returned on each of its tokens, to be averaged again by seq-mean-token-mean or
+/// prompt-mean.
 struct SurrogateLoss {
-  at::Tensor loss;                                          ///< [M], differentiable
-  at::Tensor clipped;                                       ///< [M] bool, where a bound took the derivative away; undefined: nowhere
-  std::vector<std::pair<std::string, at::Tensor>> means{};  ///< metrics actor/NAME: mean over the step's tokens of [M]
+  at::Tensor loss;     ///< [M], differentiable
+  at::Tensor clipped;  ///< [M] bool, where a bound took the derivative away; undefined: nowhere
+  /// metrics actor/NAME: mean over the step's tokens of [M]
+  std::vector<std::pair<std::string, at::Tensor>> means{};
 };
 
 /// What a weight piece makes of tokens. All may be undefined: no effect.
 struct TokenWeight {
-  at::Tensor factor;       ///< [N] multiplies the policy loss; the denominators stay
-  at::Tensor keep;         ///< [N] float64 1 or 0; a dropped token leaves the loss, the regularizers and the denominators
+  at::Tensor factor;  ///< [N] multiplies the policy loss; the denominators stay
+  at::Tensor keep;    ///< [N] float64 1 or 0; a dropped token leaves the loss, the regularizers and
+                      ///< the denominators
   double lr_factor = 1.0;  ///< on this optimizer step's learning rate
   std::map<std::string, double> statistics{};
 };
 
-/// Families with Step run once a step, before the current policy is known; families with Leaf run on every leaf, under autograd.
+/// Families with Step run once a step, before the current policy is known; families with MicroBatch
+/// run on every micro-batch, under autograd.
 using RewardFunction = std::function<ShapedReward(const Step&)>;
 using AdvantageFunction = std::function<Advantage(const Step&)>;
 using WeightFunction = std::function<TokenWeight(const Step&)>;
-using AggregateFunction = std::function<at::Tensor(const Step&)>;  ///< -> [N] coefficient of each token's loss
-using RatioFunction = std::function<at::Tensor(const Leaf&)>;      ///< -> [M]
-using SurrogateFunction = std::function<SurrogateLoss(const Leaf&, const at::Tensor& ratio)>;
-using RegularizerFunction = std::function<at::Tensor(const Leaf&)>;  ///< -> [M] added to the loss under the same aggregate
+/// -> [N] coefficient of each token's loss
+using AggregateFunction = std::function<at::Tensor(const Step&)>;
+using RatioFunction = std::function<at::Tensor(const MicroBatchTensors&)>;  ///< -> [M]
+using SurrogateFunction =
+    std::function<SurrogateLoss(const MicroBatchTensors&, const at::Tensor& ratio)>;
+/// -> [M] added to the loss under the same aggregate
+using RegularizerFunction = std::function<at::Tensor(const MicroBatchTensors&)>;
 
 template <class Function>
 struct Piece {

@@ -1,4 +1,5 @@
-// (long: one table) The table of recipes: one paper, one row. METHODS.md has the same rows for people; scripts/check_methods compares the two.
+// (long: one table) The table of recipes: one paper, one row. METHODS.md has the same rows for
+// people; scripts/check_methods compares the two.
 #include "objective/recipes.hpp"
 
 namespace rollcall::objective {
@@ -17,7 +18,8 @@ const std::vector<Recipe>& recipes() {
     {"rloo", "Back to Basics: REINFORCE Leave-One-Out", "arXiv:2402.14740", 2024,
       {"none", "leave_one_out", "token", "reinforce", "none", "seq-mean-token-sum", "none"}, {}},
     {"reinforce_plus_plus", "REINFORCE++: critic-free policy optimization with global normalization", "arXiv:2501.03262", 2025,
-      {"none", "batch_whiten", "token", "clip", "none", "token-mean", "none"}, {}},
+      {"none", "batch_whiten", "token", "clip", "none", "token-mean", "none"}, {},
+      "the divergence from the reference as a cost of each token, which is two settings away"},
     {"cispo", "CISPO: clipped importance-sampling weights (MiniMax-M1)", "arXiv:2506.13585", 2025,
       {"none", "group_norm", "token", "cispo", "none", "token-mean", "none"}, {}},
     {"cispo_upper", "CISPO with an absolute upper bound", "TRL", 2025,
@@ -99,7 +101,7 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "token", "clip", "opsm", "seq-mean-token-mean", "none"}, {}},
     {"deepseek_v32", "DeepSeek-V3.2's GRPO", "arXiv:2512.02556", 2025,
       {"none", "group_center", "behaviour", "clip", "opsm", "seq-mean-token-mean", "unbiased_kl"}, {},
-      "keeping the routing, which needs a mixture of experts, and the sampling mask of draws cut by top-k or top-p"},
+      "keeping the routing, which needs a mixture of experts"},
     {"topr", "Tapered Off-Policy REINFORCE", "arXiv:2503.14286", 2025,
       {"none", "fixed_baseline", "behaviour", "dispo", "none", "seq-mean-token-sum",
        "none"}, {{"behaviour_scope", "product"}, {"dispo_low_pos", "0"}, {"dispo_high_pos", "0"}, {"dispo_low_neg", "1"}, {"dispo_high_neg", "0"}}},
@@ -157,8 +159,7 @@ const std::vector<Recipe>& recipes() {
     {"chord", "On-Policy RL Meets Off-Policy Experts (CHORD)", "arXiv:2508.11408", 2025,
       {"none", "own_group_norm", "token", "expert_mix", "none", "kind-mean", "none"}, {}},
     {"otr", "One-Token Rollout (OTR)", "arXiv:2509.26313", 2025,
-      {"none", "own_group_norm", "token", "next_token", "none", "kind-mean", "none"}, {{"target_power", "0"}, {"wrong_reward", "-0.1"}},
-      "draws at a temperature other than 1"},
+      {"none", "own_group_norm", "token", "next_token", "none", "kind-mean", "none"}, {{"target_power", "0"}, {"wrong_reward", "-0.1"}}},
     {"diversity-or-precision", "Diversity or Precision? (reward-shaped next token)", "arXiv:2512.22955", 2025,
       {"none", "own_group_norm", "token", "next_token", "none", "kind-mean", "none"}, {{"target_power", "0.5"}},
       "rewards by rank for wrong tokens among the most probable ones"},
@@ -233,7 +234,8 @@ const std::vector<Recipe>& recipes() {
     {"reinforce", "REINFORCE with a moving baseline", "doi:10.1007/BF00992696", 1992,
       {"none", "running_baseline", "token", "reinforce", "none", "seq-mean-token-sum", "none"}, {}},
     {"reinforce_plus_plus_baseline", "REINFORCE++ with a group baseline", "arXiv:2501.03262", 2025,
-      {"none", "baseline_scale", "token", "clip", "none", "token-mean", "none"}, {{"moments_over", "tokens"}, {"recentre", "yes"}}},
+      {"none", "baseline_scale", "token", "clip", "none", "token-mean", "none"}, {{"moments_over", "tokens"}, {"recentre", "yes"}},
+      "k2 from the reference, which is two settings away"},
     {"remax", "ReMax: the greedy answer as baseline", "arXiv:2310.10505", 2023,
       {"none", "baseline_scale", "token", "reinforce", "none", "seq-mean-token-sum", "none"}, {{"baseline", "greedy"}, {"spread_of", "none"}}},
     {"opo", "On-Policy RL with Optimal reward baseline", "arXiv:2505.23585", 2025,
@@ -250,7 +252,7 @@ const std::vector<Recipe>& recipes() {
     {"qae", "Quantile Advantage Estimation", "arXiv:2509.22611", 2025,
       {"none", "group_quantile", "token", "clip", "none", "token-mean", "none"}, {{"clip_high", "0.28"}}},
     {"unlikeliness", "Rewarding the Unlikely", "arXiv:2506.02355", 2025,
-      {"unlikely", "group_norm", "token", "clip", "drop_equal_reward", "token-mean", "kl"}, {{"kl_coef", "0.1"}}},
+      {"unlikely", "group_norm", "token", "clip", "drop_equal_reward", "token-mean", "kl"}, {{"equal_by", "verifier"}, {"kl_coef", "0.1"}}},
     {"optimal_token_baseline", "Optimal Token Baseline", "arXiv:2602.07078", 2026,
       {"none", "optimal_token_baseline", "token", "clip", "none", "token-mean", "none"}, {}},
     {"pf_ppo", "Policy Filtration for PPO", "arXiv:2409.06957", 2024,
@@ -277,7 +279,7 @@ const std::vector<Recipe>& recipes() {
       {"none", "group_norm", "token", "clip", "none", "balanced", "none"}, {}},
     {"dler", "Doing Length pEnalty Right", "arXiv:2510.15110", 2025,
       {"zero_truncated", "baseline_scale", "token", "clip", "drop_equal_reward", "token-mean", "kl"},
-      {{"recentre", "yes"}, {"moments_over", "tokens"}, {"moments_of", "unequal"}, {"bessel", "yes"}, {"clip_high", "0.28"}, {"dual_clip", "10"}, {"equal_by", "shaped"}, {"kl_coef", "0.0005"}},
+      {{"recentre", "yes"}, {"moments_over", "tokens"}, {"moments_of", "unequal"}, {"bessel", "yes"}, {"clip_high", "0.28"}, {"dual_clip", "10"}, {"kl_coef", "0.0005"}},
       "the 0.1 that its script adds to the advantages of correct answers"},
     {"lite-ppo", "Lite PPO", "arXiv:2508.08221", 2025,
       {"none", "baseline_scale", "token", "clip", "none", "token-mean", "none"}, {{"spread_of", "reward"}, {"bessel", "yes"}}},
@@ -309,7 +311,7 @@ const std::vector<Recipe>& recipes() {
     {"thinkless-degrpo", "Thinkless: decoupled GRPO", "arXiv:2505.13379", 2025,
       {"mode_reward", "group_center", "token", "clip", "none", "control_token", "kl"}, {{"kl_coef", "0.001"}}},
     {"entropy-80-20", "Beyond the 80/20 Rule", "arXiv:2506.01939", 2025,
-      {"overlong", "group_norm", "token", "clip", "drop_equal_reward+top_entropy", "token-mean", "none"}, {{"clip_high", "0.28"}, {"dual_clip", "10"}}},
+      {"overlong", "group_norm", "token", "clip", "drop_equal_reward+top_entropy", "token-mean", "none"}, {{"clip_high", "0.28"}, {"dual_clip", "10"}, {"equal_by", "verifier"}}},
     {"gtpo", "Group-relative Trajectory-based Policy Optimization", "arXiv:2508.03772", 2025,
       {"none", "entropy_charged", "token", "unclipped", "conflict_tokens+drop_uncertain", "seq-mean-token-mean", "none"}, {}},
     {"spae-step-potential", "Step Potential Advantage Estimation (SPAE)", "arXiv:2601.03823", 2026,

@@ -14,7 +14,8 @@ template <class Function>
 struct Chosen {
   std::string name;
   Function function;
-  bool each_update = false;  ///< it reads the policy that an update starts from, or what such a piece makes: it acts on each update's rollouts
+  bool each_update = false;  ///< it reads the policy that an update starts from, or what such a
+                             ///< piece makes: it acts on each update's rollouts
 };
 
 struct Objective::Resolved {
@@ -22,7 +23,8 @@ struct Objective::Resolved {
   Resolved(const std::string& recipe, const Settings& overrides, const Settings& settings);
 
   const Recipe* recipe = nullptr;
-  std::vector<std::pair<std::string, std::string>> cards;  ///< (family  name, formula) of each chosen piece
+  /// (family  name, formula) of each chosen piece
+  std::vector<std::pair<std::string, std::string>> cards;
   Knobs knobs;
   std::vector<Chosen<RewardFunction>> rewards;
   Chosen<AdvantageFunction> advantage;
@@ -31,11 +33,10 @@ struct Objective::Resolved {
   std::vector<Chosen<WeightFunction>> weights;
   AggregateFunction aggregate;
   std::vector<std::pair<std::string, RegularizerFunction>> regularizers;  ///< with the piece's name
-  RewardFunction decomposed;  ///< of an advantage that standardises components one by one: what they pay together; undefined for others
 
  private:
   void tell_updates_apart();  ///< sets each_update
-  void find_decomposed();     ///< sets decomposed
+  void start_controllers();   ///< regularizer kl begins with what its controller starts from
 };
 
 }  // namespace rollcall::objective

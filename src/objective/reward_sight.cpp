@@ -13,33 +13,54 @@ namespace {
 struct Row {
   std::string_view reward;
   Sight sight;
+  Effect effect;
 };
 
 constexpr Row kRows[] = {
-    {"answer_share", Sight::rollouts},      {"calibrated", Sight::rollouts},
-    {"components", Sight::rollouts},        {"confidence", Sight::rollouts},
-    {"constrained", Sight::rollouts},       {"contrast", Sight::rollouts},
-    {"cosine_length", Sight::rollouts},     {"decaying_exit", Sight::rollouts},
-    {"degenerate", Sight::rollouts},        {"difficulty_scale", Sight::unheard},  // it scales a group's rewards, which are alike or differ all the same
-    {"diversity", Sight::rollouts},         {"entropy_controller", Sight::unheard},
-    {"entropy_history", Sight::unheard},    {"flawed", Sight::rollouts},
-    {"gradient_novelty", Sight::update},    {"group_length", Sight::rollouts},
-    {"history_length", Sight::update},      {"kl_controller", Sight::unheard},
-    {"kl_in_reward", Sight::unheard},       {"kl_limit", Sight::update},
-    {"length_target", Sight::rollouts},     {"majority_vote", Sight::rollouts},
-    {"mode_reward", Sight::rollouts},       {"moving_norm", Sight::unheard},
-    {"overlong", Sight::rollouts},          {"pass_rate_length", Sight::rollouts},
-    {"repetition", Sight::rollouts},        {"rule_or_votes", Sight::rollouts},
-    {"triangular_length", Sight::rollouts}, {"unlikely", Sight::rollouts},
-    {"zero_truncated", Sight::rollouts},
+    {"answer_share", Sight::rollouts, Effect::replaces},
+    {"calibrated", Sight::rollouts, Effect::changes},
+    {"components", Sight::rollouts, Effect::replaces},
+    {"confidence", Sight::rollouts, Effect::replaces},
+    {"constrained", Sight::rollouts, Effect::changes},
+    {"contrast", Sight::rollouts, Effect::changes},
+    {"cosine_length", Sight::rollouts, Effect::replaces},
+    {"decaying_exit", Sight::rollouts, Effect::replaces},
+    {"degenerate", Sight::rollouts, Effect::changes},
+    // it scales a group's rewards, which are alike or differ all the same
+    {"difficulty_scale", Sight::unheard, Effect::changes},
+    {"diversity", Sight::rollouts, Effect::changes},
+    {"entropy_controller", Sight::unheard, Effect::leaves},
+    {"entropy_history", Sight::unheard, Effect::leaves},
+    {"flawed", Sight::rollouts, Effect::replaces},
+    {"gradient_novelty", Sight::update, Effect::replaces},
+    {"group_length", Sight::rollouts, Effect::changes},
+    {"history_length", Sight::update, Effect::changes},
+    {"kl_controller", Sight::unheard, Effect::leaves},
+    {"kl_in_reward", Sight::unheard, Effect::changes},
+    {"kl_limit", Sight::update, Effect::changes},
+    {"length_target", Sight::rollouts, Effect::changes},
+    {"majority_vote", Sight::rollouts, Effect::replaces},
+    {"mode_reward", Sight::rollouts, Effect::replaces},
+    {"moving_norm", Sight::unheard, Effect::changes},
+    {"overlong", Sight::rollouts, Effect::changes},
+    {"pass_rate_length", Sight::rollouts, Effect::changes},
+    {"repetition", Sight::rollouts, Effect::changes},
+    {"rule_or_votes", Sight::rollouts, Effect::replaces},
+    {"triangular_length", Sight::rollouts, Effect::changes},
+    {"unlikely", Sight::rollouts, Effect::changes},
+    {"zero_truncated", Sight::rollouts, Effect::changes},
 };
+
+const Row& row_of(std::string_view reward) {
+  const auto row = std::find_if(std::begin(kRows), std::end(kRows),
+                                [&](const Row& r) { return r.reward == reward; });
+  expect(row != std::end(kRows), ("the table lacks the reward " + std::string(reward)).c_str());
+  return *row;
+}
 
 }  // namespace
 
-Sight sight_of(std::string_view reward) {
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.reward == reward; });
-  expect(row != std::end(kRows), ("the table lacks the reward " + std::string(reward)).c_str());
-  return row->sight;
-}
+Sight sight_of(std::string_view reward) { return row_of(reward).sight; }
+Effect effect_of(std::string_view reward) { return row_of(reward).effect; }
 
 }  // namespace rollcall::objective

@@ -1,7 +1,7 @@
 // Choices among rollouts or tokens of a step that do not depend on their order.
 #pragma once
 
-#include "base/widest.hpp"
+#include "base/max_variance_subset.hpp"
 
 #include <ATen/ATen.h>
 
@@ -13,9 +13,11 @@
 
 namespace rollcall::objective {
 
-/// Column of 1 for the `count` candidates (> 0) with the largest score, else 0. Equal scores (as floats: rounding must not decide) go by the
-/// smaller `tie`, a column addressed by the rollout and not by its place.
-inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate, const at::Tensor& tie, std::int64_t count) {
+/// Column of 1 for the `count` candidates (> 0) with the largest score, else 0. Equal scores (as
+/// floats: rounding must not decide) go by the smaller `tie`, a column addressed by the rollout and
+/// not by its place.
+inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate,
+                          const at::Tensor& tie, std::int64_t count) {
   const auto values = score.to(at::kFloat).contiguous();
   const auto open = candidate.contiguous(), ties = tie.contiguous();
   const auto* value = values.const_data_ptr<float>();
@@ -26,7 +28,9 @@ inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate, 
     if (may[i] > 0) index.push_back(i);
   }
   count = std::min(count, std::int64_t(index.size()));
-  const auto before = [&](auto a, auto b) { return value[a] != value[b] ? value[a] > value[b] : rank[a] < rank[b]; };
+  const auto before = [&](auto a, auto b) {
+    return value[a] != value[b] ? value[a] > value[b] : rank[a] < rank[b];
+  };
   std::nth_element(index.begin(), index.begin() + count, index.end(), before);
   at::Tensor chosen = at::zeros({score.size(0)}, at::kDouble);
   auto* out = chosen.data_ptr<double>();
@@ -34,23 +38,33 @@ inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate, 
   return chosen;
 }
 
-/// How many a share of n is, rounded up; a product that only rounding lifts above an integer stays at it.
-inline std::int64_t share_of(double share, double n) { return std::int64_t(std::ceil(share * n - 1e-9)); }
+/// How many a share of n is, rounded up; a product that only rounding lifts above an integer stays
+/// at it.
+inline std::int64_t share_of(double share, double n) {
+  return std::int64_t(std::ceil(share * n - 1e-9));
+}
 
-/// Column of 1 for the `count` candidates whose values have the largest variance: some of the lowest and some of the highest. Values at 0 come last.
-inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate, const at::Tensor& tie, std::int64_t count) {
+/// Column of 1 for the `count` candidates whose values have the largest variance: some of the
+/// lowest and some of the highest. Values at 0 come last.
+inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate,
+                         const at::Tensor& tie, std::int64_t count) {
   const at::Tensor apart = candidate * (values.abs() > 1e-9).to(at::kDouble);
   const auto nonzero = apart.sum().item<std::int64_t>();
-  if (count >= nonzero) return apart + largest(at::zeros_like(values), candidate - apart, tie, count - nonzero);
-  const auto v = values.accessor<double, 1>(), ties = tie.accessor<double, 1>(), in = apart.accessor<double, 1>();
+  if (count >= nonzero)
+    return apart + largest(at::zeros_like(values), candidate - apart, tie, count - nonzero);
+  const auto v = values.accessor<double, 1>(), ties = tie.accessor<double, 1>(),
+             in = apart.accessor<double, 1>();
   std::vector<std::int64_t> index;
   for (std::int64_t i = 0; i < values.size(0); ++i) {
     if (in[i] > 0) index.push_back(i);
   }
-  std::sort(index.begin(), index.end(), [&](auto a, auto b) { return float(v[a]) != float(v[b]) ? v[a] < v[b] : ties[a] < ties[b]; });
+  std::sort(index.begin(), index.end(), [&](auto a, auto b) {
+    return float(v[a]) != float(v[b]) ? v[a] < v[b] : ties[a] < ties[b];
+  });
   std::vector<double> ascending;
   for (const auto i : index) ascending.push_back(v[i]);
-  const std::size_t n = index.size(), m = std::size_t(count), lowest = m > 0 ? smallest_of_widest(ascending, m) : 0;
+  const std::size_t n = index.size(), m = std::size_t(count),
+                    lowest = m > 0 ? smallest_of_widest(ascending, m) : 0;
   at::Tensor chosen = at::zeros_like(values);
   auto out = chosen.accessor<double, 1>();
   for (std::size_t k = 0; k < n; ++k) {
@@ -63,7 +77,8 @@ inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate, 
 using Papers = std::vector<std::vector<std::int64_t>>;
 
 /// Bundles of `size` groups that have tokens; who meets whom goes by the addressed `draw`.
-inline std::vector<Papers> bundled(const at::Tensor& draw, const at::Tensor& group_tokens, const std::vector<std::int64_t>& begin, std::size_t size) {
+inline std::vector<Papers> bundled(const at::Tensor& draw, const at::Tensor& group_tokens,
+                                   const std::vector<std::int64_t>& begin, std::size_t size) {
   const auto u = draw.accessor<double, 1>(), tokens = group_tokens.accessor<double, 1>();
   const auto before = [&](auto a, auto b) { return u[a] < u[b]; };
   std::vector<std::vector<std::int64_t>> groups;
@@ -74,7 +89,8 @@ inline std::vector<Papers> bundled(const at::Tensor& draw, const at::Tensor& gro
     for (auto i = begin[g]; i < begin[g + 1]; ++i) groups.back().push_back(i);
     std::sort(groups.back().begin(), groups.back().end(), before);
   }
-  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return before(a.front(), b.front()); });
+  std::sort(groups.begin(), groups.end(),
+            [&](const auto& a, const auto& b) { return before(a.front(), b.front()); });
   for (std::size_t first = 0; first < groups.size(); first += size) {
     bundles.emplace_back();
     for (std::size_t k = 0;; ++k) {

@@ -1,12 +1,18 @@
-// Advantage balanced_center: surplus failures are dropped until a prompt has no more of them than successes; then r - mean.
-//   success: r_i >= mean_g;  with more failures than successes, as many failures as there are too many, drawn at random, get A_i = 0;
+// Advantage balanced_center: surplus failures are dropped until a prompt has no more of them than
+// successes; then r - mean.
+//   success: r_i >= mean_g;  with more failures than successes, as many failures as there are too
+//   many, drawn at random, get A_i = 0;
 //   A_i = r_i - mean of the others
-// Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203 (RED-Drop), and its released code (drop: balance).
+// Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203
+//   (RED-Drop), and its released code (drop: balance).
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from group_center: on a hard prompt as many failures are pushed down as successes up, each by 1/2, instead of many a little. Dropped
-//   rollouts stay in the denominators, as in the released code; a group of one keeps its plain reward.
+// What differs from group_center: on a hard prompt as many failures are pushed down as successes
+//   up, each by 1/2, instead of many a little. Dropped
+//   rollouts stay in the denominators, as in the released code; a group of one keeps its plain
+//   reward.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
@@ -15,22 +21,26 @@
 namespace rollcall::objective {
 
 struct BalancedCenter {
-  static constexpr std::string_view name = "balanced_center", formula = "A_i = r_i - mean_kept, surplus failures dropped at random";
+  static constexpr std::string_view name = "balanced_center",
+                                    formula =
+                                        "A_i = r_i - mean_kept, surplus failures dropped at random";
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor draws = step.uniform_rollouts(17), mean = step.over_rollouts(step.group_mean(step.reward));
-    const at::Tensor bad = step.reward < mean - 1e-9, kept = at::ones({step.rollouts}, at::kDouble);
+    const at::Tensor draws = step.uniform_rollouts(17),
+                     mean = step.over_rollouts(step.group_mean(step.reward));
+    const at::Tensor kept = at::ones({step.rollouts}, at::kDouble);
     auto keep = kept.accessor<double, 1>();
     const auto draw = draws.accessor<double, 1>();
-    const auto is_bad = bad.accessor<bool, 1>();
+    const auto reward = step.reward.accessor<double, 1>(), middle = mean.accessor<double, 1>();
     const auto& begin = step.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       std::vector<std::int64_t> failures;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
-        if (is_bad[i]) failures.push_back(i);
+        if (reward[i] < middle[i] && differ(reward[i], middle[i])) failures.push_back(i);
       }
       const auto surplus = 2 * std::int64_t(failures.size()) - (begin[g + 1] - begin[g]);
-      std::sort(failures.begin(), failures.end(), [&](auto a, auto b) { return draw[a] < draw[b]; });
+      std::sort(failures.begin(), failures.end(),
+                [&](auto a, auto b) { return draw[a] < draw[b]; });
       for (std::int64_t k = 0; k < surplus; ++k) keep[failures[std::size_t(k)]] = 0.0;
     }
     const at::Tensor baseline = step.group_mean(step.reward, kept) * (step.group_size > 1);

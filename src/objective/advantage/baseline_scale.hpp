@@ -1,11 +1,17 @@
 // Advantage baseline_scale: rewards minus a chosen baseline, over a spread of the whole step.
-//   A_i = r_i - b_i, less its mean over the step if recentre;  divided by the spread of r or of r - b, where that is above adv_eps
-// Source: REINFORCE++ with baseline, arXiv:2501.03262 (tokens); Lite PPO, arXiv:2508.08221 (spread of r); DLER, arXiv:2510.15110; SPO,
-//   arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215 (posterior); A-LoL, arXiv:2305.14718 (predicted); ReMax, arXiv:2310.10505 (greedy). The spread
-//   divides by the count, or by one less (bessel), as verl does.
-// Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, bessel, adv_eps.
-// What differs from group_norm: one spread for all groups, so an uneven group is not blown up. Moments are over rollouts with tokens, or over tokens,
-//   of all groups or of those whose rewards differ: what drop_equal_reward leaves, where the paper's batch holds no others.
+//   A_i = r_i - b_i, less its mean over the step if recentre;  divided by the spread of r or of r -
+//   b, where that is above adv_eps
+// Source: REINFORCE++ with baseline, arXiv:2501.03262 (tokens); Lite PPO, arXiv:2508.08221 (spread
+//   of r); DLER, arXiv:2510.15110; SPO,
+//   arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215 (posterior); A-LoL, arXiv:2305.14718
+//   (predicted); ReMax, arXiv:2310.10505 (greedy). The spread divides by the count, or by one less
+//   (bessel), as verl does.
+// Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, bessel,
+//   adv_eps.
+// What differs from group_norm: one spread for all groups, so an uneven group is not blown up.
+//   Moments are over rollouts with tokens, or over tokens,
+//   of all groups or of those whose rewards differ: what drop_equal_reward leaves, where the
+//   paper's batch holds no others.
 //   A group of one keeps its plain reward under baseline group.
 #pragma once
 
@@ -14,16 +20,18 @@
 namespace rollcall::objective {
 
 struct BaselineScale {
-  static constexpr std::string_view name = "baseline_scale", formula = "A_i = (r_i - b_i [- mean]) / spread over the step";
+  static constexpr std::string_view name = "baseline_scale",
+                                    formula = "A_i = (r_i - b_i [- mean]) / spread over the step";
   enum class Baseline { group, prior, posterior, predicted, greedy, none };
   enum class Spread { advantage, reward, none };
   enum class Moments { rollouts, tokens };
   enum class Groups { all, unequal };
   enum class Switch { no, yes };
-  static constexpr std::pair<Baseline, const char*> columns[] = {{Baseline::prior, column::prior},
-                                                                 {Baseline::posterior, column::posterior},
-                                                                 {Baseline::predicted, column::predicted},
-                                                                 {Baseline::greedy, column::greedy_reward}};
+  static constexpr std::pair<Baseline, const char*> columns[] = {
+      {Baseline::prior, column::prior},
+      {Baseline::posterior, column::posterior},
+      {Baseline::predicted, column::predicted},
+      {Baseline::greedy, column::greedy_reward}};
   Baseline baseline = Baseline::group;
   Spread spread = Spread::advantage;
   Moments moments = Moments::rollouts;
@@ -32,20 +40,32 @@ struct BaselineScale {
   double eps = 1e-8;
 
   void bind(Knobs& knobs) {
-    knobs.choice("baseline", baseline, {"group", "prior", "posterior", "predicted", "greedy", "none"}, "what is subtracted: the group's mean, or a column");
-    knobs.choice("spread_of", spread, {"advantage", "reward", "none"}, "what the spread that divides is taken of");
-    knobs.choice("moments_over", moments, {"rollouts", "tokens"}, "whether each rollout counts once or once a token in mean and spread");
-    knobs.choice("moments_of", groups, {"all", "unequal"}, "groups that count in mean and spread: all, or those whose rewards differ");
-    knobs.choice("recentre", recentre, {"no", "yes"}, "whether the step's mean advantage is subtracted");
-    knobs.choice("bessel", bessel, {"no", "yes"}, "whether the spread divides by one less than what counts");
+    knobs.choice("baseline", baseline,
+                 {"group", "prior", "posterior", "predicted", "greedy", "none"},
+                 "what is subtracted: the group's mean, or a column");
+    knobs.choice("spread_of", spread, {"advantage", "reward", "none"},
+                 "what the spread that divides is taken of");
+    knobs.choice("moments_over", moments, {"rollouts", "tokens"},
+                 "whether each rollout counts once or once a token in mean and spread");
+    knobs.choice("moments_of", groups, {"all", "unequal"},
+                 "groups that count in mean and spread: all, or those whose rewards differ");
+    knobs.choice("recentre", recentre, {"no", "yes"},
+                 "whether the step's mean advantage is subtracted");
+    knobs.choice("bessel", bessel, {"no", "yes"},
+                 "whether the spread divides by one less than what counts");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
-    for (const auto& [choice, read] : columns) knobs.needs_column([this, wanted = choice] { return baseline == wanted; }, read);
+    for (const auto& [choice, read] : columns) {
+      const auto chosen = [this, wanted = choice] { return baseline == wanted; };
+      knobs.needs_column(chosen, read);
+      knobs.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
+    }
   }
 
   at::Tensor operator()(const Step& step) const {
-    at::Tensor weight = moments == Moments::tokens ? step.length : (step.length > 0).to(at::kDouble);
+    at::Tensor weight =
+        moments == Moments::tokens ? step.length : (step.length > 0).to(at::kDouble);
     if (groups == Groups::unequal) {
-      const at::Tensor differ = (step.group_max(step.reward) - step.group_min(step.reward) > 1e-9).logical_or(step.group_size < 1.5);
+      const at::Tensor differ = step.group_differs(step.reward).logical_or(step.group_size < 1.5);
       weight = weight * step.over_rollouts(differ.to(at::kDouble));
     }
     const at::Tensor count = weight.sum().clamp_min(1.0), share = weight / count;

@@ -1,11 +1,14 @@
-// Advantage best_minus_second: only the group's best rollout is moved, by its lead over the second best.
+// Advantage best_minus_second: only the group's best rollout is moved, by its lead over the second
+// best.
 //   A_i = (r_i - second_g) / (std_g + eps) for the best rollout, 0 for the others; std with n - 1
 // Source: arXiv:2503.19595 as verl's estimator grpo_passk has it (eps 1e-6).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
-// What differs from group_norm: the leave-one-out change of the group's maximum, so it serves pass@k. Two equally good rollouts give 0. A group of
+// What differs from group_norm: the leave-one-out change of the group's maximum, so it serves
+//   pass@k. Two equally good rollouts give 0. A group of
 //   one keeps its plain reward.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
@@ -14,10 +17,14 @@
 namespace rollcall::objective {
 
 struct BestMinusSecond {
-  static constexpr std::string_view name = "best_minus_second", formula = "A = (best - second) / (std_g + adv_eps) for the best, else 0";
+  static constexpr std::string_view
+      name = "best_minus_second",
+      formula = "A = (best - second) / (std_g + adv_eps) for the best, else 0";
   double eps = 1e-6;
 
-  void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's standard deviation"); }
+  void bind(Knobs& knobs) {
+    knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's standard deviation");
+  }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor a = step.reward.clone();
@@ -33,7 +40,10 @@ struct BestMinusSecond {
         if (reward[i] > reward[best]) second = reward[best], best = i;
         else second = std::max(second, reward[i]);
       }
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = i == best ? (reward[best] - second) / (std[best] + eps) : 0.0;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i)
+        out[i] = i == best && differ(reward[best], second)
+                     ? (reward[best] - second) / (std[best] + eps)
+                     : 0.0;
     }
     return step.over_tokens(a);
   }

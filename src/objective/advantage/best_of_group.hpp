@@ -1,8 +1,10 @@
 // Advantage best_of_group: 1 for the best rewarded rollouts of a group, 0 for the others.
 //   A_i = 1 where r_i = max_g and the verifier accepted the answer, else 0
-// Source: RAFT, arXiv:2304.06767; all best rollouts of a solved prompt, as in arXiv:2504.11343, section 2.
+// Source: RAFT, arXiv:2304.06767; all best rollouts of a solved prompt, as in arXiv:2504.11343,
+//   section 2.
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs: with surrogate reinforce this is the negative log-likelihood of the selected answers: no negative signal and no baseline.
+// What differs: with surrogate reinforce this is the negative log-likelihood of the selected
+//   answers: no negative signal and no baseline.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -10,12 +12,14 @@
 namespace rollcall::objective {
 
 struct BestOfGroup {
-  static constexpr std::string_view name = "best_of_group", formula = "A_i = 1 where r_i = max_g and correct, else 0";
+  static constexpr std::string_view name = "best_of_group",
+                                    formula = "A_i = 1 where r_i = max_g and correct, else 0";
 
   void bind(Knobs& knobs) { knobs.needs_column(column::correct); }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor best = step.reward >= step.over_rollouts(step.group_max(step.reward));
+    const at::Tensor best =
+        differing(step.reward, step.over_rollouts(step.group_max(step.reward))).logical_not();
     return step.over_tokens(best.logical_and(step.named(column::correct) > 0).to(at::kDouble));
   }
 };

@@ -1,8 +1,10 @@
 // Advantage entropy_charged: centred rewards less the rollout's mean entropy.
 //   A_i = r_i - mean_g - entropy_charge * mean_t H_it
-// Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open; its code subtracts the mean and has the division by the spread commented out.
+// Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open; its code subtracts
+//   the mean and has the division by the spread commented out.
 // Shapes: [B], [N] column old_entropy -> [N].   Knobs: entropy_charge.
-// What differs from group_center: undecided rollouts are pushed down even where all rewards are equal. The entropy is a number, not differentiated.
+// What differs from group_center: undecided rollouts are pushed down even where all rewards are
+//   equal. The entropy is a number, not differentiated.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -10,7 +12,8 @@
 namespace rollcall::objective {
 
 struct EntropyCharged {
-  static constexpr std::string_view name = "entropy_charged", formula = "A_i = r_i - mean_g - entropy_charge * mean_t H_it";
+  static constexpr std::string_view name = "entropy_charged",
+                                    formula = "A_i = r_i - mean_g - entropy_charge * mean_t H_it";
   double charge = 0.1;
 
   void bind(Knobs& knobs) {
@@ -19,7 +22,8 @@ struct EntropyCharged {
   }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.reward - step.baseline() - charge * step.rollout_mean(step.named(column::old_entropy)));
+    return step.over_tokens(step.reward - step.baseline() -
+                            charge * step.rollout_mean(step.named(column::old_entropy)));
   }
 };
 

@@ -1,9 +1,12 @@
 // Advantage fixed_baseline: rewards minus a constant.
 //   A_i = r_i - baseline
-// Source: Tapered Off-Policy REINFORCE, arXiv:2503.14286: off-policy the baseline sets the share of good rollouts in the update.
-//   For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on rewards of -1 and 1, at half the size.
+// Source: Tapered Off-Policy REINFORCE, arXiv:2503.14286: off-policy the baseline sets the share of
+//   good rollouts in the update.
+//   For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on rewards of -1 and 1, at half
+//   the size.
 // Shapes: [B] rewards -> [N].   Knobs: baseline.
-// What differs from group_center: the rollout is not compared with its group, so a stored rollout needs no siblings; equal rewards still teach.
+// What differs from group_center: the rollout is not compared with its group, so a stored rollout
+//   needs no siblings; equal rewards still teach.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -14,7 +17,9 @@ struct FixedBaseline {
   static constexpr std::string_view name = "fixed_baseline", formula = "A_i = r_i - baseline";
   double baseline = 0.5;
 
-  void bind(Knobs& knobs) { knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad"); }
+  void bind(Knobs& knobs) {
+    knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad");
+  }
 
   at::Tensor operator()(const Step& step) const { return step.over_tokens(step.reward - baseline); }
 };

@@ -1,10 +1,15 @@
 // Advantage gae: generalised advantage estimation from a value head.
-//   delta_t = r_t + gamma V_{t+1} - V_t,  A_t = sum_k (gamma lambda)^k delta_{t+k};  target R_t = V_t + the same sum with value_lambda
-//   V after the last token: 0; truncation extend: V of the last token, for rollouts that hit the token limit, whose reward is left out
-// Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and the value's own lambda: VAPO, arXiv:2504.05118;
+//   delta_t = r_t + gamma V_{t+1} - V_t,  A_t = sum_k (gamma lambda)^k delta_{t+k};  target R_t =
+//   V_t + the same sum with value_lambda
+//   V after the last token: 0; truncation extend: V of the last token, for rollouts that hit the
+//   token limit, whose reward is left out
+// Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and
+//   the value's own lambda: VAPO, arXiv:2504.05118;
 //   extend: EGAE of Truncated PPO, arXiv:2506.15050.
-// Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda, value_lambda, length_alpha, truncation, whiten.
-// What differs: a value per token instead of a group; groups do not matter. Step::token_reward counts, the rollout's reward comes with its last token.
+// Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
+//   value_lambda, length_alpha, truncation, whiten.
+// What differs: a value per token instead of a group; groups do not matter. Step::token_reward
+//   counts, the rollout's reward comes with its last token.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -15,7 +20,9 @@
 namespace rollcall::objective {
 
 struct Gae {
-  static constexpr std::string_view name = "gae", formula = "A_t = sum_k (gamma lambda)^k delta_{t+k}, delta_t = r_t + gamma V_{t+1} - V_t";
+  static constexpr std::string_view
+      name = "gae",
+      formula = "A_t = sum_k (gamma lambda)^k delta_{t+k}, delta_t = r_t + gamma V_{t+1} - V_t";
   double gamma = 1.0, lambda = 0.95, value_lambda = -1.0, alpha = 0.0;
   enum class Truncation { end, extend } truncation = Truncation::end;
   enum class Whiten { off, on } whiten = Whiten::off;
@@ -23,22 +30,32 @@ struct Gae {
   void bind(Knobs& knobs) {
     knobs.number("gamma", gamma, {0.0, 1.0}, "discount per token");
     knobs.number("lambda", lambda, {0.0, 1.0}, "how far an error of the value is carried back");
-    knobs.number("value_lambda", value_lambda, {-1.0, 1.0}, "lambda of the value's target; -1: lambda");
-    knobs.number("length_alpha", alpha, {0.0, 1e6}, "lambda = 1 - 1 / (length_alpha T_i), at least 0, for the policy; 0: lambda for all lengths");
-    knobs.choice("truncation", truncation, {"end", "extend"}, "rollouts at the token limit: ended there, or their last value carried on");
+    knobs.number("value_lambda", value_lambda, {-1.0, 1.0},
+                 "lambda of the value's target; -1: lambda");
+    knobs.number(
+        "length_alpha", alpha, {0.0, 1e6},
+        "lambda = 1 - 1 / (length_alpha T_i), at least 0, for the policy; 0: lambda for all lengths");
+    knobs.choice("truncation", truncation, {"end", "extend"},
+                 "rollouts at the token limit: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
     knobs.needs_column(column::value);
+    knobs.reads_token_rewards();
   }
 
   Advantage operator()(const Step& step) const {
-    const at::Tensor value = step.named(column::value).contiguous(), raw = backwards(step, value, lambda, alpha);
+    const at::Tensor value = step.named(column::value).contiguous(),
+                     raw = backwards(step, value, lambda, alpha);
     Advantage out(whiten == Whiten::on ? whitened(raw) : raw);
-    out.value_target = value + (value_lambda < 0.0 && alpha == 0.0 ? raw : backwards(step, value, value_lambda < 0.0 ? lambda : value_lambda, 0.0));
+    out.value_target =
+        value + (value_lambda < 0.0 && alpha == 0.0
+                     ? raw
+                     : backwards(step, value, value_lambda < 0.0 ? lambda : value_lambda, 0.0));
     return out;
   }
 
  private:
-  at::Tensor backwards(const Step& step, const at::Tensor& value, double fixed, double adaptive) const {
+  at::Tensor backwards(const Step& step, const at::Tensor& value, double fixed,
+                       double adaptive) const {
     at::Tensor reward = rewards_of_tokens(step).contiguous(), out = at::zeros_like(reward);
     const auto cut = step.columns.truncated.accessor<bool, 1>();
     const auto offset = step.columns.offsets.accessor<std::int64_t, 1>();
@@ -50,8 +67,10 @@ struct Gae {
       if (n == 0) continue;
       const bool extended = truncation == Truncation::extend && cut[i];
       if (extended) r[first + n - 1] -= outcome[i];
-      const double carried = adaptive > 0.0 ? std::max(0.0, 1.0 - 1.0 / (adaptive * double(n))) : fixed;
-      gae_backwards(r + first, v + first, n, extended ? v[first + n - 1] : 0.0, gamma, carried, a + first);
+      const double carried =
+          adaptive > 0.0 ? std::max(0.0, 1.0 - 1.0 / (adaptive * double(n))) : fixed;
+      gae_backwards(r + first, v + first, n, extended ? v[first + n - 1] : 0.0, gamma, carried,
+                    a + first);
     }
     return out;
   }

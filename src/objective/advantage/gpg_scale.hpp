@@ -1,9 +1,12 @@
 // Advantage gpg_scale: group-centred rewards, made up for the rollouts that teach nothing.
-//   A_i = (B / (B - M)) (r_i - mean_g) / gpg_norm;  B the step's rollouts with tokens, M those of groups whose rewards are all equal
+//   A_i = (B / (B - M)) (r_i - mean_g) / gpg_norm;  B the step's rollouts with tokens, M those of
+//   groups whose rewards are all equal
 //   gpg_counts rewarded: M are the rollouts with r = 0
-// Source: GPG, arXiv:2504.02546, section 3 (alpha = B / (B - M), F_norm 1), and its released trainers; verl's estimator of that name counts the rewarded rollouts.
+// Source: GPG, arXiv:2504.02546, section 3 (alpha = B / (B - M), F_norm 1), and its released
+//   trainers; verl's estimator of that name counts the rewarded rollouts.
 // Shapes: [B] -> [N].   Knobs: gpg_norm, gpg_counts.
-// What differs from group_center: a step with many groups that teach nothing is scaled up, so the size of the derivative depends less on difficulty. A group of
+// What differs from group_center: a step with many groups that teach nothing is scaled up, so the
+//   size of the derivative depends less on difficulty. A group of
 //   one is never equal.
 #pragma once
 
@@ -14,21 +17,29 @@
 namespace rollcall::objective {
 
 struct GpgScale {
-  static constexpr std::string_view name = "gpg_scale", formula = "A_i = B / (B - M) (r_i - mean_g) / gpg_norm, M rollouts of groups with equal rewards";
+  static constexpr std::string_view
+      name = "gpg_scale",
+      formula =
+          "A_i = B / (B - M) (r_i - mean_g) / gpg_norm, M rollouts of groups with equal rewards";
   enum class Counts { unequal, rewarded };
   double norm = 1.0;
   Counts counts = Counts::unequal;
 
   void bind(Knobs& knobs) {
     knobs.number("gpg_norm", norm, {1e-6, 1e6}, "constant that divides");
-    knobs.choice("gpg_counts", counts, {"unequal", "rewarded"}, "rollouts that are made to stand for all: of groups whose rewards differ, or with a reward");
+    knobs.choice(
+        "gpg_counts", counts, {"unequal", "rewarded"},
+        "rollouts that are made to stand for all: of groups whose rewards differ, or with a reward");
   }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor present = step.length > 0;
-    const at::Tensor differ = (step.group_max(step.reward) - step.group_min(step.reward) > 1e-9).logical_or(step.group_size < 1.5);
-    const at::Tensor teaches = counts == Counts::rewarded ? step.reward != 0 : step.over_rollouts(differ.to(at::kDouble)) > 0;
-    const double few = present.logical_and(teaches).sum().item<double>(), alpha = present.sum().item<double>() / std::max(1.0, few);
+    const at::Tensor differ = step.group_differs(step.reward).logical_or(step.group_size < 1.5);
+    const at::Tensor teaches = counts == Counts::rewarded
+                                   ? step.reward != 0
+                                   : step.over_rollouts(differ.to(at::kDouble)) > 0;
+    const double few = present.logical_and(teaches).sum().item<double>(),
+                 alpha = present.sum().item<double>() / std::max(1.0, few);
     return step.over_tokens(alpha / norm * (step.reward - step.baseline()));
   }
 };

@@ -1,11 +1,16 @@
 // Advantage group_median: rewards minus their group's median, over the median absolute deviation.
-//   A_i = (r_i - med_g) / (s_g + eps) * n_g / (rollouts with |A| > 1e-6), s_g = median |r - med_g|, or the standard deviation (n - 1) where that is 0
-// Source: MC-GRPO, arXiv:2601.22582, section 3 (eps 1e-3 and the compensation for zero advantages as released; the fallback is this project's).
+//   A_i = (r_i - med_g) / (s_g + eps) * n_g / (rollouts with |A| > 1e-6), s_g = median |r - med_g|,
+//   or the standard deviation (n - 1) where that is 0
+// Source: MC-GRPO, arXiv:2601.22582, section 3 (eps 1e-3 and the compensation for zero advantages
+//   as released; the fallback is this project's).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
-// What differs from group_norm: one outlier does not move the baseline, so fewer signs flip in small groups. With 0/1 rewards and an odd group the
-//   deviation is always 0, hence the fallback. The median of an even group lies half-way. A group of one keeps its plain reward.
+// What differs from group_norm: one outlier does not move the baseline, so fewer signs flip in
+//   small groups. With 0/1 rewards and an odd group the
+//   deviation is always 0, hence the fallback. The median of an even group lies half-way. A group
+//   of one keeps its plain reward.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
@@ -15,10 +20,15 @@
 namespace rollcall::objective {
 
 struct GroupMedian {
-  static constexpr std::string_view name = "group_median", formula = "A_i = (r_i - median_g) / (MAD_g, or std_g where that is 0, + adv_eps) * n / nonzero";
+  static constexpr std::string_view
+      name = "group_median",
+      formula =
+          "A_i = (r_i - median_g) / (MAD_g, or std_g where that is 0, + adv_eps) * n / nonzero";
   double eps = 1e-3;
 
-  void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's deviation"); }
+  void bind(Knobs& knobs) {
+    knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's deviation");
+  }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor a = step.reward.clone();
@@ -32,10 +42,12 @@ struct GroupMedian {
       for (auto i = begin[g]; i < begin[g + 1]; ++i) values.push_back(out[i]);
       const double middle = median(values);
       for (double& v : values) v = std::abs(v - middle);
-      const double mad = median(values), scale = mad > 1e-12 ? mad : std[begin[g]];
+      const double mad = median(values), scale = differ(middle, middle + mad) ? mad : std[begin[g]];
       double pushing = 0;
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = (out[i] - middle) / (scale + eps), pushing += std::abs(out[i]) > 1e-6;
-      for (auto i = begin[g]; i < begin[g + 1] && pushing > 0; ++i) out[i] *= double(begin[g + 1] - begin[g]) / pushing;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i)
+        out[i] = (out[i] - middle) / (scale + eps), pushing += std::abs(out[i]) > 1e-6;
+      for (auto i = begin[g]; i < begin[g + 1] && pushing > 0; ++i)
+        out[i] *= double(begin[g + 1] - begin[g]) / pushing;
     }
     return step.over_tokens(a);
   }

@@ -1,9 +1,12 @@
 // Advantage group_quantile: rewards minus a quantile of their group.
-//   A_i = (r_i - Q_K) / (std_g + eps), Q_K the smallest reward that at least a share K of the group does not exceed; std with n - 1
+//   A_i = (r_i - Q_K) / (std_g + eps), Q_K the smallest reward that at least a share K of the group
+//   does not exceed; std with n - 1
 // Source: Quantile Advantage Estimation (QAE), arXiv:2509.22611, section 3 (K 0.4).
 // Shapes: [B] -> [N].   Knobs: quantile, adv_eps.
-// What differs from group_norm: with 0/1 rewards, prompts solved at a rate of at most 1 - K push only their successes, easier ones only their
-//   failures, which holds the entropy between collapse and explosion. A group of one keeps its plain reward.
+// What differs from group_norm: with 0/1 rewards, prompts solved at a rate of at most 1 - K push
+//   only their successes, easier ones only their
+//   failures, which holds the entropy between collapse and explosion. A group of one keeps its
+//   plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -15,7 +18,8 @@
 namespace rollcall::objective {
 
 struct GroupQuantile {
-  static constexpr std::string_view name = "group_quantile", formula = "A_i = (r_i - Q_K(r)) / (std_g + adv_eps)";
+  static constexpr std::string_view name = "group_quantile",
+                                    formula = "A_i = (r_i - Q_K(r)) / (std_g + adv_eps)";
   double level = 0.4, eps = 1e-6;
 
   void bind(Knobs& knobs) {
@@ -35,7 +39,8 @@ struct GroupQuantile {
       std::vector<double> sorted;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) sorted.push_back(out[i]);
       std::sort(sorted.begin(), sorted.end());
-      const double base = sorted[std::size_t(std::max<std::int64_t>(share_of(level, double(n)), 1) - 1)];
+      const double base =
+          sorted[std::size_t(std::max<std::int64_t>(share_of(level, double(n)), 1) - 1)];
       for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = (out[i] - base) / (std[i] + eps);
     }
     return step.over_tokens(a);

@@ -1,10 +1,15 @@
-// Advantage group_whiten: rewards standardised within their group, and once more over the tokens of the step.
-//   a_i = (r_i - mean_g) / (std_g + eps);  A_it = (a_i - mean) / (std + eps) over the step's tokens; both std with n - 1
-// Source: AReaL's released examples (reward_norm by group, adv_norm by batch; eps 1e-5), for arXiv:2505.24298, which standardises advantages over the
+// Advantage group_whiten: rewards standardised within their group, and once more over the tokens of
+// the step.
+//   a_i = (r_i - mean_g) / (std_g + eps);  A_it = (a_i - mean) / (std + eps) over the step's
+//   tokens; both std with n - 1
+// Source: AReaL's released examples (reward_norm by group, adv_norm by batch; eps 1e-5), for
+//   arXiv:2505.24298, which standardises advantages over the
 //   global batch.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps.
-// What differs from group_norm: the step's advantages have unit spread also when most groups are dead, and mean zero over tokens: where right and wrong
-//   answers differ in length, a dead group's tokens are moved as well. A group of one brings its plain reward into the moments.
+// What differs from group_norm: the step's advantages have unit spread also when most groups are
+//   dead, and mean zero over tokens: where right and wrong
+//   answers differ in length, a dead group's tokens are moved as well. A group of one brings its
+//   plain reward into the moments.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -12,13 +17,18 @@
 namespace rollcall::objective {
 
 struct GroupWhiten {
-  static constexpr std::string_view name = "group_whiten", formula = "A = (a - mean) / (std + adv_eps) over the step's tokens, a = group_norm";
+  static constexpr std::string_view
+      name = "group_whiten",
+      formula = "A = (a - mean) / (std + adv_eps) over the step's tokens, a = group_norm";
   double eps = 1e-5;
 
-  void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to both standard deviations"); }
+  void bind(Knobs& knobs) {
+    knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to both standard deviations");
+  }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor spread = at::where(step.over_rollouts(step.group_size) > 1, step.spread() + eps, 1.0);
+    const at::Tensor spread =
+        at::where(step.over_rollouts(step.group_size) > 1, step.spread() + eps, 1.0);
     const at::Tensor a = step.over_tokens((step.reward - step.baseline()) / spread);
     const double count = double(step.tokens);
     if (count < 2) return a;

@@ -1,11 +1,16 @@
-// Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the other mode.
-//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i);  best_i = 1 where r_i is the best of its mode in the group (and, where two and more
-//   of a mode are all equal, of the whole group);  win_i = 1 where i's mode has the larger
-//   mean reward, not thinking being granted mode_margin;  norm(x) = (x - mean_g) / (std_g + eps), std with n - 1
+// Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the
+// other mode.
+//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i);  best_i = 1 where r_i is the best of its
+//   mode in the group (and, where two and more of a mode are all equal, of the whole group);  win_i
+//   = 1 where i's mode has the larger
+//   mean reward, not thinking being granted mode_margin;  norm(x) = (x - mean_g) / (std_g + eps),
+//   std with n - 1
 // Source: Think Only When You Need (HGPO), arXiv:2505.14631, section 2.3 (alpha 1, margin 0.2).
 // Shapes: [B], [N] token ids -> [N].   Knobs: think_token, mode_alpha, mode_margin, adv_eps.
-// What differs from group_norm: choosing the mode is credited to the one token that chooses. A mode without rollouts loses. A group of one teaches nothing.
-//   Of a mode that is all wrong nobody is best while the other mode has a better answer: the paper's argmax leaves ties open (inferred).
+// What differs from group_norm: choosing the mode is credited to the one token that chooses. A mode
+//   without rollouts loses. A group of one teaches nothing.
+//   Of a mode that is all wrong nobody is best while the other mode has a better answer: the
+//   paper's argmax leaves ties open (inferred).
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -13,42 +18,60 @@
 namespace rollcall::objective {
 
 struct HybridModes {
-  static constexpr std::string_view name = "hybrid_modes", formula = "A_it = norm(best of mode) + [t = 0] mode_alpha norm(mode wins)";
+  static constexpr std::string_view
+      name = "hybrid_modes",
+      formula = "A_it = norm(best of mode) + [t = 0] mode_alpha norm(mode wins)";
   double token = 0.0, alpha = 1.0, margin = 0.2, eps = 1e-6;
 
   void bind(Knobs& knobs) {
     knobs.number("think_token", token, {0.0, 1e9}, "id of the token that opens the thinking mode");
     knobs.must_be_set();
     knobs.number("mode_alpha", alpha, {0.0, 1e6}, "weight of the choice of the mode");
-    knobs.number("mode_margin", margin, {-1e6, 1e6}, "mean reward granted to the mode without thinking");
+    knobs.number("mode_margin", margin, {-1e6, 1e6},
+                 "mean reward granted to the mode without thinking");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the standard deviations");
   }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor first = (step.place == 0).to(at::kDouble);
     at::Tensor think = at::zeros({step.rollouts}, at::kDouble);
-    if (step.columns.token.defined()) think = step.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble) * first);
+    if (step.columns.token.defined())
+      think = step.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble) * first);
     const at::Tensor other = 1.0 - think, none = at::full({step.rollouts}, -1e9, at::kDouble);
-    const auto best_in = [&](const at::Tensor& mode) { return step.over_rollouts(step.group_max(at::where(mode > 0, step.reward, none))); };
+    const auto best_in = [&](const at::Tensor& mode) {
+      return step.over_rollouts(step.group_max(at::where(mode > 0, step.reward, none)));
+    };
     const auto mean_in = [&](const at::Tensor& mode) {
       const at::Tensor count = step.group_sum(mode);
-      return step.over_rollouts(at::where(count > 0, step.group_sum(step.reward * mode) / count.clamp_min(1.0), -1e9));
+      return step.over_rollouts(
+          at::where(count > 0, step.group_sum(step.reward * mode) / count.clamp_min(1.0), -1e9));
     };
     const at::Tensor top = step.over_rollouts(step.group_max(step.reward));
     const auto bests = [&](const at::Tensor& mode) {
-      const at::Tensor most = best_in(mode), least = -step.over_rollouts(step.group_max(at::where(mode > 0, -step.reward, none)));
-      const at::Tensor flat = (most - least <= 1e-9).logical_and(step.over_rollouts(step.group_sum(mode)) > 1.5);
-      return (step.reward >= most).logical_and(flat.logical_not().logical_or(most >= top));
+      const at::Tensor most = best_in(mode), least = -step.over_rollouts(step.group_max(
+                                                 at::where(mode > 0, -step.reward, none)));
+      const at::Tensor flat = differing(most, least)
+                                  .logical_not()
+                                  .logical_and(step.over_rollouts(step.group_sum(mode)) > 1.5);
+      return differing(step.reward, most)
+          .logical_not()
+          .logical_and(flat.logical_not().logical_or(differing(most, top).logical_not()));
     };
     const at::Tensor best = at::where(think > 0, bests(think), bests(other)).to(at::kDouble);
-    const at::Tensor thinking_wins = mean_in(think) > mean_in(other) + margin + 1e-9;
-    const at::Tensor win = at::where(think > 0, thinking_wins, thinking_wins.logical_not()).to(at::kDouble);
-    return step.over_tokens(normed(step, best)) + alpha * first * step.over_tokens(normed(step, win));
+    const at::Tensor of_think = mean_in(think), bar = mean_in(other) + margin,
+                     thinking_wins = (of_think > bar).logical_and(differing(of_think, bar));
+    const at::Tensor win =
+        at::where(think > 0, thinking_wins, thinking_wins.logical_not()).to(at::kDouble);
+    return step.over_tokens(normed(step, best)) +
+           alpha * first * step.over_tokens(normed(step, win));
   }
 
   at::Tensor normed(const Step& step, const at::Tensor& x) const {
     const at::Tensor centred = x - step.over_rollouts(step.group_mean(x));
-    return centred / (step.over_rollouts((step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1)).sqrt()) + eps);
+    return centred /
+           (step.over_rollouts(
+                (step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1)).sqrt()) +
+            eps);
   }
 };
 

@@ -2,8 +2,10 @@
 //   A_i = (r_i - mean_g) / (mean_g + eps)
 // Source: Maximum Likelihood RL (MaxRL), arXiv:2602.02710; eps 1e-6 is the released code's.
 // Shapes: [B] -> [N].   Knobs: adv_eps.
-// What differs from group_center: with 0/1 rewards the derivative approaches that of log p instead of p, so rarely solved prompts weigh 1 / p.
-//   Rewards are meant to be >= 0; a mean at or below 0 divides by eps. A group of one keeps its plain reward.
+// What differs from group_center: with 0/1 rewards the derivative approaches that of log p instead
+//   of p, so rarely solved prompts weigh 1 / p.
+//   Rewards are meant to be >= 0; a mean at or below 0 divides by eps. A group of one keeps its
+//   plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,13 +13,17 @@
 namespace rollcall::objective {
 
 struct MeanNorm {
-  static constexpr std::string_view name = "mean_norm", formula = "A_i = (r_i - mean_g) / (mean_g + adv_eps)";
+  static constexpr std::string_view name = "mean_norm",
+                                    formula = "A_i = (r_i - mean_g) / (mean_g + adv_eps)";
   double eps = 1e-6;
 
-  void bind(Knobs& knobs) { knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's mean"); }
+  void bind(Knobs& knobs) {
+    knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the group's mean");
+  }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor scale = at::where(step.group_size > 1, step.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
+    const at::Tensor scale =
+        at::where(step.group_size > 1, step.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
     return step.over_tokens((step.reward - step.baseline()) / step.over_rollouts(scale));
   }
 };

@@ -1,9 +1,13 @@
-// Advantage optimal_token_baseline: at every place the baseline weighs rollouts by the gradient energy they have gathered up to it.
-//   b_gt = sum_i r_i W_it / (sum_i W_it + eps) over the rollouts of the group that reach t;  W_it = sum_{s <= t} (1 - 2 p_is + sum_v p_v^2);  A_it = r_i - b_gt
+// Advantage optimal_token_baseline: at every place the baseline weighs rollouts by the gradient
+// energy they have gathered up to it.
+//   b_gt = sum_i r_i W_it / (sum_i W_it + eps) over the rollouts of the group that reach t;  W_it =
+//   sum_{s <= t} (1 - 2 p_is + sum_v p_v^2);  A_it = r_i - b_gt
 // Source: Optimal Token Baseline, arXiv:2602.07078, as in verl (eps 1e-8, zero tail handled).
 // Shapes: [B], [N] column sum_squares -> [N].   Knobs: adv_eps.
-// What differs from group_center: the variance-minimal baseline of every token. Where a single rollout of the group is left, b is 0, so a group
-//   of one keeps its plain reward. The energy of a token is at least (1 - p)^2, which rounded columns may fall short of.
+// What differs from group_center: the variance-minimal baseline of every token. Where a single
+//   rollout of the group is left, b is 0, so a group
+//   of one keeps its plain reward. The energy of a token is at least (1 - p)^2, which rounded
+//   columns may fall short of.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,7 +15,9 @@
 namespace rollcall::objective {
 
 struct OptimalTokenBaseline {
-  static constexpr std::string_view name = "optimal_token_baseline", formula = "A_it = r_i - sum_g r W_t / (sum_g W_t + adv_eps), W = cumsum(1 - 2p + sum p^2)";
+  static constexpr std::string_view
+      name = "optimal_token_baseline",
+      formula = "A_it = r_i - sum_g r W_t / (sum_g W_t + adv_eps), W = cumsum(1 - 2p + sum p^2)";
   double eps = 1e-8;
 
   void bind(Knobs& knobs) {
@@ -23,12 +29,19 @@ struct OptimalTokenBaseline {
     const at::Tensor returns = step.over_tokens(step.reward);
     if (step.tokens == 0) return returns;
     const at::Tensor p = step.columns.old_logprob.clamp_max(0.0).exp();
-    const at::Tensor energy = at::maximum(1.0 - 2.0 * p + step.named(column::sum_squares), (1.0 - p).square());
-    const at::Tensor running = energy.cumsum(0), start = step.columns.offsets.slice(0, 0, step.rollouts).index_select(0, step.rollout);
-    const at::Tensor weight = running - running.index_select(0, start) + energy.index_select(0, start);
-    const at::Tensor address = step.columns.group.index_select(0, step.rollout) * (step.place.max() + 1) + step.place;
+    const at::Tensor energy =
+        at::maximum(1.0 - 2.0 * p + step.named(column::sum_squares), (1.0 - p).square());
+    const at::Tensor running = energy.cumsum(0),
+                     start = step.columns.offsets.slice(0, 0, step.rollouts)
+                                 .index_select(0, step.rollout);
+    const at::Tensor weight =
+        running - running.index_select(0, start) + energy.index_select(0, start);
+    const at::Tensor address =
+        step.columns.group.index_select(0, step.rollout) * (step.place.max() + 1) + step.place;
     const auto [unused, cell] = at::_unique(address, /*sorted=*/true, /*return_inverse=*/true);
-    const auto sum = [&, cell = cell](const at::Tensor& x) { return at::zeros({step.tokens}, at::kDouble).index_add(0, cell, x).index_select(0, cell); };
+    const auto sum = [&, cell = cell](const at::Tensor& x) {
+      return at::zeros({step.tokens}, at::kDouble).index_add(0, cell, x).index_select(0, cell);
+    };
     const at::Tensor baseline = sum(returns * weight) / (sum(weight) + eps);
     return returns - at::where(sum(at::ones_like(weight)) > 1, baseline, 0.0);
   }

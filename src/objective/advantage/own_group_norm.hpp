@@ -1,8 +1,11 @@
 // Advantage own_group_norm: group_norm over the rollouts that the policy sampled itself.
-//   A_i = (r_i - mean) / (std + eps) with moments over the group's rollouts with expert = 0, std with n - 1;  0 for expert rollouts
-// Source: CHORD, arXiv:2508.11408, and DYPO, arXiv:2604.08926: expert traces have a loss of their own and stay out of GRPO's groups.
+//   A_i = (r_i - mean) / (std + eps) with moments over the group's rollouts with expert = 0, std
+//   with n - 1;  0 for expert rollouts
+// Source: CHORD, arXiv:2508.11408, and DYPO, arXiv:2604.08926: expert traces have a loss of their
+//   own and stay out of GRPO's groups.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps.
-// What differs from group_norm: an expert's reward neither raises the baseline nor widens the spread. Without experts it is the same.
+// What differs from group_norm: an expert's reward neither raises the baseline nor widens the
+//   spread. Without experts it is the same.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -10,7 +13,9 @@
 namespace rollcall::objective {
 
 struct OwnGroupNorm {
-  static constexpr std::string_view name = "own_group_norm", formula = "A_i = (r_i - mean_own) / (std_own + adv_eps), experts 0";
+  static constexpr std::string_view name = "own_group_norm",
+                                    formula =
+                                        "A_i = (r_i - mean_own) / (std_own + adv_eps), experts 0";
   double eps = 1e-6;
 
   void bind(Knobs& knobs) {
@@ -19,10 +24,12 @@ struct OwnGroupNorm {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble), count = step.group_sum(own);
+    const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble),
+                     count = step.group_sum(own);
     const at::Tensor mean = step.group_mean(step.reward, own) * (count > 1);
     const at::Tensor centred = (step.reward - step.over_rollouts(mean)) * own;
-    const at::Tensor spread = (step.group_sum(centred.square()) / (count - 1).clamp_min(1)).sqrt() + eps;
+    const at::Tensor spread =
+        (step.group_sum(centred.square()) / (count - 1).clamp_min(1)).sqrt() + eps;
     return step.over_tokens(centred / step.over_rollouts(at::where(count > 1, spread, 1.0)));
   }
 };

@@ -1,8 +1,11 @@
-// Advantage prior_shrinkage: the baseline is the group's mean where it contradicts the prior, the prior where it does not.
-//   V = low + (high - low) predicted;  q = (high - low)^2 / 4 / n;  D = max(0, (mean_g - V)^2 - q);  w = D / (D + q);  A_i = r_i - w mean_g - (1 - w) V
+// Advantage prior_shrinkage: the baseline is the group's mean where it contradicts the prior, the
+// prior where it does not.
+//   V = low + (high - low) predicted;  q = (high - low)^2 / 4 / n;  D = max(0, (mean_g - V)^2 - q);
+//   w = D / (D + q);  A_i = r_i - w mean_g - (1 - w) V
 // Source: V_0.5, arXiv:2603.10848 (rewards in {-1, 1} there, q = 1 / n).
 // Shapes: [B] -> [N].   Knobs: prior_value, reward_low, reward_high.
-// What differs from group_center: with few rollouts the mean is noisy, and a prior (column predicted, success in [0, 1]) within the noise is used alone.
+// What differs from group_center: with few rollouts the mean is noisy, and a prior (column
+//   predicted, success in [0, 1]) within the noise is used alone.
 //   A group of one is like any other.
 #pragma once
 
@@ -11,7 +14,9 @@
 namespace rollcall::objective {
 
 struct PriorShrinkage {
-  static constexpr std::string_view name = "prior_shrinkage", formula = "A_i = r_i - w mean_g - (1-w) V, w = D / (D + q), D = max(0, (mean_g-V)^2 - q)";
+  static constexpr std::string_view
+      name = "prior_shrinkage",
+      formula = "A_i = r_i - w mean_g - (1-w) V, w = D / (D + q), D = max(0, (mean_g-V)^2 - q)";
   enum class Value { predicted, prior };
   Value value = Value::predicted;
   double low = 0.0, high = 1.0;
@@ -19,18 +24,26 @@ struct PriorShrinkage {
   void bind(Knobs& knobs) {
     knobs.number("reward_low", low, {-1e6, 1e6}, "reward of a failure");
     knobs.number("reward_high", high, {-1e6, 1e6}, "reward of a success");
-    knobs.refuse_if([this] { return high <= low; }, "advantage.reward_high is not above advantage.reward_low", "the prior has no scale",
-                    "state the rewards of failure and success");
-    knobs.choice("prior_value", value, {"predicted", "prior"}, "V: a value model's prediction, or the prompt's tracked success");
+    knobs.refuse_if([this] { return high <= low; },
+                    "advantage.reward_high is not above advantage.reward_low",
+                    "the prior has no scale", "state the rewards of failure and success");
+    knobs.choice("prior_value", value, {"predicted", "prior"},
+                 "V: a value model's prediction, or the prompt's tracked success");
     knobs.needs_column([this] { return value == Value::predicted; }, column::predicted);
     knobs.needs_column([this] { return value == Value::prior; }, column::prior);
+    knobs.subtracts_verifiers(
+        [] { return true; },
+        [this] { return std::string(value == Value::prior ? column::prior : column::predicted); });
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor expected = low + (high - low) * step.named(value == Value::prior ? column::prior : column::predicted);
-    const at::Tensor noise = step.over_rollouts((high - low) * (high - low) / 4.0 / step.group_size);
+    const at::Tensor expected =
+        low + (high - low) * step.named(value == Value::prior ? column::prior : column::predicted);
+    const at::Tensor noise =
+        step.over_rollouts((high - low) * (high - low) / 4.0 / step.group_size);
     const at::Tensor mean = step.over_rollouts(step.group_mean(step.reward));
-    const at::Tensor signal = ((mean - expected).square() - noise).clamp_min(0.0), w = signal / (signal + noise);
+    const at::Tensor signal = ((mean - expected).square() - noise).clamp_min(0.0),
+                     w = signal / (signal + noise);
     return step.over_tokens(step.reward - w * mean - (1.0 - w) * expected);
   }
 };

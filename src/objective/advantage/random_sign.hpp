@@ -1,6 +1,7 @@
 // Advantage random_sign: a control. +1 or -1 for a rollout, whatever it earned.
 //   A_i = +1 where u_i < 1/2, else -1;  u_i addressed by seed, step and rollout
-// Source: none: no method is made of it. scripts/train_recipes runs rows on it, and they must not learn.
+// Source: none: no method is made of it. scripts/train_recipes runs rows on it, and they must not
+//   learn.
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs: the rewards are not read, so whatever a row still learns comes from somewhere else.
 #pragma once
@@ -10,10 +11,17 @@
 namespace rollcall::objective {
 
 struct RandomSign {
-  static constexpr std::string_view name = "random_sign", formula = "A_i = +1 or -1 at random: a control";
+  static constexpr std::string_view name = "random_sign",
+                                    formula = "A_i = +1 or -1 at random: a control";
   static constexpr std::uint64_t purpose = 0x516E;  // of the draw
 
-  at::Tensor operator()(const Step& step) const { return step.over_tokens(at::where(step.uniform_rollouts(purpose) < 0.5, 1.0, -1.0).to(at::kDouble)); }
+  // none of a row's rewards is refused: a control is the row with this advantage alone replaced
+  void bind(Knobs& knobs) { knobs.reads_token_rewards(); }
+
+  at::Tensor operator()(const Step& step) const {
+    return step.over_tokens(
+        at::where(step.uniform_rollouts(purpose) < 0.5, 1.0, -1.0).to(at::kDouble));
+  }
 };
 
 }  // namespace rollcall::objective

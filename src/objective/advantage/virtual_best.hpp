@@ -1,8 +1,10 @@
-// Advantage virtual_best: rewards standardised within their group as if it held one more rollout with the best reward.
+// Advantage virtual_best: rewards standardised within their group as if it held one more rollout
+// with the best reward.
 //   A_i = (r_i - mu) / (sigma + eps), mu and sigma (n - 1) of r_1 .. r_n and best_reward
 // Source: NGRPO, arXiv:2509.18851, section 3.1 (advantage calibration).
 // Shapes: [B] -> [N].   Knobs: best_reward, adv_eps.
-// What differs from group_norm: an all-wrong group gets equal negative advantages instead of none, so failures teach exploration. An all-right
+// What differs from group_norm: an all-wrong group gets equal negative advantages instead of none,
+//   so failures teach exploration. An all-right
 //   group has spread 0 and teaches nothing. A group of one is like any other.
 #pragma once
 
@@ -11,7 +13,9 @@
 namespace rollcall::objective {
 
 struct VirtualBest {
-  static constexpr std::string_view name = "virtual_best", formula = "A_i = (r_i - mu) / (sigma + adv_eps) over r_1 .. r_n and best_reward";
+  static constexpr std::string_view
+      name = "virtual_best",
+      formula = "A_i = (r_i - mu) / (sigma + adv_eps) over r_1 .. r_n and best_reward";
   double best = 1.0, eps = 1e-6;
 
   void bind(Knobs& knobs) {
@@ -20,10 +24,13 @@ struct VirtualBest {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor n = step.group_size, least = step.group_min(step.reward).clamp_max(best), largest = step.group_max(step.reward).clamp_min(best);
-    const at::Tensor mean = at::minimum(at::maximum((step.group_sum(step.reward) + best) / (n + 1), least), largest);
+    const at::Tensor n = step.group_size, least = step.group_min(step.reward).clamp_max(best),
+                     largest = step.group_max(step.reward).clamp_min(best);
+    const at::Tensor mean =
+        at::minimum(at::maximum((step.group_sum(step.reward) + best) / (n + 1), least), largest);
     const at::Tensor centred = step.reward - step.over_rollouts(mean);
-    const at::Tensor sigma = ((step.group_sum(centred.square()) + (best - mean).square()) / n).sqrt();
+    const at::Tensor sigma =
+        ((step.group_sum(centred.square()) + (best - mean).square()) / n).sqrt();
     return step.over_tokens(centred / (step.over_rollouts(sigma) + eps));
   }
 };

@@ -1,17 +1,24 @@
 // Advantage win_rate: share of the group's rollouts that this one beats, less one half.
-//   A_i = mean_j (1 if r_i > r_j, 1/2 if equal, 0 if less) - 1/2, over all rollouts of the group, i among them
-// Source: Self-Play Preference Optimization, arXiv:2405.00675, section 4: the win rate against the policy, estimated on all K samples; its code
+//   A_i = mean_j (1 if r_i > r_j, 1/2 if equal, 0 if less) - 1/2, over all rollouts of the group, i
+//   among them
+// Source: Self-Play Preference Optimization, arXiv:2405.00675, section 4: the win rate against the
+//   policy, estimated on all K samples; its code
 //   counts the tie of a sample with itself as well.
 // Shapes: [B] rewards -> [N].   Knobs: none.
-// What differs: only the order of the rewards counts. Equal rewards give 0, and so does a group of one.
+// What differs: only the order of the rewards counts. Equal rewards give 0, and so does a group of
+//   one.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/pieces.hpp"
 
 namespace rollcall::objective {
 
 struct WinRate {
-  static constexpr std::string_view name = "win_rate", formula = "A_i = share of the group with a lower reward + half the ties, its own among them - 1/2";
+  static constexpr std::string_view
+      name = "win_rate",
+      formula =
+          "A_i = share of the group with a lower reward + half the ties, its own among them - 1/2";
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor reward = step.reward.contiguous();
@@ -23,7 +30,8 @@ struct WinRate {
       const double size = double(begin[g + 1] - begin[g]);
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
         double wins = 0.0;
-        for (auto j = begin[g]; j < begin[g + 1]; ++j) wins += r[i] > r[j] ? 1.0 : r[i] == r[j] ? 0.5 : 0.0;
+        for (auto j = begin[g]; j < begin[g + 1]; ++j)
+          wins += !differ(r[i], r[j]) ? 0.5 : r[i] > r[j] ? 1.0 : 0.0;
         out[i] = wins / size - 0.5;
       }
     }

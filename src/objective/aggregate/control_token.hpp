@@ -1,8 +1,10 @@
 // Aggregate control_token: the first token of every rollout apart from the rest.
-//   loss = control_alpha * mean_i L_i0 + mean_{i, t >= 1} L_it, each mean over its trained tokens of the step
+//   loss = control_alpha * mean_i L_i0 + mean_{i, t >= 1} L_it, each mean over its trained tokens
+//   of the step
 // Source: Thinkless (DeGRPO), arXiv:2505.13379, eq. 7 (alpha 0.001).
 // Shapes: [N] -> [N] coefficients.   Knobs: control_alpha.
-// What differs from token-mean: the token that chooses the mode has a weight of its own, which neither the length of the answer nor the number of other
+// What differs from token-mean: the token that chooses the mode has a weight of its own, which
+//   neither the length of the answer nor the number of other
 //   tokens changes.
 #pragma once
 
@@ -11,14 +13,19 @@
 namespace rollcall::objective {
 
 struct ControlToken {
-  static constexpr std::string_view name = "control_token", formula = "control_alpha mean_i L_i0 + mean_{i, t>=1} L_it";
+  static constexpr std::string_view name = "control_token",
+                                    formula = "control_alpha mean_i L_i0 + mean_{i, t>=1} L_it";
   double alpha = 0.001;
 
-  void bind(Knobs& knobs) { knobs.number("control_alpha", alpha, {0.0, 1e6}, "weight of the first tokens' mean"); }
+  void bind(Knobs& knobs) {
+    knobs.number("control_alpha", alpha, {0.0, 1e6}, "weight of the first tokens' mean");
+  }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble), first = (step.place == 0).to(at::kDouble);
-    const at::Tensor firsts = (first * keep).sum().clamp_min(1.0), others = ((1.0 - first) * keep).sum().clamp_min(1.0);
+    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble),
+                     first = (step.place == 0).to(at::kDouble);
+    const at::Tensor firsts = (first * keep).sum().clamp_min(1.0),
+                     others = ((1.0 - first) * keep).sum().clamp_min(1.0);
     return first * (alpha / firsts) + (1.0 - first) / others;
   }
 };

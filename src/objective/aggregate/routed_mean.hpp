@@ -1,8 +1,12 @@
-// Aggregate routed-mean: own rollouts of mixed prompts, and an expert's of prompts without a success, each over their own count.
-//   own, where the prompt's own rollouts have a right and a wrong one: 1 / (B_mixed T_i);  expert, where none is right: 1 / (tokens of such experts);  else 0
-// Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a mean over the prompts that were routed to it.
+// Aggregate routed-mean: own rollouts of mixed prompts, and an expert's of prompts without a
+// success, each over their own count.
+//   own, where the prompt's own rollouts have a right and a wrong one: 1 / (B_mixed T_i);  expert,
+//   where none is right: 1 / (tokens of such experts);  else 0
+// Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a
+//   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs from kind-mean: a rollout without a part in its prompt's loss counts for nothing, neither in a denominator nor in a regularizer. Only
+// What differs from kind-mean: a rollout without a part in its prompt's loss counts for nothing,
+//   neither in a denominator nor in a regularizer. Only
 //   rollouts with a trained token decide.
 #pragma once
 
@@ -11,7 +15,10 @@
 namespace rollcall::objective {
 
 struct RoutedMean {
-  static constexpr std::string_view name = "routed-mean", formula = "own, mixed prompts: seq-mean-token-mean; experts, all-wrong prompts: token-mean; else 0";
+  static constexpr std::string_view
+      name = "routed-mean",
+      formula =
+          "own, mixed prompts: seq-mean-token-mean; experts, all-wrong prompts: token-mean; else 0";
 
   void bind(Knobs& knobs) {
     knobs.needs_column(column::correct);
@@ -19,12 +26,16 @@ struct RoutedMean {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble), length = step.trained_length;
-    const at::Tensor own = (length > 0).to(at::kDouble) * (1.0 - expert), good = own * (step.named(column::correct) > 0.5).to(at::kDouble);
+    const at::Tensor expert = (step.named(column::expert) > 0.5).to(at::kDouble),
+                     length = step.trained_length;
+    const at::Tensor own = (length > 0).to(at::kDouble) * (1.0 - expert),
+                     good = own * (step.named(column::correct) > 0.5).to(at::kDouble);
     const at::Tensor right = step.group_sum(good), wrong = step.group_sum(own - good);
-    const at::Tensor mixed = own * step.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
+    const at::Tensor mixed =
+        own * step.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
     const at::Tensor hard = expert * step.over_rollouts((right == 0).to(at::kDouble));
-    return step.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) + hard / (length * hard).sum().clamp_min(1));
+    return step.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
+                            hard / (length * hard).sum().clamp_min(1));
   }
 };
 

@@ -2,7 +2,8 @@
 //   loss = sum_it L_it
 // Source: verl's loss_agg_mode of that name.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs: no denominator: the derivative grows with the batch, and the learning rate must know it.
+// What differs: no denominator: the derivative grows with the batch, and the learning rate must
+//   know it.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,9 +1,14 @@
-// Regularizer entropy_band: an entropy bonus, and a charge on tokens whose entropy has left the band around its history.
-//   loss -= band_coef (H_it - band_smooth c_it);  c_it = band_charge where H_it is not within band_low m .. band_high m, else 0
-//   m: the statistic entropy_history, left by earlier steps (reward entropy_history); in the first step nothing is charged
-// Source: EPO, arXiv:2509.22576, and its released trainer (0.001, 1, 0.1, band 0.8 to 1.2; its scripts: 0.5 to 1.5).
+// Regularizer entropy_band: an entropy bonus, and a charge on tokens whose entropy has left the
+// band around its history.
+//   loss -= band_coef (H_it - band_smooth c_it);  c_it = band_charge where H_it is not within
+//   band_low m .. band_high m, else 0
+//   m: the statistic entropy_history, left by earlier steps (reward entropy_history); in the first
+//   step nothing is charged
+// Source: EPO, arXiv:2509.22576, and its released trainer (0.001, 1, 0.1, band 0.8 to 1.2; its
+//   scripts: 0.5 to 1.5).
 // Shapes: entropy [M] -> [M].   Knobs: band_coef, band_smooth, band_charge, band_low, band_high.
-// What differs from entropy: the value only. The charge is a constant on either side of a bound, in the released code as here, so it has no derivative: it is seen
+// What differs from entropy: the value only. The charge is a constant on either side of a bound, in
+//   the released code as here, so it has no derivative: it is seen
 //   in the loss and moves no weight.
 #pragma once
 
@@ -12,7 +17,10 @@
 namespace rollcall::objective {
 
 struct EntropyBand {
-  static constexpr std::string_view name = "entropy_band", formula = "-band_coef (H_it - band_smooth band_charge [H_it outside the band around its history])";
+  static constexpr std::string_view
+      name = "entropy_band",
+      formula =
+          "-band_coef (H_it - band_smooth band_charge [H_it outside the band around its history])";
   double coef = 0.001, smooth = 1.0, charge = 0.1, low = 0.8, high = 1.2;
 
   void bind(Knobs& knobs) {
@@ -23,11 +31,12 @@ struct EntropyBand {
     knobs.number("band_high", high, {1.0, 1e6}, "upper end of the band");
   }
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    const double mean = leaf.step.statistic("entropy_history", -1.0);
-    if (mean < 0) return -coef * leaf.entropy;
-    const at::Tensor h = leaf.entropy.detach(), outside = (h <= low * mean).logical_or(h >= high * mean).to(at::kDouble);
-    return -coef * (leaf.entropy - smooth * charge * outside);
+  at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
+    const double mean = micro_batch.step.statistic("entropy_history", -1.0);
+    if (mean < 0) return -coef * micro_batch.entropy;
+    const at::Tensor h = micro_batch.entropy.detach(),
+                     outside = (h <= low * mean).logical_or(h >= high * mean).to(at::kDouble);
+    return -coef * (micro_batch.entropy - smooth * charge * outside);
   }
 };
 

@@ -1,13 +1,21 @@
 // Regularizer kl: an estimate of the divergence from an anchor policy, per sampled token.
-//   d = anchor - lp;  k1 = -d,  k2 = d^2 / 2,  k3 = exp(d) - d - 1 (d held within +-20, k3 within +-10);  loss += kl_coef * k
-//   k1+ and k3+: the value of the estimator, the derivative of k2;  abs: |d|;  kl_correction ratio: times exp(lp - old), differentiated with it
-//   kl_coef: towards kl_coef_end in proportion to the training done; or the statistic kl_coef where a controller keeps one. With kl_coef_turn w: from the middle
-//   of both down to kl_coef at share w of the training, then up to kl_coef_end
-// Source: DeepSeekMath, arXiv:2402.03300, eq. 4 (k3 against the reference policy, kl_coef 0.04); the names: Schulman 2020, "Approximating
-//   KL divergence"; bounds and "+": verl; correction: TRL (use_bias_correction_kl); moving coefficient: OThink-MR1, arXiv:2503.16081, eq. 3.
-// Shapes: [M] -> [M].   Knobs: kl_coef, kl_coef_end, kl_coef_turn, kl_estimator, kl_anchor, kl_correction.
-// What differs from none: pulls towards the anchor: `old`, the policy at the start of the update (zero before its first optimizer step),
-//   `reference`, the column reference_logprob, or `rollout`, the policy that sampled. Plain k1 is refused: its derivative in lp is 1 whatever the anchor.
+//   d = anchor - lp;  k1 = -d,  k2 = d^2 / 2,  k3 = exp(d) - d - 1 (d held within +-20, k3 within
+//   +-10);  loss += kl_coef * k
+//   k1+ and k3+: the value of the estimator, the derivative of k2;  abs: |d|;  kl_correction ratio:
+//   times exp(lp - old), differentiated with it
+//   kl_coef: towards kl_coef_end in proportion to the training done; or the statistic kl_coef where
+//   a controller keeps one. With kl_coef_turn w: from the middle of both down to kl_coef at share w
+//   of the training, then up to kl_coef_end
+// Source: DeepSeekMath, arXiv:2402.03300, eq. 4 (k3 against the reference policy, kl_coef 0.04);
+//   the names: Schulman 2020, "Approximating
+//   KL divergence"; bounds and "+": verl; correction: TRL (use_bias_correction_kl); moving
+//   coefficient: OThink-MR1, arXiv:2503.16081, eq. 3.
+// Shapes: [M] -> [M].   Knobs: kl_coef, kl_coef_end, kl_coef_turn, kl_estimator, kl_anchor,
+//   kl_correction.
+// What differs from none: pulls towards the anchor: `old`, the policy at the start of the update
+//   (zero before its first optimizer step),
+//   `reference`, the column reference_logprob, or `rollout`, the policy that sampled. Plain k1 is
+//   refused: its derivative in lp is 1 whatever the anchor.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,30 +33,46 @@ struct Kl {
 
   void bind(Knobs& knobs) {
     knobs.number("kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
-    knobs.number("kl_coef_end", coef_end, {-1.0, 1e6}, "weight at the end of training, reached linearly; -1: kl_coef throughout");
-    knobs.number("kl_coef_turn", coef_turn, {0.0, 0.999}, "share of the training at which the weight is least, having begun half-way to kl_coef_end");
-    knobs.choice("kl_correction", correction, {"none", "ratio"}, "importance weight exp(lp - old) for tokens that the old policy sampled");
-    knobs.choice("kl_estimator", estimator, {"k1", "k2", "k3", "k1+", "k3+", "abs"}, "estimator of the divergence; + takes the derivative of k2");
-    knobs.choice("kl_anchor", anchor, {"old", "reference", "rollout"}, "policy the divergence is measured from");
-    knobs.refuse_if([this] { return estimator == Estimator::k1; }, "regularizer.kl_estimator = k1 cannot be a loss",
-                    "its derivative does not depend on the anchor, so it pulls towards nothing", "use k2, k3 or k1+, which has k1's value and k2's derivative");
+    knobs.number("kl_coef_end", coef_end, {-1.0, 1e6},
+                 "weight at the end of training, reached linearly; -1: kl_coef throughout");
+    knobs.number(
+        "kl_coef_turn", coef_turn, {0.0, 0.999},
+        "share of the training at which the weight is least, having begun half-way to kl_coef_end");
+    knobs.choice("kl_correction", correction, {"none", "ratio"},
+                 "importance weight exp(lp - old) for tokens that the old policy sampled");
+    knobs.choice("kl_estimator", estimator, {"k1", "k2", "k3", "k1+", "k3+", "abs"},
+                 "estimator of the divergence; + takes the derivative of k2");
+    knobs.choice("kl_anchor", anchor, {"old", "reference", "rollout"},
+                 "policy the divergence is measured from");
+    knobs.refuse_if([this] { return estimator == Estimator::k1; },
+                    "regularizer.kl_estimator = k1 cannot be a loss",
+                    "its derivative does not depend on the anchor, so it pulls towards nothing",
+                    "use k2, k3 or k1+, which has k1's value and k2's derivative");
     knobs.needs_column([this] { return anchor == Anchor::reference; }, reference);
-    knobs.moves("kl_coef", [this](const Step& step) { return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step); });
+    knobs.moves("kl_coef", [this](const Step& step) {
+      return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step);
+    });
   }
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    const at::Tensor target = anchor == Anchor::old       ? leaf.old_logprob
-                              : anchor == Anchor::rollout ? leaf.take(leaf.step.columns.rollout_logprob)
-                                                          : leaf.take(leaf.step.named(reference));
-    const at::Tensor d = (target - leaf.logprob).clamp(-20.0, 20.0);
-    const at::Tensor k = weight(leaf.step) * estimate(d);
-    return correction == Correction::none ? k : k * (leaf.logprob - leaf.old_logprob).clamp(-20.0, 20.0).exp();
+  at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
+    const at::Tensor target = anchor == Anchor::old ? micro_batch.old_logprob
+                              : anchor == Anchor::rollout
+                                  ? micro_batch.take(micro_batch.step.columns.rollout_logprob)
+                                  : micro_batch.take(micro_batch.step.named(reference));
+    const at::Tensor d = (target - micro_batch.logprob).clamp(-20.0, 20.0);
+    const at::Tensor k = weight(micro_batch.step) * estimate(d);
+    return correction == Correction::none
+               ? k
+               : k * (micro_batch.logprob - micro_batch.old_logprob).clamp(-20.0, 20.0).exp();
   }
 
  private:
-  double weight(const Step& step) const { return step.statistic("kl_coef", coef_end < 0.0 ? coef : scheduled(step.columns.progress)); }
+  double weight(const Step& step) const {
+    return step.statistic("kl_coef", coef_end < 0.0 ? coef : scheduled(step.columns.progress));
+  }
   double scheduled(double progress) const {
-    if (progress < coef_turn) return (coef + coef_end) / 2 - (coef_end - coef) / 2 * progress / coef_turn;
+    if (progress < coef_turn)
+      return (coef + coef_end) / 2 - (coef_end - coef) / 2 * progress / coef_turn;
     return coef + (coef_end - coef) * (progress - coef_turn) / (1.0 - coef_turn);
   }
   static constexpr const char* reference = "reference_logprob";

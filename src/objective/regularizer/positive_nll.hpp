@@ -2,7 +2,8 @@
 //   loss -= positive_nll_coef * mean of lp over the trained tokens of rollouts with correct = 1
 // Source: VAPO, arXiv:2504.05118, "positive example LM loss" (coefficient 0.1).
 // Shapes: [M] -> [M].   Knobs: positive_nll_coef.
-// What differs from forward_kl: correct rollouts only (column correct), as a mean over their tokens. It is that mean under aggregate token-mean, by
+// What differs from forward_kl: correct rollouts only (column correct), as a mean over their
+//   tokens. It is that mean under aggregate token-mean, by
 //   which it is averaged again; under another aggregate the rollouts weigh as they do there.
 #pragma once
 
@@ -13,18 +14,23 @@
 namespace rollcall::objective {
 
 struct PositiveNll {
-  static constexpr std::string_view name = "positive_nll", formula = "-positive_nll_coef * mean of lp over tokens of correct rollouts";
+  static constexpr std::string_view
+      name = "positive_nll",
+      formula = "-positive_nll_coef * mean of lp over tokens of correct rollouts";
   double coef = 0.1;
 
   void bind(Knobs& knobs) {
-    knobs.number("positive_nll_coef", coef, {0.0, 1e6}, "weight of the likelihood of correct rollouts");
+    knobs.number("positive_nll_coef", coef, {0.0, 1e6},
+                 "weight of the likelihood of correct rollouts");
     knobs.needs_column(column::correct);
   }
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    const at::Tensor& correct = leaf.step.named(column::correct);
-    const double counted = std::max(1.0, (correct * leaf.step.trained_length).sum().item<double>());
-    return (-coef * leaf.step.normalizer.tokens / counted) * leaf.over_tokens(leaf.take_rollouts(correct)) * leaf.logprob;
+  at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
+    const at::Tensor& correct = micro_batch.step.named(column::correct);
+    const double counted =
+        std::max(1.0, (correct * micro_batch.step.trained_length).sum().item<double>());
+    return (-coef * micro_batch.step.normalizer.tokens / counted) *
+           micro_batch.over_tokens(micro_batch.take_rollouts(correct)) * micro_batch.logprob;
   }
 };
 

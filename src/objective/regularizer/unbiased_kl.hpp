@@ -1,8 +1,11 @@
 // Regularizer unbiased_kl: k3 from the reference policy, weighted by the importance of the token.
-//   loss += unbiased_kl_coef * exp(lp - rollout) (exp(d) - d - 1),  d = reference - lp; both log-ratios within +-20
-// Source: DeepSeek-V3.2, arXiv:2512.02556, eq. 7; TRL's use_bias_correction_kl. The paper sets the coefficient by domain; 0.04 is DeepSeekMath's.
+//   loss += unbiased_kl_coef * exp(lp - rollout) (exp(d) - d - 1),  d = reference - lp; both
+//   log-ratios within +-20
+// Source: DeepSeek-V3.2, arXiv:2512.02556, eq. 7; TRL's use_bias_correction_kl. The paper sets the
+//   coefficient by domain; 0.04 is DeepSeekMath's.
 // Shapes: [M] -> [M].   Knobs: unbiased_kl_coef.
-// What differs from kl with k3: value and derivative are unbiased for tokens that another policy sampled. The derivative is rho (lp - reference),
+// What differs from kl with k3: value and derivative are unbiased for tokens that another policy
+//   sampled. The derivative is rho (lp - reference),
 //   so a token that has become unlikely is not pulled back without bound.
 #pragma once
 
@@ -11,7 +14,9 @@
 namespace rollcall::objective {
 
 struct UnbiasedKl {
-  static constexpr std::string_view name = "unbiased_kl", formula = "unbiased_kl_coef * exp(lp - rollout) k3(reference - lp)";
+  static constexpr std::string_view name = "unbiased_kl",
+                                    formula =
+                                        "unbiased_kl_coef * exp(lp - rollout) k3(reference - lp)";
   double coef = 0.04;
 
   void bind(Knobs& knobs) {
@@ -19,9 +24,14 @@ struct UnbiasedKl {
     knobs.needs_column(column::reference_logprob);
   }
 
-  at::Tensor operator()(const Leaf& leaf) const {
-    const at::Tensor d = (leaf.take(leaf.step.named(column::reference_logprob)) - leaf.logprob).clamp(-20.0, 20.0);
-    const at::Tensor importance = (leaf.logprob - leaf.take(leaf.step.columns.rollout_logprob)).clamp(-20.0, 20.0).exp();
+  at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
+    const at::Tensor d =
+        (micro_batch.take(micro_batch.step.named(column::reference_logprob)) - micro_batch.logprob)
+            .clamp(-20.0, 20.0);
+    const at::Tensor importance =
+        (micro_batch.logprob - micro_batch.take(micro_batch.step.columns.rollout_logprob))
+            .clamp(-20.0, 20.0)
+            .exp();
     return coef * importance * (d.exp() - d - 1.0);
   }
 };

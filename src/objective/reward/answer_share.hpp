@@ -1,9 +1,13 @@
-// Reward answer_share: no verifier: an answer earns the share of the group that gave it, less the group's disagreement.
-//   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M how many different ones there are; one answer: H = 0
+// Reward answer_share: no verifier: an answer earns the share of the group that gave it, less the
+// group's disagreement.
+//   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M how many
+//   different ones there are; one answer: H = 0
 // Source: TTRV, arXiv:2510.06783, and its released reward (0.75 of the normalised entropy).
 // Shapes: column answer [B] -> [B].   Knobs: share_entropy.
-// What differs: the verifier's reward is not read, so it trains on prompts without a solution. The entropy is one number a group: under a baseline of the
-//   group it cancels, and only across groups does it count. Where the majority is wrong it trains towards a wrong answer: `correct` tells.
+// What differs: the verifier's reward is not read, so it trains on prompts without a solution. The
+//   entropy is one number a group: under a baseline of the
+//   group it cancels, and only across groups does it count. Where the majority is wrong it trains
+//   towards a wrong answer: `correct` tells.
 #pragma once
 
 #include "objective/answers.hpp"
@@ -13,11 +17,14 @@
 namespace rollcall::objective {
 
 struct AnswerShare {
-  static constexpr std::string_view name = "answer_share", formula = "r_i = p(a_i) - share_entropy H(p) / ln M, p the shares of the group's answers";
+  static constexpr std::string_view
+      name = "answer_share",
+      formula = "r_i = p(a_i) - share_entropy H(p) / ln M, p the shares of the group's answers";
   double entropy = 0.75;
 
   void bind(Knobs& knobs) {
-    knobs.number("share_entropy", entropy, {0.0, 1e6}, "weight of the group's entropy over answers, as a share of the largest");
+    knobs.number("share_entropy", entropy, {0.0, 1e6},
+                 "weight of the group's entropy over answers, as a share of the largest");
     knobs.needs_column(column::answer);
   }
 
@@ -29,7 +36,9 @@ struct AnswerShare {
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
-      const double least = given[g].size() > 1 ? entropy * entropy_of(given[g], n) / std::log(double(given[g].size())) : 0.0;
+      const double least = given[g].size() > 1 ? entropy * entropy_of(given[g], n) /
+                                                     std::log(double(given[g].size()))
+                                               : 0.0;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = given[g].at(answer[i]) / n - least;
     }
     return {reward, {}, {}};

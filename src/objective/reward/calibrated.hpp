@@ -1,9 +1,12 @@
-// Reward calibrated: the reward relative to that of a reference answer of the same prompt, between 0 and 1.
+// Reward calibrated: the reward relative to that of a reference answer of the same prompt, between
+// 0 and 1.
 //   r_i = sigmoid(r_i - reference_reward)
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (calibrated reward).
 // Shapes: [B] -> [B].   Knobs: reference_reward.
-// What differs from the plain reward: prompts are on one scale. The paper scores the reference answer by its reward model; a verifier's reference answer is
-//   right, so its reward is one number for all prompts: 1, or 1 + task.format_weight where form counts.
+// What differs from the plain reward: prompts are on one scale. The paper scores the reference
+//   answer by its reward model; a verifier's reference answer is
+//   right, so its reward is one number for all prompts: 1, or 1 + task.format_weight where form
+//   counts.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,12 +14,18 @@
 namespace rollcall::objective {
 
 struct Calibrated {
-  static constexpr std::string_view name = "calibrated", formula = "r_i = sigmoid(r_i - reference_reward)";
+  static constexpr std::string_view name = "calibrated",
+                                    formula = "r_i = sigmoid(r_i - reference_reward)";
   double reference = 1.0;
 
-  void bind(Knobs& knobs) { knobs.number("reference_reward", reference, {-1e6, 1e6}, "what the verifier gives a reference answer"); }
+  void bind(Knobs& knobs) {
+    knobs.number("reference_reward", reference, {-1e6, 1e6},
+                 "what the verifier gives a reference answer");
+  }
 
-  ShapedReward operator()(const Step& step) const { return {(step.reward - reference).sigmoid(), {}, {}}; }
+  ShapedReward operator()(const Step& step) const {
+    return {(step.reward - reference).sigmoid(), {}, {}};
+  }
 };
 
 }  // namespace rollcall::objective

@@ -1,12 +1,19 @@
 // Reward components: the reward is made of the verifier's components, each by its weight.
-//   sum: r_i = sum_k w_k c_ki;  mean: that over sum_k |w_k|;  product: prod_k max(c_ki, 0)^w_k;  conditional: the sum where the answer is correct, else 0
-//   min: min_k w_k c_ki;  cautious: mean_k w_k c_ki - variance_lambda var_k w_k c_ki, the variance with n - 1;  both over the k with w_k != 0
-// Source: sum: RL-Struct, arXiv:2512.00319; mean over a checklist: ACE-RL, arXiv:2509.04903. From their descriptions; weights were not found, here all 1.
-//   product and conditional are the other common ways to combine, this project's forms. min and cautious: WCO and UWO of an ensemble of scorers,
-//   arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for best-of-n).
-// Shapes: [B] columns component/NAME -> [B].   Knobs: combine, component_weights, omit_components, variance_lambda.
-// What differs: replaces the verifier's own sum. In a product any component of 0 takes all; conditional pays the rest to correct answers alone, so that
-//   nothing can be earned in place of correctness; under min and cautious one scorer that is fooled pays nothing. Without component columns the reward stays.
+//   sum: r_i = sum_k w_k c_ki;  mean: that over sum_k |w_k|;  product: prod_k max(c_ki, 0)^w_k;
+//   conditional: the sum where the answer is correct, else 0
+//   min: min_k w_k c_ki;  cautious: mean_k w_k c_ki - variance_lambda var_k w_k c_ki, the variance
+//   with n - 1;  both over the k with w_k != 0
+// Source: sum: RL-Struct, arXiv:2512.00319; mean over a checklist: ACE-RL, arXiv:2509.04903. From
+//   their descriptions; weights were not found, here all 1.
+//   product and conditional are the other common ways to combine, this project's forms. min and
+//   cautious: WCO and UWO of an ensemble of scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for
+//   best-of-n).
+// Shapes: [B] columns component/NAME -> [B].   Knobs: combine, component_weights, omit_components,
+//   variance_lambda.
+// What differs: replaces the verifier's own sum. In a product any component of 0 takes all;
+//   conditional pays the rest to correct answers alone, so that
+//   nothing can be earned in place of correctness; under min and cautious one scorer that is fooled
+//   pays nothing. Without component columns the reward stays.
 #pragma once
 
 #include "objective/components.hpp"
@@ -14,36 +21,50 @@
 namespace rollcall::objective {
 
 struct Components {
-  static constexpr std::string_view name = "components",
-                                    formula = "r_i = sum_k w_k c_ki, or its mean, a product of powers, the sum where correct, min, mean - lambda var";
+  static constexpr std::string_view
+      name = "components",
+      formula =
+          "r_i = sum_k w_k c_ki, or its mean, a product of powers, the sum where correct, min, mean - lambda var";
   enum class Combine { sum, mean, product, conditional, min, cautious };
   ComponentWeights weights;
   Combine combine = Combine::sum;
   double lambda = 0.1;
 
   void bind(Knobs& knobs) {
-    knobs.choice("combine", combine, {"sum", "mean", "product", "conditional", "min", "cautious"}, "how the components make one reward");
-    knobs.number("variance_lambda", lambda, {0.0, 1e6}, "cautious: how much of the components' variance is taken off their mean");
+    knobs.choice("combine", combine, {"sum", "mean", "product", "conditional", "min", "cautious"},
+                 "how the components make one reward");
+    knobs.number("variance_lambda", lambda, {0.0, 1e6},
+                 "cautious: how much of the components' variance is taken off their mean");
     weights.bind(knobs);
     knobs.refuse_if(
-        [this] { return combine == Combine::product && std::any_of(weights.given.begin(), weights.given.end(), [](const auto& w) { return w.second < 0; }); },
-        "reward.component_weights has a negative weight, and reward.combine is product", "a component of 0 would earn an infinite reward",
+        [this] {
+          return combine == Combine::product &&
+                 std::any_of(weights.given.begin(), weights.given.end(),
+                             [](const auto& w) { return w.second < 0; });
+        },
+        "reward.component_weights has a negative weight, and reward.combine is product",
+        "a component of 0 would earn an infinite reward",
         "choose sum, mean or conditional, or weights of at least 0");
     knobs.needs_column([this] { return combine == Combine::conditional; }, column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     const auto [counted, total] = weights.counted(step);
-    if (!counted.empty() && (combine == Combine::min || combine == Combine::cautious)) return {ensemble(counted), {}, {}};
+    if (!counted.empty() && (combine == Combine::min || combine == Combine::cautious))
+      return {ensemble(counted), {}, {}};
     at::Tensor reward;
     for (const auto& [component, values] : counted) {
       const double w = weights.of(component);
-      const at::Tensor part = combine == Combine::product ? values.clamp_min(0.0).pow(w) : w * values;
-      reward = !reward.defined() ? part : combine == Combine::product ? reward * part : reward + part;
+      const at::Tensor part =
+          combine == Combine::product ? values.clamp_min(0.0).pow(w) : w * values;
+      reward = !reward.defined()             ? part
+               : combine == Combine::product ? reward * part
+                                             : reward + part;
     }
     if (!reward.defined()) return {};
     if (combine == Combine::mean) reward = reward / total;
-    if (combine == Combine::conditional) reward = at::where(step.named(column::correct) > 0, reward, 0.0);
+    if (combine == Combine::conditional)
+      reward = at::where(step.named(column::correct) > 0, reward, 0.0);
     return {reward, {}, {}};
   }
 
@@ -56,7 +77,8 @@ struct Components {
     const at::Tensor of_scorers = at::stack(scores);  // [K,B]
     if (combine == Combine::min) return of_scorers.amin(0);
     const at::Tensor mean = of_scorers.mean(0);
-    return mean - lambda * (of_scorers - mean).square().sum(0) / std::max(double(scores.size()) - 1.0, 1.0);
+    return mean - lambda * (of_scorers - mean).square().sum(0) /
+                      std::max(double(scores.size()) - 1.0, 1.0);
   }
 };
 

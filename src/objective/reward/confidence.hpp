@@ -1,8 +1,11 @@
 // Reward confidence: no verifier: an answer earns by how sure the policy was of its tokens.
-//   r_i = -confidence_weight H_i, H_i the mean over the rollout's tokens of the entropy where they were sampled
-// Source: RENT, arXiv:2505.22660 (negative entropy of the token distributions as the only reward). From its description.
+//   r_i = -confidence_weight H_i, H_i the mean over the rollout's tokens of the entropy where they
+//   were sampled
+// Source: RENT, arXiv:2505.22660 (negative entropy of the token distributions as the only reward).
+//   From its description.
 // Shapes: column old_entropy [N] -> [B].   Knobs: confidence_weight.
-// What differs from weight entropy_shaping and regularizer entropy: entropy is the reward itself, and less of it is better. Where the policy is surely
+// What differs from weight entropy_shaping and regularizer entropy: entropy is the reward itself,
+//   and less of it is better. Where the policy is surely
 //   wrong it trains towards that: `correct` tells.
 #pragma once
 
@@ -11,7 +14,8 @@
 namespace rollcall::objective {
 
 struct Confidence {
-  static constexpr std::string_view name = "confidence", formula = "r_i = -confidence_weight mean_t H_it";
+  static constexpr std::string_view name = "confidence",
+                                    formula = "r_i = -confidence_weight mean_t H_it";
   double weight = 1.0;
 
   void bind(Knobs& knobs) {
@@ -19,7 +23,9 @@ struct Confidence {
     knobs.needs_column(column::old_entropy);
   }
 
-  ShapedReward operator()(const Step& step) const { return {-weight * step.rollout_mean(step.named(column::old_entropy)), {}, {}}; }
+  ShapedReward operator()(const Step& step) const {
+    return {-weight * step.rollout_mean(step.named(column::old_entropy)), {}, {}};
+  }
 };
 
 }  // namespace rollcall::objective

@@ -2,8 +2,10 @@
 //   r_i = 0 where a column component/NAME is <= 0 for rollout i; else unchanged
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (constrained reward of CRPG).
 // Shapes: [B] -> [B].   Knobs: none.
-// All components are constraints, those that every verifier fills too: whether an answer is right, and in the form asked for, are judges of the paper's.
-// What differs from a weighted sum of components: a violation cannot be bought back by a high score elsewhere. Without such columns it does nothing.
+// All components are constraints, those that every verifier fills too: whether an answer is right,
+// and in the form asked for, are judges of the paper's.
+// What differs from a weighted sum of components: a violation cannot be bought back by a high score
+//   elsewhere. Without such columns it does nothing.
 #pragma once
 
 #include "objective/components.hpp"
@@ -11,11 +13,13 @@
 namespace rollcall::objective {
 
 struct Constrained {
-  static constexpr std::string_view name = "constrained", formula = "r_i = 0 where a component/NAME_i <= 0";
+  static constexpr std::string_view name = "constrained",
+                                    formula = "r_i = 0 where a component/NAME_i <= 0";
 
   ShapedReward operator()(const Step& step) const {
     at::Tensor reward = step.reward;
-    for (const auto& [unused, values] : components(step)) reward = at::where(values > 0, reward, 0.0);
+    for (const auto& [unused, values] : components(step))
+      reward = at::where(values > 0, reward, 0.0);
     return {reward, {}, {}};
   }
 };

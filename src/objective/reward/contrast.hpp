@@ -1,9 +1,13 @@
 // Reward contrast: a behaviour is paid where it helps in the group, and charged where it harms.
-//   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of correct with it is above that without by more than
-//   contrast_margin, -1 where below, else 0; 0 too where all or none of the group show it
-// Source: GeometryZero (GCPO), arXiv:2506.07160. From its description: margin (0.1 as in the catalogue's example) and weight (0.5) are this project's.
-// Shapes: [N] tokens, [B] column correct -> [B].   Knobs: behaviour_token, contrast_weight, contrast_margin.
-// What differs from mode_reward: no behaviour is preferred in itself. The paper tells half of the rollouts to use it; here the policy chooses.
+//   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of
+//   correct with it is above that without by more than contrast_margin, -1 where below, else 0; 0
+//   too where all or none of the group show it
+// Source: GeometryZero (GCPO), arXiv:2506.07160. From its description: margin (0.1 as in the
+//   catalogue's example) and weight (0.5) are this project's.
+// Shapes: [N] tokens, [B] column correct -> [B].   Knobs: behaviour_token, contrast_weight,
+//   contrast_margin.
+// What differs from mode_reward: no behaviour is preferred in itself. The paper tells half of the
+//   rollouts to use it; here the policy chooses.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,7 +15,9 @@
 namespace rollcall::objective {
 
 struct Contrast {
-  static constexpr std::string_view name = "contrast", formula = "r_i += m contrast_weight used_i, m = +-1 where use helps or harms the group";
+  static constexpr std::string_view
+      name = "contrast",
+      formula = "r_i += m contrast_weight used_i, m = +-1 where use helps or harms the group";
   double token = 0.0, weight = 0.5, margin = 0.1;
 
   void bind(Knobs& knobs) {
@@ -24,9 +30,14 @@ struct Contrast {
 
   ShapedReward operator()(const Step& step) const {
     if (!step.columns.token.defined()) return {};
-    const at::Tensor used = (step.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble)) > 0).to(at::kDouble), unused = 1.0 - used;
-    const at::Tensor correct = (step.named(column::correct) > 0).to(at::kDouble), with = step.group_sum(used), without = step.group_sum(unused);
-    const at::Tensor gap = step.group_sum(correct * used) / with.clamp_min(1.0) - step.group_sum(correct * unused) / without.clamp_min(1.0);
+    const at::Tensor used = (step.rollout_sum(
+                                 (step.columns.token == std::int64_t(token)).to(at::kDouble)) > 0)
+                                .to(at::kDouble),
+                     unused = 1.0 - used;
+    const at::Tensor correct = (step.named(column::correct) > 0).to(at::kDouble),
+                     with = step.group_sum(used), without = step.group_sum(unused);
+    const at::Tensor gap = step.group_sum(correct * used) / with.clamp_min(1.0) -
+                           step.group_sum(correct * unused) / without.clamp_min(1.0);
     const at::Tensor counts = (with > 0).logical_and(without > 0).logical_and(gap.abs() > margin);
     return {step.reward + weight * used * step.over_rollouts(gap.sign() * counts), {}, {}};
   }

@@ -1,9 +1,12 @@
 // Reward flawed: a correct answer with a mistake on the way to it earns less.
-//   r_i = 2 correct_i - 1 - flaw_penalty where correct and component/sound <= 0, else 2 correct_i - 1
+//   r_i = 2 correct_i - 1 - flaw_penalty where correct and component/sound <= 0, else 2 correct_i -
+//   1
 // Source: FAPO, arXiv:2510.22543 (rule reward +1 or -1, penalty 1).
 // Shapes: [B] columns correct, component/sound -> [B].   Knobs: flaw_penalty.
-// What differs: in a group that mostly fails a flawed success has a positive advantage, in one that mostly succeeds a negative one: first a stepping
-//   stone, later a mistake, without a schedule. Who finds the flaw is no matter here: [judge] or a command fills component/sound.
+// What differs: in a group that mostly fails a flawed success has a positive advantage, in one that
+//   mostly succeeds a negative one: first a stepping
+//   stone, later a mistake, without a schedule. Who finds the flaw is no matter here: [judge] or a
+//   command fills component/sound.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,7 +14,9 @@
 namespace rollcall::objective {
 
 struct Flawed {
-  static constexpr std::string_view name = "flawed", formula = "r_i = +-1 by correctness, less flaw_penalty where correct and not sound";
+  static constexpr std::string_view
+      name = "flawed",
+      formula = "r_i = +-1 by correctness, less flaw_penalty where correct and not sound";
   static constexpr const char* sound = "component/sound";
   double penalty = 1.0;
 
@@ -22,7 +27,8 @@ struct Flawed {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor correct = step.named(column::correct) > 0, is_flawed = correct.logical_and(step.named(sound) <= 0);
+    const at::Tensor correct = step.named(column::correct) > 0,
+                     is_flawed = correct.logical_and(step.named(sound) <= 0);
     return {2.0 * correct.to(at::kDouble) - 1.0 - penalty * is_flawed.to(at::kDouble), {}, {}};
   }
 };

@@ -1,12 +1,19 @@
-// Reward gradient_novelty: an answer gains by how little it would change the policy in the directions of its group's other answers.
-//   r = +-1 by the verdict; S_ij the cosine between the gradients of two answers by the states that the head reads; w_ij = exp(r_j) / sum_{k != i} exp(r_k);
-//   nu_i = max(1 - sum_{j != i} w_ij S_ij^2, 0); nubar_i = (nu_i - min_g nu) / (max_g nu - min_g nu), 0 where they are equal
-//   spared: r_i = r (1 + novelty_lambda r nubar_i);  punished: r_i = r (1 + novelty_lambda nubar_i);  within +-novelty_limit
-// Source: G2RL, arXiv:2512.15687. Its formula is `spared`, which equals r + lambda nubar; its text has novel mistakes punished more, which is `punished`.
+// Reward gradient_novelty: an answer gains by how little it would change the policy in the
+// directions of its group's other answers.
+//   r = +-1 by the verdict; S_ij the cosine between the gradients of two answers by the states that
+//   the head reads; w_ij = exp(r_j) / sum_{k != i} exp(r_k); nu_i = max(1 - sum_{j != i} w_ij
+//   S_ij^2, 0); nubar_i = (nu_i - min_g nu) / (max_g nu - min_g nu), 0 where they are equal
+//   spared: r_i = r (1 + novelty_lambda r nubar_i);  punished: r_i = r (1 + novelty_lambda
+//   nubar_i);  within +-novelty_limit
+// Source: G2RL, arXiv:2512.15687. Its formula is `spared`, which equals r + lambda nubar; its text
+//   has novel mistakes punished more, which is `punished`.
 //   lambda is not in what could be read: 1 is this project's.
-// Shapes: [B] column correct, column gradient_cosine -> [B].   Knobs: novelty_lambda, novelty_limit, novel_mistakes, novelty_control.
-// What differs from weight novelty: gradients are compared, not likelihoods, and mistakes have a part in it. Answers without tokens have none; two answers
-//   alone are equally novel. Cosines are fp32, so scores that lie less than 1e-6 apart count as equal.
+// Shapes: [B] column correct, column gradient_cosine -> [B].   Knobs: novelty_lambda,
+//   novelty_limit, novel_mistakes, novelty_control.
+// What differs from weight novelty: gradients are compared, not likelihoods, and mistakes have a
+//   part in it. Answers without tokens have none; two answers
+//   alone are equally novel. Cosines are fp32, so scores that lie less than 1e-6 apart count as
+//   equal.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -18,8 +25,10 @@
 namespace rollcall::objective {
 
 struct GradientNovelty {
-  static constexpr std::string_view name = "gradient_novelty",
-                                    formula = "r_i = r (1 + lambda r nubar_i), r = +-1, nubar_i by how unlike the group its gradient is";
+  static constexpr std::string_view
+      name = "gradient_novelty",
+      formula =
+          "r_i = r (1 + lambda r nubar_i), r = +-1, nubar_i by how unlike the group its gradient is";
   static constexpr std::uint64_t purpose = 0x6F2A;  // of the control's draw
   enum class Mistakes { spared, punished };
   enum class Control { none, shuffled };
@@ -28,19 +37,26 @@ struct GradientNovelty {
   Control control = Control::none;
 
   void bind(Knobs& knobs) {
-    knobs.number("novelty_lambda", lambda, {0.0, 1e6}, "reward gained by the group's most novel answer");
+    knobs.number("novelty_lambda", lambda, {0.0, 1e6},
+                 "reward gained by the group's most novel answer");
     knobs.number("novelty_limit", limit, {1.0, 1e6}, "largest absolute reward");
-    knobs.choice("novel_mistakes", mistakes, {"spared", "punished"}, "whether a wrong answer gains or loses by its novelty");
-    knobs.choice("novelty_control", control, {"none", "shuffled"}, "shuffled, a control: answers take the gradients of others of their group");
+    knobs.choice("novel_mistakes", mistakes, {"spared", "punished"},
+                 "whether a wrong answer gains or loses by its novelty");
+    knobs.choice("novelty_control", control, {"none", "shuffled"},
+                 "shuffled, a control: answers take the gradients of others of their group");
     knobs.needs_column(column::correct);
     knobs.needs_column(column::gradient_cosine);
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor verdict = at::where(step.named(column::correct) > 0, 1.0, -1.0).to(at::kDouble), novel = at::zeros_like(verdict);
+    const at::Tensor verdict =
+                         at::where(step.named(column::correct) > 0, 1.0, -1.0).to(at::kDouble),
+                     novel = at::zeros_like(verdict);
     const at::Tensor drawn = step.uniform_rollouts(purpose);
-    const auto r = verdict.accessor<double, 1>(), length = step.length.accessor<double, 1>(), draw = drawn.accessor<double, 1>();
-    const double* cosines = step.named(column::gradient_cosine).const_data_ptr<double>();  // of the group
+    const auto r = verdict.accessor<double, 1>(), length = step.length.accessor<double, 1>(),
+               draw = drawn.accessor<double, 1>();
+    // of the group
+    const double* cosines = step.named(column::gradient_cosine).const_data_ptr<double>();
     auto out = novel.accessor<double, 1>();
     const auto& begin = step.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
@@ -49,15 +65,18 @@ struct GradientNovelty {
       for (auto i = begin[g]; i < begin[g + 1]; ++i)
         if (length[i] > 0) own.push_back(i);
       auto taken = own;  // whose gradients
-      if (control == Control::shuffled) std::sort(taken.begin(), taken.end(), [&](auto i, auto j) { return draw[i] < draw[j]; });
+      if (control == Control::shuffled)
+        std::sort(taken.begin(), taken.end(), [&](auto i, auto j) { return draw[i] < draw[j]; });
       std::vector<double> signs, squares;
       for (std::size_t i = 0; i < own.size(); ++i) {
         signs.push_back(r[own[i]]);
-        for (const auto j : taken) squares.push_back(std::pow(cosines[(taken[i] - begin[g]) * n + j - begin[g]], 2));
+        for (const auto j : taken)
+          squares.push_back(std::pow(cosines[(taken[i] - begin[g]) * n + j - begin[g]], 2));
       }
       const auto nu = scores(signs, squares);
       const auto [least, most] = std::minmax_element(nu.begin(), nu.end());
-      for (std::size_t i = 0; i < own.size(); ++i) out[own[i]] = *most - *least < 1e-6 ? 0.0 : (nu[i] - *least) / (*most - *least);
+      for (std::size_t i = 0; i < own.size(); ++i)
+        out[own[i]] = *most - *least < 1e-6 ? 0.0 : (nu[i] - *least) / (*most - *least);
       cosines += n * n;
     }
     const at::Tensor gain = lambda * (mistakes == Mistakes::spared ? novel : verdict * novel);
@@ -65,7 +84,8 @@ struct GradientNovelty {
   }
 
   /// nu of answers by r [n] and S^2 [n, n]; 1 for one that is alone.
-  static std::vector<double> scores(const std::vector<double>& r, const std::vector<double>& squares) {
+  static std::vector<double> scores(const std::vector<double>& r,
+                                    const std::vector<double>& squares) {
     std::vector<double> nu;
     for (std::size_t i = 0; i < r.size(); ++i) {
       double weight = 0.0, alike = 0.0;

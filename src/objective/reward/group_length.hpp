@@ -1,9 +1,13 @@
-// Reward group_length: among a group's answers, shorter is better, between its shortest and its longest.
-//   l_i = 1/2 - (T_i - min_g T) / (max_g T - min_g T), 0 where all are equally long;  correct: r_i += w l_i, wrong: r_i += w min(0, l_i)
+// Reward group_length: among a group's answers, shorter is better, between its shortest and its
+// longest.
+//   l_i = 1/2 - (T_i - min_g T) / (max_g T - min_g T), 0 where all are equally long;  correct: r_i
+//   += w l_i, wrong: r_i += w min(0, l_i)
 //   w = group_length_weight, from the share group_length_from of training on
-// Source: Kimi k1.5, arXiv:2501.12599 (length penalty, and its start after training without it). Weight and start were not found: 1/2 and 1/2 are inferred.
+// Source: Kimi k1.5, arXiv:2501.12599 (length penalty, and its start after training without it).
+//   Weight and start were not found: 1/2 and 1/2 are inferred.
 // Shapes: [B] column correct -> [B].   Knobs: group_length_weight, group_length_from.
-// What differs from overlong: measured within the group, not against the limit. A short wrong answer gains nothing, a long one loses. Rollouts without
+// What differs from overlong: measured within the group, not against the limit. A short wrong
+//   answer gains nothing, a long one loses. Rollouts without
 //   tokens are not measured.
 #pragma once
 
@@ -12,7 +16,9 @@
 namespace rollcall::objective {
 
 struct GroupLength {
-  static constexpr std::string_view name = "group_length", formula = "r_i += w (1/2 - (T - min) / (max - min)), a wrong one at most 0";
+  static constexpr std::string_view
+      name = "group_length",
+      formula = "r_i += w (1/2 - (T - min) / (max - min)), a wrong one at most 0";
   double weight = 0.5, from = 0.5;
 
   void bind(Knobs& knobs) {
@@ -24,10 +30,16 @@ struct GroupLength {
   ShapedReward operator()(const Step& step) const {
     if (step.columns.progress < from) return {};
     const at::Tensor there = step.length > 0, longest = step.group_max(step.length);
-    const at::Tensor shortest = at::minimum(step.group_min(at::where(there, step.length, 1e18)), longest), range = longest - shortest;
-    const at::Tensor l = 0.5 - (step.length - step.over_rollouts(shortest)) / step.over_rollouts(range.clamp_min(1.0));
+    const at::Tensor shortest =
+                         at::minimum(step.group_min(at::where(there, step.length, 1e18)), longest),
+                     range = longest - shortest;
+    const at::Tensor l = 0.5 - (step.length - step.over_rollouts(shortest)) /
+                                   step.over_rollouts(range.clamp_min(1.0));
     const at::Tensor bounded = at::where(step.named(column::correct) > 0, l, l.clamp_max(0.0));
-    return {step.reward + weight * at::where(there.logical_and(step.over_rollouts(range) > 0), bounded, 0.0), {}, {}};
+    return {step.reward +
+                weight * at::where(there.logical_and(step.over_rollouts(range) > 0), bounded, 0.0),
+            {},
+            {}};
   }
 };
 

@@ -1,8 +1,11 @@
-// Reward history_length: shorter than the prompt's shortest correct answer so far is better, longer is worse.
-//   c_i = cos(min(T_i / h, 2) pi / 2), 0 while h is unset;  correct: r_i += w max(floor, c_i);  wrong: r_i += w min(0, c_i)
+// Reward history_length: shorter than the prompt's shortest correct answer so far is better, longer
+// is worse.
+//   c_i = cos(min(T_i / h, 2) pi / 2), 0 while h is unset;  correct: r_i += w max(floor, c_i);
+//   wrong: r_i += w min(0, c_i)
 // Source: HAPO, arXiv:2505.11225, section 3 (cosine form, w 1, floor -0.7).
 // Shapes: [B] -> [B].   Knobs: history_weight, history_floor.
-// What differs: the yardstick h (column prompt_best_length) belongs to the prompt and outlives the step. Short wrong answers win nothing, and
+// What differs: the yardstick h (column prompt_best_length) belongs to the prompt and outlives the
+//   step. Short wrong answers win nothing, and
 //   the floor keeps every correct answer above every wrong one.
 #pragma once
 
@@ -13,7 +16,9 @@
 namespace rollcall::objective {
 
 struct HistoryLength {
-  static constexpr std::string_view name = "history_length", formula = "c = cos(min(T/h, 2) pi/2); r += w max(floor, c) if correct, else w min(0, c)";
+  static constexpr std::string_view
+      name = "history_length",
+      formula = "c = cos(min(T/h, 2) pi/2); r += w max(floor, c) if correct, else w min(0, c)";
   double weight = 1.0, floor = -0.7;
 
   void bind(Knobs& knobs) {
@@ -26,7 +31,8 @@ struct HistoryLength {
   ShapedReward operator()(const Step& step) const {
     const at::Tensor& best = step.named(column::prompt_best_length);
     const at::Tensor c = ((step.length / best.clamp_min(1.0)).clamp_max(2.0) * (M_PI / 2)).cos();
-    const at::Tensor bounded = at::where(step.named(column::correct) > 0, c.clamp_min(floor), c.clamp_max(0.0));
+    const at::Tensor bounded =
+        at::where(step.named(column::correct) > 0, c.clamp_min(floor), c.clamp_max(0.0));
     return {step.reward + weight * at::where(best > 0, bounded, 0.0), {}, {}};
   }
 };

@@ -1,8 +1,10 @@
 // Reward kl_limit: a rollout that has gone too far from the reference policy earns nothing.
 //   r_i = 0 where sum_t (old_it - reference_it) > kl_most
-// Source: The Perfect Blend (CGPO), arXiv:2409.20370 (KL_max of the constrained reward; 5 is its looser example, for mathematics and code).
+// Source: The Perfect Blend (CGPO), arXiv:2409.20370 (KL_max of the constrained reward; 5 is its
+//   looser example, for mathematics and code).
 // Shapes: [N] -> [B].   Knobs: kl_most.
-// What differs from kl_in_reward: a gate, not a price: below the limit nothing is charged, above it no score can pay for it.
+// What differs from kl_in_reward: a gate, not a price: below the limit nothing is charged, above it
+//   no score can pay for it.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -10,16 +12,23 @@
 namespace rollcall::objective {
 
 struct KlLimit {
-  static constexpr std::string_view name = "kl_limit", formula = "r_i = 0 where sum_t (old_it - reference_it) > kl_most";
+  static constexpr std::string_view name = "kl_limit",
+                                    formula =
+                                        "r_i = 0 where sum_t (old_it - reference_it) > kl_most";
   double most = 5.0;
 
   void bind(Knobs& knobs) {
-    knobs.number("kl_most", most, {0.0, 1e6}, "log-ratio of a whole answer to the reference that is still allowed, nats");
+    knobs.number("kl_most", most, {0.0, 1e6},
+                 "log-ratio of a whole answer to the reference that is still allowed, nats");
     knobs.needs_column(column::reference_logprob);
   }
 
   ShapedReward operator()(const Step& step) const {
-    return {step.reward.masked_fill(step.rollout_sum(step.columns.old_logprob - step.named(column::reference_logprob)) > most, 0.0), {}, {}};
+    return {step.reward.masked_fill(step.rollout_sum(step.columns.old_logprob -
+                                                     step.named(column::reference_logprob)) > most,
+                                    0.0),
+            {},
+            {}};
   }
 };
 

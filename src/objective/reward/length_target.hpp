@@ -1,9 +1,11 @@
 // Reward length_target: an answer loses by how far its length is from the one that is asked for.
 //   r_i -= target_weight min(1, |T_i - L| / L), L = target_share H, H the token limit
-// Source: ACE-RL, arXiv:2509.04903 (a length reward for the asked length beside the constraints). Its formula was not found: this is inferred, linear as
+// Source: ACE-RL, arXiv:2509.04903 (a length reward for the asked length beside the constraints).
+//   Its formula was not found: this is inferred, linear as
 //   L1's, arXiv:2503.04697. Weight 1/4 and target 1/2 are this project's.
 // Shapes: [B] -> [B].   Knobs: target_share, target_weight.
-// What differs from triangular_length: one target throughout, also for wrong answers. A length that the prompt asks for is a matter for its verifier.
+// What differs from triangular_length: one target throughout, also for wrong answers. A length that
+//   the prompt asks for is a matter for its verifier.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -11,15 +13,20 @@
 namespace rollcall::objective {
 
 struct LengthTarget {
-  static constexpr std::string_view name = "length_target", formula = "r_i -= target_weight min(1, |T_i - L| / L), L = target_share H";
+  static constexpr std::string_view
+      name = "length_target",
+      formula = "r_i -= target_weight min(1, |T_i - L| / L), L = target_share H";
   double share = 0.5, weight = 0.25;
 
   void bind(Knobs& knobs) {
-    knobs.number("target_share", share, {1e-6, 1.0}, "wanted length as a share of the token limit H");
-    knobs.number("target_weight", weight, {0.0, 1e6}, "what an empty answer, or one of twice the length, loses");
+    knobs.number("target_share", share, {1e-6, 1.0},
+                 "wanted length as a share of the token limit H");
+    knobs.number("target_weight", weight, {0.0, 1e6},
+                 "what an empty answer, or one of twice the length, loses");
   }
 
-  // |T - L| before the division: answers equally far from L lose the same to the last bit, which a standardised advantage would magnify.
+  // |T - L| before the division: answers equally far from L lose the same to the last bit, which a
+  // standardised advantage would magnify.
   ShapedReward operator()(const Step& step) const {
     const double wanted = share * step.horizon();
     return {step.reward - weight * ((step.length - wanted).abs() / wanted).clamp_max(1.0), {}, {}};

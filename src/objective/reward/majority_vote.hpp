@@ -1,9 +1,13 @@
-// Reward majority_vote: no verifier: the answer that most rollouts of the group give counts as right.
+// Reward majority_vote: no verifier: the answer that most rollouts of the group give counts as
+// right.
 //   r_i = 1 where v(a_i) = max_b v(b) >= 2, else 0;  v(a) the rollouts of the group that answer a
-// Source: TTRL, arXiv:2504.16084, whose labels ETTRL, arXiv:2508.11356, keeps; SPELL, arXiv:2509.23863, rewards its verifier role so. From summaries.
+// Source: TTRL, arXiv:2504.16084, whose labels ETTRL, arXiv:2508.11356, keeps; SPELL,
+//   arXiv:2509.23863, rewards its verifier role so. From summaries.
 // Shapes: column answer [B] -> [B].   Knobs: none.
-// What differs from answer_share: a label, 0 or 1. Answers that tie are all right, and groups without two alike teach nothing: this project's choices. An answer
-//   that was not found neither votes nor earns, or saying nothing could win. Where the majority is wrong it trains towards it: `correct` tells.
+// What differs from answer_share: a label, 0 or 1. Answers that tie are all right, and groups
+//   without two alike teach nothing: this project's choices. An answer
+//   that was not found neither votes nor earns, or saying nothing could win. Where the majority is
+//   wrong it trains towards it: `correct` tells.
 #pragma once
 
 #include "objective/answers.hpp"
@@ -13,7 +17,9 @@
 namespace rollcall::objective {
 
 struct MajorityVote {
-  static constexpr std::string_view name = "majority_vote", formula = "r_i = 1 where no answer of the group has more votes than a_i, and a_i two";
+  static constexpr std::string_view
+      name = "majority_vote",
+      formula = "r_i = 1 where no answer of the group has more votes than a_i, and a_i two";
 
   void bind(Knobs& knobs) { knobs.needs_column(column::answer); }
 
@@ -26,7 +32,8 @@ struct MajorityVote {
     for (std::size_t g = 0; g < given.size(); ++g) {
       double most = 2.0;
       for (const auto& [a, count] : given[g]) most = std::max(most, a == kNoAnswer ? 0.0 : count);
-      for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = answer[i] != kNoAnswer && given[g].at(answer[i]) == most ? 1.0 : 0.0;
+      for (auto i = begin[g]; i < begin[g + 1]; ++i)
+        out[i] = answer[i] != kNoAnswer && given[g].at(answer[i]) == most ? 1.0 : 0.0;
     }
     return {reward, {}, {}};
   }

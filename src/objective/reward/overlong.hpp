@@ -2,7 +2,8 @@
 //   r_i -= overlong_penalty * clip((T_i - (1 - s) H) / (s H), 0, 1), s = overlong_share
 // Source: DAPO, arXiv:2503.14476, eq. 13 (H = 20480 with a buffer of 4096: share 0.2, penalty 1).
 // Shapes: [B] -> [B].   Knobs: overlong_share, overlong_penalty.
-// What differs from none: an answer that nears the limit loses reward linearly, before it is cut. The buffer is a share of the limit, so that
+// What differs from none: an answer that nears the limit loses reward linearly, before it is cut.
+//   The buffer is a share of the limit, so that
 //   it moves with it.
 #pragma once
 
@@ -11,17 +12,21 @@
 namespace rollcall::objective {
 
 struct Overlong {
-  static constexpr std::string_view name = "overlong", formula = "r_i -= overlong_penalty clip((T_i - (1-s) H) / (s H), 0, 1)";
+  static constexpr std::string_view
+      name = "overlong",
+      formula = "r_i -= overlong_penalty clip((T_i - (1-s) H) / (s H), 0, 1)";
   double share = 0.2, penalty = 1.0;
 
   void bind(Knobs& knobs) {
-    knobs.number("overlong_share", share, {1e-6, 1.0}, "last share s of the token limit H over which the punishment grows");
+    knobs.number("overlong_share", share, {1e-6, 1.0},
+                 "last share s of the token limit H over which the punishment grows");
     knobs.number("overlong_penalty", penalty, {0.0, 1e6}, "punishment at the limit");
   }
 
   ShapedReward operator()(const Step& step) const {
     const double limit = step.horizon();
-    const at::Tensor excess = ((step.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
+    const at::Tensor excess =
+        ((step.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
     return {step.reward - penalty * excess, {}, {}};
   }
 };

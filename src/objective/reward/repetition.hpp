@@ -1,9 +1,13 @@
 // Reward repetition: an answer loses by the share of its runs of tokens that it has said before.
-//   r_i -= repetition_weight (1 - distinct_i / all_i), over the runs of repetition_n tokens of rollout i; nothing where it has none
-// Source: Demystifying Long Chain-of-Thought Reasoning, arXiv:2502.03373: the form for whole answers in its released code (reward/repetition.py), there over
-//   words; its runs charge every repeated token instead. Runs of 3 as in HAPO, arXiv:2505.11225, where the term is off.
+//   r_i -= repetition_weight (1 - distinct_i / all_i), over the runs of repetition_n tokens of
+//   rollout i; nothing where it has none
+// Source: Demystifying Long Chain-of-Thought Reasoning, arXiv:2502.03373: the form for whole
+//   answers in its released code (reward/repetition.py), there over
+//   words; its runs charge every repeated token instead. Runs of 3 as in HAPO, arXiv:2505.11225,
+//   where the term is off.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: repetition_n, repetition_weight.
-// What differs from overlong: a loop is punished whatever its length, and a long answer that says new things is not.
+// What differs from overlong: a loop is punished whatever its length, and a long answer that says
+//   new things is not.
 #pragma once
 
 #include "objective/ngrams.hpp"
@@ -11,7 +15,9 @@
 namespace rollcall::objective {
 
 struct Repetition {
-  static constexpr std::string_view name = "repetition", formula = "r_i -= repetition_weight (1 - distinct / all), over runs of n tokens";
+  static constexpr std::string_view
+      name = "repetition",
+      formula = "r_i -= repetition_weight (1 - distinct / all), over runs of n tokens";
   double n = 3.0, weight = 1.0;
 
   void bind(Knobs& knobs) {
@@ -19,7 +25,9 @@ struct Repetition {
     knobs.number("repetition_weight", weight, {0.0, 1e6}, "reward lost where all runs repeat");
   }
 
-  ShapedReward operator()(const Step& step) const { return {step.reward - weight * repeated_share(step, std::int64_t(n)), {}, {}}; }
+  ShapedReward operator()(const Step& step) const {
+    return {step.reward - weight * repeated_share(step, std::int64_t(n)), {}, {}};
+  }
 };
 
 }  // namespace rollcall::objective

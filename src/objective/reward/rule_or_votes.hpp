@@ -1,8 +1,11 @@
 // Reward rule_or_votes: an answer is right where the rule says so or most judgements do.
-//   r_i = max(correct_i, [component/votes > 1/2]);  component/votes: the share of judgements that say yes
-// Source: SPELL, arXiv:2509.23863 (the responder's reward: cover match or the majority of G judgements).
+//   r_i = max(correct_i, [component/votes > 1/2]);  component/votes: the share of judgements that
+//   say yes
+// Source: SPELL, arXiv:2509.23863 (the responder's reward: cover match or the majority of G
+//   judgements).
 // Shapes: [B] columns correct, component/votes -> [B].   Knobs: none.
-// What differs: replaces the reward. An answer that is right in other words than the reference's is not lost; an even vote is a no.
+// What differs: replaces the reward. An answer that is right in other words than the reference's is
+//   not lost; an even vote is a no.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -10,7 +13,9 @@
 namespace rollcall::objective {
 
 struct RuleOrVotes {
-  static constexpr std::string_view name = "rule_or_votes", formula = "r_i = 1 where correct or component/votes > 1/2, else 0";
+  static constexpr std::string_view name = "rule_or_votes",
+                                    formula =
+                                        "r_i = 1 where correct or component/votes > 1/2, else 0";
   static constexpr const char* votes_column = "component/votes";
 
   void bind(Knobs& knobs) {
@@ -19,7 +24,11 @@ struct RuleOrVotes {
   }
 
   ShapedReward operator()(const Step& step) const {
-    return {(step.named(column::correct) > 0).logical_or(step.named(votes_column) > 0.5).to(at::kDouble), {}, {}};
+    return {(step.named(column::correct) > 0)
+                .logical_or(step.named(votes_column) > 0.5)
+                .to(at::kDouble),
+            {},
+            {}};
   }
 };
 

@@ -1,8 +1,11 @@
 // Reward unlikely: correct answers that the policy finds likely earn less.
-//   r_i *= 1 - unlikely_beta (n - rank_i) / n of a correct answer; rank_i = rollouts of the group that are strictly more likely
-// Source: Rewarding the Unlikely, arXiv:2506.02355, section 4 (coefficient 0.25; rank 0 is the most likely).
+//   r_i *= 1 - unlikely_beta (n - rank_i) / n of a correct answer; rank_i = rollouts of the group
+//   that are strictly more likely
+// Source: Rewarding the Unlikely, arXiv:2506.02355, section 4 (coefficient 0.25; rank 0 is the most
+//   likely).
 // Shapes: [B] -> [B].   Knobs: unlikely_beta.
-// What differs: counters the rank bias of group methods, which push the likely of the correct answers first. Wrong answers stay as they are.
+// What differs: counters the rank bias of group methods, which push the likely of the correct
+//   answers first. Wrong answers stay as they are.
 //   Probability is that of the whole response under the policy at the start of the update.
 #pragma once
 
@@ -11,11 +14,14 @@
 namespace rollcall::objective {
 
 struct Unlikely {
-  static constexpr std::string_view name = "unlikely", formula = "r_i *= 1 - unlikely_beta (n - rank_i) / n where correct";
+  static constexpr std::string_view name = "unlikely",
+                                    formula =
+                                        "r_i *= 1 - unlikely_beta (n - rank_i) / n where correct";
   double beta = 0.25;
 
   void bind(Knobs& knobs) {
-    knobs.number("unlikely_beta", beta, {0.0, 1.0}, "share of the reward that the likeliest answer loses");
+    knobs.number("unlikely_beta", beta, {0.0, 1.0},
+                 "share of the reward that the likeliest answer loses");
     knobs.needs_column(column::correct);
   }
 
@@ -23,7 +29,8 @@ struct Unlikely {
     at::Tensor reward = step.reward.clone();
     auto out = reward.accessor<double, 1>();
     const at::Tensor logprob = step.rollout_sum(step.columns.old_logprob);
-    const auto lp = logprob.accessor<double, 1>(), correct = step.named(column::correct).accessor<double, 1>();
+    const auto lp = logprob.accessor<double, 1>(),
+               correct = step.named(column::correct).accessor<double, 1>();
     const auto& begin = step.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);

@@ -1,10 +1,14 @@
 // Reward zero_truncated: an answer that does not end within the target length earns nothing.
-//   r_i = 0 where rollout i was cut off, or T_i > L_g; else unchanged;  L_g = easy_length where the group's share of correct answers is at least easy_rate and
-//   easy_length is set, else target_length
-// Source: DLER, arXiv:2510.15110, section 3 (the truncation penalty), and its DA-DLER (targets by difficulty: 2000 tokens from a pass rate of 0.5 on,
+//   r_i = 0 where rollout i was cut off, or T_i > L_g; else unchanged;  L_g = easy_length where the
+//   group's share of correct answers is at least easy_rate and easy_length is set, else
+//   target_length
+// Source: DLER, arXiv:2510.15110, section 3 (the truncation penalty), and its DA-DLER (targets by
+//   difficulty: 2000 tokens from a pass rate of 0.5 on,
 //   else 4000).
-// Shapes: [B], with easy_length also column correct [B] -> [B].   Knobs: target_length, easy_length, easy_rate.
-// What differs from weight drop_truncated: a cut rollout stays and counts as a failure. No slope in the length below the target.
+// Shapes: [B], with easy_length also column correct [B] -> [B].   Knobs: target_length,
+//   easy_length, easy_rate.
+// What differs from weight drop_truncated: a cut rollout stays and counts as a failure. No slope in
+//   the length below the target.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -14,20 +18,32 @@
 namespace rollcall::objective {
 
 struct ZeroTruncated {
-  static constexpr std::string_view name = "zero_truncated", formula = "r_i = 0 where cut off or T_i > target_length, easy_length in easy groups";
+  static constexpr std::string_view
+      name = "zero_truncated",
+      formula = "r_i = 0 where cut off or T_i > target_length, easy_length in easy groups";
   double target = 0.0, easy = 0.0, easy_rate = 0.5;
 
   void bind(Knobs& knobs) {
-    knobs.number("target_length", target, {0.0, 1e9}, "longest answer that may earn reward; 0: the token limit alone");
-    knobs.number("easy_length", easy, {0.0, 1e9}, "the same for prompts that mostly succeed; 0: target_length for all");
-    knobs.number("easy_rate", easy_rate, {0.0, 1.0}, "share of correct answers from which a prompt is easy");
+    knobs.number("target_length", target, {0.0, 1e9},
+                 "longest answer that may earn reward; 0: the token limit alone");
+    knobs.number("easy_length", easy, {0.0, 1e9},
+                 "the same for prompts that mostly succeed; 0: target_length for all");
+    knobs.number("easy_rate", easy_rate, {0.0, 1.0},
+                 "share of correct answers from which a prompt is easy");
     knobs.needs_column([this] { return easy > 0.0; }, column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
-    at::Tensor longest = at::full({step.rollouts}, target > 0.0 ? target : std::numeric_limits<double>::infinity(), at::kDouble);
-    if (easy > 0.0) longest = at::where(step.over_rollouts(step.group_mean(step.named(column::correct))) >= easy_rate, easy, longest);
-    return {step.reward.masked_fill(step.columns.truncated.logical_or(step.length > longest), 0.0), {}, {}};
+    at::Tensor longest =
+        at::full({step.rollouts}, target > 0.0 ? target : std::numeric_limits<double>::infinity(),
+                 at::kDouble);
+    if (easy > 0.0)
+      longest =
+          at::where(step.over_rollouts(step.group_mean(step.named(column::correct))) >= easy_rate,
+                    easy, longest);
+    return {step.reward.masked_fill(step.columns.truncated.logical_or(step.length > longest), 0.0),
+            {},
+            {}};
   }
 };
 

@@ -1,6 +1,7 @@
 // Surrogate cispo: log-probability weighted by the clipped ratio, which is frozen.
 //   L = -sg(clip(rho, 1 - clip_low, 1 + clip_high)) A lp
-// Source: MiniMax-M1, arXiv:2506.13585, eqs. 4 and 5. It sets the lower bound so wide that it never acts: clip_low 1 here; clip_high 0.2 is
+// Source: MiniMax-M1, arXiv:2506.13585, eqs. 4 and 5. It sets the lower bound so wide that it never
+//   acts: clip_low 1 here; clip_high 0.2 is
 //   that of verl's example.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high.
 // What differs from clip: a bound limits the weight of a token and never takes its derivative away.
@@ -11,7 +12,8 @@
 namespace rollcall::objective {
 
 struct Cispo {
-  static constexpr std::string_view name = "cispo", formula = "L = -sg(clip(rho, 1-clip_low, 1+clip_high)) A lp";
+  static constexpr std::string_view name = "cispo",
+                                    formula = "L = -sg(clip(rho, 1-clip_low, 1+clip_high)) A lp";
   double low = 1.0, high = 0.2;
 
   void bind(Knobs& knobs) {
@@ -19,9 +21,11 @@ struct Cispo {
     knobs.number("clip_high", high, {0.0, 1e6}, "how far above 1 a token's weight may rise");
   }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
     const at::Tensor free = ratio.detach(), weight = free.clamp(1.0 - low, 1.0 + high);
-    return {-weight * leaf.advantage * leaf.logprob, {}, {{"is_bounded", (weight != free).to(at::kDouble)}}};
+    return {-weight * micro_batch.advantage * micro_batch.logprob,
+            {},
+            {{"is_bounded", (weight != free).to(at::kDouble)}}};
   }
 };
 

@@ -1,11 +1,17 @@
-// Surrogate divergence_mask: tokens that moved too far in probability, in the direction they are pushed, are left out.
+// Surrogate divergence_mask: tokens that moved too far in probability, in the direction they are
+// pushed, are left out.
 //   L = -keep sg(min(rho, mask_cap)) A lp,  p = exp(lp), q = exp(anchor)
 //   tv: keep = p - q <= mask_high where A > 0, else p - q >= -mask_low
-//   kl: b = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p));  keep = b <= mask_high or p <= q where A > 0, else b <= mask_low or p >= q
-// Source: Rethinking the Trust Region in LLM Reinforcement Learning (DPPO), arXiv:2602.04879, binary divergences, whose thresholds the rows set;
-//   the defaults are those of verl's policy losses dppo_tv and dppo_kl (cap 20, threshold from its clip ratio 0.2).
-// Shapes: ratio [M], advantage [M] -> [M].   Knobs: mask_divergence, mask_low, mask_high, mask_cap, mask_anchor.
-// What differs from clip: the interval is one of probability mass, so rare tokens may multiply their ratio and common ones may not move far.
+//   kl: b = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p));  keep = b <= mask_high or p <= q where A >
+//   0, else b <= mask_low or p >= q
+// Source: Rethinking the Trust Region in LLM Reinforcement Learning (DPPO), arXiv:2602.04879,
+//   binary divergences, whose thresholds the rows set;
+//   the defaults are those of verl's policy losses dppo_tv and dppo_kl (cap 20, threshold from its
+//   clip ratio 0.2).
+// Shapes: ratio [M], advantage [M] -> [M].   Knobs: mask_divergence, mask_low, mask_high, mask_cap,
+//   mask_anchor.
+// What differs from clip: the interval is one of probability mass, so rare tokens may multiply
+//   their ratio and common ones may not move far.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -13,7 +19,9 @@
 namespace rollcall::objective {
 
 struct DivergenceMask {
-  static constexpr std::string_view name = "divergence_mask", formula = "L = -keep sg(min(rho, mask_cap)) A lp, keep by |p - p_old| or its KL";
+  static constexpr std::string_view
+      name = "divergence_mask",
+      formula = "L = -keep sg(min(rho, mask_cap)) A lp, keep by |p - p_old| or its KL";
   enum class Divergence { tv, kl };
   enum class Anchor { old, rollout };
   Divergence divergence = Divergence::tv;
@@ -21,25 +29,37 @@ struct DivergenceMask {
   double low = 0.2, high = 0.2, cap = 20.0;
 
   void bind(Knobs& knobs) {
-    knobs.choice("mask_divergence", divergence, {"tv", "kl"}, "divergence between token and not token");
-    knobs.number("mask_low", low, {0.0, 1e6}, "largest divergence downwards that a negative advantage still pushes on");
-    knobs.number("mask_high", high, {0.0, 1e6}, "largest divergence upwards that a positive advantage still pushes on");
+    knobs.choice("mask_divergence", divergence, {"tv", "kl"},
+                 "divergence between token and not token");
+    knobs.number("mask_low", low, {0.0, 1e6},
+                 "largest divergence downwards that a negative advantage still pushes on");
+    knobs.number("mask_high", high, {0.0, 1e6},
+                 "largest divergence upwards that a positive advantage still pushes on");
     knobs.number("mask_cap", cap, {1.0, 1e9}, "largest weight of a token");
-    knobs.choice("mask_anchor", anchor, {"old", "rollout"}, "policy the divergence is measured from");
+    knobs.choice("mask_anchor", anchor, {"old", "rollout"},
+                 "policy the divergence is measured from");
   }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
-    // A log-probability above 0 is no probability: held at 0, so that every column gives a finite loss.
-    const at::Tensor log_p = leaf.logprob.detach().clamp_max(0.0), p = log_p.exp();
-    const at::Tensor log_q = (anchor == Anchor::old ? leaf.old_logprob : leaf.take(leaf.step.columns.rollout_logprob)).clamp_max(0.0), q = log_q.exp();
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
+    // A log-probability above 0 is no probability: held at 0, so that every column gives a finite
+    // loss.
+    const at::Tensor log_p = micro_batch.logprob.detach().clamp_max(0.0), p = log_p.exp();
+    const at::Tensor log_q = (anchor == Anchor::old
+                                  ? micro_batch.old_logprob
+                                  : micro_batch.take(micro_batch.step.columns.rollout_logprob))
+                                 .clamp_max(0.0),
+                     q = log_q.exp();
     at::Tensor up = p - q <= high, down = p - q >= -low;
     if (divergence == Divergence::kl) {
-      const at::Tensor rest = (1.0 - q) * ((1.0 - q).clamp_min(1e-12) / (1.0 - p).clamp_min(1e-12)).log();
+      const at::Tensor rest =
+          (1.0 - q) * ((1.0 - q).clamp_min(1e-12) / (1.0 - p).clamp_min(1e-12)).log();
       const at::Tensor b = q * (log_q - log_p) + rest;
       up = (b <= high).logical_or(p <= q), down = (b <= low).logical_or(p >= q);
     }
-    const at::Tensor keep = at::where(leaf.advantage > 0, up, down);
-    return {-keep.to(at::kDouble) * ratio.detach().clamp_max(cap) * leaf.advantage * leaf.logprob, keep.logical_not()};
+    const at::Tensor keep = at::where(micro_batch.advantage > 0, up, down);
+    return {-keep.to(at::kDouble) * ratio.detach().clamp_max(cap) * micro_batch.advantage *
+                micro_batch.logprob,
+            keep.logical_not()};
   }
 };
 

@@ -1,9 +1,13 @@
-// Surrogate group_alignment: each prompt goes the way its own rollouts say: dropped when all are right, to an expert when all are wrong.
-//   both kinds: alpha clip(rho, A) + (1 - alpha) mean_{s right, f wrong} -log sigmoid(beta (l_s - l_f)),  l = sum_t (lp - ref)
+// Surrogate group_alignment: each prompt goes the way its own rollouts say: dropped when all are
+// right, to an expert when all are wrong.
+//   both kinds: alpha clip(rho, A) + (1 - alpha) mean_{s right, f wrong} -log sigmoid(beta (l_s -
+//   l_f)),  l = sum_t (lp - ref)
 //   all wrong: expert rollouts (column expert) get -gamma lp;  everything else 0
 // Source: DYPO, arXiv:2604.08926 (alpha 0.5, beta 1, gamma 1).
-// Shapes: [M] -> [M]; the pair term is the group's, on each token.   Knobs: alignment_alpha, alignment_beta, expert_coef, and those of clip.
-// What differs from clip: a bounded contrast of right and wrong joins the advantage, and prompts without a success learn by imitation.
+// Shapes: [M] -> [M]; the pair term is the group's, on each token.   Knobs: alignment_alpha,
+//   alignment_beta, expert_coef, and those of clip.
+// What differs from clip: a bounded contrast of right and wrong joins the advantage, and prompts
+//   without a success learn by imitation.
 #pragma once
 
 #include "objective/groups.hpp"
@@ -12,32 +16,48 @@
 namespace rollcall::objective {
 
 struct GroupAlignment {
-  static constexpr std::string_view name = "group_alignment",
-                                    formula = "alpha clip + (1 - alpha) mean_{s, f} -log sigmoid(beta (l_s - l_f)); experts -gamma lp";
+  static constexpr std::string_view
+      name = "group_alignment",
+      formula =
+          "alpha clip + (1 - alpha) mean_{s, f} -log sigmoid(beta (l_s - l_f)); experts -gamma lp";
   Clip clip;
   double alpha = 0.5, beta = 1.0, gamma = 1.0;
 
   void bind(Knobs& knobs) {
     clip.bind(knobs);
-    knobs.number("alignment_alpha", alpha, {0.0, 1.0}, "share of the clipped loss against that of the pairs");
+    knobs.number("alignment_alpha", alpha, {0.0, 1.0},
+                 "share of the clipped loss against that of the pairs");
     knobs.number("alignment_beta", beta, {0.0, 1e6}, "scale of the log-ratios in the pairs");
-    knobs.number("expert_coef", gamma, {0.0, 1e6}, "weight of the expert's likelihood where every own rollout is wrong");
-    for (const auto* needed : {column::correct, column::expert, column::reference_logprob}) knobs.needs_column(needed);
+    knobs.number("expert_coef", gamma, {0.0, 1e6},
+                 "weight of the expert's likelihood where every own rollout is wrong");
+    for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
+      knobs.needs_column(needed);
     knobs.needs_whole_groups();
   }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
-    const SurrogateLoss clipped = clip(leaf, ratio);
-    const at::Tensor expert = (leaf.take_rollouts(leaf.step.named(column::expert)) > 0.5).to(at::kDouble), own = leaf.present() * (1 - expert);
-    const at::Tensor good = accepted(leaf) * own, bad = own - good;
-    const at::Tensor l = rollout_score(leaf, RolloutScore::log_ratio_sum, leaf.take(leaf.step.named(column::reference_logprob)));
-    const auto [i, j] = leaf.pairs();
-    const at::Tensor taken = (good.index_select(0, i) > 0).logical_and(bad.index_select(0, j) > 0), s = i.masked_select(taken), f = j.masked_select(taken);
-    const auto [aligned, pairs] = group_mean_of_pairs(leaf, -at::log_sigmoid(beta * (l.index_select(0, s) - l.index_select(0, f))), s);
-    const at::Tensor mixed = leaf.over_tokens(own * leaf.over_group((pairs > 0).to(at::kDouble)));
-    const at::Tensor hard = leaf.over_tokens(expert * leaf.over_group((leaf.group_sum(good) == 0).to(at::kDouble)));
-    const at::Tensor on_policy = alpha * clipped.loss + (1.0 - alpha) * group_loss_on_tokens(leaf, aligned);
-    return {mixed * on_policy - hard * gamma * leaf.logprob, clipped.clipped.logical_and(mixed > 0)};
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
+    const SurrogateLoss clipped = clip(micro_batch, ratio);
+    const at::Tensor expert =
+                         (micro_batch.take_rollouts(micro_batch.step.named(column::expert)) > 0.5)
+                             .to(at::kDouble),
+                     own = micro_batch.present() * (1 - expert);
+    const at::Tensor good = accepted(micro_batch) * own, bad = own - good;
+    const at::Tensor l =
+        rollout_score(micro_batch, RolloutScore::log_ratio_sum,
+                      micro_batch.take(micro_batch.step.named(column::reference_logprob)));
+    const auto [i, j] = micro_batch.pairs();
+    const at::Tensor taken = (good.index_select(0, i) > 0).logical_and(bad.index_select(0, j) > 0),
+                     s = i.masked_select(taken), f = j.masked_select(taken);
+    const auto [aligned, pairs] = group_mean_of_pairs(
+        micro_batch, -at::log_sigmoid(beta * (l.index_select(0, s) - l.index_select(0, f))), s);
+    const at::Tensor mixed =
+        micro_batch.over_tokens(own * micro_batch.over_group((pairs > 0).to(at::kDouble)));
+    const at::Tensor hard = micro_batch.over_tokens(
+        expert * micro_batch.over_group((micro_batch.group_sum(good) == 0).to(at::kDouble)));
+    const at::Tensor on_policy =
+        alpha * clipped.loss + (1.0 - alpha) * group_loss_on_tokens(micro_batch, aligned);
+    return {mixed * on_policy - hard * gamma * micro_batch.logprob,
+            clipped.clipped.logical_and(mixed > 0)};
   }
 };
 

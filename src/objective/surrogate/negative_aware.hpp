@@ -1,10 +1,15 @@
-// Surrogate negative_aware: maximum likelihood of right answers, and of wrong ones under the implied policy that answers wrongly.
-//   A >= 0: L = -A log rho;  A < 0: L = -|A| (1 - p)/p log max((1 - p rho) / (1 - p), floor), the max letting the derivative through
-//   p = share of the group's rollouts with a reward above its mean (0/1 rewards: its success rate), within [1e-6, 1 - 1e-6]
-// Source: Negative-aware Fine-Tuning, arXiv:2505.18116: A of right and |A| (1 - p)/p of wrong answers are its prompt weight, 1 - p when A is centred,
+// Surrogate negative_aware: maximum likelihood of right answers, and of wrong ones under the
+// implied policy that answers wrongly.
+//   A >= 0: L = -A log rho;  A < 0: L = -|A| (1 - p)/p log max((1 - p rho) / (1 - p), floor), the
+//   max letting the derivative through
+//   p = share of the group's rollouts with a reward above its mean (0/1 rewards: its success rate),
+//   within [1e-6, 1 - 1e-6]
+// Source: Negative-aware Fine-Tuning, arXiv:2505.18116: A of right and |A| (1 - p)/p of wrong
+//   answers are its prompt weight, 1 - p when A is centred,
 //   sqrt((1 - p)/p) when it is standardised with n.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: negative_floor.
-// What differs from clip: on-policy the same derivative, further on right answers never stop growing and wrong ones are pushed ever less.
+// What differs from clip: on-policy the same derivative, further on right answers never stop
+//   growing and wrong ones are pushed ever less.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -12,18 +17,29 @@
 namespace rollcall::objective {
 
 struct NegativeAware {
-  static constexpr std::string_view name = "negative_aware", formula = "A >= 0: -A log rho; A < 0: -|A| (1-p)/p log max((1 - p rho) / (1 - p), floor)";
+  static constexpr std::string_view
+      name = "negative_aware",
+      formula = "A >= 0: -A log rho; A < 0: -|A| (1-p)/p log max((1 - p rho) / (1 - p), floor)";
   double floor = 1.0;
 
-  void bind(Knobs& knobs) { knobs.number("negative_floor", floor, {1e-6, 1.0}, "least likelihood ratio of the implied negative policy"); }
+  void bind(Knobs& knobs) {
+    knobs.number("negative_floor", floor, {1e-6, 1.0},
+                 "least likelihood ratio of the implied negative policy");
+  }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
-    const Step& step = leaf.step;
-    const at::Tensor above = (step.reward > step.over_rollouts(step.group_mean(step.reward))).to(at::kDouble);
-    const at::Tensor p = leaf.take(step.over_tokens(step.over_rollouts(step.group_mean(above)))).clamp(1e-6, 1.0 - 1e-6);
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
+    const Step& step = micro_batch.step;
+    const at::Tensor
+        mean = step.over_rollouts(step.group_mean(step.reward)),
+        above = (step.reward > mean).logical_and(differing(step.reward, mean)).to(at::kDouble);
+    const at::Tensor p =
+        micro_batch.take(step.over_tokens(step.over_rollouts(step.group_mean(above))))
+            .clamp(1e-6, 1.0 - 1e-6);
     const at::Tensor implied = (1.0 - p * ratio) / (1.0 - p);
     const at::Tensor held = implied + (implied.clamp_min(floor) - implied).detach();
-    return {at::where(leaf.advantage >= 0, -leaf.advantage * ratio.log(), leaf.advantage * (1.0 - p) / p * held.log()), {}};
+    return {at::where(micro_batch.advantage >= 0, -micro_batch.advantage * ratio.log(),
+                      micro_batch.advantage * (1.0 - p) / p * held.log()),
+            {}};
   }
 };
 

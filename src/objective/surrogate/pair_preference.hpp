@@ -1,25 +1,36 @@
 // Surrogate pair_preference: the better of two answers to a prompt gains on the worse one.
-//   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2 beta))^2;  mean over the group's pairs
-//   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1 - share) old;  a = anisotropy where the verifier accepted w, else 1
-//   a step without any pair, on request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for a batch
-//   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is none, instead of within each prompt
-// Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq. 17; blend: INPO,
-//   arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels and anisotropy: TRPA, arXiv:2504.04524.
-// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice, pair_anchor, anchor_share, pair_pool, pair_mean,
+//   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2
+//   beta))^2;  mean over the group's pairs
+//   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1
+//   - share) old;  a = anisotropy where the verifier accepted w, else 1 a step without any pair, on
+//   request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for
+//   a batch
+//   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is
+//   none, instead of within each prompt
+// Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
+//   17; blend: INPO,
+//   arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels and anisotropy:
+//   TRPA, arXiv:2504.04524.
+// Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
+//   pair_anchor, anchor_share, pair_pool, pair_mean,
 //   anisotropy, lone_levels.
-// What differs: only the order of the rewards counts. pair_choice extremes: best against worst, ties all taking part.
+// What differs: only the order of the rewards counts. pair_choice extremes: best against worst,
+//   ties all taking part.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/groups.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
-#include <map>
+#include <vector>
 
 namespace rollcall::objective {
 
 struct PairPreference {
-  static constexpr std::string_view name = "pair_preference", formula = "L_g = mean_{r_w > r_l} -log sigmoid(beta (l_w - l_l)), l = sum_t (lp - anchor)";
+  static constexpr std::string_view
+      name = "pair_preference",
+      formula = "L_g = mean_{r_w > r_l} -log sigmoid(beta (l_w - l_l)), l = sum_t (lp - anchor)";
   double beta = 0.1, anisotropy = 1.0, share = 1.0 / 3.0;
   enum class Form { logistic, square } form = Form::logistic;
   enum class Chosen { all, extremes } chosen = Chosen::all;
@@ -30,59 +41,105 @@ struct PairPreference {
 
   void bind(Knobs& knobs) {
     knobs.number("pair_beta", beta, {1e-6, 1e6}, "weight of the pull to the anchor");
-    knobs.number("anisotropy", anisotropy, {0.0, 1e6}, "factor on pairs whose winner the verifier accepted");
+    knobs.number("anisotropy", anisotropy, {0.0, 1e6},
+                 "factor on pairs whose winner the verifier accepted");
     knobs.choice("pair_loss", form, {"logistic", "square"}, "loss of a pair");
-    knobs.choice("pair_choice", chosen, {"all", "extremes"}, "all pairs of different reward, or best against worst");
-    knobs.choice("pair_anchor", anchor, {"reference", "old", "blend"}, "policy the log-ratio is taken against");
-    knobs.number("anchor_share", share, {0.0, 1.0}, "blend: share of the reference policy's log-prob in the anchor, the old policy's being the rest");
+    knobs.choice("pair_choice", chosen, {"all", "extremes"},
+                 "all pairs of different reward, or best against worst");
+    knobs.choice("pair_anchor", anchor, {"reference", "old", "blend"},
+                 "policy the log-ratio is taken against");
+    knobs.number(
+        "anchor_share", share, {0.0, 1.0},
+        "blend: share of the reference policy's log-prob in the anchor, the old policy's being the rest");
     knobs.choice("pair_pool", pool, {"sum", "mean"}, "log-ratio of a rollout from its tokens");
-    knobs.choice("pair_mean", mean, {"prompt", "step"}, "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
-    knobs.choice("lone_levels", lone, {"skip", "push"}, "a step without a pair: teaches nothing, or each rollout is pushed by itself");
+    knobs.choice(
+        "pair_mean", mean, {"prompt", "step"},
+        "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
+    knobs.choice("lone_levels", lone, {"skip", "push"},
+                 "a step without a pair: teaches nothing, or each rollout is pushed by itself");
     knobs.needs_column([this] { return anchor != Anchor::old; }, column::reference_logprob);
     knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
     knobs.needs_whole_groups();
   }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& /*ratio*/) const {
-    const at::Tensor l = rollout_score(leaf, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio, target(leaf));
-    const auto [winner, loser] = ordered_pairs(leaf, leaf.take_rollouts(leaf.step.reward), chosen == Chosen::extremes);
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
+                           const at::Tensor& /*ratio*/) const {
+    const at::Tensor l = rollout_score(
+        micro_batch, pool == Pool::sum ? RolloutScore::log_ratio_sum : RolloutScore::log_ratio,
+        target(micro_batch));
+    const auto [winner, loser] =
+        ordered_pairs(micro_batch, micro_batch.take_rollouts(micro_batch.step.reward),
+                      chosen == Chosen::extremes);
     const at::Tensor gap = l.index_select(0, winner) - l.index_select(0, loser);
-    const auto [loss, pairs] = group_mean_of_pairs(leaf, form == Form::square ? (gap - 0.5 / beta).square() : logistic(leaf, gap, winner), winner);
-    const double all = mean == Mean::step || lone == Lone::push ? pairs_of(leaf.step, chosen == Chosen::extremes) : 1.0;
-    if (lone == Lone::skip || all > 0.0) return {group_loss_on_tokens(leaf, mean == Mean::step ? loss * shared(leaf, pairs, all) : loss), {}};
-    const at::Tensor alone = masked_group_mean(leaf, -at::log_sigmoid(l * (2 * accepted(leaf) - 1)), leaf.present());
-    return {group_loss_on_tokens(leaf, mean == Mean::step ? alone * shared(leaf, leaf.group_sum(leaf.present()), leaf.step.normalizer.rollouts) : alone), {}};
+    const auto [loss, pairs] = group_mean_of_pairs(
+        micro_batch,
+        form == Form::square ? (gap - 0.5 / beta).square() : logistic(micro_batch, gap, winner),
+        winner);
+    const double all = mean == Mean::step || lone == Lone::push
+                           ? pairs_of(micro_batch.step, chosen == Chosen::extremes)
+                           : 1.0;
+    if (lone == Lone::skip || all > 0.0)
+      return {group_loss_on_tokens(
+                  micro_batch, mean == Mean::step ? loss * shared(micro_batch, pairs, all) : loss),
+              {}};
+    const at::Tensor alone = masked_group_mean(
+        micro_batch, -at::log_sigmoid(l * (2 * accepted(micro_batch) - 1)), micro_batch.present());
+    return {group_loss_on_tokens(
+                micro_batch,
+                mean == Mean::step
+                    ? alone * shared(micro_batch, micro_batch.group_sum(micro_batch.present()),
+                                     micro_batch.step.normalizer.rollouts)
+                    : alone),
+            {}};
   }
 
  private:
   /// [M] log-prob of the anchor.
-  at::Tensor target(const Leaf& leaf) const {
-    if (anchor == Anchor::old) return leaf.old_logprob;
-    const at::Tensor reference = leaf.take(leaf.step.named(column::reference_logprob));
-    return anchor == Anchor::reference ? reference : share * reference + (1.0 - share) * leaf.old_logprob;
+  at::Tensor target(const MicroBatchTensors& micro_batch) const {
+    if (anchor == Anchor::old) return micro_batch.old_logprob;
+    const at::Tensor reference =
+        micro_batch.take(micro_batch.step.named(column::reference_logprob));
+    return anchor == Anchor::reference
+               ? reference
+               : share * reference + (1.0 - share) * micro_batch.old_logprob;
   }
-  /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into leaves can change the loss.
+  /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into
+  /// micro-batches can change the loss.
   static double pairs_of(const Step& step, bool extremes) {
-    const auto reward = step.reward.accessor<double, 1>(), length = step.trained_length.accessor<double, 1>();
+    const auto reward = step.reward.accessor<double, 1>(),
+               length = step.trained_length.accessor<double, 1>();
     const auto& begin = step.group_begin();
     double pairs = 0.0;
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
-      std::map<double, double> levels;
+      std::vector<double> trained;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
-        if (length[i] > 0) levels[reward[i]] += 1;
+        if (length[i] > 0) trained.push_back(reward[i]);
       }
-      if (levels.size() > 1 && extremes) pairs += levels.begin()->second * levels.rbegin()->second;
-      double lower = 0.0;
-      for (const auto& [unused, count] : levels) pairs += extremes ? 0.0 : count * lower, lower += count;
+      if (trained.empty()) continue;
+      const auto [least, most] = std::minmax_element(trained.begin(), trained.end());
+      for (const double w : trained) {
+        if (extremes && differ(w, *most)) continue;
+        for (const double l : trained)
+          pairs += w > l && differ(w, l) && !(extremes && differ(l, *least)) ? 1.0 : 0.0;
+      }
     }
     return pairs;
   }
-  /// [groups] what turns a group's mean over `own` of them into its part of the mean over `all`, on each of its tokens, when tokens are averaged over the step.
-  static at::Tensor shared(const Leaf& leaf, const at::Tensor& own, double all) {
-    return own / std::max(all, 1.0) * leaf.step.normalizer.tokens / leaf.group_sum(leaf.take_rollouts(leaf.step.trained_length)).clamp_min(1);
+  /// [groups] what turns a group's mean over `own` of them into its part of the mean over `all`, on
+  /// each of its tokens, when tokens are averaged over the step.
+  static at::Tensor shared(const MicroBatchTensors& micro_batch, const at::Tensor& own,
+                           double all) {
+    return own / std::max(all, 1.0) * micro_batch.step.normalizer.tokens /
+           micro_batch.group_sum(micro_batch.take_rollouts(micro_batch.step.trained_length))
+               .clamp_min(1);
   }
-  at::Tensor logistic(const Leaf& leaf, const at::Tensor& gap, const at::Tensor& winner) const {
-    return -at::log_sigmoid(beta * (anisotropy == 1.0 ? gap : gap * (1.0 + (anisotropy - 1.0) * accepted(leaf).index_select(0, winner))));
+  at::Tensor logistic(const MicroBatchTensors& micro_batch, const at::Tensor& gap,
+                      const at::Tensor& winner) const {
+    return -at::log_sigmoid(
+        beta *
+        (anisotropy == 1.0
+             ? gap
+             : gap * (1.0 + (anisotropy - 1.0) * accepted(micro_batch).index_select(0, winner))));
   }
 };
 

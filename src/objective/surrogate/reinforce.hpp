@@ -2,7 +2,8 @@
 //   L = -A lp
 // Source: Williams 1992; for language models Back to Basics, arXiv:2402.14740, eq. 6.
 // Shapes: logprob [M], advantage [M] -> [M].   Knobs: none.
-// What differs from clip: it does not look at the ratio, so it is the policy gradient only for tokens that the current policy sampled.
+// What differs from clip: it does not look at the ratio, so it is the policy gradient only for
+//   tokens that the current policy sampled.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -12,7 +13,10 @@ namespace rollcall::objective {
 struct Reinforce {
   static constexpr std::string_view name = "reinforce", formula = "L = -A lp";
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& /*ratio*/) const { return {-leaf.advantage * leaf.logprob, {}}; }
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
+                           const at::Tensor& /*ratio*/) const {
+    return {-micro_batch.advantage * micro_batch.logprob, {}};
+  }
 };
 
 }  // namespace rollcall::objective

@@ -2,7 +2,8 @@
 //   L = -A 4 / tau sigmoid(tau (rho - 1)),  tau = gate_tau_pos where A > 0, else gate_tau_neg
 // Source: Soft Adaptive Policy Optimization, arXiv:2511.20347 (tau 1.0 and 1.05).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: gate_tau_pos, gate_tau_neg.
-// What differs from clip: the derivative, 4 s (1 - s) rho A with s the sigmoid, fades on both sides of rho = 1 and never stops; at rho = 1 it
+// What differs from clip: the derivative, 4 s (1 - s) rho A with s the sigmoid, fades on both sides
+//   of rho = 1 and never stops; at rho = 1 it
 //   is that of the policy gradient whatever tau.
 #pragma once
 
@@ -11,7 +12,9 @@
 namespace rollcall::objective {
 
 struct SoftGate {
-  static constexpr std::string_view name = "soft_gate", formula = "L = -A 4/tau sigmoid(tau (rho-1)), tau by the sign of A";
+  static constexpr std::string_view name = "soft_gate",
+                                    formula =
+                                        "L = -A 4/tau sigmoid(tau (rho-1)), tau by the sign of A";
   double tau_pos = 1.0, tau_neg = 1.05;
 
   void bind(Knobs& knobs) {
@@ -19,9 +22,11 @@ struct SoftGate {
     knobs.number("gate_tau_neg", tau_neg, {1e-3, 1e3}, "steepness where A <= 0");
   }
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const {
-    const at::Tensor tau = at::where(leaf.advantage > 0, at::scalar_tensor(tau_pos, at::kDouble), at::scalar_tensor(tau_neg, at::kDouble));
-    return {-leaf.advantage * (tau * (ratio - 1.0)).sigmoid() * 4.0 / tau, {}};
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
+    const at::Tensor tau =
+        at::where(micro_batch.advantage > 0, at::scalar_tensor(tau_pos, at::kDouble),
+                  at::scalar_tensor(tau_neg, at::kDouble));
+    return {-micro_batch.advantage * (tau * (ratio - 1.0)).sigmoid() * 4.0 / tau, {}};
   }
 };
 

@@ -2,7 +2,8 @@
 //   L = -rho A
 // Source: Proximal Policy Optimization, arXiv:1707.06347, eq. 6 (conservative policy iteration).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: none.
-// What differs from clip: there is no trust interval; something else must keep the policy near (a regularizer, a weight).
+// What differs from clip: there is no trust interval; something else must keep the policy near (a
+//   regularizer, a weight).
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -12,7 +13,9 @@ namespace rollcall::objective {
 struct Unclipped {
   static constexpr std::string_view name = "unclipped", formula = "L = -rho A";
 
-  SurrogateLoss operator()(const Leaf& leaf, const at::Tensor& ratio) const { return {-ratio * leaf.advantage, {}}; }
+  SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
+    return {-ratio * micro_batch.advantage, {}};
+  }
 };
 
 }  // namespace rollcall::objective

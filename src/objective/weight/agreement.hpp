@@ -1,9 +1,13 @@
 // Weight agreement: prompts on whose answer the rollouts do not agree push less.
-//   w_g = exp(-agreement_alpha u_g),  u_g = n / (n - 1) (1 - sum_a p_a^2): the chance that two rollouts of the group answer differently; alone: u = 0
-// Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the predicted scores over the largest there can be.
+//   w_g = exp(-agreement_alpha u_g),  u_g = n / (n - 1) (1 - sum_a p_a^2): the chance that two
+//   rollouts of the group answer differently; alone: u = 0
+// Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the
+//   predicted scores over the largest there can be.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.
-// What differs from none: one factor a prompt, 1 where all agree, falling as they part. The paper's answers are numbers and have a variance; of answers
-//   that can only be told apart, the chance of a difference takes its place (of two rollouts at both ends of the scale it is the same u).
+// What differs from none: one factor a prompt, 1 where all agree, falling as they part. The paper's
+//   answers are numbers and have a variance; of answers
+//   that can only be told apart, the chance of a difference takes its place (of two rollouts at
+//   both ends of the scale it is the same u).
 #pragma once
 
 #include "objective/answers.hpp"
@@ -11,11 +15,14 @@
 namespace rollcall::objective {
 
 struct Agreement {
-  static constexpr std::string_view name = "agreement", formula = "w_g = exp(-agreement_alpha u), u = chance that two answers of the group differ";
+  static constexpr std::string_view
+      name = "agreement",
+      formula = "w_g = exp(-agreement_alpha u), u = chance that two answers of the group differ";
   double alpha = 0.2;
 
   void bind(Knobs& knobs) {
-    knobs.number("agreement_alpha", alpha, {0.0, 1e6}, "how fast the weight falls with the chance that two answers differ");
+    knobs.number("agreement_alpha", alpha, {0.0, 1e6},
+                 "how fast the weight falls with the chance that two answers differ");
     knobs.needs_column(column::answer);
   }
 

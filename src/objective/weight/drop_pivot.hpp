@@ -1,10 +1,13 @@
 // Weight drop_pivot: of an odd group, the one rollout that is the median leaves the step.
-//   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such rollouts the one with the smallest addressed draw
+//   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such
+//   rollouts the one with the smallest addressed draw
 // Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from dropping all zero advantages: exactly one rollout goes, so a prompt trains the same number whatever the rewards.
+// What differs from dropping all zero advantages: exactly one rollout goes, so a prompt trains the
+//   same number whatever the rewards.
 #pragma once
 
+#include "base/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>
@@ -13,7 +16,9 @@
 namespace rollcall::objective {
 
 struct DropPivot {
-  static constexpr std::string_view name = "drop_pivot", formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
+  static constexpr std::string_view
+      name = "drop_pivot",
+      formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
 
   TokenWeight operator()(const Step& step) const {
     at::Tensor keep = at::ones({step.rollouts}, at::kDouble);
@@ -30,7 +35,7 @@ struct DropPivot {
       const double median = reward[order[std::size_t(n / 2)]];
       std::int64_t pivot = -1;
       for (const auto i : order) {
-        if (reward[i] == median && (pivot < 0 || draw[i] < draw[pivot])) pivot = i;
+        if (!differ(reward[i], median) && (pivot < 0 || draw[i] < draw[pivot])) pivot = i;
       }
       out[pivot] = 0.0;
     }

@@ -2,7 +2,8 @@
 //   keep_it = 0 where rollout i ended by the limit, else 1
 // Source: DAPO, arXiv:2503.14476, section 3.4 ("overlong filtering").
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from none: dropped rollouts leave loss, regularizers and denominators. Their rewards still count in the advantages of their
+// What differs from none: dropped rollouts leave loss, regularizers and denominators. Their rewards
+//   still count in the advantages of their
 //   group, which are computed before.
 #pragma once
 
@@ -13,7 +14,9 @@ namespace rollcall::objective {
 struct DropTruncated {
   static constexpr std::string_view name = "drop_truncated", formula = "keep_it = not truncated_i";
 
-  TokenWeight operator()(const Step& step) const { return {{}, step.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))}; }
+  TokenWeight operator()(const Step& step) const {
+    return {{}, step.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))};
+  }
 };
 
 }  // namespace rollcall::objective

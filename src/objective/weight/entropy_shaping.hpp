@@ -1,8 +1,11 @@
 // Weight entropy_shaping: undecided tokens gain advantage, by a bounded amount.
-//   A'_it = A_it + min(shaping_coef H_it, |A_it| / shaping_kappa);  w_it = A'_it / A_it, 1 where A_it = 0
-// Source: MSSR, arXiv:2512.18215 (entropy-based shaping; this form and 0.4, 2 after arXiv:2506.14758, eq. 5).
+//   A'_it = A_it + min(shaping_coef H_it, |A_it| / shaping_kappa);  w_it = A'_it / A_it, 1 where
+//   A_it = 0
+// Source: MSSR, arXiv:2512.18215 (entropy-based shaping; this form and 0.4, 2 after
+//   arXiv:2506.14758, eq. 5).
 // Shapes: [N] column current_entropy -> [N].   Knobs: shaping_coef, shaping_kappa.
-// What differs from regularizer entropy: a number, not differentiated. With kappa >= 1 no sign can flip: w lies within 1 +- 1 / kappa.
+// What differs from regularizer entropy: a number, not differentiated. With kappa >= 1 no sign can
+//   flip: w lies within 1 +- 1 / kappa.
 // Acts at every update, on its rollouts.
 #pragma once
 
@@ -11,7 +14,9 @@
 namespace rollcall::objective {
 
 struct EntropyShaping {
-  static constexpr std::string_view name = "entropy_shaping", formula = "w_it = 1 + sign(A) min(shaping_coef H / |A|, 1 / shaping_kappa)";
+  static constexpr std::string_view
+      name = "entropy_shaping",
+      formula = "w_it = 1 + sign(A) min(shaping_coef H / |A|, 1 / shaping_kappa)";
   double coef = 0.4, kappa = 2.0;
 
   void bind(Knobs& knobs) {
@@ -21,7 +26,9 @@ struct EntropyShaping {
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor gain = (coef * step.named(column::current_entropy) / step.advantage.abs().clamp_min(1e-9)).clamp_max(1.0 / kappa);
+    const at::Tensor gain =
+        (coef * step.named(column::current_entropy) / step.advantage.abs().clamp_min(1e-9))
+            .clamp_max(1.0 / kappa);
     return {1.0 + at::where(step.advantage.abs() > 1e-9, step.advantage.sign() * gain, 0.0), {}};
   }
 };

@@ -1,8 +1,11 @@
-// Weight reference_ratio: importance of a whole answer that the reference policy is taken to have written.
-//   w_it = clip(exp(sum_t (current_it - reference_it)), 1 - reference_clip, 1 + reference_clip), log held within +-20, frozen
+// Weight reference_ratio: importance of a whole answer that the reference policy is taken to have
+// written.
+//   w_it = clip(exp(sum_t (current_it - reference_it)), 1 - reference_clip, 1 + reference_clip),
+//   log held within +-20, frozen
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).
 // Shapes: [N] -> [N].   Knobs: reference_clip.
-// What differs from ratio: not differentiated, and measured from the reference instead of the policy at the start of the update.
+// What differs from ratio: not differentiated, and measured from the reference instead of the
+//   policy at the start of the update.
 // Acts at every update, on its rollouts.
 #pragma once
 
@@ -11,7 +14,9 @@
 namespace rollcall::objective {
 
 struct ReferenceRatio {
-  static constexpr std::string_view name = "reference_ratio", formula = "w_it = clip(exp(sum_t (current - reference)), 1-c, 1+c)";
+  static constexpr std::string_view name = "reference_ratio",
+                                    formula =
+                                        "w_it = clip(exp(sum_t (current - reference)), 1-c, 1+c)";
   double width = 0.9;
 
   void bind(Knobs& knobs) {
@@ -21,7 +26,9 @@ struct ReferenceRatio {
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor log_ratio = step.rollout_sum(step.named(column::current_logprob) - step.named(column::reference_logprob)).clamp(-20.0, 20.0);
+    const at::Tensor log_ratio = step.rollout_sum(step.named(column::current_logprob) -
+                                                  step.named(column::reference_logprob))
+                                     .clamp(-20.0, 20.0);
     return {step.over_tokens(log_ratio.exp().clamp(1.0 - width, 1.0 + width)), {}};
   }
 };

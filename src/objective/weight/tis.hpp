@@ -1,8 +1,10 @@
 // Weight tis: truncated importance sampling against the policy that generated the tokens.
 //   w_it = min(exp(old_it - rollout_it), tis_cap), log-ratio held within +-20, frozen
-// Source: Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training" (blog); cap 2 is verl's default for it.
+// Source: Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training"
+//   (blog); cap 2 is verl's default for it.
 // Shapes: [N] -> [N].   Knobs: tis_cap.
-// What differs from none: corrects for a generator that does not compute the trainer's probabilities bit for bit, or is older than the step.
+// What differs from none: corrects for a generator that does not compute the trainer's
+//   probabilities bit for bit, or is older than the step.
 //   Exactly 1 where it is neither. The denominators stay.
 #pragma once
 
@@ -11,13 +13,20 @@
 namespace rollcall::objective {
 
 struct TruncatedImportance {
-  static constexpr std::string_view name = "tis", formula = "w_it = min(exp(old_it - rollout_it), tis_cap)";
+  static constexpr std::string_view name = "tis",
+                                    formula = "w_it = min(exp(old_it - rollout_it), tis_cap)";
   double cap = 2.0;
 
-  void bind(Knobs& knobs) { knobs.number("tis_cap", cap, {1.0, 1e6}, "largest importance weight of a token"); }
+  void bind(Knobs& knobs) {
+    knobs.number("tis_cap", cap, {1.0, 1e6}, "largest importance weight of a token");
+  }
 
   TokenWeight operator()(const Step& step) const {
-    return {(step.columns.old_logprob - step.columns.rollout_logprob).clamp(-20.0, 20.0).exp().clamp_max(cap), {}};
+    return {(step.columns.old_logprob - step.columns.rollout_logprob)
+                .clamp(-20.0, 20.0)
+                .exp()
+                .clamp_max(cap),
+            {}};
   }
 };
 

@@ -1,8 +1,10 @@
 // Weight top_entropy: only the most undecided tokens of an update are trained.
-//   keep_it = 1 for the ceil(top_entropy_share * N) tokens of largest current entropy among those still kept, else 0; equal ones by addressed draw
+//   keep_it = 1 for the ceil(top_entropy_share * N) tokens of largest current entropy among those
+//   still kept, else 0; equal ones by addressed draw
 // Source: Beyond the 80/20 Rule, arXiv:2506.01939, section 5 (0.2).
 // Shapes: [N] column current_entropy -> [N].   Knobs: top_entropy_share.
-// What differs from none: forking tokens alone carry the gradient, and the denominators count them alone. Chosen over the whole update, so neither leaf
+// What differs from none: forking tokens alone carry the gradient, and the denominators count them
+//   alone. Chosen over the whole update, so neither micro-batch
 //   nor rank can change the choice. The released code chooses per micro-batch.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
@@ -13,7 +15,9 @@
 namespace rollcall::objective {
 
 struct TopEntropy {
-  static constexpr std::string_view name = "top_entropy", formula = "keep_it = among the ceil(share N) tokens of largest current entropy";
+  static constexpr std::string_view
+      name = "top_entropy",
+      formula = "keep_it = among the ceil(share N) tokens of largest current entropy";
   double share = 0.2;
 
   void bind(Knobs& knobs) {
@@ -23,7 +27,9 @@ struct TopEntropy {
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor open = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
-    return {{}, largest(step.named(column::current_entropy), open, step.uniform_tokens(13), share_of(share, open.sum().item<double>()))};
+    return {{},
+            largest(step.named(column::current_entropy), open, step.uniform_tokens(13),
+                    share_of(share, open.sum().item<double>()))};
   }
 };
 
