@@ -2,8 +2,8 @@
 #include "model/device/device.hpp"
 
 #include "base/error.hpp"
-#include "model/device_choice.hpp"
-#include "model/device_sizes.hpp"
+#include "model/device/device_choice.hpp"
+#include "model/device/device_sizes.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,9 @@ namespace {
 
 using device_sizes::kChunk;
 int preferred_place = 0;
-std::size_t padded(std::size_t bytes) { return std::size_t(device_sizes::piece(std::int64_t(bytes))); }
+std::size_t padded(std::size_t bytes) {
+  return std::size_t(device_sizes::piece(std::int64_t(bytes)));
+}
 
 }  // namespace
 
@@ -30,7 +32,8 @@ void DeviceArena::reserve(std::int64_t bytes) {
 /// What the table did not foresee gets a block of its own: a pass is never ended for it.
 std::byte* DeviceArena::take_bytes(std::size_t bytes) {
   const std::size_t size = padded(bytes);
-  while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes) at_ = {at_.block + 1, 0};
+  while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes)
+    at_ = {at_.block + 1, 0};
   if (at_.block == blocks_.size()) {
     const std::size_t made = std::max(size, std::size_t(kChunk));
     blocks_.push_back({kernels::cuda::device_memory(made, what_), made});
@@ -47,7 +50,8 @@ Device& Device::own() {
 
 Device::Device() {
   const auto found = kernels::cuda::devices();
-  require<EnvironmentError>(found.problem.empty(), "there is no CUDA device: " + found.problem, "the run's numerics are a device's",
+  require<EnvironmentError>(found.problem.empty(), "there is no CUDA device: " + found.problem,
+                            "the run's numerics are a device's",
                             "start on a node with a free NVIDIA GPU");
   index_ = preferred_place % found.count;
   kernels::cuda::use_device(index_);
@@ -55,10 +59,14 @@ Device::Device() {
 }
 
 Device::Chunk& Device::chunk_for(std::vector<Chunk>& chunks, std::size_t bytes, bool both) {
-  const auto found = std::find_if(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return chunk.used + bytes <= chunk.bytes; });
+  const auto found = std::find_if(chunks.begin(), chunks.end(), [&](const Chunk& chunk) {
+    return chunk.used + bytes <= chunk.bytes;
+  });
   if (found != chunks.end()) return *found;
   const std::size_t made = std::max(bytes, std::size_t(kChunk));
-  chunks.push_back({kernels::cuda::pinned_memory(made), both ? kernels::cuda::device_memory(made, device_items::kUpload) : nullptr, made, 0});
+  chunks.push_back({kernels::cuda::pinned_memory(made),
+                    both ? kernels::cuda::device_memory(made, device_items::kUpload) : nullptr,
+                    made, 0});
   return chunks.back();
 }
 
@@ -126,6 +134,9 @@ std::string device_kind() {
   return kernels::cuda::device_kind();
 }
 
-std::string device_text() { return fmt::format("{}, device {} of {}", device_name(), device_index(), kernels::cuda::devices().count); }
+std::string device_text() {
+  return fmt::format("{}, device {} of {}", device_name(), device_index(),
+                     kernels::cuda::devices().count);
+}
 
 }  // namespace rollcall::model

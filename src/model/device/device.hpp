@@ -1,4 +1,5 @@
-// Private to the model: the CUDA device of this process: its streams, what is carried to it and back, and memory that passes take piece by piece.
+// Private to the model: the CUDA device of this process: its streams, what is carried to it and
+// back, and memory that passes take piece by piece.
 #pragma once
 
 #include "kernels/cuda/device_memory.hpp"
@@ -11,12 +12,14 @@
 
 namespace rollcall::model {
 
-/// Memory for one pass after the other: pieces are taken from a block that stays, and given back as they were taken. Work that is queued may still use what is
-/// given back, since who takes it queues behind.
+/// Memory for one pass after the other: pieces are taken from a block that stays, and given back as
+/// they were taken. Work that is queued may still use what is given back, since who takes it queues
+/// behind.
 class DeviceArena {
  public:
   explicit DeviceArena(const char* what) : what_(what) {}  ///< whose passes: a name of device_items
-  /// One block of at least so many bytes, as device_sizes.hpp has them for the pass. While nothing is taken.
+  /// One block of at least so many bytes, as device_sizes.hpp has them for the pass. While nothing
+  /// is taken.
   void reserve(std::int64_t bytes);
   struct Mark {
     std::size_t block = 0, used = 0;
@@ -45,7 +48,8 @@ class Device {
   static Device& own();
   std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(mutex_); }
   kernels::ExecutionContext& context() { return context_; }
-  kernels::ExecutionContext& copies() { return copies_; }  ///< for copies beside the work of context()
+  /// for copies beside the work of context()
+  kernels::ExecutionContext& copies() { return copies_; }
   int index() const { return index_; }
 
   /// A copy on the device, through pinned memory; it stays until recycle().
@@ -83,18 +87,23 @@ class Device {
   std::vector<Arriving> arriving_;
 };
 
-/// A place in device memory for what goes over again and again, so that the same work, a graph, reads it each time. Copies run beside the work queued before.
+/// A place in device memory for what goes over again and again, so that the same work, a graph,
+/// reads it each time. Copies run beside the work queued before.
 class DeviceInput {
  public:
   DeviceInput(Device& device, DeviceArena& arena, std::int64_t bytes)
-      : device_(&device), pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))), place_(arena.take<std::byte>(bytes)) {}
+      : device_(&device),
+        pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))),
+        place_(arena.take<std::byte>(bytes)) {}
   void begin();  ///< once nothing is copied out of the host's side any more
-  /// Behind what was put there since begin(); what is put together is no more than the place's bytes.
+  /// Behind what was put there since begin(); what is put together is no more than the place's
+  /// bytes.
   template <class T>
   const T* put(std::span<const T> values) {
     return reinterpret_cast<const T*>(put_bytes(std::as_bytes(values)));
   }
-  void send();  ///< queues the copy; all that is queued on the device's stream from now on comes behind it
+  void send();  ///< queues the copy; all that is queued on the device's stream from now on comes
+                ///< behind it
   void read();  ///< what is queued there so far reads the place: the next copy comes behind it
 
  private:

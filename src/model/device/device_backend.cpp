@@ -10,21 +10,25 @@ namespace cuda = kernels::cuda;
 using device_sizes::kHeadRows;
 
 /// Tables go over in one piece; rows of one sequence stand side by side and share theirs.
-std::vector<kernels::AttentionRow> DeviceBackend::with_tables(std::vector<kernels::AttentionRow> places) {
+std::vector<kernels::AttentionRow> DeviceBackend::with_tables(
+    std::vector<kernels::AttentionRow> places) {
   std::vector<const void*> table;
   std::vector<std::size_t> begins;  // [places] of its table
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto needed = std::size_t(kernels::pages_of(places[i].keys));
     if (i == 0 || places[i].pages != places[i - 1].pages) begins.push_back(table.size());
     else begins.push_back(begins.back());
-    for (std::size_t p = table.size() - begins.back(); p < needed; ++p) table.push_back(places[i].pages[p]);
+    for (std::size_t p = table.size() - begins.back(); p < needed; ++p)
+      table.push_back(places[i].pages[p]);
   }
   const void* const* on_device = device_->upload(std::span<const void* const>(table));
   for (std::size_t i = 0; i < places.size(); ++i) places[i].pages = on_device + begins[i];
   return places;
 }
 
-DeviceBackend::Input DeviceBackend::upload(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions, const KeyValues& memory) {
+DeviceBackend::Input DeviceBackend::upload(std::span<const std::int32_t> tokens,
+                                           std::span<const std::int32_t> positions,
+                                           const KeyValues& memory) {
   const auto rows = memory.rows();
   std::vector<kernels::AttentionRow> places(rows.begin(), rows.end());
   std::vector<std::int32_t> source(tokens.size());
@@ -45,7 +49,8 @@ DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const Input& in
   n_ = input.rows;
   const ModelConfig& config = policy.view.config;
   const Rows x = take(config.hidden_size);
-  const std::int64_t widest = std::max({config.hidden_size, config.num_attention_heads * config.head_dim, config.intermediate_size});
+  const std::int64_t widest = std::max(
+      {config.hidden_size, config.num_attention_heads * config.head_dim, config.intermediate_size});
   rounded_ = arena_.take<kernels::Bf16>(n_ * cuda::stepped(widest)), rounded_rows_ = nullptr;
   cuda::embed(context(), policy.embedding, input.tokens, n_, x.values);
   hold();
@@ -54,35 +59,44 @@ DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const Input& in
 
 DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const Input& input) {
   Rows x = embed(policy, input, Keep::nothing);
-  for (std::size_t i = 0; i < policy.view.layers.size(); ++i) x = run_block(*this, policy.view, i, x).y;
+  for (std::size_t i = 0; i < policy.view.layers.size(); ++i)
+    x = run_block(*this, policy.view, i, x).y;
   return x;
 }
 
-void DeviceBackend::logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit) {
+void DeviceBackend::logits(const OnDevice& policy, std::span<const float* const> rows,
+                           const VisitLogits& visit) {
   logits(policy, device_->upload(rows), std::int64_t(rows.size()), visit);
 }
 
-void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std::int64_t all, const VisitLogits& visit) {
+void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std::int64_t all,
+                           const VisitLogits& visit) {
   const Linear& head = policy.view.head;
   const std::int64_t width = head.inputs;
   for (std::int64_t first = 0; first < all; first += kHeadRows) {
     const std::int64_t count = std::min(kHeadRows, all - first);
     const auto mark = arena_.mark();
-    float *gathered = arena_.take<float>(count * width), *normed = arena_.take<float>(count * width), *logits = arena_.take<float>(count * head.outputs);
+    float *gathered = arena_.take<float>(count * width),
+          *normed = arena_.take<float>(count * width),
+          *logits = arena_.take<float>(count * head.outputs);
     cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
-    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight, policy.view.eps(), normed);
-    cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias, head.slices, logits);
+    cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight,
+                   policy.view.eps(), normed);
+    cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias,
+                  head.slices, logits);
     visit(first, count, logits, normed);
     arena_.give_back(mark);
   }
 }
 
-void DeviceBackend::columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale, const std::int32_t* targets, const Columns& to,
+void DeviceBackend::columns(const float* logits, std::int64_t count, std::int64_t vocab,
+                            float scale, const std::int32_t* targets, const Columns& to,
                             kernels::BlockMass* blocks) {
   const auto mark = arena_.mark();
-  if (blocks == nullptr) blocks = arena_.take<kernels::BlockMass>(count * (kernels::vocabulary_blocks(vocab) + 1));
-  cuda::token_columns(context(), logits, count, vocab, scale, targets, to.logprob, to.entropy, to.lse, blocks,
-                      arena_.take<float>(cuda::column_floats(count, vocab)));
+  if (blocks == nullptr)
+    blocks = arena_.take<kernels::BlockMass>(count * (kernels::vocabulary_blocks(vocab) + 1));
+  cuda::token_columns(context(), logits, count, vocab, scale, targets, to.logprob, to.entropy,
+                      to.lse, blocks, arena_.take<float>(cuda::column_floats(count, vocab)));
   arena_.give_back(mark);
 }
 
@@ -95,22 +109,25 @@ cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::in
 DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
   // Norms of single heads are read by no product.
-  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight, policy_->view.eps(), y.values,
-                 x.width == norm.width ? rounding(y) : nullptr);
+  cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight,
+                 policy_->view.eps(), y.values, x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }
 
 void DeviceBackend::rope(Rows x, int direction) {
   const std::int64_t head_dim = policy_->view.config.head_dim;
-  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, policy_->cos, policy_->sin, direction);
+  cuda::rope(context(), x.values, n_, x.width / head_dim, head_dim, input_.positions, policy_->cos,
+             policy_->sin, direction);
 }
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
   const Rows out = take(q.width);
   const kernels::HeadShape heads = policy_->view.heads();
   const std::int64_t offset = input_.memory->offset(layer);
-  cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset, input_.source);
-  cuda::attention(context(), q.values, input_.places, n_, heads, {offset, 0, heads.kv_heads}, out.values, rounding(out));
+  cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset,
+                        input_.source);
+  cuda::attention(context(), q.values, input_.places, n_, heads, {offset, 0, heads.kv_heads},
+                  out.values, rounding(out));
   return out;
 }
 
@@ -130,7 +147,8 @@ DeviceBackend::Rows DeviceBackend::add_linear(Rows x, Rows y, const Linear& line
   const Rows sum = keeps ? take(linear.outputs) : x;
   const auto mark = arena_.mark();
   float* const parts = arena_.take<float>(cuda::sliced_floats(n_, linear.outputs, linear.slices));
-  cuda::product(context(), rounded_of(y), rows_of(linear), linear.bias, linear.slices, sum.values, parts, x.values);
+  cuda::product(context(), rounded_of(y), rows_of(linear), linear.bias, linear.slices, sum.values,
+                parts, x.values);
   arena_.give_back(mark);
   if (!keeps) release();
   return sum;

@@ -12,8 +12,10 @@ using device_sizes::kHeadOutputs, device_sizes::kWeightFloats;
 
 }  // namespace
 
-std::vector<SliceRange> backward_parts(const Policy::Packed& policy) {
-  const auto one = [](std::int64_t slice) { return SliceRange{std::size_t(slice), std::size_t(slice) + 1}; };
+std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy) {
+  const auto one = [](std::int64_t slice) {
+    return SliceRange{std::size_t(slice), std::size_t(slice) + 1};
+  };
   std::vector<SliceRange> parts{one(policy.head.weight_slice), one(policy.final_norm.slice)};
   std::int64_t last = policy.final_norm.slice;
   for (auto layer = policy.layers.rbegin(); layer != policy.layers.rend(); ++layer) {
@@ -24,8 +26,12 @@ std::vector<SliceRange> backward_parts(const Policy::Packed& policy) {
   return parts;
 }
 
-DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences, DeviceGradients* gradients)
-    : policy_(&policy.view), backend_(&backend), gradients_(gradients), n_(std::int64_t(sequences.positions().size())) {
+DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
+                               const PackedSequences& sequences, DeviceGradients* gradients)
+    : policy_(&policy.view),
+      backend_(&backend),
+      gradients_(gradients),
+      n_(std::int64_t(sequences.positions().size())) {
   if (gradients == nullptr) return;  // the head alone
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
@@ -34,8 +40,10 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend, c
   }
   const cuda::AttentionTileTable table = cuda::attention_tiles(all);
   Device& device = backend.device();
-  tiles_ = {device.upload(std::span<const cuda::AttentionSequence>(all)), device.upload(std::span<const cuda::AttentionTiles::Tile>(table.tiles)),
-            std::int64_t(table.tiles.size()), device.upload(std::span<const std::int32_t>(table.children))};
+  tiles_ = {device.upload(std::span<const cuda::AttentionSequence>(all)),
+            device.upload(std::span<const cuda::AttentionTiles::Tile>(table.tiles)),
+            std::int64_t(table.tiles.size()),
+            device.upload(std::span<const std::int32_t>(table.children))};
 }
 
 float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
@@ -52,15 +60,21 @@ cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int6
 }
 
 /// dy [rows, linear.outputs], of the weight's outputs from first_output on.
-void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy, const cuda::Rows16& turned_x) {
+void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy,
+                             const cuda::Rows16& turned_x) {
   const auto mark = backend_->arena().mark();
   const cuda::Rows16 turned_dy = turned(dy, turned_x.columns, linear.outputs);
-  const std::int64_t most = std::min(std::max<std::int64_t>(kWeightFloats / linear.inputs, 1), linear.outputs);
+  const std::int64_t most =
+      std::min(std::max<std::int64_t>(kWeightFloats / linear.inputs, 1), linear.outputs);
   float* made = take(most, linear.inputs);
   for (std::int64_t first = 0; first < linear.outputs; first += most) {
     const std::int64_t count = std::min(most, linear.outputs - first);
-    cuda::product(context(), {turned_dy.rows + first * cuda::stepped(turned_dy.columns), count, turned_dy.columns}, turned_x, nullptr, 1, made);
-    gradients_->add(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs, made, count * linear.inputs);
+    cuda::product(
+        context(),
+        {turned_dy.rows + first * cuda::stepped(turned_dy.columns), count, turned_dy.columns},
+        turned_x, nullptr, 1, made);
+    gradients_->add(std::size_t(linear.weight_slice), (first_output + first) * linear.inputs, made,
+                    count * linear.inputs);
   }
   backend_->arena().give_back(mark);
 }
@@ -68,9 +82,11 @@ void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, co
 /// dx [rows, inputs] = dy [rows, outputs] W.
 void DeviceBackward::inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx) {
   const auto mark = backend_->arena().mark();
-  auto* turned_w = backend_->arena().take<kernels::Bf16>(linear.inputs * cuda::stepped(linear.outputs));
+  auto* turned_w =
+      backend_->arena().take<kernels::Bf16>(linear.inputs * cuda::stepped(linear.outputs));
   cuda::transpose(context(), rows_of(linear), turned_w);
-  cuda::product(context(), backend_->rounded_rows(dy, rows, linear.outputs), {turned_w, linear.inputs, linear.outputs}, nullptr, 1, dx);
+  cuda::product(context(), backend_->rounded_rows(dy, rows, linear.outputs),
+                {turned_w, linear.inputs, linear.outputs}, nullptr, 1, dx);
   backend_->arena().give_back(mark);
 }
 
@@ -96,10 +112,12 @@ float* DeviceBackward::linears(const float* x, std::span<const Through> all) {
   return dx;
 }
 
-void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx, bool added) {
+void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy,
+                          float* dx, bool added) {
   const auto mark = backend_->arena().mark();
   float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
-  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, policy_->eps(), dy, made, dweight);
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, policy_->eps(), dy, made,
+                          dweight);
   if (added) cuda::add(context(), made, rows * norm.width, dx);
   gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
   backend_->arena().give_back(mark);
@@ -113,18 +131,21 @@ float* DeviceBackward::states(const Predictions& p, float scale) {
   const auto mark = backend_->arena().mark();
   std::vector<std::int32_t> targets;  // [blocks, m] counted from the block's first token
   for (std::int64_t b = 0; b < blocks; ++b)
-    for (const std::int32_t target : p.targets) targets.push_back(std::int32_t(target - b * kHeadOutputs));
+    for (const std::int32_t target : p.targets)
+      targets.push_back(std::int32_t(target - b * kHeadOutputs));
   const std::int32_t* shifted = backend_->device().upload(std::span<const std::int32_t>(targets));
   float *part = take(m, width), *z = take(m, std::min(kHeadOutputs, head.outputs));
   const cuda::Rows16 normed = backend_->rounded_rows(p.normed, m, width);
-  const cuda::Rows16 turned_normed = gradients_ == nullptr ? cuda::Rows16{} : turned(p.normed, m, width);
+  const cuda::Rows16 turned_normed =
+      gradients_ == nullptr ? cuda::Rows16{} : turned(p.normed, m, width);
   for (std::int64_t b = 0; b < blocks; ++b) {
     Linear block = head;
     const std::int64_t first = b * kHeadOutputs;
     block.outputs = std::min(kHeadOutputs, head.outputs - first);
     block.panels = rows_of(head).rows + first * cuda::stepped(width);
     cuda::product(context(), normed, rows_of(block), nullptr, head.slices, z);
-    cuda::token_columns_backward(context(), z, m, block.outputs, scale, shifted + b * m, p.lse, p.entropy, p.dlogprob, p.dentropy, z);
+    cuda::token_columns_backward(context(), z, m, block.outputs, scale, shifted + b * m, p.lse,
+                                 p.entropy, p.dlogprob, p.dentropy, z);
     if (gradients_ != nullptr) weights(block, first, z, turned_normed);
     inputs(block, z, m, part);
     cuda::add(context(), part, m * width, dnormed);
@@ -143,25 +164,31 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
-  // The last token of a sequence predicts the first of all that continue it: its gradient is their sum.
+  // The last token of a sequence predicts the first of all that continue it: its gradient is their
+  // sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
-  for (const std::int64_t row : p.rows) predicting.push_back(hidden + row * width), ++begin[std::size_t(row + 1)];
+  for (const std::int64_t row : p.rows)
+    predicting.push_back(hidden + row * width), ++begin[std::size_t(row + 1)];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<std::int32_t> next = begin;
-  for (std::int64_t i = 0; i < m; ++i) own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m, width, last);
+  for (std::int64_t i = 0; i < m; ++i)
+    own[std::size_t(next[std::size_t(p.rows[std::size_t(i)])]++)] = dnormed + i * width;
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(predicting)), nullptr, m,
+                 width, last);
   gradients_->begin_part(1);
   norm(policy_->final_norm, last, m, dnormed, part, false);
   gradients_->end_part();
   for (const float*& row : own) row = part + (row - dnormed);
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)), device.upload(std::span<const std::int32_t>(begin)), n_, width, dx_);
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(own)),
+                 device.upload(std::span<const std::int32_t>(begin)), n_, width, dx_);
   backend_->arena().give_back(mark);
 }
 
 DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
-  cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_, policy_->heads(), tiles_, d.q, d.k, d.v);
+  cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_,
+                           policy_->heads(), tiles_, d.q, d.k, d.v);
   return d;
 }
 
@@ -173,21 +200,25 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   gradients_->begin_part(policy_->layers.size() + 1 - i);
   const float* dactivated = linears(rows.activated.values, std::array{Through{layer.down, dx_}});
   float *dgate = take(n_, inner), *dup = take(n_, inner);
-  cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate, dup);
-  const float* dnormed = linears(rows.middle_normed.values, std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
+  cuda::swiglu_backward(context(), rows.gate.values, rows.up.values, n_, inner, dactivated, dgate,
+                        dup);
+  const float* dnormed = linears(rows.middle_normed.values,
+                                 std::array{Through{layer.gate, dgate}, Through{layer.up, dup}});
   norm(layer.post_attention_norm, rows.middle.values, n_, dnormed, dx_, true);
   backend_->arena().give_back(mark);
 
   const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
   Heads d = attention(rows, dattended);
-  if (policy_->config.has_rope(std::int64_t(i))) backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
+  if (policy_->config.has_rope(std::int64_t(i)))
+    backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
   if (policy_->config.qk_norm) {
     float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
     norm(layer.q_norm, rows.q_plain.values, n_ * (rows.q.width / dim), d.q, q, false);
     norm(layer.k_norm, rows.k_plain.values, n_ * (rows.k.width / dim), d.k, k, false);
     d.q = q, d.k = k;
   }
-  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k}, Through{layer.v, d.v}});
+  dnormed = linears(rows.normed.values, std::array{Through{layer.q, d.q}, Through{layer.k, d.k},
+                                                   Through{layer.v, d.v}});
   norm(layer.input_norm, rows.x.values, n_, dnormed, dx_, true);
   gradients_->end_part();
   backend_->arena().give_back(mark);
@@ -198,19 +229,23 @@ void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
   const std::int64_t width = policy_->config.hidden_size;
   std::vector<std::int64_t> order(tokens.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return tokens[std::size_t(a)] < tokens[std::size_t(b)]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return tokens[std::size_t(a)] < tokens[std::size_t(b)];
+  });
   std::vector<std::int32_t> distinct, begin;
   std::vector<const float*> row;
   for (const std::int64_t i : order) {
-    if (distinct.empty() || distinct.back() != tokens[std::size_t(i)]) distinct.push_back(tokens[std::size_t(i)]), begin.push_back(std::int32_t(row.size()));
+    if (distinct.empty() || distinct.back() != tokens[std::size_t(i)])
+      distinct.push_back(tokens[std::size_t(i)]), begin.push_back(std::int32_t(row.size()));
     row.push_back(dx_ + i * width);
   }
   begin.push_back(std::int32_t(row.size()));
   Device& device = backend_->device();
   const auto mark = backend_->arena().mark();
   float* sums = take(std::int64_t(distinct.size()), width);
-  cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)), device.upload(std::span<const std::int32_t>(begin)),
-                 std::int64_t(distinct.size()), width, sums);
+  cuda::sum_rows(context(), device.upload(std::span<const float* const>(row)),
+                 device.upload(std::span<const std::int32_t>(begin)), std::int64_t(distinct.size()),
+                 width, sums);
   gradients_->begin_part(policy_->layers.size() + 2);
   gradients_->add_rows(distinct, sums, width);
   gradients_->end_part();

@@ -1,7 +1,8 @@
-// Panels go over in one piece; norms and biases are gathered; an embedding that is no head is rounded on the device.
+// Panels go over in one piece; norms and biases are gathered; an embedding that is no head is
+// rounded on the device.
 #include "model/device/device_policy.hpp"
 
-#include "model/policy_optimizer.hpp"
+#include "model/train/policy_optimizer.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -11,37 +12,44 @@ namespace {
 
 namespace cuda = kernels::cuda;
 
-constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;  // of the embedding that are under way at a time
+// of the embedding that are under way at a time
+constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;
 
 /// The fp32 vectors of a policy, each with its length and slice, in one order.
 template <class Visit>
-void each_vector(Policy::Packed& view, const Visit& visit) {
+void each_vector(PolicyModel::Packed& view, const Visit& visit) {
   const auto norm = [&](Norm& n) {
     if (n.weight != nullptr) visit(n.weight, n.width, n.slice);
   };
   for (Layer& layer : view.layers) {
-    for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm}) norm(*n);
-    for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+    for (Norm* n : {&layer.input_norm, &layer.post_attention_norm, &layer.q_norm, &layer.k_norm})
+      norm(*n);
+    for (Linear* linear :
+         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
       if (linear->bias != nullptr) visit(linear->bias, linear->outputs, linear->bias_slice);
   }
   norm(view.final_norm);
 }
 
 template <class Visit>
-void each_linear(Policy::Packed& view, const Visit& visit) {
+void each_linear(PolicyModel::Packed& view, const Visit& visit) {
   for (Layer& layer : view.layers)
-    for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) visit(*linear);
+    for (Linear* linear :
+         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+      visit(*linear);
   visit(view.head);
 }
 
 /// Vectors begin on 16 bytes.
 std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
 
-void copy_parts(Policy::Packed& view, const Policy::Packed& host) { view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head; }
+void copy_parts(PolicyModel::Packed& view, const PolicyModel::Packed& host) {
+  view.layers = host.layers, view.final_norm = host.final_norm, view.head = host.head;
+}
 
 }  // namespace
 
-OnDevice::OnDevice(Device& device, const Policy::Packed& host)
+OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
     : bytes_(device_weight_bytes(host.config)),
       memory_(cuda::device_memory(std::size_t(bytes_.changing()), device_items::kWeights)),
       rotary_(cuda::device_memory(std::size_t(bytes_.angles), device_items::kWeights)) {
@@ -53,12 +61,14 @@ OnDevice::OnDevice(Device& device, const Policy::Packed& host)
 }
 
 /// Turns the host's pointers into the device's, and copies what no version changes.
-void OnDevice::place(Device& device, const Policy::Packed& host) {
+void OnDevice::place(Device& device, const PolicyModel::Packed& host) {
   places_.resize(host.layout.slices.size());
   each_linear(view, [&](Linear& linear) {
-    linear.panels = memory_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
+    linear.panels =
+        memory_.get() + (static_cast<const std::byte*>(linear.panels) - host.panels.data());
     linear.weight = nullptr;
-    places_[std::size_t(linear.weight_slice)] = {const_cast<kernels::Bf16*>(rows_of(linear).rows), linear.inputs, nullptr};
+    places_[std::size_t(linear.weight_slice)] = {const_cast<kernels::Bf16*>(rows_of(linear).rows),
+                                                 linear.inputs, nullptr};
   });
   float* next = vectors();
   each_vector(view, [&](const float*& vector, std::int64_t count, std::int64_t slice) {
@@ -73,11 +83,11 @@ void OnDevice::place(Device& device, const Policy::Packed& host) {
   cuda::copy_to_device(device.context(), rotary_.get() + bytes, host.rotary->sin.data(), bytes);
 }
 
-void OnDevice::copy(Device& device, const Policy::Packed& host) {
+void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
   kernels::ExecutionContext& context = device.context();
   cuda::copy_to_device(context, memory_.get(), host.panels.data(), host.panels.size());
   std::vector<float> floats;
-  Policy::Packed parts;
+  PolicyModel::Packed parts;
   copy_parts(parts, host);
   each_vector(parts, [&](const float*& vector, std::int64_t count, std::int64_t) {
     floats.insert(floats.end(), vector, vector + count);
@@ -89,33 +99,43 @@ void OnDevice::copy(Device& device, const Policy::Packed& host) {
   revision = host.revision;
 }
 
-void OnDevice::put(Device& device, std::size_t slice, std::int64_t first, const float* values, std::int64_t count) const {
+void OnDevice::put(Device& device, std::size_t slice, std::int64_t first, const float* values,
+                   std::int64_t count) const {
   const auto [rows, columns, vector] = places_[slice];
-  if (rows == nullptr) cuda::copy_on_device(device.context(), vector + first, values, std::size_t(count) * sizeof(float));
-  else cuda::round_rows(device.context(), values, count / columns, columns, rows + first / columns * cuda::stepped(columns));
+  if (rows == nullptr)
+    cuda::copy_on_device(device.context(), vector + first, values,
+                         std::size_t(count) * sizeof(float));
+  else
+    cuda::round_rows(device.context(), values, count / columns, columns,
+                     rows + first / columns * cuda::stepped(columns));
 }
 
-void OnDevice::copy_embedding(Device& device, const Policy::Packed& host) {
-  const std::int64_t width = host.config.hidden_size, most = std::clamp<std::int64_t>(kTableFloats / width, 1, host.config.vocab_size);
+void OnDevice::copy_embedding(Device& device, const PolicyModel::Packed& host) {
+  const std::int64_t width = host.config.hidden_size,
+                     most =
+                         std::clamp<std::int64_t>(kTableFloats / width, 1, host.config.vocab_size);
   std::vector<float> rows(static_cast<std::size_t>(most * width));
   const auto on_device = cuda::device_memory(rows.size() * sizeof(float), device_items::kWeights);
   auto* const floats = reinterpret_cast<float*>(on_device.get());
   for (std::int64_t first = 0; first < host.config.vocab_size; first += most) {
     const std::int64_t count = std::min(most, host.config.vocab_size - first);
-    for (std::int64_t i = 0; i < count; ++i) host.embedding.row(std::int32_t(first + i), rows.data() + i * width);
-    cuda::copy_to_device(device.context(), floats, rows.data(), std::size_t(count * width) * sizeof(float));
-    cuda::round_rows(device.context(), floats, count, width, table() + first * cuda::stepped(width));
+    for (std::int64_t i = 0; i < count; ++i)
+      host.embedding.row(std::int32_t(first + i), rows.data() + i * width);
+    cuda::copy_to_device(device.context(), floats, rows.data(),
+                         std::size_t(count * width) * sizeof(float));
+    cuda::round_rows(device.context(), floats, count, width,
+                     table() + first * cuda::stepped(width));
     device.wait();
   }
 }
 
-const OnDevice& on_device(Device& device, const Policy::Packed& host) {
+const OnDevice& on_device(Device& device, const PolicyModel::Packed& host) {
   if (host.on_device == nullptr) host.on_device = std::make_shared<OnDevice>(device, host);
   if (host.on_device->revision != host.revision) host.on_device->copy(device, host);
   return *host.on_device;
 }
 
-std::span<float> device_weights(const Policy& policy) {
+std::span<float> device_weights(const PolicyModel& policy) {
   Device& device = Device::own();
   const auto turn = device.turn();
   const auto weights = on_device(device, policy.packed()).weights();

@@ -1,0 +1,53 @@
+// A model's architecture in numbers: config.json, in and out.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "model/config/architectures.hpp"
+#include "model/config/rope.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rollcall::model {
+
+/// What config.json says of a model. Built from a run file's model section or read from a model
+/// folder.
+struct ModelConfig {
+  Architecture architecture = Architecture::llama;
+  std::int64_t vocab_size = 0;
+  std::int64_t hidden_size = 0, intermediate_size = 0, num_hidden_layers = 0;
+  std::int64_t num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0,
+               max_position_embeddings = 0;
+  double rope_theta = 10000.0, rms_norm_eps = 1e-6, initializer_range = 0.02;
+  RopeScaling rope_scaling;
+  std::vector<std::int64_t> layers_without_rope;  ///< ascending
+  bool tie_word_embeddings = false, qk_norm = false;
+  /// on q, k and v; on o; on gate, up and down
+  bool attention_bias = false, output_bias = false, mlp_bias = false;
+  std::int64_t bos_token_id = -1, pad_token_id = -1;  ///< -1: none
+  std::vector<std::int64_t> eos_token_ids;            ///< any of them ends a sequence
+
+  bool ends(std::int64_t token) const {
+    return std::find(eos_token_ids.begin(), eos_token_ids.end(), token) != eos_token_ids.end();
+  }
+  bool has_rope(std::int64_t layer) const {
+    return !std::binary_search(layers_without_rope.begin(), layers_without_rope.end(), layer);
+  }
+};
+
+ModelConfig model_config(const ModelSection& section, std::int64_t vocab_size,
+                         std::int64_t eos_token_id);
+/// A file's text and what messages call it.
+struct NamedText {
+  std::string text, origin;
+};
+/// Throws InputError naming the first key that no row of the architectures runs. End tokens of
+/// `generation` (generation_config.json) join those of config.json.
+ModelConfig read_model_config(const NamedText& config, const NamedText& generation = {});
+/// What transformers 4 and 5 read as the same model. `dtype` is that of the weights beside it
+/// ("float32", "bfloat16").
+std::string to_config_json(const ModelConfig& config, const std::string& dtype = "float32");
+
+}  // namespace rollcall::model

@@ -1,0 +1,107 @@
+// Requests are dealt to sessions as those have room.
+#include "model/decode/decode.hpp"
+
+#include "base/error.hpp"
+#include "model/engine/engine.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace rollcall::model {
+namespace {
+
+/// Weights that a core keeps in its own cache or nearly so: then threads that share nothing are
+/// faster than threads that meet in every operation.
+constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
+constexpr std::int64_t kOwnLiveRows = 64;  // of a thread's own session: activations, keys and
+                                           // values fit its cache, too
+
+/// Samples of requests, in order, drawn by whoever has room.
+class Waiting {
+ public:
+  explicit Waiting(std::span<const DecodeRequest> requests) : requests_(requests) {}
+  struct Share {
+    std::size_t request;
+    std::uint32_t first, count;
+  };
+  /// Up to `most` samples of one request; none when all are dealt.
+  Share next(std::int64_t most) {
+    const std::lock_guard lock(mutex_);
+    while (request_ < requests_.size() && sample_ == requests_[request_].count)
+      ++request_, sample_ = 0;
+    if (request_ == requests_.size()) return {request_, 0, 0};
+    const auto count =
+        std::uint32_t(std::min<std::int64_t>(most, requests_[request_].count - sample_));
+    sample_ += count;
+    return {request_, sample_ - count, count};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::span<const DecodeRequest> requests_;
+  std::size_t request_ = 0;
+  std::uint32_t sample_ = 0;
+};
+
+}  // namespace
+
+DecodeShape decode_shape(std::int64_t packed_bytes, int threads) {
+  if (packed_bytes > kOwnWeights) return {1, DecodeSession::kLiveRows};
+  return {threads, kOwnLiveRows};
+}
+
+std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
+                                                 std::span<const DecodeRequest> requests,
+                                                 const SamplingParams& sampling,
+                                                 const StopRules& stops,
+                                                 const DecodeOptions& options) {
+  expect(options.threads > 0, "decoding has a thread");
+  std::vector<std::vector<DecodedSequence>> results;
+  std::int64_t samples = 0;
+  for (const DecodeRequest& request : requests) {
+    results.emplace_back(request.count);
+    samples += request.count;
+  }
+  // A device works for one session at a time.
+  const auto [most, rows] =
+      runs_on_device(policy.packed())
+          ? DecodeShape{1, DecodeSession::kLiveRows}
+          : decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
+  const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
+  const std::int64_t share = (samples + sessions - 1) / sessions,
+                     live = std::clamp<std::int64_t>(share, 1, rows);
+  // Where a core's cache is what counts, no more begin than advance; else rows are given out best
+  // where all is known.
+  const std::int64_t open = rows == kOwnLiveRows ? live : samples;
+  Waiting waiting(requests);
+  const auto run = [&](Team& team) {
+    DecodeSession session(policy, sampling, team, options.cache_bytes / sessions, live);
+    std::unordered_map<DecodeSession::Id, std::pair<std::size_t, std::uint32_t>> places;
+    for (;;) {
+      if (options.given_up && options.given_up()) return;
+      while (session.unfinished() < open) {
+        const auto [request, first, count] = waiting.next(open - session.unfinished());
+        if (count == 0) break;
+        const DecodeSession::Id id = session.open(requests[request], first, count, stops);
+        for (std::uint32_t i = 0; i < count; ++i) places[id + i] = {request, first + i};
+      }
+      if (session.idle()) return;
+      for (const DecodeSession::Id id : session.advance(policy)) {
+        const auto [request, sample] = places.extract(id).mapped();
+        results[request][sample] = session.take(id);
+        if (options.ended) options.ended();
+      }
+    }
+  };
+  const auto lead = [&](int members) {
+    Team team(members);
+    team.lead(options.side_by_side, [&] { run(team); });
+  };
+  sessions == 1 ? lead(most == 1 ? options.threads : 1)
+                : options.side_by_side(sessions, [&](int) { lead(1); });
+  return results;
+}
+
+}  // namespace rollcall::model

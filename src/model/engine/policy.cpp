@@ -1,0 +1,315 @@
+// Packs a policy's weights for the kernels.
+#include "model/engine/packed_policy.hpp"
+
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+namespace rollcall::model {
+namespace {
+
+/// The table of the last configuration is kept: a run builds a policy each step, always of one
+/// shape.
+std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
+  static std::mutex mutex;
+  static std::shared_ptr<const RotaryTable> last;
+  const Rope rope{config.rope_theta, config.head_dim, config.max_position_embeddings,
+                  config.rope_scaling};
+  const std::lock_guard lock(mutex);
+  if (last == nullptr || last->rope != rope)
+    last = std::make_shared<RotaryTable>(rotary_table(rope));
+  return last;
+}
+
+/// Bytes of a packed matrix, such that the next one begins aligned as well.
+std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs,
+                           std::int64_t inputs) {
+  return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
+}
+
+/// Walks the layout in its own order and points the parts of the model at their slices.
+class Packer {
+ public:
+  /// `source`: where packed.weights is none.
+  Packer(PolicyModel::Packed& packed, const WeightSource* source, Threads threads)
+      : packed_(&packed), source_(source), threads_(std::move(threads)) {}
+
+  void run() {
+    const ModelConfig& c = packed_->config;
+    if (source_ != nullptr) read_vectors();
+    const std::int64_t embedding = next("model.embed_tokens.weight");
+    for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
+      packed_->layers.push_back(read_layer());
+    packed_->final_norm = norm("model.norm.weight");
+    packed_->head = c.tie_word_embeddings ? linear_at(embedding) : linear("lm_head", false);
+    take_embedding(std::size_t(embedding));
+    cut();
+  }
+  void pack_parts(std::span<const std::size_t> parts) {
+    threads_.deal(std::int64_t(parts.size()),
+                  [&](std::int64_t i) { pack(packed_->parts[parts[std::size_t(i)]]); });
+    std::fill(packed_->renewed.begin(), packed_->renewed.end(), std::uint8_t{0});
+  }
+  /// Those that are not packed for the next version.
+  std::vector<std::size_t> old_parts() const {
+    std::vector<std::size_t> old;
+    for (std::size_t part = 0; part < packed_->parts.size(); ++part) {
+      if (packed_->renewed[part] == 0) old.push_back(part);
+    }
+    return old;
+  }
+  void pack(const PackedPart& part) const {
+    if (part.linear == nullptr) return;
+    const std::int64_t inputs = part.linear->inputs, first = part.first * inputs;
+    const auto slice = std::size_t(part.linear->weight_slice),
+               count = std::size_t(part.rows * inputs);
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    if (source_ == nullptr)
+      return kernels.pack(part.linear->weight + first, part.rows, inputs, part.panels);
+    if (source_->is_bf16(slice)) {
+      std::vector<std::uint16_t> rows(count);
+      source_->read(slice, first, rows);
+      return kernels.pack_halves(rows.data(), part.rows, inputs, part.panels);
+    }
+    std::vector<float> rows(count);
+    source_->read(slice, first, rows);
+    kernels.pack(rows.data(), part.rows, inputs, part.panels);
+  }
+
+ private:
+  const Slice& slice_at(std::int64_t slice) const {
+    return packed_->layout.slices[std::size_t(slice)];
+  }
+  std::int64_t next(std::string_view suffix) {
+    expect(packed_->layout.slices.at(std::size_t(position_)).name.ends_with(suffix),
+           "the layout's order is the packer's");
+    return position_++;
+  }
+  /// Norms and biases one after the other.
+  void read_vectors() {
+    std::size_t size = 0;
+    for (const Slice& slice : packed_->layout.slices)
+      size += slice.shape.size() == 1 ? std::size_t(slice.count) : 0;
+    packed_->vectors = AlignedFloats(size);
+    float* into = packed_->vectors.data();
+    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
+      const Slice& slice = packed_->layout.slices[s];
+      if (slice.shape.size() != 1) continue;
+      source_->read(s, 0, std::span(into, std::size_t(slice.count)));
+      vectors_[std::int64_t(s)] = into;
+      into += slice.count;
+    }
+  }
+  const float* at(std::int64_t slice) const {
+    if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
+    const auto found = vectors_.find(slice);
+    return found == vectors_.end() ? nullptr : found->second;
+  }
+  Norm norm(std::string_view suffix) {
+    const std::int64_t slice = next(suffix);
+    return {slice_at(slice).count, slice, at(slice)};
+  }
+  Linear linear_at(std::int64_t slice) const {
+    const auto& shape = slice_at(slice).shape;
+    return {
+        .outputs = shape.at(0), .inputs = shape.at(1), .weight_slice = slice, .weight = at(slice)};
+  }
+  Linear linear(std::string_view module, bool bias) {
+    Linear made = linear_at(next(std::string(module) + ".weight"));
+    if (!bias) return made;
+    made.bias_slice = next(std::string(module) + ".bias");
+    made.bias = at(made.bias_slice);
+    return made;
+  }
+  Layer read_layer() {
+    const ModelConfig& c = packed_->config;
+    Layer layer;
+    layer.input_norm = norm("input_layernorm.weight");
+    layer.q = linear("q_proj", c.attention_bias);
+    layer.k = linear("k_proj", c.attention_bias);
+    layer.v = linear("v_proj", c.attention_bias);
+    layer.o = linear("o_proj", c.output_bias);
+    layer.o.slices = 8;
+    if (c.qk_norm) {
+      layer.q_norm = norm("q_norm.weight");
+      layer.k_norm = norm("k_norm.weight");
+    }
+    layer.post_attention_norm = norm("post_attention_layernorm.weight");
+    layer.gate = linear("gate_proj", c.mlp_bias);
+    layer.up = linear("up_proj", c.mlp_bias);
+    layer.down = linear("down_proj", c.mlp_bias);
+    layer.down.slices = 8;
+    return layer;
+  }
+  void take_embedding(std::size_t slice) {
+    Embedding& embedding = packed_->embedding;
+    const auto count = std::size_t(packed_->layout.slices[slice].count);
+    embedding.width = packed_->config.hidden_size;
+    if (source_ == nullptr) {
+      embedding.weights = at(std::int64_t(slice));
+    } else if (source_->is_bf16(slice)) {
+      embedding.halves = AlignedArray<std::uint16_t>(count);
+      in_parts(count, [&](std::size_t first, std::size_t size) {
+        source_->read(slice, std::int64_t(first), embedding.halves.span().subspan(first, size));
+      });
+    } else {
+      embedding.floats = AlignedFloats(count);
+      in_parts(count, [&](std::size_t first, std::size_t size) {
+        source_->read(slice, std::int64_t(first), embedding.floats.span().subspan(first, size));
+      });
+      embedding.weights = embedding.floats.data();
+    }
+  }
+  // read, packed and written while in a core's cache
+  static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
+  /// Every matrix has its place in the panels, and the layout is cut into parts.
+  void cut() {
+    std::map<std::int64_t, Linear*> linears;  // by slice
+    for (Layer& layer : packed_->layers) {
+      for (Linear* linear :
+           {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+        linears[linear->weight_slice] = linear;
+    }
+    linears[packed_->head.weight_slice] = &packed_->head;
+    const kernels::KernelSet& kernels = *packed_->kernels;
+    std::int64_t size = 0;
+    for (const auto& [slice, linear] : linears)
+      size += aligned_bytes(kernels, linear->outputs, linear->inputs);
+    if (packed_->panels.size() == 0) packed_->panels = AlignedArray<std::byte>(std::size_t(size));
+    expect(std::int64_t(packed_->panels.size()) == size,
+           "panels have the size of all packed matrices");
+    std::byte* panels = packed_->panels.data();
+    for (std::size_t s = 0; s < packed_->layout.slices.size(); ++s) {
+      const Slice& slice = packed_->layout.slices[s];
+      const auto found = linears.find(std::int64_t(s));
+      if (found == linears.end()) {
+        add_parts(slice.offset, slice.count, kPartElements,
+                  [](std::int64_t, std::int64_t) { return PackedPart{}; });
+        continue;
+      }
+      Linear* linear = found->second;
+      linear->panels = panels;
+      const std::int64_t inputs = linear->inputs,
+                         rows =
+                             std::max<std::int64_t>(kPartElements / inputs / kernels::kPanel, 1) *
+                             kernels::kPanel;
+      add_parts(slice.offset, slice.count, rows * inputs,
+                [&](std::int64_t first, std::int64_t count) {
+                  return PackedPart{linear, first / inputs, count / inputs,
+                                    panels + kernels.packed_bytes(first / inputs, inputs)};
+                });
+      panels += aligned_bytes(kernels, linear->outputs, inputs);
+    }
+    packed_->cuts.push_back(packed_->layout.size);
+    packed_->renewed.assign(packed_->parts.size(), 0);
+  }
+  template <class Make>
+  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t most, const Make& make) {
+    for (std::int64_t first = 0; first < count; first += most) {
+      packed_->parts.push_back(make(first, std::min(most, count - first)));
+      packed_->cuts.push_back(offset + first);
+    }
+  }
+
+  template <class Work>
+  void in_parts(std::size_t count, const Work& work) const {
+    constexpr auto part = std::size_t(kPartElements);
+    threads_.deal(std::int64_t((count + part - 1) / part), [&](std::int64_t i) {
+      const std::size_t first = std::size_t(i) * part;
+      work(first, std::min(part, count - first));
+    });
+  }
+
+  PolicyModel::Packed* packed_;
+  const WeightSource* source_;
+  Threads threads_;
+  std::map<std::int64_t, const float*> vectors_;  ///< by slice
+  std::int64_t position_ = 0;
+};
+
+std::unique_ptr<PolicyModel::Packed> new_packed(const ModelConfig& config, PolicyVersion version,
+                                                const kernels::KernelSet* kernels) {
+  auto packed = std::make_unique<PolicyModel::Packed>();
+  packed->config = config;
+  packed->version = version;
+  packed->kernels = kernels != nullptr ? kernels : &kernels::selected_kernels();
+  packed->layout = weight_layout(config);
+  packed->rotary = shared_rotary_table(config);
+  return packed;
+}
+
+}  // namespace
+
+PolicyModel::PolicyModel(const ModelConfig& config, std::span<const float> weights,
+                         PolicyVersion version, const kernels::KernelSet* kernels)
+    : PolicyModel(config, std::make_shared<const AlignedFloats>(weights), version, kernels) {}
+
+PolicyModel::PolicyModel(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights,
+                         PolicyVersion version, const kernels::KernelSet* kernels,
+                         const Threads& threads)
+    : packed_(new_packed(config, version, kernels)) {
+  expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
+  packed_->weights = std::move(weights);
+  Packer(*packed_, nullptr, threads).run();
+  renew(version, threads);
+}
+
+PolicyModel::PolicyModel(const ModelConfig& config, std::shared_ptr<const AlignedFloats> weights,
+                         AlignedArray<std::byte> panels, const kernels::KernelSet& kernels)
+    : packed_(new_packed(config, {}, &kernels)) {
+  expect(std::int64_t(weights->size()) == packed_->layout.size, "weights fill their layout");
+  packed_->weights = std::move(weights), packed_->panels = std::move(panels);
+  Packer(*packed_, nullptr, {}).run();
+}
+
+PolicyModel::PolicyModel(const ModelConfig& config, const WeightSource& source,
+                         PolicyVersion version, const kernels::KernelSet* kernels,
+                         const Threads& threads)
+    : packed_(new_packed(config, version, kernels)) {
+  Packer packer(*packed_, &source, threads);
+  packer.run();
+  packer.pack_parts(packer.old_parts());
+}
+
+void PolicyModel::renew(PolicyVersion version, const Threads& threads) {
+  renew(version, Packer(*packed_, nullptr, {}).old_parts(), threads);
+}
+
+void PolicyModel::renew(PolicyVersion version, std::span<const std::size_t> parts,
+                        const Threads& threads) {
+  expect(packed_->weights != nullptr, "only a policy over weights has a next version");
+  packed_->version = version, ++packed_->revision;
+  Packer(*packed_, nullptr, threads).pack_parts(parts);
+}
+
+void PolicyModel::renewed_on_device(PolicyVersion version) { packed_->version = version; }
+
+std::span<const std::int64_t> PolicyModel::cuts() const { return packed_->cuts; }
+
+void PolicyModel::renew_part(std::size_t part) {
+  Packer(*packed_, nullptr, {}).pack(packed_->parts[part]);
+  packed_->renewed[part] = 1;
+}
+
+std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
+  const WeightLayout layout = weight_layout(config);
+  std::int64_t bytes = 0;
+  // an embedding that is no head is only looked up
+  for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
+    const auto& shape = layout.slices[i].shape;
+    if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);
+  }
+  return bytes;
+}
+
+PolicyModel::~PolicyModel() = default;
+PolicyModel::PolicyModel(PolicyModel&&) noexcept = default;
+PolicyModel& PolicyModel::operator=(PolicyModel&&) noexcept = default;
+const ModelConfig& PolicyModel::config() const { return packed_->config; }
+PolicyVersion PolicyModel::version() const { return packed_->version; }
+
+}  // namespace rollcall::model

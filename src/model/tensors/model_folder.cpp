@@ -1,0 +1,276 @@
+// Model folders in and out.
+#include "model/tensors/model_folder.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/joined.hpp"
+#include "kernels/bf16.hpp"
+#include "model/config/config_reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace rollcall::model {
+namespace {
+
+constexpr const char* kHead = "lm_head.weight";
+
+/// At most ten names, and how many more there are.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 10;
+  const std::vector<std::string> shown(
+      names.begin(), names.begin() + std::ptrdiff_t(std::min(kShown, names.size())));
+  return fmt::format(
+      "{}{}", joined(shown, ", "),
+      names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+}
+
+void check_names(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files,
+                 const std::set<std::string>& beside) {
+  std::vector<std::string> missing, unknown;
+  std::set<std::string> wanted = beside;
+  for (const Slice& slice : layout.slices) {
+    wanted.insert(slice.name);
+    if (!files.tensors().contains(slice.name)) missing.push_back(slice.name);
+  }
+  const bool head_only = missing == std::vector<std::string>{kHead};
+  require<InputError>(
+      missing.empty(), fmt::format("{} has no tensor {}", files.origin(), listed(missing)),
+      "the model that config.json describes needs it",
+      head_only
+          ? "set \"tie_word_embeddings\": true in config.json if the embeddings are meant to be the head"
+          : "copy both from the same model");
+  for (const auto& [name, file] : files.tensors()) {
+    const bool tied = name == kHead && config.tie_word_embeddings;
+    if (!wanted.contains(name) && !tied && !is_harmless_buffer(name)) unknown.push_back(name);
+  }
+  require<InputError>(
+      unknown.empty(),
+      fmt::format("{} has tensor {}, which the model of config.json does not have", files.origin(),
+                  listed(unknown)),
+      fmt::format("{} without it would be a different model", row_of(config.architecture).name),
+      "copy both from the same model");
+}
+
+void check_shape(const Slice& slice, const TensorView& tensor, const std::string& origin) {
+  require<InputError>(
+      tensor.shape == slice.shape,
+      fmt::format("tensor {} of {} has shape [{}] where config.json asks for [{}]", slice.name,
+                  origin, fmt::join(tensor.shape, ","), fmt::join(slice.shape, ",")),
+      "the two files do not belong together", "copy both from the same model");
+}
+
+/// A head that is stored although it is tied must be the embedding: transformers would use it
+/// otherwise.
+void check_tied_head(const WeightFiles& files, const Slice& embedding) {
+  const auto found = files.tensors().find(kHead);
+  if (found == files.tensors().end()) return;
+  const SafetensorsFile &heads = *found->second, &embeddings = *files.tensors().at(embedding.name);
+  bool same = heads.tensor(kHead).shape == embedding.shape;
+  std::vector<float> a(std::size_t(1) << 16), b(a.size());
+  for (std::size_t first = 0; same && first < std::size_t(embedding.count); first += a.size()) {
+    const std::size_t count = std::min(a.size(), std::size_t(embedding.count) - first);
+    heads.widen(kHead, first, std::span(a).first(count));
+    embeddings.widen(embedding.name, first, std::span(b).first(count));
+    same = std::memcmp(a.data(), b.data(), count * sizeof(float)) == 0;
+  }
+  require<InputError>(same,
+                      fmt::format("{} of {} is not {}, although config.json ties them", kHead,
+                                  files.origin(), embedding.name),
+                      "one of them would be lost",
+                      "set \"tie_word_embeddings\": false in config.json if both are meant");
+}
+
+void check_tensors(const ModelConfig& config, const WeightLayout& layout, const WeightFiles& files,
+                   const std::set<std::string>& beside = {}) {
+  check_names(config, layout, files, beside);
+  for (const Slice& slice : layout.slices)
+    check_shape(slice, files.tensors().at(slice.name)->tensor(slice.name), files.origin());
+  if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
+}
+
+/// Tensors to their places, zeros between them.
+void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<float> into) {
+  std::size_t end = 0;
+  for (const Slice& slice : layout.slices) {
+    const auto offset = std::size_t(slice.offset), count = std::size_t(slice.count);
+    std::fill(into.begin() + std::ptrdiff_t(end), into.begin() + slice.offset, 0.0F);
+    files.tensors().at(slice.name)->widen(slice.name, 0, into.subspan(offset, count));
+    end = offset + count;
+  }
+  std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
+}
+
+/// The tensors of a folder's files.
+class FileWeights final : public WeightSource {
+ public:
+  FileWeights(const WeightLayout& layout, const WeightFiles& files) {
+    for (const Slice& slice : layout.slices)
+      tensors_.push_back({files.tensors().at(slice.name), slice.name});
+  }
+  bool is_bf16(std::size_t slice) const override {
+    return tensors_[slice].file->tensor(tensors_[slice].name).dtype == Dtype::bf16;
+  }
+  void read(std::size_t slice, std::int64_t first, std::span<float> into) const override {
+    tensors_[slice].file->widen(tensors_[slice].name, std::size_t(first), into);
+  }
+  void read(std::size_t slice, std::int64_t first, std::span<std::uint16_t> into) const override {
+    tensors_[slice].file->halves(tensors_[slice].name, std::size_t(first), into);
+  }
+
+ private:
+  struct Tensor {
+    const SafetensorsFile* file;
+    std::string name;
+  };
+  std::vector<Tensor> tensors_;
+};
+
+/// Header and tensors of model.safetensors, one a call.
+class WeightPieces {
+ public:
+  WeightPieces(const WeightLayout& layout, std::span<const float> weights,
+               const FolderFormat& format)
+      : layout_(layout), weights_(weights), format_(format) {}
+
+  std::string_view operator()() {
+    if (next_ > layout_.slices.size()) return {};
+    if (next_++ == 0) return piece_ = header();
+    const Slice& slice = layout_.slices[next_ - 2];
+    const std::span<const float> values =
+        weights_.subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    if (format_.dtype == Dtype::f32)
+      return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+    rounded_.resize(values.size());
+    std::transform(values.begin(), values.end(), rounded_.begin(), kernels::to_bf16);
+    return {reinterpret_cast<const char*>(rounded_.data()), rounded_.size() * 2};
+  }
+
+ private:
+  std::string header() const {
+    std::vector<TensorView> tensors = weight_tensors(layout_, weights_);
+    for (TensorView& tensor : tensors) {
+      tensor.dtype = format_.dtype;
+      // only the size counts
+      if (format_.dtype == Dtype::bf16) tensor.bytes = tensor.bytes.first(tensor.bytes.size() / 2);
+    }
+    auto metadata = format_.metadata;
+    metadata.insert(model_metadata().begin(), model_metadata().end());
+    return safetensors_head(tensors, metadata);
+  }
+
+  const WeightLayout& layout_;
+  std::span<const float> weights_;
+  const FolderFormat& format_;
+  std::size_t next_ = 0;
+  std::string piece_;
+  std::vector<std::uint16_t> rounded_;
+};
+
+}  // namespace
+
+std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights) {
+  std::vector<TensorView> tensors;
+  for (const Slice& slice : layout.slices) {
+    const auto values = weights.subspan(std::size_t(slice.offset), std::size_t(slice.count));
+    tensors.push_back({slice.name, Dtype::f32, slice.shape, std::as_bytes(values)});
+  }
+  return tensors;
+}
+
+const std::map<std::string, std::string>& model_metadata() {
+  // transformers insists on it
+  static const std::map<std::string, std::string> metadata{{"format", "pt"}};
+  return metadata;
+}
+
+ModelConfig read_folder_config(const std::filesystem::path& folder) {
+  const std::filesystem::path config = folder / "config.json",
+                              generation = folder / "generation_config.json";
+  NamedText suggested;
+  if (std::filesystem::exists(generation)) suggested = {read_file(generation), generation.string()};
+  return read_model_config({read_file(config), config.string()}, suggested);
+}
+
+std::string stored_dtype(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "config.json";
+  const ConfigReader in(read_file(path), path.string());
+  for (const char* key : {"dtype", "torch_dtype"})
+    if (in.has(key) && in.root().at(key).is_string()) return in.root().at(key).get<std::string>();
+  return {};
+}
+
+LoadedModel read_model_folder(const std::filesystem::path& folder) {
+  LoadedModel model;
+  model.config = read_folder_config(folder);
+  model.weights = read_weights(model.config, WeightFiles::open(folder));
+  return model;
+}
+
+PolicyModel read_policy(const std::filesystem::path& folder, const kernels::KernelSet* kernels,
+                        const Threads& threads) {
+  return read_policy(read_folder_config(folder), WeightFiles::open(folder), {}, kernels, threads);
+}
+
+PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
+                        const std::set<std::string>& beside, const kernels::KernelSet* kernels,
+                        const Threads& threads) {
+  const WeightLayout layout = weight_layout(config);
+  check_tensors(config, layout, files, beside);
+  return PolicyModel(config, FileWeights(layout, files), PolicyVersion{0}, kernels, threads);
+}
+
+void check_model_files(const ModelConfig& config, const WeightFiles& files) {
+  check_tensors(config, weight_layout(config), files);
+}
+
+AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files) {
+  const WeightLayout layout = weight_layout(config);
+  check_tensors(config, layout, files);
+  AlignedFloats weights{std::size_t(layout.size)};  // only now: a config.json that does not belong
+                                                    // to the files could ask for any size
+  widen_all(layout, files, weights.span());
+  return weights;
+}
+
+AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file) {
+  return read_weights(config, WeightFiles(SafetensorsFile::map(file)));
+}
+
+void read_weights(const ModelConfig& config, const std::filesystem::path& file,
+                  std::span<float> into) {
+  const WeightLayout layout = weight_layout(config);
+  expect(std::int64_t(into.size()) == layout.size, "weights fill their layout");
+  const WeightFiles files(SafetensorsFile::map(file));
+  check_tensors(config, layout, files);
+  widen_all(layout, files, into);
+}
+
+std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights,
+                                 const std::map<std::string, std::string>& metadata) {
+  const FolderFormat format{Dtype::f32, metadata};
+  WeightPieces pieces(layout, weights, format);
+  std::string bytes(pieces());
+  bytes.reserve(bytes.size() + weights.size_bytes());
+  for (std::string_view piece = pieces(); !piece.empty(); piece = pieces()) bytes += piece;
+  return bytes;
+}
+
+void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config,
+                        std::span<const float> weights, const FolderFormat& format) {
+  expect(format.dtype == Dtype::f32 || format.dtype == Dtype::bf16,
+         "weights are written as F32 or BF16");
+  const WeightLayout layout = weight_layout(config);
+  expect(std::int64_t(weights.size()) == layout.size, "weights fill their layout");
+  make_folder(folder);
+  write_file_atomic(folder / "config.json",
+                    to_config_json(config, format.dtype == Dtype::f32 ? "float32" : "bfloat16"));
+  WeightPieces pieces(layout, weights, format);
+  write_file_atomic(folder / "model.safetensors", FilePieces([&] { return pieces(); }));
+}
+
+}  // namespace rollcall::model
