@@ -32,9 +32,13 @@ void Activity::wait_ended() noexcept {
 }
 
 Activity::Sight Activity::look() const {
-  const auto seconds = [now = Clock::now()](Clock::time_point since) { return std::chrono::duration<double>(now - since).count(); };
+  const auto seconds = [now = Clock::now()](Clock::time_point since) {
+    return std::chrono::duration<double>(now - since).count();
+  };
   const std::lock_guard lock(mutex_);
-  return {activity_, waits_, seconds(began_), waits_.empty() ? 0.0 : seconds(wait_began_), pulses_.load(), polls_.load()};
+  return {activity_,       waits_,
+          seconds(began_), waits_.empty() ? 0.0 : seconds(wait_began_),
+          pulses_.load(),  polls_.load()};
 }
 
 }  // namespace rollcall::comm

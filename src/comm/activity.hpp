@@ -10,7 +10,8 @@
 
 namespace rollcall::comm {
 
-/// One for all communicators that stem from a world. Cheap for who tells: a short wait costs one atomic addition, and nothing waits for whoever looks on.
+/// One for all communicators that stem from a world. Cheap for who tells: a short wait costs one
+/// atomic addition, and nothing waits for whoever looks on.
 class Activity {
  public:
   /// What the rank is at ("update of step 5"; empty between two tasks).
@@ -18,7 +19,8 @@ class Activity {
   std::string what() const;
   /// Some work is done. From any thread of the rank.
   void progressed() noexcept { pulses_.fetch_add(1, std::memory_order_relaxed); }
-  /// Before every sleep of a wait: what for ("for the plan of step 3", "in MPI_Iallreduce"). Who polls is alive, but gets no further.
+  /// Before every sleep of a wait: what for ("for the plan of step 3", "in MPI_Iallreduce"). Who
+  /// polls is alive, but gets no further.
   void waits(std::string_view what);
   void wait_ended() noexcept;
 

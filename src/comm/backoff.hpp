@@ -1,4 +1,5 @@
-// How long to sleep between two polls: nothing at first, then in proportion to the time already waited, so that latency and CPU use both stay small.
+// How long to sleep between two polls: nothing at first, then in proportion to the time already
+// waited, so that latency and CPU use both stay small.
 #pragma once
 
 #include "base/clock.hpp"
@@ -9,7 +10,8 @@
 
 namespace rollcall::comm {
 
-/// One wait. A short wait answers within microseconds, a wait of t ends at most t/16 late, and a long one costs two polls a millisecond.
+/// One wait. A short wait answers within microseconds, a wait of t ends at most t/16 late, and a
+/// long one costs two polls a millisecond.
 class Backoff {
  public:
   double waited_s() const { return watch_.seconds(); }
@@ -19,10 +21,12 @@ class Backoff {
   }
 
  private:
-  /// Longer than an answer takes from a rank that itself was asleep: with 20 us two ranks that had once slept kept each other asleep, and a round trip
-  /// took 57 us instead of 3 us (benchmarks/comm). The spinning yields, so it costs other ranks little.
+  /// Longer than an answer takes from a rank that itself was asleep: with 20 us two ranks that had
+  /// once slept kept each other asleep, and a round trip took 57 us instead of 3 us
+  /// (benchmarks/comm). The spinning yields, so it costs other ranks little.
   static constexpr double spin_s = 100e-6;
-  static constexpr double longest_s = 0.5e-3;  ///< a poll costs 2 us of CPU time, 15 us where timers are virtual
+  static constexpr double longest_s = 0.5e-3;  ///< a poll costs 2 us of CPU time, 15 us where
+                                               ///< timers are virtual
   Stopwatch watch_;
 };
 

@@ -12,11 +12,13 @@ namespace rollcall::comm {
 
 namespace {
 
-constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver, which computes and cannot answer at once
+constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver, which computes and
+                                    // cannot answer at once
 
 }  // namespace
 
-void Communicator::wait(const std::function<bool()>& done, double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle,
+void Communicator::wait(const std::function<bool()>& done, double deadline_s,
+                        const std::string& waiting_for, const std::function<void()>& on_idle,
                         std::optional<int> giver) {
   Backoff backoff;
   Deadline deadline(deadline_s);
@@ -25,13 +27,16 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
   while (!done()) {
     const double spent = deadline.spent();
     if (!pulses && spent >= kAskAfter) pulses = activity_->look().pulses;
-    if (spent >= 1.0 && activity_->look().pulses != pulses) deadline.renew(), pulses.reset();  // this rank's own threads get on
+    // this rank's own threads get on
+    if (spent >= 1.0 && activity_->look().pulses != pulses) deadline.renew(), pulses.reset();
     if (giver && spent >= kAskAfter && hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {
       const double waited = deadline.waited_s();
       waited_s_ += waited;
-      throw ProtocolError(error_message(fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for), call_the_roll("for " + waiting_for),
-                                        "look at that rank's node and its last log line, or raise run.deadline_s"));
+      throw ProtocolError(error_message(
+          fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for),
+          call_the_roll("for " + waiting_for),
+          "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = backoff.pause_s();
     if (pause_s > 0) {
@@ -42,6 +47,18 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s, co
   }
   waited_s_ += backoff.waited_s();
   activity_->wait_ended();
+}
+
+void Communicator::send_all(std::span<const int> destinations, int tag, std::string bytes) {
+  for (const int destination : destinations) send(destination, tag, bytes);
+}
+
+std::string Communicator::spread(std::string bytes, int root) {
+  std::uint64_t size = bytes.size();
+  broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  bytes.resize(size);
+  broadcast(std::as_writable_bytes(std::span(bytes)), root);
+  return bytes;
 }
 
 void Communicator::broadcast_together(std::span<const GroupBroadcast> broadcasts) {
@@ -59,9 +76,11 @@ std::string Communicator::scatter(const std::vector<std::string>& parts, int roo
   return from_bytes<std::vector<std::string>>(all.at(std::size_t(root))).at(std::size_t(rank()));
 }
 
-Envelope Communicator::receive(double deadline_s, const std::string& waiting_for, const std::function<void()>& on_idle, std::optional<int> giver) {
+Envelope Communicator::receive(double deadline_s, const std::string& waiting_for,
+                               const std::function<void()>& on_idle, std::optional<int> giver) {
   std::optional<Envelope> envelope;
-  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle, giver);
+  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle,
+       giver);
   return std::move(*envelope);
 }
 

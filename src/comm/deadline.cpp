@@ -18,7 +18,8 @@ Standstills& known_standstills() {
 
 void ask_about_standstills(Standstills known) { known_standstills() = std::move(known); }
 
-Deadline::Deadline(double seconds) : seconds_(seconds), clock_(std::clamp(seconds / 2, kShortestLate_s, kLongestLate_s)) {}
+Deadline::Deadline(double seconds)
+    : seconds_(seconds), clock_(std::clamp(seconds / 2, kShortestLate_s, kLongestLate_s)) {}
 
 double Deadline::spent() { return (clock_.seconds() - renewed_s_) / (seconds_ + excused_s_); }
 

@@ -14,13 +14,18 @@
 namespace rollcall::comm {
 namespace {
 
-/// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than whole buffers do.
-bool shares_go_whole(std::span<const std::int64_t> begins) { return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back(); }
+/// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than
+/// whole buffers do.
+bool shares_go_whole(std::span<const std::int64_t> begins) {
+  return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back();
+}
 
 }  // namespace
 
 void check_cuda(cudaError_t code, const char* call) {
-  require<ProtocolError>(code == cudaSuccess, fmt::format("{} failed", call), cudaGetErrorString(code), "see the driver's log (dmesg, Xid) of this node");
+  require<ProtocolError>(code == cudaSuccess, fmt::format("{} failed", call),
+                         cudaGetErrorString(code),
+                         "see the driver's log (dmesg, Xid) of this node");
 }
 
 bool on_device(const void* data) {
@@ -35,7 +40,8 @@ std::uint64_t checksum_anywhere(std::span<const std::byte> bytes) {
   Checksum64 sum;
   for (std::size_t first = 0; first < bytes.size(); first += window.size()) {
     const std::size_t count = std::min(window.size(), bytes.size() - first);
-    check_cuda(cudaMemcpy(window.data(), bytes.data() + first, count, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check_cuda(cudaMemcpy(window.data(), bytes.data() + first, count, cudaMemcpyDeviceToHost),
+               "cudaMemcpy");
     sum.add(std::span(window).first(count));
   }
   return sum.value();
@@ -44,16 +50,21 @@ std::uint64_t checksum_anywhere(std::span<const std::byte> bytes) {
 namespace {
 void take_on_device(void** memory, std::size_t bytes) {
   const cudaError_t code = cudaMalloc(memory, bytes);
-  require<EnvironmentError>(code != cudaErrorMemoryAllocation,
-                            fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for", bytes_text(bytes)),
-                            "sums and weights pass through it", "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
+  require<EnvironmentError>(
+      code != cudaErrorMemoryAllocation,
+      fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for",
+                  bytes_text(bytes)),
+      "sums and weights pass through it",
+      "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
   check_cuda(code, "cudaMalloc");
 }
 }  // namespace
 
-WorkMemory::WorkMemory(int device, Side side, std::size_t bytes) : device_(device), side_(side), bytes_(bytes) {
+WorkMemory::WorkMemory(int device, Side side, std::size_t bytes)
+    : device_(device), side_(side), bytes_(bytes) {
   use();
-  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+             "cudaStreamCreateWithFlags");
   void* memory = nullptr;
   if (side == Side::device) take_on_device(&memory, bytes);
   else check_cuda(cudaMallocHost(&memory, bytes), "cudaMallocHost");
@@ -66,7 +77,8 @@ WorkMemory::~WorkMemory() {
 }
 
 void WorkMemory::copy(void* to, const void* from, std::size_t bytes) const {
-  if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+  if (bytes > 0)
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
 }
 
 bool WorkMemory::idle() const {
@@ -77,7 +89,8 @@ bool WorkMemory::idle() const {
 
 void WorkMemory::drain() const noexcept {
   const Backoff waiting;
-  while (cudaStreamQuery(stream_) == cudaErrorNotReady && waiting.waited_s() < 1.0) give_way(waiting.pause_s());
+  while (cudaStreamQuery(stream_) == cudaErrorNotReady && waiting.waited_s() < 1.0)
+    give_way(waiting.pause_s());
 }
 
 namespace {
@@ -99,7 +112,8 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   const std::size_t most = work_->bytes() / sizeof(T);
   for (std::size_t first = 0; first < values.size(); first += most) {
     const std::span<T> piece = values.subspan(first, std::min(most, values.size() - first));
-    const std::span<T> work = in_place ? piece : std::span(reinterpret_cast<T*>(work_->begin()), piece.size());
+    const std::span<T> work =
+        in_place ? piece : std::span(reinterpret_cast<T*>(work_->begin()), piece.size());
     drained_after_errors(*work_, [&] {
       if (!in_place) work_->copy(work.data(), piece.data(), piece.size_bytes());
       act(work);
@@ -109,18 +123,23 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   }
 }
 
-/// Of every share a piece, as [ranks, share] of equal length. act(work, share, copy_piece): copy_piece(rank, in) carries one in or out.
+/// Of every share a piece, as [ranks, share] of equal length. act(work, share, copy_piece):
+/// copy_piece(rank, in) carries one in or out.
 template <class T, class Act>
-void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> begins, const char* what, Act act) {
+void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> begins,
+                                  const char* what, Act act) {
   work_->use();
   const std::size_t ranks = std::size_t(size());
-  const auto longest = longest_share(begins), most = std::int64_t(work_->bytes() / sizeof(T) / ranks);
+  const auto longest = longest_share(begins),
+             most = std::int64_t(work_->bytes() / sizeof(T) / ranks);
   for (std::int64_t first = 0; first < longest; first += most) {
     const std::int64_t share = std::min(most, longest - first);
     const std::span<T> work(reinterpret_cast<T*>(work_->begin()), ranks * std::size_t(share));
     const auto copy_piece = [&](std::size_t r, bool in) {
-      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length), count = std::min(share, length - from);
-      T *outside = values.data() + begins[r] + from, *inside = work.data() + std::int64_t(r) * share;
+      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length),
+                         count = std::min(share, length - from);
+      T *outside = values.data() + begins[r] + from,
+        *inside = work.data() + std::int64_t(r) * share;
       work_->copy(in ? inside : outside, in ? outside : inside, std::size_t(count) * sizeof(T));
     };
     drained_after_errors(*work_, [&] {
@@ -142,23 +161,27 @@ void DeviceCollectives::broadcast(std::span<std::byte> bytes, int root) {
   in_parts(bytes, "a broadcast", [&](auto work) { broadcast_work(work, root); });
 }
 
-void DeviceCollectives::sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) {
+void DeviceCollectives::sum_to_shares(std::span<std::int64_t> values,
+                                      std::span<const std::int64_t> begins) {
   if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
-  in_pieces(values, begins, "the own share of a sum", [&](std::span<std::int64_t> work, std::size_t share, const auto& copy_piece) {
-    for (std::size_t r = 0; r < std::size_t(size()); ++r) copy_piece(r, true);
-    sum_to_shares_work(work, share);
-    copy_piece(std::size_t(rank()), false);
-  });
+  in_pieces(values, begins, "the own share of a sum",
+            [&](std::span<std::int64_t> work, std::size_t share, const auto& copy_piece) {
+              for (std::size_t r = 0; r < std::size_t(size()); ++r) copy_piece(r, true);
+              sum_to_shares_work(work, share);
+              copy_piece(std::size_t(rank()), false);
+            });
 }
 
-void DeviceCollectives::gather_shares(std::span<float> values, std::span<const std::int64_t> begins) {
+void DeviceCollectives::gather_shares(std::span<float> values,
+                                      std::span<const std::int64_t> begins) {
   if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
-  in_pieces(values, begins, "the shares of all ranks", [&](std::span<float> work, std::size_t share, const auto& copy_piece) {
-    copy_piece(std::size_t(rank()), true);
-    gather_work(work, share);
-    for (std::size_t r = 0; r < std::size_t(size()); ++r)
-      if (r != std::size_t(rank())) copy_piece(r, false);
-  });
+  in_pieces(values, begins, "the shares of all ranks",
+            [&](std::span<float> work, std::size_t share, const auto& copy_piece) {
+              copy_piece(std::size_t(rank()), true);
+              gather_work(work, share);
+              for (std::size_t r = 0; r < std::size_t(size()); ++r)
+                if (r != std::size_t(rank())) copy_piece(r, false);
+            });
 }
 
 }  // namespace rollcall::comm

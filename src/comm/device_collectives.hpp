@@ -1,7 +1,8 @@
-// What the two transports of device memory share: every buffer passes in parts through work memory unless it lies where the transport works. Private to comm.
+// What the two transports of device memory share: every buffer passes in parts through work memory
+// unless it lies where the transport works. Private to comm.
 #pragma once
 
-#include "comm/carrier.hpp"
+#include "comm/transport.hpp"
 
 #include <cuda_runtime.h>
 
@@ -28,10 +29,13 @@ class WorkMemory {
   cudaStream_t stream() const { return stream_; }
   std::byte* begin() const { return memory_; }
   std::size_t bytes() const { return bytes_; }
-  bool holds(const void* data) const { return on_device(data) == (side_ == Side::device); }  ///< lies on its side
-  void copy(void* to, const void* from, std::size_t bytes) const;                            ///< queued
+  /// lies on its side
+  bool holds(const void* data) const { return on_device(data) == (side_ == Side::device); }
+  /// queued
+  void copy(void* to, const void* from, std::size_t bytes) const;
   bool idle() const;
-  /// After an error: what is still queued reads and writes memory that its owner may give back. Waits for it, at most a second: a device may have stopped.
+  /// After an error: what is still queued reads and writes memory that its owner may give back.
+  /// Waits for it, at most a second: a device may have stopped.
   void drain() const noexcept;
 
  private:
@@ -42,10 +46,12 @@ class WorkMemory {
   std::byte* memory_ = nullptr;
 };
 
-/// Every rank cuts alike wherever its own buffer lies, so that those of host and device may meet in one collective. A result is complete on return.
+/// Every rank cuts alike wherever its own buffer lies, so that those of host and device may meet in
+/// one collective. A result is complete on return.
 class DeviceCollectives : public Collectives {
  public:
-  DeviceCollectives(Communicator& group, std::shared_ptr<WorkMemory> work) : group_(&group), work_(std::move(work)) {}
+  DeviceCollectives(Communicator& group, std::shared_ptr<WorkMemory> work)
+      : group_(&group), work_(std::move(work)) {}
   int rank() const override { return group_->rank(); }
   int size() const override { return group_->size(); }
   void sum(std::span<std::int64_t> values) override;
@@ -55,13 +61,16 @@ class DeviceCollectives : public Collectives {
   void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
 
  protected:
-  // On the work memory's side, behind what the stream has; later copies of the stream find the result.
+  // On the work memory's side, behind what the stream has; later copies of the stream find the
+  // result.
   virtual void sum_work(std::span<std::int64_t> values) = 0;
   virtual void maximum_work(std::span<double> values) = 0;
   virtual void broadcast_work(std::span<std::byte> bytes, int root) = 0;
-  virtual void sum_to_shares_work(std::span<std::int64_t> values, std::size_t share) = 0;  ///< [size(), share]; each rank's own becomes right
-  virtual void gather_work(std::span<float> values, std::size_t share) = 0;                ///< [size(), share]; each rank has its own
-  virtual void finish(const char* what) = 0;                                               ///< until the stream is idle
+  /// [size(), share]; each rank's own becomes right
+  virtual void sum_to_shares_work(std::span<std::int64_t> values, std::size_t share) = 0;
+  /// [size(), share]; each rank has its own
+  virtual void gather_work(std::span<float> values, std::size_t share) = 0;
+  virtual void finish(const char* what) = 0;  ///< until the stream is idle
 
   Communicator* group_;
   std::shared_ptr<WorkMemory> work_;
@@ -70,7 +79,8 @@ class DeviceCollectives : public Collectives {
   template <class T, class Act>
   void in_parts(std::span<T> values, const char* what, Act act);
   template <class T, class Act>
-  void in_pieces(std::span<T> values, std::span<const std::int64_t> begins, const char* what, Act act);
+  void in_pieces(std::span<T> values, std::span<const std::int64_t> begins, const char* what,
+                 Act act);
 };
 
 }  // namespace rollcall::comm

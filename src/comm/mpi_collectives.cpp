@@ -13,12 +13,15 @@
 namespace rollcall::comm {
 namespace {
 
-/// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts with a fresh, hot Backoff (a long collective
-/// consists of many small exchanges inside MPI_Test, and at two polls a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
+/// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts
+/// with a fresh, hot Backoff (a long collective consists of many small exchanges inside MPI_Test,
+/// and at two polls a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-constexpr std::size_t kHeadBytes = 248;                      // of each string of a gather: they need no exchange of their own
+constexpr std::size_t kHeadBytes = 248;  // of each string of a gather: they need no exchange of
+                                         // their own
 constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // of all of them, at most
-constexpr std::size_t kRoundBytes = std::size_t{64} << 20;   // of a gather: it is copied once more from there
+// of a gather: it is copied once more from there
+constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
 
 template <class T, class Act>
 void for_each_part(std::span<T> values, Act act) {
@@ -35,23 +38,33 @@ struct Pieces {
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 
-/// Strings of these lengths from byte `first` on, in rounds of kRoundBytes: MPI counts bytes in an int, and a step may have more than that holds. One round where
-/// it all fits, however few ranks it is from, else each rank's share of a round. act(first, pieces): what of each is next, one behind the other.
+/// Strings of these lengths from byte `first` on, in rounds of kRoundBytes: MPI counts bytes in an
+/// int, and a step may have more than that holds. One round where the rest fits, else an equal part
+/// of a round for each string that has a rest: one that is long among 10^5 short ones takes whole
+/// rounds. act(first, pieces): what of each is next, one behind the other.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
-  const std::uint64_t all = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-  const std::uint64_t most = all <= kRoundBytes ? longest : std::max<std::uint64_t>(kRoundBytes / std::uint64_t(sizes.size()), 1024);
   Pieces pieces{std::vector<int>(sizes.size()), std::vector<int>(sizes.size())};
-  for (; first < longest; first += most) {
-    const auto count = [&](std::uint64_t size) { return int(std::min(most, size - std::min(size, first))); };
-    std::transform(sizes.begin(), sizes.end(), pieces.counts.begin(), count);
+  while (first < longest) {
+    const auto rest = [&](std::uint64_t size) { return size - std::min(size, first); };
+    std::uint64_t all = 0, strings = 0;
+    for (const std::uint64_t size : sizes) {
+      all += rest(size);
+      strings += rest(size) > 0 ? 1 : 0;
+    }
+    const std::uint64_t most =
+        all <= kRoundBytes ? longest - first : std::max<std::uint64_t>(kRoundBytes / strings, 1024);
+    std::transform(sizes.begin(), sizes.end(), pieces.counts.begin(),
+                   [&](std::uint64_t size) { return int(std::min(most, rest(size))); });
     std::exclusive_scan(pieces.counts.begin(), pieces.counts.end(), pieces.places.begin(), 0);
     act(first, pieces);
+    first += most;
   }
 }
 
-/// Shares piece by piece, so that all ranks send and receive all the time and one round moves about kPartBytes.
+/// Shares piece by piece, so that all ranks send and receive all the time and one round moves about
+/// kPartBytes.
 template <class T, class Act>
 void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   const std::size_t ranks = begins.size() - 1;
@@ -68,13 +81,17 @@ void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   }
 }
 
-/// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many ranks), or MPI's int cannot tell the places.
+/// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many
+/// ranks), or MPI's int cannot tell the places.
 bool shares_go_whole(std::span<const std::int64_t> begins) {
   const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
   return size > INT_MAX || longest_share(begins) > 2 * size / std::max<std::int64_t>(others, 1);
 }
 
-std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); }  // like MPI's
+// like MPI's
+std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+  return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
+}
 
 }  // namespace
 
@@ -85,7 +102,10 @@ void MpiCommunicator::complete(const char* call, Post post, std::optional<int> r
   if (!meeting_) return complete_all(call, std::span(&request, 1), [] { return false; });
   const std::uint32_t number = meeting_->next();
   meeting_->enter(root == rank_);
-  const auto early = [&] { return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number)); };  // what is long may need its root again
+  // what is long may need its root again
+  const auto early = [&] {
+    return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number));
+  };
   complete_all(call, std::span(&request, 1), early);
 }
 
@@ -102,11 +122,14 @@ template <class T, class Merge>
 bool MpiCommunicator::merge_where_met(const char* what, std::span<T> values, Merge merge) {
   constexpr std::size_t kMost = 4096;  // every rank reads all
   if (!meeting_ || values.size_bytes() > kMost) return false;
-  const std::uint32_t number = bring(what, false, [&](std::span<std::byte> room) { std::memcpy(room.data(), values.data(), values.size_bytes()); });
+  const std::uint32_t number = bring(what, false, [&](std::span<std::byte> room) {
+    std::memcpy(room.data(), values.data(), values.size_bytes());
+  });
   await_all(what, number);
   for (int rank = 0; rank < size_; ++rank) {
     const T* theirs = reinterpret_cast<const T*>(meeting_->room(rank, number).data());
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = rank == 0 ? theirs[i] : merge(values[i], theirs[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = rank == 0 ? theirs[i] : merge(values[i], theirs[i]);
   }
   return true;
 }
@@ -114,29 +137,36 @@ bool MpiCommunicator::merge_where_met(const char* what, std::span<T> values, Mer
 void MpiCommunicator::sum(std::span<std::int64_t> values) {
   if (merge_where_met("a sum", values, wrapping_sum)) return;
   for_each_part(values, [&](std::int64_t* part, int count) {
-    complete("MPI_Iallreduce", [&](MPI_Request* r) { return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_INT64_T, MPI_SUM, comm_, r); });
+    complete("MPI_Iallreduce", [&](MPI_Request* r) {
+      return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_INT64_T, MPI_SUM, comm_, r);
+    });
   });
 }
 
 void MpiCommunicator::maximum(std::span<double> values) {
-  if (merge_where_met("a maximum", values, [](double a, double b) { return std::max(a, b); })) return;
+  if (merge_where_met("a maximum", values, [](double a, double b) { return std::max(a, b); }))
+    return;
   for_each_part(values, [&](double* part, int count) {
-    complete("MPI_Iallreduce", [&](MPI_Request* r) { return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_DOUBLE, MPI_MAX, comm_, r); });
+    complete("MPI_Iallreduce", [&](MPI_Request* r) {
+      return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_DOUBLE, MPI_MAX, comm_, r);
+    });
   });
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
-  if (meeting_ && bytes.size() <= Meeting::kRoom) {
+  if (meeting_ && bytes.size() <= NodeRendezvous::kRoom) {
     const auto number = bring("a broadcast", rank_ == root, [&](std::span<std::byte> room) {
       if (rank_ == root) std::copy(bytes.begin(), bytes.end(), room.begin());
     });
     await_rank("a broadcast", root, number);
-    if (rank_ != root) std::copy_n(meeting_->room(root, number).begin(), bytes.size(), bytes.begin());
+    if (rank_ != root)
+      std::copy_n(meeting_->room(root, number).begin(), bytes.size(), bytes.begin());
     return;
   }
   for_each_part(bytes, [&](std::byte* part, int count) {
     complete(
-        "MPI_Ibcast", [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); }, root);
+        "MPI_Ibcast",
+        [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); }, root);
   });
 }
 
@@ -150,34 +180,40 @@ void MpiCommunicator::broadcast_together(std::span<const GroupBroadcast> broadca
       const auto part = bytes.subspan(first, std::min(kPartBytes, bytes.size() - first));
       const auto* comm = static_cast<const MPI_Comm*>(ranks->mpi_handle());
       expect(comm != nullptr, "broadcasts side by side are of one transport");
-      check_mpi(MPI_Ibcast(part.data(), int(part.size()), MPI_BYTE, root, *comm, &requests.emplace_back(MPI_REQUEST_NULL)), "MPI_Ibcast");
+      check_mpi(MPI_Ibcast(part.data(), int(part.size()), MPI_BYTE, root, *comm,
+                           &requests.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Ibcast");
     }
     complete_all("MPI_Ibcast", requests, [] { return false; });
   }
 }
 
 void MpiCommunicator::barrier() {
-  if (meeting_) return await_all("a barrier", bring("a barrier", false, [](std::span<std::byte>) {}));
+  if (meeting_)
+    return await_all("a barrier", bring("a barrier", false, [](std::span<std::byte>) {}));
   complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
 }
 
-// Every rank sends each other one its piece and adds what it gets: in total half of what an all-reduce moves. Open MPI's MPI_Ireduce_scatter reduces to one
-// rank first.
-void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) {
+// Every rank sends each other one its piece and adds what it gets: in total half of what an
+// all-reduce moves. Open MPI's MPI_Ireduce_scatter reduces to one rank first.
+void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
+                                    std::span<const std::int64_t> begins) {
   if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
   for_each_piece<std::int64_t>(begins, [&](Pieces& pieces) {
-    const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0), place = pieces.places[std::size_t(rank_)];
+    const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0),
+              place = pieces.places[std::size_t(rank_)];
     std::vector<int> counts(std::size_t(size_), own), places(std::size_t(size_), 0);
     counts[std::size_t(rank_)] = 0;
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
     addends_.resize(std::size_t(own) * std::size_t(size_ - 1));
     complete("MPI_Ialltoallv", [&](MPI_Request* r) {
-      return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T, addends_.data(), counts.data(), places.data(), MPI_INT64_T,
-                            comm_, r);
+      return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T,
+                            addends_.data(), counts.data(), places.data(), MPI_INT64_T, comm_, r);
     });
     for (std::size_t from = 0; from < addends_.size(); from += std::size_t(own))
-      std::transform(addends_.begin() + std::ptrdiff_t(from), addends_.begin() + std::ptrdiff_t(from) + own, values.begin() + place, values.begin() + place,
-                     wrapping_sum);
+      std::transform(addends_.begin() + std::ptrdiff_t(from),
+                     addends_.begin() + std::ptrdiff_t(from) + own, values.begin() + place,
+                     values.begin() + place, wrapping_sum);
   });
 }
 
@@ -185,15 +221,19 @@ void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std
   if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
   for_each_piece<float>(begins, [&](const Pieces& pieces) {
     complete("MPI_Iallgatherv", [&](MPI_Request* r) {
-      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(), pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);
+      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(),
+                             pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);
     });
   });
 }
 
-/// Lengths of all strings, and how they begin, where `strings` has room for them: up to `head` bytes, or more; gives how many. What is short needs nothing else.
-std::size_t MpiCommunicator::exchange_heads(const std::string& bytes, std::size_t head, std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings) {
+/// Lengths of all strings, and how they begin, where `strings` has room for them: up to `head`
+/// bytes, or more; gives how many. What is short needs nothing else.
+std::size_t MpiCommunicator::exchange_heads(const std::string& bytes, std::size_t head,
+                                            std::vector<std::uint64_t>& sizes,
+                                            std::vector<std::string>& strings) {
   const std::uint64_t own = bytes.size();
-  if (meeting_) head = Meeting::kRoom - sizeof own;
+  if (meeting_) head = NodeRendezvous::kRoom - sizeof own;
   const auto put = [&](std::byte* room) {
     std::memcpy(room, &own, sizeof own);
     std::memcpy(room + sizeof own, bytes.data(), std::min(bytes.size(), head));
@@ -202,36 +242,46 @@ std::size_t MpiCommunicator::exchange_heads(const std::string& bytes, std::size_
     std::memcpy(&sizes[source], room, sizeof own);
     if (strings.empty()) return;
     strings[source].reserve(sizes[source]);
-    strings[source].assign(reinterpret_cast<const char*>(room) + sizeof own, std::min<std::uint64_t>(sizes[source], head));
+    strings[source].assign(reinterpret_cast<const char*>(room) + sizeof own,
+                           std::min<std::uint64_t>(sizes[source], head));
   };
   sizes.resize(std::size_t(size_));
   if (meeting_) {
-    const std::uint32_t number = bring("a gather", false, [&](std::span<std::byte> room) { put(room.data()); });
+    const std::uint32_t number =
+        bring("a gather", false, [&](std::span<std::byte> room) { put(room.data()); });
     await_all("a gather", number);
-    for (int source = 0; source < size_; ++source) take(std::size_t(source), meeting_->room(source, number).data());
+    for (int source = 0; source < size_; ++source)
+      take(std::size_t(source), meeting_->room(source, number).data());
     return head;
   }
   const std::size_t each = sizeof own + head;
   std::vector<std::byte> heads(each * std::size_t(size_));
   put(heads.data() + each * std::size_t(rank_));
-  complete("MPI_Iallgather", [&](MPI_Request* r) { return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, heads.data(), int(each), MPI_BYTE, comm_, r); });
-  for (std::size_t source = 0; source < sizes.size(); ++source) take(source, heads.data() + each * source);
+  complete("MPI_Iallgather", [&](MPI_Request* r) {
+    return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, heads.data(), int(each), MPI_BYTE,
+                          comm_, r);
+  });
+  for (std::size_t source = 0; source < sizes.size(); ++source)
+    take(source, heads.data() + each * source);
   return head;
 }
 
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
   std::vector<std::string> strings(size_);
   std::vector<std::uint64_t> sizes;
-  const std::size_t head = exchange_heads(bytes, std::min(kHeadBytes, kHeadsBytes / std::size_t(size_)), sizes, strings);
+  const std::size_t head =
+      exchange_heads(bytes, std::min(kHeadBytes, kHeadsBytes / std::size_t(size_)), sizes, strings);
   std::string all;
   in_rounds(sizes, head, [&](std::uint64_t first, const Pieces& pieces) {
     all.resize(pieces.end());
     complete("MPI_Iallgatherv", [&](MPI_Request* r) {
-      return MPI_Iallgatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first), pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
+      return MPI_Iallgatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first),
+                             pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
                              pieces.counts.data(), pieces.places.data(), MPI_BYTE, comm_, r);
     });
     for (std::size_t source = 0; source < strings.size(); ++source)
-      strings[source].append(all, std::size_t(pieces.places[source]), std::size_t(pieces.counts[source]));
+      strings[source].append(all, std::size_t(pieces.places[source]),
+                             std::size_t(pieces.counts[source]));
   });
   return strings;
 }
@@ -243,24 +293,32 @@ std::vector<std::string> MpiCommunicator::gather(const std::string& bytes, int r
   in_rounds(sizes, head, [&](std::uint64_t first, const Pieces& pieces) {
     std::string all(rank_ == root ? pieces.end() : 0, '\0');
     const auto post = [&](MPI_Request* r) {
-      return MPI_Igatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first), pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
+      return MPI_Igatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first),
+                          pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
                           pieces.counts.data(), pieces.places.data(), MPI_BYTE, root, comm_, r);
     };
     complete("MPI_Igatherv", post, root);
     for (std::size_t source = 0; source < strings.size(); ++source)
-      strings[source].append(all, std::size_t(pieces.places[source]), std::size_t(pieces.counts[source]));
+      strings[source].append(all, std::size_t(pieces.places[source]),
+                             std::size_t(pieces.counts[source]));
   });
   return strings;
 }
 
 std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int root) {
-  expect(parts.size() == std::size_t(rank_ == root ? size_ : 0), "scatter: the root has a part for every rank");
+  expect(parts.size() == std::size_t(rank_ == root ? size_ : 0),
+         "scatter: the root has a part for every rank");
   std::vector<std::uint64_t> sizes(size_);
-  std::transform(parts.begin(), parts.end(), sizes.begin(), [](const std::string& part) { return part.size(); });
+  std::transform(parts.begin(), parts.end(), sizes.begin(),
+                 [](const std::string& part) { return part.size(); });
   std::string own;
-  if (meeting_) {  // the parts lie behind their sizes, where there is room: whoever is woken has both
+  if (meeting_) {  // the parts lie behind their sizes, where there is room: whoever is woken has
+                   // both
     const std::size_t head = sizes.size() * sizeof(sizes[0]);
-    const auto end_of = [&](int ranks) { return head + std::size_t(std::accumulate(sizes.begin(), sizes.begin() + ranks, std::uint64_t{0})); };
+    const auto end_of = [&](int ranks) {
+      return head +
+             std::size_t(std::accumulate(sizes.begin(), sizes.begin() + ranks, std::uint64_t{0}));
+    };
     const auto number = bring("a scatter", rank_ == root, [&](std::span<std::byte> room) {
       if (rank_ != root) return;
       std::memcpy(room.data(), sizes.data(), head);
@@ -282,9 +340,12 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
   }
   in_rounds(sizes, 0, [&](std::uint64_t first, const Pieces& pieces) {
     std::string all;
-    for (std::size_t to = 0; to < parts.size(); ++to) all.append(parts[to], std::min<std::uint64_t>(sizes[to], first), std::size_t(pieces.counts[to]));
+    for (std::size_t to = 0; to < parts.size(); ++to)
+      all.append(parts[to], std::min<std::uint64_t>(sizes[to], first),
+                 std::size_t(pieces.counts[to]));
     const auto post = [&](MPI_Request* r) {
-      return MPI_Iscatterv(all.data(), pieces.counts.data(), pieces.places.data(), MPI_BYTE, own.data() + std::min<std::uint64_t>(own.size(), first),
+      return MPI_Iscatterv(all.data(), pieces.counts.data(), pieces.places.data(), MPI_BYTE,
+                           own.data() + std::min<std::uint64_t>(own.size(), first),
                            pieces.counts[std::size_t(rank_)], MPI_BYTE, root, comm_, r);
     };
     complete("MPI_Iscatterv", post, root);

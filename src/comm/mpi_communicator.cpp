@@ -16,7 +16,8 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr double kUnwoken_s = 5e-3;  // longest sleep where others wake: questions of a roll call are looked for in between
+constexpr double kUnwoken_s = 5e-3;  // longest sleep where others wake: questions of a roll call
+                                     // are looked for in between
 constexpr double kUnaware_s = 2e-3;  // the same, where something else may end the wait as well
 
 }  // namespace
@@ -26,15 +27,18 @@ void check_mpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw ProtocolError(error_message(fmt::format("{} failed", call), text, "see the MPI library's own lines above; the job cannot go on"));
+  throw ProtocolError(error_message(fmt::format("{} failed", call), text,
+                                    "see the MPI library's own lines above; the job cannot go on"));
 }
 
 void require_one_message(std::size_t bytes, const char* what) {
   require<ProtocolError>(bytes <= std::size_t(INT_MAX), fmt::format("{} of {} bytes", what, bytes),
-                         fmt::format("one MPI message holds at most {} bytes", INT_MAX), "send it in parts, by broadcast or as a file");
+                         fmt::format("one MPI message holds at most {} bytes", INT_MAX),
+                         "send it in parts, by broadcast or as a file");
 }
 
-MpiCommunicator::MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll) : comm_(own), exceptions_(std::uncaught_exceptions()), roll_(std::move(roll)) {
+MpiCommunicator::MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll)
+    : comm_(own), exceptions_(std::uncaught_exceptions()), roll_(std::move(roll)) {
   activity_ = roll_->activity;
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
@@ -46,19 +50,22 @@ MpiCommunicator::~MpiCommunicator() {
   MPI_Finalized(&finalized);
   if (finalized) return;
   if (std::uncaught_exceptions() > exceptions_) {
-    // The job is about to end; until then MPI may still touch the buffers of unfinished messages, so they are left to it.
-    new std::list<Transfer>(std::move(sending_));
-    new std::list<Transfer>(std::move(arriving_));
+    // The job is about to end; until then MPI may still touch the buffers of unfinished messages,
+    // so they are left to it.
+    new std::list<Sending>(std::move(sending_));
+    new std::list<Arriving>(std::move(arriving_));
     return;
   }
   drain();
   MPI_Comm_free(&comm_);
 }
 
-void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requests, const std::function<bool()>& early) {
+void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requests,
+                                   const std::function<bool()>& early) {
   const auto done = [&] {
     int all = 1;
-    for (MPI_Request& request : requests) {  // not MPI_Testall: it does not look again after it has made progress, and hides which error it met
+    for (MPI_Request& request : requests) {  // not MPI_Testall: it does not look again after it has
+                                             // made progress, and hides which error it met
       int one = 0;
       check_mpi(MPI_Test(&request, &one, MPI_STATUS_IGNORE), call);
       all &= one;
@@ -68,7 +75,8 @@ void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requ
   wait_in(call, done, early);
 }
 
-void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early) {
+void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& done,
+                              const std::function<bool()>& early) {
   Deadline deadline(collective_deadline_s_);
   Backoff looking;
   std::string where;  // once the wait is long
@@ -81,8 +89,11 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
       const double waited = deadline.waited_s();
       waited_s_ += waited;
       if (ended) return activity_->wait_ended();
-      throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(), roll_->size(), waited, call),
-                                        call_the_roll(fmt::format("in {}", call)), "look at that rank's node and its last log line, or raise run.deadline_s"));
+      throw ProtocolError(
+          error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(),
+                                    roll_->size(), waited, call),
+                        call_the_roll(fmt::format("in {}", call)),
+                        "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = looking.pause_s();
     const bool sleeps = is_early && (crowded_ || pause_s > 0);
@@ -114,7 +125,8 @@ double MpiCommunicator::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
   if (roll_->moving == 0) return seconds;
   int here = 0;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");  // drives what is under way
+  // drives what is under way
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
   return std::min(seconds, kMoving_s);
 }
 
@@ -126,17 +138,37 @@ void MpiCommunicator::pause(double seconds) {
 
 void MpiCommunicator::meet(bool crowded) {
   if (size_ == 1) return;
-  meeting_.emplace(share_memory(Meeting::bytes(size_)), rank_, size_);
+  meeting_.emplace(share_memory(NodeRendezvous::bytes(size_)), rank_, size_);
   crowded_ = cores_together(*this) < size_ || crowded;  // the first is collective
 }
 
+void MpiCommunicator::check_message(int destination, int tag, std::size_t bytes) const {
+  expect(destination >= 0 && destination < size_ && tag >= 0,
+         "send: destination is a rank and the tag is not negative");
+  require_one_message(bytes, "sending a message");
+}
+
 void MpiCommunicator::send(int destination, int tag, std::string bytes) {
-  expect(destination >= 0 && destination < size_ && tag >= 0, "send: destination is a rank and the tag is not negative");
-  require_one_message(bytes.size(), "sending a message");
+  check_message(destination, tag, bytes.size());
   if (destination == rank_) return void(to_self_.push_back({rank_, tag, std::move(bytes)}));
-  Transfer& transfer = sending_.emplace_back(Transfer{{destination, tag, std::move(bytes)}});
-  const std::string& payload = transfer.message.bytes;
-  check_mpi(MPI_Isend(payload.data(), int(payload.size()), MPI_BYTE, destination, tag, comm_, &transfer.request), "MPI_Isend");
+  post(destination, tag, std::make_shared<const std::string>(std::move(bytes)));
+}
+
+void MpiCommunicator::send_all(std::span<const int> destinations, int tag, std::string bytes) {
+  const auto shared = std::make_shared<const std::string>(std::move(bytes));
+  for (const int destination : destinations) {
+    check_message(destination, tag, shared->size());
+    if (destination == rank_) to_self_.push_back({rank_, tag, *shared});
+    else post(destination, tag, shared);
+  }
+}
+
+void MpiCommunicator::post(int destination, int tag,
+                           const std::shared_ptr<const std::string>& bytes) {
+  Sending& sending = sending_.emplace_back(Sending{destination, tag, bytes});
+  check_mpi(MPI_Isend(bytes->data(), int(bytes->size()), MPI_BYTE, destination, tag, comm_,
+                      &sending.request),
+            "MPI_Isend");
   ++roll_->moving;
   if (meeting_) meeting_->ring(destination);
   drive_send();
@@ -150,7 +182,8 @@ bool MpiCommunicator::drive_send() {
     sending_.pop_front();
     --roll_->moving;
   } else {
-    sending_.splice(sending_.end(), sending_, sending_.begin());  // its turn comes again after the others
+    // its turn comes again after the others
+    sending_.splice(sending_.end(), sending_, sending_.begin());
   }
   return done;
 }
@@ -160,16 +193,23 @@ bool MpiCommunicator::arrived() {
   if (arriving_.empty()) {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    for (int look = 0; look < 2 && !done; ++look)  // Open MPI answers and then takes in what has come: after one look a rank slept on its message
-      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status), "MPI_Improbe");
+    for (int look = 0; look < 2 && !done; ++look)  // Open MPI answers and then takes in what has
+                                                   // come: after one look a rank slept on its
+                                                   // message
+      check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status),
+                "MPI_Improbe");
     if (!done) return false;
     int count = 0;
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
-    Transfer& transfer = arriving_.emplace_back(Transfer{{status.MPI_SOURCE, status.MPI_TAG, std::string(std::size_t(count), '\0')}});
+    Arriving& arriving = arriving_.emplace_back(
+        Arriving{{status.MPI_SOURCE, status.MPI_TAG, std::string(std::size_t(count), '\0')}});
     ++roll_->moving;
-    check_mpi(MPI_Imrecv(transfer.message.bytes.data(), count, MPI_BYTE, &message, &transfer.request), "MPI_Imrecv");
+    check_mpi(
+        MPI_Imrecv(arriving.message.bytes.data(), count, MPI_BYTE, &message, &arriving.request),
+        "MPI_Imrecv");
   }
-  check_mpi(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a receive");
+  check_mpi(MPI_Test(&arriving_.front().request, &done, MPI_STATUS_IGNORE),
+            "MPI_Test of a receive");
   return done;
 }
 
@@ -181,7 +221,8 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
   if (arrived()) {
     next = std::move(arriving_.front().message);
     arriving_.clear(), --roll_->moving;
-  } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve them
+  } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve
+                                   // them
     next = std::move(to_self_.front());
     to_self_.pop_front();
   } else {
@@ -193,11 +234,13 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
 std::unique_ptr<Communicator> MpiCommunicator::split(int color) { return part(color); }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
-  barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds everyone here
+  barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds
+              // everyone here
   MPI_Comm own = MPI_COMM_NULL;
   {
     const TimedCall guard(collective_deadline_s_, "MPI_Comm_split");
-    check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &own), "MPI_Comm_split");
+    check_mpi(MPI_Comm_split(comm_, color >= 0 ? color : MPI_UNDEFINED, rank_, &own),
+              "MPI_Comm_split");
   }
   if (own == MPI_COMM_NULL) return nullptr;
   auto communicator = std::make_unique<MpiCommunicator>(own, roll_);
@@ -223,9 +266,16 @@ void MpiCommunicator::drain() noexcept {
     if (!drive_send()) pause(wait.pause_s());
   }
   if (sending_.empty() && arriving_.empty()) return;
-  const Envelope& lost = (sending_.empty() ? arriving_ : sending_).front().message;
-  log_critical("rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends", rank_,
-               wait.waited_s(), lost.bytes.size(), lost.tag, sending_.empty() ? "from" : "to", lost.source);
+  const auto say = [&](std::size_t bytes, int tag, const char* way, int other) {
+    log_critical(
+        "rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends",
+        rank_, wait.waited_s(), bytes, tag, way, other);
+  };
+  if (sending_.empty())
+    say(arriving_.front().message.bytes.size(), arriving_.front().message.tag, "from",
+        arriving_.front().message.source);
+  else
+    say(sending_.front().bytes->size(), sending_.front().tag, "to", sending_.front().destination);
   abort(int(ExitCode::failed));
 }
 

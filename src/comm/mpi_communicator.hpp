@@ -3,7 +3,7 @@
 
 #include "comm/backoff.hpp"
 #include "comm/communicator.hpp"
-#include "comm/meeting.hpp"
+#include "comm/node_rendezvous.hpp"
 #include "comm/roll_call.hpp"
 
 #include <mpi.h>
@@ -16,17 +16,21 @@
 
 namespace rollcall::comm {
 
-/// For what comes before the run file is read, and for the end: ranks may start and end at different times.
+/// For what comes before the run file is read, and for the end: ranks may start and end at
+/// different times.
 constexpr double kStartDeadline_s = 600.0;
 
 /// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
-/// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is larger travels by broadcast or as a file.
+/// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is
+/// larger travels by broadcast or as a file.
 void require_one_message(std::size_t bytes, const char* what);
 
-/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is a non-blocking operation plus MPI_Test with Backoff. Where all
-/// ranks are on one node (Meeting), a rank sleeps until those that it waits for have come instead of looking, and what is short needs no MPI.
+/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is
+/// a non-blocking operation plus MPI_Test with Backoff. Where all ranks are on one node
+/// (NodeRendezvous), a rank sleeps until those that it waits for have come instead of looking, and
+/// what is short needs no MPI.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes the handle over
@@ -44,6 +48,7 @@ class MpiCommunicator final : public Communicator {
   void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
   void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
   void send(int destination, int tag, std::string bytes) override;
+  void send_all(std::span<const int> destinations, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override;
@@ -59,22 +64,34 @@ class MpiCommunicator final : public Communicator {
 
  protected:
   void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
-  std::string call_the_roll(std::string_view waiting_for) override { return roll_->call(waiting_for); }
+  std::string call_the_roll(std::string_view waiting_for) override {
+    return roll_->call(waiting_for);
+  }
   bool hears(int rank, bool& asked) override { return roll_->hears(rank, asked); }
   void pause(double seconds) override;
 
  private:
-  struct Transfer {
-    Envelope message;  ///< of a send, `source` holds the destination
+  struct Sending {
+    int destination = 0, tag = 0;
+    std::shared_ptr<const std::string> bytes;  ///< of all ranks that they go to
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// Posts a non-blocking collective and sleeps until it is done. `root`: a rank for which the others may wait alone.
+  struct Arriving {
+    Envelope message;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  /// Posts a non-blocking collective and sleeps until it is done. `root`: a rank for which the
+  /// others may wait alone.
   template <class Post>
   void complete(const char* call, Post post, std::optional<int> root = {});
-  void complete_all(const char* call, std::span<MPI_Request> requests, const std::function<bool()>& early);  ///< sleeps until all are done
+  /// sleeps until all are done
+  void complete_all(const char* call, std::span<MPI_Request> requests,
+                    const std::function<bool()>& early);
   /// `early`: others have yet to come before it can be done.
-  void wait_in(const char* call, const std::function<bool()>& done, const std::function<bool()>& early);
-  double longest_sleep(double seconds) const;              ///< less where messages are under way, which it drives
+  void wait_in(const char* call, const std::function<bool()>& done,
+               const std::function<bool()>& early);
+  double longest_sleep(double seconds) const;  ///< less where messages are under way, which it
+                                               ///< drives
   void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
   void await_rank(const char* what, int rank, std::uint32_t number);
   void await(const char* what, const std::function<bool()>& come);
@@ -82,24 +99,33 @@ class MpiCommunicator final : public Communicator {
   template <class Fill>
   std::uint32_t bring(const char* what, bool awaited, Fill fill);
   template <class T, class Merge>
-  bool merge_where_met(const char* what, std::span<T> values, Merge merge);  ///< false: they have to travel by MPI
-  std::size_t exchange_heads(const std::string& bytes, std::size_t head, std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings);
+  /// false: they have to travel by MPI
+  bool merge_where_met(const char* what, std::span<T> values, Merge merge);
+  std::size_t exchange_heads(const std::string& bytes, std::size_t head,
+                             std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings);
   std::unique_ptr<MpiCommunicator> part(int color);  ///< split()
   std::unique_ptr<MpiCommunicator> on_host();        ///< split_by_host()
-  void meet(bool crowded);                           ///< from now on, where its ranks share memory. Collective
-  bool drive_send();                                 ///< frees one finished send; false when the one looked at is still under way
-  bool arrived();                                    ///< matches the next message unless one is on its way, and says whether it is here
+  void meet(bool crowded);  ///< from now on, where its ranks share memory. Collective
+  void check_message(int destination, int tag, std::size_t bytes) const;
+  /// to another rank
+  void post(int destination, int tag, const std::shared_ptr<const std::string>& bytes);
+  bool drive_send();  ///< frees one finished send; false when the one looked at is still under way
+  bool arrived();     ///< matches the next message unless one is on its way, and says whether it is
+                      ///< here
   void drain() noexcept;
 
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
-  int exceptions_ = 0;                      ///< in flight at construction
-  std::list<Transfer> sending_, arriving_;  ///< lists: MPI holds pointers into their elements; at most one message is arriving, to keep order
+  int exceptions_ = 0;            ///< in flight at construction
+  std::list<Sending> sending_;    ///< a list, as MPI holds pointers into its elements
+  std::list<Arriving> arriving_;  ///< likewise; at most one, to keep order
   std::list<Envelope> to_self_;
-  std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may write into it until the job ends
+  std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may
+                                       ///< write into it until the job ends
   std::shared_ptr<RollCall> roll_;
-  std::optional<Meeting> meeting_;
-  bool crowded_ = false;     ///< the node has fewer cores than ranks: who waits gives its core away at once
+  std::optional<NodeRendezvous> meeting_;
+  bool crowded_ = false;  ///< the node has fewer cores than ranks: who waits gives its core away at
+                          ///< once
   std::uint32_t heard_ = 0;  ///< this rank's own bell, before the last look for a message
 };
 

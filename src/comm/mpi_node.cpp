@@ -30,7 +30,8 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
   MPI_Comm part = MPI_COMM_NULL;
   {
     const TimedCall guard(collective_deadline_s_, "MPI_Comm_split_type");
-    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "MPI_Comm_split_type");
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
+              "MPI_Comm_split_type");
   }
   auto host = std::make_unique<MpiCommunicator>(part, roll_);
   host->set_collective_deadline(collective_deadline_s_);
@@ -39,7 +40,8 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
   const auto host = on_host();
-  // Ranks in containers of their own are on one node and see nothing of each other: each then stands for a node.
+  // Ranks in containers of their own are on one node and see nothing of each other: each then
+  // stands for a node.
   const bool reached = pages_of_first(*host, 1).has_value();
   auto node = host->part(reached ? 0 : 1 + host->rank());
   node->meet(crowded_);
@@ -52,8 +54,11 @@ SharedMemory MpiCommunicator::share_memory(std::size_t bytes) {
   const auto memory = pages_of_first(*this, bytes);
   std::int64_t reached = memory ? 1 : 0;
   sum(std::span(&reached, 1));
-  require<EnvironmentError>(reached == size_, fmt::format("{} of {} ranks cannot reach memory of their neighbour", size_ - reached, size_),
-                            "they were to share weights and sums", "look for limits on memory or open files that differ between the ranks of a node");
+  require<EnvironmentError>(
+      reached == size_,
+      fmt::format("{} of {} ranks cannot reach memory of their neighbour", size_ - reached, size_),
+      "they were to share weights and sums",
+      "look for limits on memory or open files that differ between the ranks of a node");
   return *memory;
 }
 

@@ -15,7 +15,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// Linux ends a sleep up to 50 us late unless asked otherwise; the first sleeps of a Backoff are shorter than that.
+/// Linux ends a sleep up to 50 us late unless asked otherwise; the first sleeps of a Backoff are
+/// shorter than that.
 constexpr unsigned long kTimerSlackNs = 1000;
 
 }  // namespace
@@ -29,11 +30,15 @@ MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptio
   int running = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&running);
   owner_ = !running;
-  const int code = running ? MPI_Query_thread(&provided) : MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
-  require<EnvironmentError>(code == MPI_SUCCESS, "MPI does not start", "the ranks of the job talk through it",
-                            "start the job with the launcher of the same MPI: mpirun, or srun --mpi=pmix");
-  require<EnvironmentError>(provided >= MPI_THREAD_FUNNELED, fmt::format("MPI offers thread level {}", provided),
-                            "ranks compute with threads while one of them talks to MPI (MPI_THREAD_FUNNELED)", "use an MPI built with threads");
+  const int code = running ? MPI_Query_thread(&provided)
+                           : MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  require<EnvironmentError>(
+      code == MPI_SUCCESS, "MPI does not start", "the ranks of the job talk through it",
+      "start the job with the launcher of the same MPI: mpirun, or srun --mpi=pmix");
+  require<EnvironmentError>(
+      provided >= MPI_THREAD_FUNNELED, fmt::format("MPI offers thread level {}", provided),
+      "ranks compute with threads while one of them talks to MPI (MPI_THREAD_FUNNELED)",
+      "use an MPI built with threads");
   if (owner_) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   prctl(PR_SET_TIMERSLACK, kTimerSlackNs);  // without it a short sleep works too, only later
 }
@@ -41,7 +46,8 @@ MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptio
 MpiScope::~MpiScope() {
   if (!owner_) return;
   if (std::uncaught_exceptions() > exceptions_) {
-    log_critical("an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
+    log_critical(
+        "an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
     flush_log();
     MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
   }
@@ -56,7 +62,8 @@ std::string MpiScope::library_version() {
   int length = 0;
   MPI_Get_library_version(text, &length);
   const std::string version(text, std::size_t(length));
-  return version.substr(0, version.find_first_of(",\n"));  // Open MPI and MPICH append the build's options
+  // Open MPI and MPICH append the build's options
+  return version.substr(0, version.find_first_of(",\n"));
 }
 
 }  // namespace rollcall::comm

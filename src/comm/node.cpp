@@ -1,6 +1,6 @@
 // What the node offers a rank: neighbours, cores and memory.
-#include "comm/meeting.hpp"
 #include "comm/node_groups.hpp"
+#include "comm/node_rendezvous.hpp"
 
 #include <fmt/format.h>
 
@@ -27,9 +27,11 @@ namespace {
 
 /// The CPUs of this process' affinity mask, ascending.
 std::vector<int> own_cpus() {
-  // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t; the kernel says EINVAL until the set is large enough.
+  // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t; the kernel says EINVAL
+  // until the set is large enough.
   for (int cpus = 1024; cpus <= (1 << 20); cpus *= 2) {
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(cpus), [](cpu_set_t* set) { CPU_FREE(set); });
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(
+        CPU_ALLOC(cpus), [](cpu_set_t* set) { CPU_FREE(set); });
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
     if (sched_getaffinity(0, bytes, mask.get()) != 0) continue;
     std::vector<int> own;
@@ -51,7 +53,8 @@ std::string number_ranges(const std::vector<int>& numbers) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     if (!text.empty()) text += ",";
-    text += i == last ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    text +=
+        i == last ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
     i = last + 1;
   }
   return text;
@@ -62,7 +65,8 @@ int cores_available() { return int(own_cpus().size()); }
 int cores_together(Communicator& ranks) {
   const auto own = own_cpus();
   std::set<int> all;
-  for (const auto& bytes : ranks.gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
+  for (const auto& bytes :
+       ranks.gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
     std::vector<int> cpus(bytes.size() / sizeof(int));
     std::memcpy(cpus.data(), bytes.data(), bytes.size());
     all.insert(cpus.begin(), cpus.end());
@@ -72,10 +76,13 @@ int cores_together(Communicator& ranks) {
 
 namespace {
 
-/// Bytes that the processes of a control group may still take; file pages that the kernel can drop count as free. A group without a limit: all there is.
+/// Bytes that the processes of a control group may still take; file pages that the kernel can drop
+/// count as free. A group without a limit: all there is.
 std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   std::uint64_t limit = 0, used = 0, file = 0;
-  if (!(std::ifstream(group / (unified ? "memory.max" : "memory.limit_in_bytes")) >> limit)) return std::numeric_limits<std::uint64_t>::max();  // "max"
+  // "max"
+  if (!(std::ifstream(group / (unified ? "memory.max" : "memory.limit_in_bytes")) >> limit))
+    return std::numeric_limits<std::uint64_t>::max();
   std::ifstream(group / (unified ? "memory.current" : "memory.usage_in_bytes")) >> used;
   std::ifstream statistics(group / "memory.stat");
   for (std::string name, value; statistics >> name >> value;) {
@@ -84,7 +91,8 @@ std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   return limit - std::min(limit, used - std::min(used, file));
 }
 
-/// Bytes that Slurm lets the job have on this node: --mem, or --mem-per-cpu. A site need not enforce it by a control group.
+/// Bytes that Slurm lets the job have on this node: --mem, or --mem-per-cpu. A site need not
+/// enforce it by a control group.
 std::uint64_t slurms_limit() {
   const auto number = [](const char* name) {
     const char* const text = std::getenv(name);
@@ -92,9 +100,12 @@ std::uint64_t slurms_limit() {
     if (text != nullptr) std::from_chars(text, text + std::strlen(text), value);
     return value;
   };
-  const std::uint64_t per_node = number("SLURM_MEM_PER_NODE"), per_cpu = number("SLURM_MEM_PER_CPU"),
+  const std::uint64_t per_node = number("SLURM_MEM_PER_NODE"),
+                      per_cpu = number("SLURM_MEM_PER_CPU"),
                       mib = per_node > 0 ? per_node : per_cpu * number("SLURM_CPUS_ON_NODE");
-  return mib == 0 || mib >= std::numeric_limits<std::uint64_t>::max() >> 20 ? std::numeric_limits<std::uint64_t>::max() : mib << 20;
+  return mib == 0 || mib >= std::numeric_limits<std::uint64_t>::max() >> 20
+             ? std::numeric_limits<std::uint64_t>::max()
+             : mib << 20;
 }
 
 }  // namespace
@@ -106,15 +117,20 @@ std::uint64_t memory_available() {
   for (std::string name, rest; system >> name >> kib; std::getline(system, rest)) {
     if (name == "MemAvailable:") least = std::min(least, kib << 10);
   }
-  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or "9:cpu,memory:/path".
+  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or
+  // "9:cpu,memory:/path".
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const bool unified = second == first + 1;
-    if (!unified && fmt::format(",{},", line.substr(first + 1, second - first - 1)).find(",memory,") == std::string::npos) continue;
+    if (!unified &&
+        fmt::format(",{},", line.substr(first + 1, second - first - 1)).find(",memory,") ==
+            std::string::npos)
+      continue;
     const std::filesystem::path root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    for (auto group = std::filesystem::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
+    for (auto group = std::filesystem::path(line.substr(second + 1)).relative_path();;
+         group = group.parent_path()) {
       least = std::min(least, left_in_group(root / group, unified));
       if (group.empty()) break;
     }
@@ -136,11 +152,14 @@ NodeShare node_share(Communicator& world, Communicator& node) {
   const auto host = world.split_by_host();
   const auto own = own_cpus();
   std::vector<std::vector<int>> cpus;
-  for (const auto& bytes : host->gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
+  for (const auto& bytes :
+       host->gather_all({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int)})) {
     std::memcpy(cpus.emplace_back(bytes.size() / sizeof(int)).data(), bytes.data(), bytes.size());
   }
-  NodeShare share{host->size(), fair_cores(cpus, std::size_t(host->rank())), {}, lowest_on_node(world, node)};
-  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(host->size())))) share.memory.push_back(std::stoull(text));
+  NodeShare share{
+      host->size(), fair_cores(cpus, std::size_t(host->rank())), {}, lowest_on_node(world, node)};
+  for (const auto& text : world.gather_all(fmt::format("{}", memory / std::uint64_t(host->size()))))
+    share.memory.push_back(std::stoull(text));
   return share;
 }
 
@@ -152,9 +171,12 @@ std::vector<std::string> rank_map(Communicator& world) {
   std::string node_before;
   for (int first = 0, last = 0; first < int(places.size()); first = last + 1) {
     const std::string& place = places[std::size_t(first)];
-    for (last = first; last + 1 < int(places.size()) && places[std::size_t(last) + 1] == place;) ++last;
+    for (last = first; last + 1 < int(places.size()) && places[std::size_t(last) + 1] == place;)
+      ++last;
     const auto end = place.find('\n');
-    const std::string node = place.substr(0, end), ranks = first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+    const std::string node = place.substr(0, end),
+                      ranks = first == last ? fmt::format("rank {}", first)
+                                            : fmt::format("ranks {}-{}", first, last);
     const std::string text = fmt::format("{} on cores {}", ranks, place.substr(end + 1));
     if (node == node_before) lines.back() += ", " + text;
     else lines.push_back(fmt::format("{}: {}", node, text));

@@ -19,7 +19,8 @@ struct Place {
 std::vector<Place> places_of(Communicator& ranks, Communicator& node) {
   const std::string lowest = node.gather_all(fmt::format("{}", ranks.rank()))[0];
   std::vector<Place> places;
-  for (const auto& text : ranks.gather_all(fmt::format("{} {} {}", lowest, node.rank(), node.size()))) {
+  for (const auto& text :
+       ranks.gather_all(fmt::format("{} {} {}", lowest, node.rank(), node.size()))) {
     std::istringstream words(text);
     Place& place = places.emplace_back();
     words >> place.node >> place.place >> place.size;
@@ -35,39 +36,49 @@ std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node) {
   return lowest;
 }
 
-NodeGroups make_node_groups(Communicator& ranks, Carrier* carrier) {
+NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
   NodeGroups groups;
   groups.node = ranks.split_by_node();
   const auto places = places_of(ranks, *groups.node);
   std::vector<int> order(places.size()), share_of(places.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return places[std::size_t(a)].place < places[std::size_t(b)].place; });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return places[std::size_t(a)].place < places[std::size_t(b)].place;
+  });
   for (std::size_t s = 0; s < order.size(); ++s) share_of[std::size_t(order[s])] = int(s);
   const Place own = places[std::size_t(ranks.rank())];
   groups.own = share_of[std::size_t(ranks.rank())];
   for (std::size_t r = 0; r < places.size(); ++r) {
     if (places[r].node == own.node) groups.shares.push_back(share_of[r]);
   }
-  if (carrier == nullptr) return groups;
-  const int most = std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.size < b.size; })->size;
+  if (transport == nullptr) return groups;
+  const int most =
+      std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) {
+        return a.size < b.size;
+      })->size;
   for (int place = 0; place < most; ++place) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
-    auto by_carrier = carrier->over(*members);
+    auto by_carrier = transport->over(*members);
     NodeGroups::Across across{std::move(members), std::move(by_carrier), {}};
     for (std::size_t r = 0; r < places.size(); ++r) {
-      if (takes_part(places[r])) across.shares.push_back(places[r].place == place ? share_of[r] : -1);
+      if (takes_part(places[r]))
+        across.shares.push_back(places[r].place == place ? share_of[r] : -1);
     }
     groups.across.push_back(std::move(across));
   }
   return groups;
 }
 
-std::vector<std::int64_t> begins_of(const NodeGroups::Across& across, std::span<const std::int64_t> begins) {
-  const auto owner = std::find_if(across.shares.begin(), across.shares.end(), [](int share) { return share >= 0; });
-  std::vector<std::int64_t> all{begins[std::size_t(*owner)]};  // a place is one of at least one node
-  for (const int share : across.shares) all.push_back(share < 0 ? all.back() : begins[std::size_t(share) + 1]);
+std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
+                                    std::span<const std::int64_t> begins) {
+  const auto owner = std::find_if(across.shares.begin(), across.shares.end(),
+                                  [](int share) { return share >= 0; });
+  // a place is one of at least one node
+  std::vector<std::int64_t> all{begins[std::size_t(*owner)]};
+  for (const int share : across.shares)
+    all.push_back(share < 0 ? all.back() : begins[std::size_t(share) + 1]);
   return all;
 }
 

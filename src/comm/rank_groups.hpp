@@ -1,4 +1,5 @@
-// How reports speak of many ranks: numbered in ranges, together where the same holds of them, and no more than a few groups.
+// How reports speak of many ranks: numbered in ranges, together where the same holds of them, and
+// no more than a few groups.
 #pragma once
 
 #include <cstddef>

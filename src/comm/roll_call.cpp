@@ -15,25 +15,30 @@ namespace rollcall::comm {
 namespace {
 
 constexpr int kQuestion = 0, kAnswer = 1;
-constexpr double kPatience_s = 2.0;    // a rank that waits answers within kLookEvery_s; the node may be busy
+constexpr double kPatience_s = 2.0;  // a rank that waits answers within kLookEvery_s; the node may
+                                     // be busy
 constexpr double kLookEvery_s = 0.02;  // a look costs as much as a poll of what is waited for
 
 }  // namespace
 
-std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller, const std::function<std::string(int)>& role) {
+std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
+                          const std::function<std::string(int)>& role) {
   std::map<std::string, std::vector<int>> silent, waiting;
   for (int rank = 0; rank < int(answers.size()); ++rank) {
     const auto& answer = answers[std::size_t(rank)];
-    if (rank != caller) (answer ? waiting[*answer] : silent[role ? role(rank) : ""]).push_back(rank);
+    if (rank != caller)
+      (answer ? waiting[*answer] : silent[role ? role(rank) : ""]).push_back(rank);
   }
   std::vector<std::string> sentences;
   for (const auto& [hosted, ranks] : silent) {
-    sentences.push_back(fmt::format("{}{} {} not answer: stopped, dead or computing", name_ranks(ranks), hosted.empty() ? "" : fmt::format(" ({})", hosted),
-                                    ranks.size() == 1 ? "does" : "do"));
+    sentences.push_back(fmt::format(
+        "{}{} {} not answer: stopped, dead or computing", name_ranks(ranks),
+        hosted.empty() ? "" : fmt::format(" ({})", hosted), ranks.size() == 1 ? "does" : "do"));
   }
   for (auto& sentence : waiting_sentences(waiting)) sentences.push_back(std::move(sentence));
   std::string text;
-  for (std::size_t i = 0; i < std::min(sentences.size(), kNamedGroups); ++i) text += (text.empty() ? "" : "; ") + sentences[i];
+  for (std::size_t i = 0; i < std::min(sentences.size(), kNamedGroups); ++i)
+    text += (text.empty() ? "" : "; ") + sentences[i];
   return sentences.size() > kNamedGroups ? text + "; and others" : text;
 }
 
@@ -50,7 +55,8 @@ RollCall::~RollCall() {
   if (finalized) return;
   drop_sent();
   if (replies_.empty()) MPI_Comm_free(&comm_);
-  if (!replies_.empty()) new std::list<Reply>(std::move(replies_));  // somebody asked and ended: the job is about to, and MPI may still read the text
+  // somebody asked and ended: the job is about to, and MPI may still read the text
+  if (!replies_.empty()) new std::list<Reply>(std::move(replies_));
 }
 
 void RollCall::drop_sent() {
@@ -69,15 +75,22 @@ void RollCall::answer(std::string_view waiting_for) {
     MPI_Status status;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
     if (!asked) return;
-    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a question");  // it is here: no wait
-    Reply& reply = replies_.emplace_back(Reply{wait_within(std::string(waiting_for), activity->what())});
-    check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, &reply.request), "MPI_Isend of an answer");
+    // it is here: no wait
+    check_mpi(
+        MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE),
+        "MPI_Recv of a question");
+    Reply& reply =
+        replies_.emplace_back(Reply{wait_within(std::string(waiting_for), activity->what())});
+    check_mpi(MPI_Isend(reply.text.data(), int(reply.text.size()), MPI_BYTE, status.MPI_SOURCE,
+                        kAnswer, comm_, &reply.request),
+              "MPI_Isend of an answer");
   }
 }
 
 void RollCall::ask(int rank) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request), "MPI_Isend of a question");
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request),
+            "MPI_Isend of a question");
   check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // nobody waits for the silent
 }
 
@@ -88,7 +101,9 @@ std::optional<std::pair<int, std::string>> RollCall::take_answer() {
   if (!here) return std::nullopt;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
   std::string text(std::size_t(count), '\0');
-  check_mpi(MPI_Recv(text.data(), count, MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, MPI_STATUS_IGNORE), "MPI_Recv of an answer");
+  check_mpi(
+      MPI_Recv(text.data(), count, MPI_BYTE, status.MPI_SOURCE, kAnswer, comm_, MPI_STATUS_IGNORE),
+      "MPI_Recv of an answer");
   return std::pair(status.MPI_SOURCE, std::move(text));
 }
 
@@ -99,14 +114,16 @@ bool RollCall::hears(int rank, bool& asked) {
 }
 
 std::string RollCall::call(std::string_view waiting_for) {
-  const std::string doing = activity->what(), own = doing.empty() ? "" : fmt::format("it is in the {}; ", doing);
+  const std::string doing = activity->what(),
+                    own = doing.empty() ? "" : fmt::format("it is in the {}; ", doing);
   if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
   answers[std::size_t(rank_)] = waiting_for;
   for (int rank = 0; rank < size_; ++rank)
     if (rank != rank_) ask(rank);
   const Stopwatch clock;
-  while (clock.seconds() < kPatience_s && std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
+  while (clock.seconds() < kPatience_s &&
+         std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
     answer(waiting_for);  // another may be calling too
     while (auto come = take_answer()) answers[std::size_t(come->first)] = std::move(come->second);
     give_way(1e-3);

@@ -1,4 +1,5 @@
-// The roll call: a rank that has waited too long asks all others what they wait for, and names those that do not answer. Private to comm.
+// The roll call: a rank that has waited too long asks all others what they wait for, and names
+// those that do not answer. Private to comm.
 #pragma once
 
 #include "base/clock.hpp"
@@ -17,10 +18,13 @@
 
 namespace rollcall::comm {
 
-/// One sentence a group of ranks: the silent ones first, then the others by what they wait for. `answers` [rank]; nothing: silent. The caller's own is left out.
-std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller, const std::function<std::string(int)>& role);
+/// One sentence a group of ranks: the silent ones first, then the others by what they wait for.
+/// `answers` [rank]; nothing: silent. The caller's own is left out.
+std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
+                          const std::function<std::string(int)>& role);
 
-/// One for all communicators that stem from a world; its questions travel in a message space of their own.
+/// One for all communicators that stem from a world; its questions travel in a message space of
+/// their own.
 class RollCall {
  public:
   explicit RollCall(MPI_Comm world);  ///< collective
@@ -30,15 +34,18 @@ class RollCall {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait; it looks for questions a few dozen times a second.
+  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait; it looks for
+  /// questions a few dozen times a second.
   void answer(std::string_view waiting_for);
   /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
   std::string call(std::string_view waiting_for);
-  /// Asks one rank, of the world and always the same, unless `asked`; true once it has answered the latest question.
+  /// Asks one rank, of the world and always the same, unless `asked`; true once it has answered the
+  /// latest question.
   bool hears(int rank, bool& asked);
 
   std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
-  int moving = 0;                        ///< messages of this rank under way, of all communicators: MPI needs to be called for them
+  int moving = 0;  ///< messages of this rank under way, of all communicators: MPI needs to be
+                   ///< called for them
   std::function<std::string(int)> role;  ///< what a rank hosts, for people
 
  private:

@@ -17,7 +17,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// Kernel-wide: a process of another namespace may have the same number, and a file under the same descriptor.
+/// Kernel-wide: a process of another namespace may have the same number, and a file under the same
+/// descriptor.
 std::string numbers_of(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return "unknown";
@@ -25,18 +26,23 @@ std::string numbers_of(int file) {
 }
 
 [[noreturn]] void refuse(const char* call, std::size_t bytes) {
-  throw EnvironmentError(error_message(fmt::format("{} of {} bytes failed: {}", call, bytes, std::strerror(errno)), "the ranks of a node share their weights",
-                                       "give the job more memory, or start fewer ranks a node"));
+  throw EnvironmentError(
+      error_message(fmt::format("{} of {} bytes failed: {}", call, bytes, std::strerror(errno)),
+                    "the ranks of a node share their weights",
+                    "give the job more memory, or start fewer ranks a node"));
 }
 
 }  // namespace
 
 SharedMemory map_pages(std::size_t bytes, int file) {
   const std::size_t size = bytes == 0 ? 1 : bytes;
-  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
+  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                       file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
   if (pages == MAP_FAILED) refuse("mapping memory", bytes);
   ::madvise(pages, size, MADV_HUGEPAGE);  // refused by a kernel without: slower, nothing else
-  return {{static_cast<std::byte*>(pages), bytes}, std::shared_ptr<const void>(pages, [size](const void* p) { ::munmap(const_cast<void*>(p), size); })};
+  return {{static_cast<std::byte*>(pages), bytes},
+          std::shared_ptr<const void>(
+              pages, [size](const void* p) { ::munmap(const_cast<void*>(p), size); })};
 }
 
 SharedPages::SharedPages(std::size_t bytes) : file_(::memfd_create("rollcall", MFD_CLOEXEC)) {
@@ -50,7 +56,9 @@ SharedPages::SharedPages(std::size_t bytes) : file_(::memfd_create("rollcall", M
 
 SharedPages::~SharedPages() { ::close(file_); }
 
-std::string SharedPages::address() const { return fmt::format("/proc/{}/fd/{} {}", ::getpid(), file_, numbers_of(file_)); }
+std::string SharedPages::address() const {
+  return fmt::format("/proc/{}/fd/{} {}", ::getpid(), file_, numbers_of(file_));
+}
 
 std::optional<SharedMemory> open_pages(const std::string& address, std::size_t bytes) {
   std::istringstream words(address);

@@ -1,4 +1,5 @@
-// Private to comm: pages of a process of its own, and those that processes of a node have in common.
+// Private to comm: pages of a process of its own, and those that processes of a node have in
+// common.
 #pragma once
 
 #include "core/shared_memory.hpp"
@@ -8,11 +9,13 @@
 
 namespace rollcall::comm {
 
-/// Zeroed pages. They belong to the process alone, or are those of an open file. Throws EnvironmentError.
+/// Zeroed pages. They belong to the process alone, or are those of an open file. Throws
+/// EnvironmentError.
 SharedMemory map_pages(std::size_t bytes, int file = -1);
 
-/// Memory without a name: it is reached through the process that made it and leaves nothing behind, whoever is killed. A window of MPI's own (tried: Open MPI) is a file
-/// in /dev/shm, of which a container has 64 MB by default.
+/// Memory without a name: it is reached through the process that made it and leaves nothing behind,
+/// whoever is killed. A window of MPI's own (tried: Open MPI) is a file in /dev/shm, of which a
+/// container has 64 MB by default.
 class SharedPages {
  public:
   explicit SharedPages(std::size_t bytes);  ///< throws EnvironmentError

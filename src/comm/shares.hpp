@@ -9,7 +9,8 @@ namespace rollcall::comm {
 
 inline std::int64_t longest_share(std::span<const std::int64_t> begins) {
   std::int64_t longest = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r) longest = std::max(longest, begins[r + 1] - begins[r]);
+  for (std::size_t r = 0; r + 1 < begins.size(); ++r)
+    longest = std::max(longest, begins[r + 1] - begins[r]);
   return longest;
 }
 

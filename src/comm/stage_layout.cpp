@@ -15,18 +15,22 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr int kStages = 5, kShared = 3;  ///< kShared: those shared out among ranks, from the second on
+constexpr int kStages = 5, kShared = 3;  ///< kShared: those shared out among ranks, from the second
+                                         ///< on
 constexpr int kFewestDisaggregated = 4;  ///< a rank of its own for every stage
-/// Generation : scoring : update. Decoding is bound by memory and takes the most time, scoring runs small verifiers on the CPU.
+/// Generation : scoring : update. Decoding is bound by memory and takes the most time, scoring runs
+/// small verifiers on the CPU.
 constexpr std::array<int, kShared> kShares{4, 1, 3};
 
-/// `total` in proportion to kShares by largest remainder (ties to the earlier stage), each at least 1. total >= 3.
+/// `total` in proportion to kShares by largest remainder (ties to the earlier stage), each at least
+/// 1. total >= 3.
 std::array<int, 3> share_out(int total) {
   const int sum = std::accumulate(kShares.begin(), kShares.end(), 0);
   std::array<int, 3> count{}, order{0, 1, 2};
   for (int i = 0; i < 3; ++i) count[i] = int(std::int64_t(total) * kShares[i] / sum);
   const auto remainder = [&](int i) { return std::int64_t(total) * kShares[i] % sum; };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return remainder(a) > remainder(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return remainder(a) > remainder(b); });
   const int left = total - std::accumulate(count.begin(), count.end(), 0);
   for (int i = 0; i < left; ++i) ++count[order[i]];
   for (int& few : count) {
@@ -47,16 +51,18 @@ struct LayoutRow {
   bool fits(int ranks) const { return ranks >= fewest && (most == 0 || ranks <= most); }
 };
 const std::vector<LayoutRow>& layouts() {
-  static const std::vector<LayoutRow> rows{{"single", 1, 1}, {"colocated", 1, 0}, {"disaggregated", kFewestDisaggregated, 0}};
+  static const std::vector<LayoutRow> rows{
+      {"single", 1, 1}, {"colocated", 1, 0}, {"disaggregated", kFewestDisaggregated, 0}};
   return rows;
 }
 
 const LayoutRow& find_layout(const std::string& name) {
-  const auto row = std::find_if(layouts().begin(), layouts().end(), [&](const LayoutRow& r) { return r.name == name; });
+  const auto row = std::find_if(layouts().begin(), layouts().end(),
+                                [&](const LayoutRow& r) { return r.name == name; });
   std::vector<std::string> valid{"auto"};
   for (const LayoutRow& r : layouts()) valid.push_back(r.name);
-  require<ConfigError>(row != layouts().end(), fmt::format("unknown layout \"{}\"", name), "run.layout says which rank hosts which stage",
-                       suggest_name(name, valid));
+  require<ConfigError>(row != layouts().end(), fmt::format("unknown layout \"{}\"", name),
+                       "run.layout says which rank hosts which stage", suggest_name(name, valid));
   return *row;
 }
 
@@ -73,20 +79,30 @@ const char* stage_name(Stage stage) {
   throw std::logic_error("stage_name: not a stage");
 }
 
-bool StageLayout::hosts_stage(int rank, Stage stage) const { return std::binary_search(of(stage).begin(), of(stage).end(), rank); }
+bool StageLayout::hosts_stage(int rank, Stage stage) const {
+  return std::binary_search(of(stage).begin(), of(stage).end(), rank);
+}
 
-int StageLayout::on_node_of(int rank) const { return nodes.empty() ? 1 : int(std::count(nodes.begin(), nodes.end(), node_of(rank))); }
+int StageLayout::on_node_of(int rank) const {
+  return nodes.empty() ? 1 : int(std::count(nodes.begin(), nodes.end(), node_of(rank)));
+}
 
 int StageLayout::on_node_of(int rank, Stage stage) const {
-  return int(std::count_if(of(stage).begin(), of(stage).end(), [&](int other) { return node_of(other) == node_of(rank); }));
+  return int(std::count_if(of(stage).begin(), of(stage).end(),
+                           [&](int other) { return node_of(other) == node_of(rank); }));
 }
 
 StageLayout make_layout(const std::string& name, int ranks) {
-  require<EnvironmentError>(ranks >= 1, fmt::format("{} ranks", ranks), "a job has at least one rank", "start it through the launcher");
+  require<EnvironmentError>(ranks >= 1, fmt::format("{} ranks", ranks),
+                            "a job has at least one rank", "start it through the launcher");
   const LayoutRow& row = find_layout(name == "auto" ? (ranks == 1 ? "single" : "colocated") : name);
-  const std::string counts = row.most == 0 ? fmt::format("{} or more", row.fewest) : fmt::format("exactly {}", row.most);
-  require<EnvironmentError>(row.fits(ranks), fmt::format("layout {} does not fit {} ranks", row.name, ranks), fmt::format("it takes {}", counts),
-                            fmt::format("start {} ranks or set run.layout to {}", counts, joined(valid_layouts(ranks), " or ")));
+  const std::string counts =
+      row.most == 0 ? fmt::format("{} or more", row.fewest) : fmt::format("exactly {}", row.most);
+  require<EnvironmentError>(row.fits(ranks),
+                            fmt::format("layout {} does not fit {} ranks", row.name, ranks),
+                            fmt::format("it takes {}", counts),
+                            fmt::format("start {} ranks or set run.layout to {}", counts,
+                                        joined(valid_layouts(ranks), " or ")));
   StageLayout layout{row.name, ranks, std::vector<std::vector<int>>(kStages), {}};
   layout.hosts[int(Stage::coordinator)] = {0};
   if (row.name == "disaggregated") {
@@ -103,11 +119,14 @@ StageLayout make_layout(const std::string& name, int ranks) {
 }
 
 StageLayout with_judges(const std::string& name, int ranks, int own) {
-  require<EnvironmentError>(own < ranks, fmt::format("judge.ranks is {}, and the job has {} ranks", own, ranks), "nobody would be left to train",
+  require<EnvironmentError>(own < ranks,
+                            fmt::format("judge.ranks is {}, and the job has {} ranks", own, ranks),
+                            "nobody would be left to train",
                             "start more ranks, or set judge.ranks=0: the scoring ranks judge then");
   StageLayout layout = make_layout(name, ranks - own);
   layout.ranks = ranks;
-  layout.hosts[int(Stage::judge)] = own == 0 ? layout.of(Stage::scoring) : rank_range(ranks - own, own);
+  layout.hosts[int(Stage::judge)] =
+      own == 0 ? layout.of(Stage::scoring) : rank_range(ranks - own, own);
   return layout;
 }
 

@@ -1,4 +1,5 @@
-// Ranks as threads of one process: mailboxes and collectives under one mutex. Plain on purpose: the MPI version is tested against it.
+// Ranks as threads of one process: mailboxes and collectives under one mutex. Plain on purpose: the
+// MPI version is tested against it.
 #include "comm/communicator.hpp"
 
 #include "base/error.hpp"
@@ -19,7 +20,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// What all groups of one world share: the lock, the wake-up call and the news that a rank has failed.
+/// What all groups of one world share: the lock, the wake-up call and the news that a rank has
+/// failed.
 struct World {
   std::mutex mutex;
   std::condition_variable changed;
@@ -38,7 +40,8 @@ struct Offer {
 };
 
 struct Group {
-  Group(std::shared_ptr<World> w, int ranks) : world(std::move(w)), mailboxes(ranks), offers(ranks) {}
+  Group(std::shared_ptr<World> w, int ranks)
+      : world(std::move(w)), mailboxes(ranks), offers(ranks) {}
   std::shared_ptr<World> world;
   std::vector<std::deque<Envelope>> mailboxes;  ///< [rank]
   std::vector<Offer> offers;                    ///< [rank]
@@ -55,7 +58,10 @@ class ThreadCommunicator final : public Communicator {
   int size() const override { return int(group_->offers.size()); }
   int world_rank() const override { return world_rank_; }
   void sum(std::span<std::int64_t> values) override {
-    reduce("sum", values, [](std::int64_t a, std::int64_t b) { return std::int64_t(std::uint64_t(a) + std::uint64_t(b)); });  // wraps like MPI's
+    // wraps like MPI's
+    reduce("sum", values, [](std::int64_t a, std::int64_t b) {
+      return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
+    });
   }
   void maximum(std::span<double> values) override {
     reduce("maximum", values, [](double a, double b) { return std::max(a, b); });
@@ -67,7 +73,9 @@ class ThreadCommunicator final : public Communicator {
   void send(int destination, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
-  std::unique_ptr<Communicator> split_by_node() override { return split(world_.on_node == 0 ? 0 : world_rank_ / world_.on_node); }
+  std::unique_ptr<Communicator> split_by_node() override {
+    return split(world_.on_node == 0 ? 0 : world_rank_ / world_.on_node);
+  }
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   [[noreturn]] void abort(int exit_code) override;
@@ -92,11 +100,13 @@ class ThreadCommunicator final : public Communicator {
 
 void ThreadCommunicator::check_peers() const {
   if (world_.failed_rank < 0) return;
-  throw ProtocolError(error_message(fmt::format("rank {} stops because rank {} failed", world_rank_, world_.failed_rank), "a job ends with its first error",
-                                    "see the error of that rank"));
+  throw ProtocolError(error_message(
+      fmt::format("rank {} stops because rank {} failed", world_rank_, world_.failed_rank),
+      "a job ends with its first error", "see the error of that rank"));
 }
 
-/// Waits for the last rank. On error this rank has not arrived: the round cannot end, so nobody reads what it offered.
+/// Waits for the last rank. On error this rank has not arrived: the round cannot end, so nobody
+/// reads what it offered.
 void ThreadCommunicator::meet(const char* call) {
   Backoff wait;
   std::unique_lock lock(world_.mutex);
@@ -104,17 +114,20 @@ void ThreadCommunicator::meet(const char* call) {
   const std::uint64_t round = group_->round;
   if (arrive()) return;
   const std::chrono::duration<double> longest(collective_deadline_s_);
-  world_.changed.wait_for(lock, longest, [&] { return group_->round != round || world_.failed_rank >= 0; });
+  world_.changed.wait_for(lock, longest,
+                          [&] { return group_->round != round || world_.failed_rank >= 0; });
   waited_s_ += wait.waited_s();
   if (group_->round != round) return;
   --group_->arrived;
   check_peers();
-  throw ProtocolError(error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size(), wait.waited_s(), call),
-                                    "a rank that should take part is stuck, has ended or called something else",
-                                    "look for the rank whose log stops first, or raise the deadline"));
+  throw ProtocolError(error_message(
+      fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size(), wait.waited_s(), call),
+      "a rank that should take part is stuck, has ended or called something else",
+      "look for the rank whose log stops first, or raise the deadline"));
 }
 
-/// Ends the use of the offers. All ranks have met and none throws or blocks before it comes here, so this wait needs no deadline.
+/// Ends the use of the offers. All ranks have met and none throws or blocks before it comes here,
+/// so this wait needs no deadline.
 void ThreadCommunicator::leave() {
   std::unique_lock lock(world_.mutex);
   const std::uint64_t round = group_->round;
@@ -135,14 +148,20 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
   const std::vector<Offer>& offers = group_->offers;
   group_->offers[rank_] = own;
   meet(own.call);
-  const auto odd = std::find_if(offers.begin(), offers.end(),
-                                [&](const Offer& o) { return std::string_view(o.call) != own.call || (own.sizes == Sizes::equal && o.size != own.size); });
+  const auto odd = std::find_if(offers.begin(), offers.end(), [&](const Offer& o) {
+    return std::string_view(o.call) != own.call ||
+           (own.sizes == Sizes::equal && o.size != own.size);
+  });
   std::string problem;  // seen by all ranks or none
   if (odd == offers.end()) read(offers);
-  else problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call, own.size, odd - offers.begin(), odd->call, odd->size);
+  else
+    problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,
+                          own.size, odd - offers.begin(), odd->call, odd->size);
   leave();
-  require<ProtocolError>(problem.empty(), problem, "all ranks must make the same collective calls with the same sizes in one order",
-                         "compare what the two ranks did before");
+  require<ProtocolError>(
+      problem.empty(), problem,
+      "all ranks must make the same collective calls with the same sizes in one order",
+      "compare what the two ranks did before");
 }
 
 template <class T, class Combine>
@@ -161,15 +180,18 @@ void ThreadCommunicator::reduce(const char* call, std::span<T> values, Combine c
 void ThreadCommunicator::broadcast(std::span<std::byte> bytes, int root) {
   expect(root >= 0 && root < size(), "broadcast: root is a rank");
   exchange({"broadcast", bytes.data(), bytes.size()}, [&](const std::vector<Offer>& offers) {
-    if (rank_ != root) std::copy_n(static_cast<const std::byte*>(offers[root].bytes), bytes.size(), bytes.begin());
+    if (rank_ != root)
+      std::copy_n(static_cast<const std::byte*>(offers[root].bytes), bytes.size(), bytes.begin());
   });
 }
 
 std::vector<std::string> ThreadCommunicator::gather_all(const std::string& bytes) {
   std::vector<std::string> strings;
-  exchange({"gather_all", bytes.data(), bytes.size(), Sizes::any}, [&](const std::vector<Offer>& offers) {
-    for (const Offer& offer : offers) strings.emplace_back(static_cast<const char*>(offer.bytes), offer.size);
-  });
+  exchange({"gather_all", bytes.data(), bytes.size(), Sizes::any},
+           [&](const std::vector<Offer>& offers) {
+             for (const Offer& offer : offers)
+               strings.emplace_back(static_cast<const char*>(offer.bytes), offer.size);
+           });
   return strings;
 }
 
@@ -181,10 +203,12 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
     }
   });
   const bool leads = color >= 0 && members.front() == rank_;
-  const std::shared_ptr<Group> made = leads ? std::make_shared<Group>(group_->world, int(members.size())) : nullptr;
+  const std::shared_ptr<Group> made =
+      leads ? std::make_shared<Group>(group_->world, int(members.size())) : nullptr;
   std::shared_ptr<Group> part;
-  exchange({"split", &made, sizeof made},
-           [&](const std::vector<Offer>& offers) { part = *static_cast<const std::shared_ptr<Group>*>(offers[members.front()].bytes); });
+  exchange({"split", &made, sizeof made}, [&](const std::vector<Offer>& offers) {
+    part = *static_cast<const std::shared_ptr<Group>*>(offers[members.front()].bytes);
+  });
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
   auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), world_rank_);
@@ -196,12 +220,15 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
 SharedMemory ThreadCommunicator::share_memory(std::size_t bytes) {
   const SharedMemory own = rank_ == 0 ? map_pages(bytes) : SharedMemory{};
   SharedMemory all;
-  exchange({"share_memory", &own, bytes}, [&](const std::vector<Offer>& offers) { all = *static_cast<const SharedMemory*>(offers[0].bytes); });
+  exchange({"share_memory", &own, bytes}, [&](const std::vector<Offer>& offers) {
+    all = *static_cast<const SharedMemory*>(offers[0].bytes);
+  });
   return all;
 }
 
 void ThreadCommunicator::send(int destination, int tag, std::string bytes) {
-  expect(destination >= 0 && destination < size() && tag >= 0, "send: destination is a rank and the tag is not negative");
+  expect(destination >= 0 && destination < size() && tag >= 0,
+         "send: destination is a rank and the tag is not negative");
   const std::lock_guard lock(world_.mutex);
   group_->mailboxes[destination].push_back({rank_, tag, std::move(bytes)});
   world_.changed.notify_all();
@@ -221,18 +248,24 @@ std::optional<Envelope> ThreadCommunicator::try_receive() {
 
 void ThreadCommunicator::pause(double seconds) {
   std::unique_lock lock(world_.mutex);
-  world_.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !group_->mailboxes[rank_].empty() || world_.failed_rank >= 0; });
+  world_.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return !group_->mailboxes[rank_].empty() || world_.failed_rank >= 0;
+  });
 }
 
 void ThreadCommunicator::abort(int exit_code) {
   flush_log();
   throw Error(ExitCode(exit_code),
-              error_message(fmt::format("rank {} ends the job with exit code {}", rank_, exit_code), "abort was called", "see the lines above"));
+              error_message(fmt::format("rank {} ends the job with exit code {}", rank_, exit_code),
+                            "abort was called", "see the lines above"));
 }
 
 }  // namespace
 
-std::unique_ptr<Communicator> alone() { return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1), 0, 0); }
+std::unique_ptr<Communicator> alone() {
+  return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1),
+                                              0, 0);
+}
 
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node) {
   const auto world = std::make_shared<World>();

@@ -1,4 +1,5 @@
-// The interval timer and its signal handler, which may call only what signal handlers may; end_process, which may call more, says its word the same way.
+// The interval timer and its signal handler, which may call only what signal handlers may;
+// end_process, which may call more, says its word the same way.
 #include "comm/timed_call.hpp"
 
 #include "base/attended_clock.hpp"
@@ -24,8 +25,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr unsigned kPatience_s = 2;               // for the others' timers: they began within moments of each other
-constexpr unsigned kSilence_s = kPatience_s + 8;  // for the rank that speaks, and gives its writers up to 5 s
+constexpr unsigned kPatience_s = 2;  // for the others' timers: they began within moments of each
+                                     // other
+constexpr unsigned kSilence_s = kPatience_s + 8;  // for the rank that speaks, and gives its writers
+                                                  // up to 5 s
 constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
 // What the handler needs, made beforehand: it may not allocate.
@@ -55,8 +58,11 @@ struct Message {
 };
 
 void sign_the_roll() {
-  // O_SYNC: the client of a network file system would otherwise write a whole page and so wipe the marks of other nodes.
-  const int fd = roll_file.empty() ? -1 : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
+  // O_SYNC: the client of a network file system would otherwise write a whole page and so wipe the
+  // marks of other nodes.
+  const int fd = roll_file.empty()
+                     ? -1
+                     : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
   if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0) return;  // its absence is seen below
   ::close(fd);
 }
@@ -67,8 +73,10 @@ bool has_signed(int roll, std::size_t rank) {
 }
 
 void add_who_is_missing(Message& message) {
-  const int fd = roll_file.empty() || named.empty() ? -1 : ::open(roll_file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || !has_signed(fd, std::size_t(own_rank))) return message.add("a rank that should take part is stuck or has ended");
+  const int fd =
+      roll_file.empty() || named.empty() ? -1 : ::open(roll_file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || !has_signed(fd, std::size_t(own_rank)))
+    return message.add("a rank that should take part is stuck or has ended");
   std::size_t missing = 0;
   for (std::size_t rank = 0; rank < named.size() && missing <= kNamed; ++rank) {
     if (named[rank].empty() || has_signed(fd, rank)) continue;
@@ -77,9 +85,11 @@ void add_who_is_missing(Message& message) {
     ++missing;
   }
   ::close(fd);
-  message.add(missing == 0   ? "all who take part are still in it: it is slow, or the file system does not answer"
-              : missing == 1 ? " does not answer: stopped, dead, in its disk or held up before it"
-                             : " do not answer: stopped, dead, in their disks or held up before it");
+  message.add(
+      missing == 0
+          ? "all who take part are still in it: it is slow, or the file system does not answer"
+      : missing == 1 ? " does not answer: stopped, dead, in its disk or held up before it"
+                     : " do not answer: stopped, dead, in their disks or held up before it");
 }
 
 /// A stop signal must not end it.
@@ -87,7 +97,8 @@ void rest(unsigned seconds) {
   while (seconds > 0) seconds = ::sleep(seconds);
 }
 
-/// The file system that holds the roll may be what all wait for: then the next alarm ends this process without a word.
+/// The file system that holds the roll may be what all wait for: then the next alarm ends this
+/// process without a word.
 void limit_this_end() {
   sigset_t alarm_signal;
   sigemptyset(&alarm_signal), sigaddset(&alarm_signal, SIGALRM);
@@ -96,9 +107,12 @@ void limit_this_end() {
   ::alarm(kEnd_s);
 }
 
-/// The new failure file, -1 where it cannot be written. Does not return where another rank has spoken: its end is about to end this one.
+/// The new failure file, -1 where it cannot be written. Does not return where another rank has
+/// spoken: its end is about to end this one.
 int first_to_speak() {
-  const int fd = failure_file.empty() ? -1 : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int fd = failure_file.empty()
+                     ? -1
+                     : ::open(failure_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd >= 0 || failure_file.empty() || errno != EEXIST) return fd;
   rest(kSilence_s);
   ::_exit(int(ExitCode::failed));
@@ -148,13 +162,16 @@ void on_alarm(int) {
 
 }  // namespace
 
-TimedCall::TimedCall(double deadline_s, const std::string& what, const std::vector<std::string>& parties) : owner_(!claimed.test_and_set()) {
+TimedCall::TimedCall(double deadline_s, const std::string& what,
+                     const std::vector<std::string>& parties)
+    : owner_(!claimed.test_and_set()) {
   if (!owner_) return;
   constexpr double kLongestTick_s = 30.0, kLongestLate_s = 10.0;
   longest_s = std::max(deadline_s, 1e-3), tick_s = std::clamp(deadline_s / 4, 1e-3, kLongestTick_s);
   call_clock = AttendedClock(tick_s + std::clamp(deadline_s / 2, 1.0, kLongestLate_s));
   named = parties;
-  const std::string who = own_rank >= 0 ? fmt::format("rank {}", own_rank) : fmt::format("process {}", ::getpid());
+  const std::string who =
+      own_rank >= 0 ? fmt::format("rank {}", own_rank) : fmt::format("process {}", ::getpid());
   stuck = fmt::format("{} has been in {} for {:.3g} s (", who, what, deadline_s);
   advice = "); look for the rank whose log stops first, or raise run.deadline_s\n";
   struct sigaction action = {};
@@ -174,10 +191,12 @@ TimedCall::~TimedCall() {
 }
 
 void end_process(const std::string& message) {
-  limit_this_end();  // ends a guard that runs; and neither the file system nor a launcher that has gone may keep this rank
+  limit_this_end();  // ends a guard that runs; and neither the file system nor a launcher that has
+                     // gone may keep this rank
   const int failure = first_to_speak();
   Message whole;
-  whole.add(fmt::format("{}{}\n", own_rank >= 0 ? fmt::format("rank {}: ", own_rank) : "", message).c_str());
+  whole.add(fmt::format("{}{}\n", own_rank >= 0 ? fmt::format("rank {}: ", own_rank) : "", message)
+                .c_str());
   speak(whole, failure);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));

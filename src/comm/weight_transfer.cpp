@@ -14,11 +14,13 @@
 namespace rollcall::comm {
 namespace {
 
-/// A receiver's own link bounds the transfer whatever the number of roots; eight spread the reading over nodes, and each costs a communicator.
+/// A receiver's own link bounds the transfer whatever the number of roots; eight spread the reading
+/// over nodes, and each costs a communicator.
 constexpr std::int64_t kMostRoots = 8;
 
 /// The floats [first, last) of the slices laid end to end, as slices.
-std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_t first, std::int64_t last) {
+std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_t first,
+                             std::int64_t last) {
   std::vector<WeightSlice> pieces;
   std::int64_t start = 0;  // of this slice in the flat order
   for (const WeightSlice& slice : slices) {
@@ -33,7 +35,8 @@ std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_
 std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
   std::vector<WeightSlice> stretches;
   for (const WeightSlice& slice : slices) {
-    if (!stretches.empty() && stretches.back().offset + stretches.back().count == slice.offset) stretches.back().count += slice.count;
+    if (!stretches.empty() && stretches.back().offset + stretches.back().count == slice.offset)
+      stretches.back().count += slice.count;
     else stretches.push_back(slice);
   }
   return stretches;
@@ -42,14 +45,18 @@ std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
 void compare(Communicator& ranks, int root, std::uint64_t own, std::size_t bytes) {
   std::array<std::uint64_t, 1> sent{own};
   ranks.broadcast(std::as_writable_bytes(std::span(sent)), root);
-  require<ProtocolError>(own == sent[0], fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes, hex64(own), hex64(sent[0])),
-                         "this rank would work with a policy that nobody made",
-                         "look at the network and the memory of this node, then resume from the last checkpoint");
+  require<ProtocolError>(
+      own == sent[0],
+      fmt::format("{} bytes of weights arrived with checksum {}, but were sent with {}", bytes,
+                  hex64(own), hex64(sent[0])),
+      "this rank would work with a policy that nobody made",
+      "look at the network and the memory of this node, then resume from the last checkpoint");
 }
 
 }  // namespace
 
-std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices) {
+std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
+                                         const std::vector<WeightSlice>& slices) {
   const std::vector<int>& sources = layout.of(Stage::update);
   std::vector<int> receivers;
   std::set<int> reached;  // nodes
@@ -59,20 +66,25 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::v
   }
   if (receivers.empty()) return {};
   const std::int64_t roots = std::min<std::int64_t>(kMostRoots, std::int64_t(sources.size()));
-  const std::int64_t total = std::accumulate(slices.begin(), slices.end(), std::int64_t{0}, [](std::int64_t n, const WeightSlice& s) { return n + s.count; });
+  const std::int64_t total =
+      std::accumulate(slices.begin(), slices.end(), std::int64_t{0},
+                      [](std::int64_t n, const WeightSlice& s) { return n + s.count; });
   std::vector<TransferBatch> plan;
   for (std::int64_t k = 0; k < roots; ++k) {
-    const int root = sources[std::size_t(k * std::int64_t(sources.size()) / roots)];  // spread over the update ranks, hence over nodes
+    // spread over the update ranks, hence over nodes
+    const int root = sources[std::size_t(k * std::int64_t(sources.size()) / roots)];
     TransferBatch batch{root, receivers, cut(slices, total * k / roots, total * (k + 1) / roots)};
     if (!batch.slices.empty()) plan.push_back(std::move(batch));
   }
   return plan;
 }
 
-void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values, std::span<const std::int64_t> begins) {
+void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values,
+                    std::span<const std::int64_t> begins) {
   by_carrier.gather_shares(values, begins);
   for (int root = 0; root < ranks.size(); ++root) {
-    const auto first = std::size_t(begins[std::size_t(root)]), last = std::size_t(begins[std::size_t(root) + 1]);
+    const auto first = std::size_t(begins[std::size_t(root)]),
+               last = std::size_t(begins[std::size_t(root) + 1]);
     if (first == last) continue;
     const auto share = std::as_bytes(values.subspan(first, last - first));
     compare(ranks, root, checksum64(share), share.size());
@@ -87,20 +99,23 @@ struct WeightTransfer::State {
     std::vector<WeightSlice> stretches;
   };
   int world_rank = 0;
-  std::shared_ptr<Carrier> carrier;
+  std::shared_ptr<Transport> transport;
   std::vector<Leg> legs;  ///< those this rank takes part in
 };
 
-WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan, std::shared_ptr<Carrier> carrier) : state_(std::make_unique<State>()) {
-  state_->world_rank = world.rank(), state_->carrier = std::move(carrier);
+WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan,
+                               std::shared_ptr<Transport> transport)
+    : state_(std::make_unique<State>()) {
+  state_->world_rank = world.rank(), state_->transport = std::move(transport);
   for (const TransferBatch& batch : plan) {
     std::vector<int> members = batch.receivers;
-    const auto place = members.insert(std::lower_bound(members.begin(), members.end(), batch.root), batch.root);
+    const auto place =
+        members.insert(std::lower_bound(members.begin(), members.end(), batch.root), batch.root);
     const int root = int(place - members.begin());
     const bool member = std::binary_search(members.begin(), members.end(), world.rank());
     auto ranks = world.split(member ? 0 : -1);
     if (!member) continue;
-    auto by_carrier = state_->carrier->over(*ranks);
+    auto by_carrier = state_->transport->over(*ranks);
     state_->legs.push_back({std::move(ranks), std::move(by_carrier), root, merged(batch.slices)});
   }
 }
@@ -114,25 +129,32 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
   for (const State::Leg& leg : state_->legs) {
     std::array<std::uint64_t, 2> header{version, weights.size()};
     leg.ranks->broadcast(std::as_writable_bytes(std::span(header)), leg.root);
-    require<ProtocolError>(header[0] == version && header[1] == weights.size(),
-                           fmt::format("rank {} receives {} weights of version {} where {} of version {} are due", state_->world_rank, header[1], header[0],
-                                       weights.size(), version),
-                           "it would generate with a policy that nobody recorded", "this is a bug in the order of steps; please report it with the log");
+    require<ProtocolError>(
+        header[0] == version && header[1] == weights.size(),
+        fmt::format("rank {} receives {} weights of version {} where {} of version {} are due",
+                    state_->world_rank, header[1], header[0], weights.size(), version),
+        "it would generate with a policy that nobody recorded",
+        "this is a bug in the order of steps; please report it with the log");
     for (const WeightSlice& stretch : leg.stretches)
-      expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()), "a slice lies inside the weights");
+      expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()),
+             "a slice lies inside the weights");
     most = std::max(most, leg.stretches.size());
   }
   const auto bytes_of = [&](const WeightSlice& stretch) {
-    return std::as_writable_bytes(weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
+    return std::as_writable_bytes(
+        weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
   };
   for (std::size_t i = 0; i < most; ++i) {  // the i-th stretch of every batch
     std::vector<Broadcast> side_by_side;
     for (const State::Leg& leg : state_->legs)
-      if (i < leg.stretches.size()) side_by_side.push_back({leg.by_carrier.get(), leg.root, bytes_of(leg.stretches[i])});
-    state_->carrier->broadcast(side_by_side);
+      if (i < leg.stretches.size())
+        side_by_side.push_back({leg.by_carrier.get(), leg.root, bytes_of(leg.stretches[i])});
+    state_->transport->broadcast(side_by_side);
   }
   for (const State::Leg& leg : state_->legs)
-    for (const WeightSlice& stretch : leg.stretches) compare(*leg.ranks, leg.root, state_->carrier->checksum(bytes_of(stretch)), stretch.count * sizeof(float));
+    for (const WeightSlice& stretch : leg.stretches)
+      compare(*leg.ranks, leg.root, state_->transport->checksum(bytes_of(stretch)),
+              stretch.count * sizeof(float));
 }
 
 }  // namespace rollcall::comm

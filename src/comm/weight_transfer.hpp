@@ -1,9 +1,10 @@
-// How a new policy travels from update ranks to the ranks that need it: named slices and a pure source-to-destination plan.
+// How a new policy travels from update ranks to the ranks that need it: named slices and a pure
+// source-to-destination plan.
 #pragma once
 
-#include "comm/carrier.hpp"
 #include "comm/communicator.hpp"
 #include "comm/stage_layout.hpp"
+#include "comm/transport.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -26,23 +27,31 @@ struct TransferBatch {
   std::vector<WeightSlice> slices;
 };
 
-/// Pure: the flat order of the slices is cut into equal shares, one for each of up to eight update ranks as roots (a slice that lies across a cut
-/// occurs in both shares). One rank of each node that generates and does not update receives them. Empty when there is no such node.
-std::vector<TransferBatch> plan_transfer(const StageLayout& layout, const std::vector<WeightSlice>& slices);
+/// Pure: the flat order of the slices is cut into equal shares, one for each of up to eight update
+/// ranks as roots (a slice that lies across a cut occurs in both shares). One rank of each node
+/// that generates and does not update receives them. Empty when there is no such node.
+std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
+                                         const std::vector<WeightSlice>& slices);
 
-/// Gives every rank's share to all, `by_carrier` for `ranks`, and compares what arrived with its owner's checksum. Share r is [begins[r], begins[r + 1]).
-/// Collective. Throws ProtocolError where they differ.
-void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values, std::span<const std::int64_t> begins);
+/// Gives every rank's share to all, `by_carrier` for `ranks`, and compares what arrived with its
+/// owner's checksum. Share r is [begins[r], begins[r + 1]). Collective. Throws ProtocolError where
+/// they differ.
+void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values,
+                    std::span<const std::int64_t> begins);
 
-/// Executes a plan over the world's communicator; called by every rank that occurs in it. The batches travel side by side where the carrier can; the version and
-/// the checksum of every stretch, made by who wrote it, go by the world's own way and are compared on arrival (ProtocolError).
+/// Executes a plan over the world's communicator; called by every rank that occurs in it. The
+/// batches travel side by side where the transport can; the version and the checksum of every
+/// stretch, made by who wrote it, go by the world's own way and are compared on arrival
+/// (ProtocolError).
 class WeightTransfer {
  public:
-  /// Collective over the world: makes the groups. `carrier`: also for buffers of its device.
-  WeightTransfer(Communicator& world, std::vector<TransferBatch> plan, std::shared_ptr<Carrier> carrier = mpi_carrier());
+  /// Collective over the world: makes the groups. `transport`: also for buffers of its device.
+  WeightTransfer(Communicator& world, std::vector<TransferBatch> plan,
+                 std::shared_ptr<Transport> transport = mpi_transport());
   ~WeightTransfer();
-  void run(std::span<float> weights, std::uint64_t version);  ///< collective over the ranks of the plan; others return at once
-  bool takes_part() const;                                    ///< this rank is a root or a receiver
+  /// collective over the ranks of the plan; others return at once
+  void run(std::span<float> weights, std::uint64_t version);
+  bool takes_part() const;  ///< this rank is a root or a receiver
 
  private:
   struct State;

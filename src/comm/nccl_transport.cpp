@@ -1,11 +1,12 @@
-// NCCL behind the same interface as MPI: integer sums are exact, so both give the same bits. Its communicators are non-blocking: every wait is polled, has the
-// group's deadline and answers roll calls.
+// NCCL behind the same interface as MPI: integer sums are exact, so both give the same bits. Its
+// communicators are non-blocking: every wait is polled, has the group's deadline and answers roll
+// calls.
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/backoff.hpp"
-#include "comm/device_carrier.hpp"
 #include "comm/device_collectives.hpp"
+#include "comm/device_transport.hpp"
 
 #include <fmt/format.h>
 #include <nccl.h>
@@ -16,7 +17,8 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr std::size_t kSideBySide = 8;  ///< broadcasts at most, each with an equal part of the work memory (weight_transfer.cpp plans no more)
+constexpr std::size_t kSideBySide = 8;  ///< broadcasts at most, each with an equal part of the work
+                                        ///< memory (weight_transfer.cpp plans no more)
 
 class NcclCollectives final : public DeviceCollectives {
  public:
@@ -34,7 +36,8 @@ class NcclCollectives final : public DeviceCollectives {
   }
   /// Queues one of NCCL's broadcasts; it may stand inside a group of them.
   void post_broadcast(std::byte* bytes, std::size_t count, int root) {
-    take("ncclBroadcast", ncclBroadcast(bytes, bytes, count, ncclUint8, root, comm(), work_->stream()));
+    take("ncclBroadcast",
+         ncclBroadcast(bytes, bytes, count, ncclUint8, root, comm(), work_->stream()));
   }
   /// Until what was handed to NCCL is queued on the device.
   void settle(const char* what) {
@@ -43,29 +46,38 @@ class NcclCollectives final : public DeviceCollectives {
   void abort() noexcept;
 
  private:
-  void sum_work(std::span<std::int64_t> values) override { reduce("ncclAllReduce", values, ncclInt64, ncclSum); }
-  void maximum_work(std::span<double> values) override { reduce("ncclAllReduce", values, ncclFloat64, ncclMax); }
+  void sum_work(std::span<std::int64_t> values) override {
+    reduce("ncclAllReduce", values, ncclInt64, ncclSum);
+  }
+  void maximum_work(std::span<double> values) override {
+    reduce("ncclAllReduce", values, ncclFloat64, ncclMax);
+  }
   void broadcast_work(std::span<std::byte> bytes, int root) override {
     post_broadcast(bytes.data(), bytes.size(), root);
     settle("ncclBroadcast");
   }
   void sum_to_shares_work(std::span<std::int64_t> values, std::size_t share) override {
     std::int64_t* own = values.data() + std::size_t(rank()) * share;
-    take("ncclReduceScatter", ncclReduceScatter(values.data(), own, share, ncclInt64, ncclSum, comm(), work_->stream()));
+    take("ncclReduceScatter",
+         ncclReduceScatter(values.data(), own, share, ncclInt64, ncclSum, comm(), work_->stream()));
     settle("ncclReduceScatter");
   }
   void gather_work(std::span<float> values, std::size_t share) override {
     const float* own = values.data() + std::size_t(rank()) * share;
-    take("ncclAllGather", ncclAllGather(own, values.data(), share, ncclFloat32, comm(), work_->stream()));
+    take("ncclAllGather",
+         ncclAllGather(own, values.data(), share, ncclFloat32, comm(), work_->stream()));
     settle("ncclAllGather");
   }
   template <class T>
   void reduce(const char* call, std::span<T> values, ncclDataType_t type, ncclRedOp_t operation) {
-    take(call, ncclAllReduce(values.data(), values.data(), values.size(), type, operation, comm(), work_->stream()));
+    take(call, ncclAllReduce(values.data(), values.data(), values.size(), type, operation, comm(),
+                             work_->stream()));
     settle(call);
   }
   ncclComm_t comm() const {
-    require<ProtocolError>(comm_ != nullptr, "a collective on a communicator of NCCL that an error has ended", "its ranks are apart", "end the job");
+    require<ProtocolError>(comm_ != nullptr,
+                           "a collective on a communicator of NCCL that an error has ended",
+                           "its ranks are apart", "end the job");
     return comm_;
   }
   /// What a call answered: an error, or that it goes on by itself.
@@ -77,7 +89,8 @@ class NcclCollectives final : public DeviceCollectives {
   ncclComm_t comm_ = nullptr;
 };
 
-NcclCollectives::NcclCollectives(Communicator& group, std::shared_ptr<WorkMemory> work) : DeviceCollectives(group, std::move(work)) {
+NcclCollectives::NcclCollectives(Communicator& group, std::shared_ptr<WorkMemory> work)
+    : DeviceCollectives(group, std::move(work)) {
   ncclUniqueId id{};
   if (rank() == 0) take("ncclGetUniqueId", ncclGetUniqueId(&id));
   group_->broadcast(std::as_writable_bytes(std::span(id.internal)), 0);
@@ -88,7 +101,8 @@ NcclCollectives::NcclCollectives(Communicator& group, std::shared_ptr<WorkMemory
   settle("ncclCommInitRankConfig");
 }
 
-/// Ends in order where it can: the others may be late, and on the way out of an error they may never come.
+/// Ends in order where it can: the others may be late, and on the way out of an error they may
+/// never come.
 NcclCollectives::~NcclCollectives() {
   if (comm_ == nullptr) return;
   if (std::uncaught_exceptions() > exceptions_) {
@@ -112,9 +126,11 @@ void NcclCollectives::abort() noexcept {
 void NcclCollectives::take(const char* call, ncclResult_t code) {
   if (code == ncclSuccess || code == ncclInProgress) return;
   const char* more = comm_ == nullptr ? "" : ncclGetLastError(comm_);
-  const std::string why = fmt::format("{}{}{}", ncclGetErrorString(code), more[0] == '\0' ? "" : ": ", more);
+  const std::string why =
+      fmt::format("{}{}{}", ncclGetErrorString(code), more[0] == '\0' ? "" : ": ", more);
   abort();
-  throw ProtocolError(error_message(fmt::format("rank {}: {} failed", group_->world_rank(), call), why, "set NCCL_DEBUG=INFO to see its reason"));
+  throw ProtocolError(error_message(fmt::format("rank {}: {} failed", group_->world_rank(), call),
+                                    why, "set NCCL_DEBUG=INFO to see its reason"));
 }
 
 bool NcclCollectives::is_settled(const char* what) {
@@ -133,12 +149,17 @@ void NcclCollectives::await(const char* what, const std::function<bool()>& done)
   }
 }
 
-class NcclCarrier final : public Carrier {
+class NcclTransport final : public Transport {
  public:
-  NcclCarrier(int device, std::size_t bytes) : work_(std::make_shared<WorkMemory>(device, WorkMemory::Side::device, bytes)) {}
-  std::unique_ptr<Collectives> over(Communicator& group) override { return std::make_unique<NcclCollectives>(group, work_); }
+  NcclTransport(int device, std::size_t bytes)
+      : work_(std::make_shared<WorkMemory>(device, WorkMemory::Side::device, bytes)) {}
+  std::unique_ptr<Collectives> over(Communicator& group) override {
+    return std::make_unique<NcclCollectives>(group, work_);
+  }
   void broadcast(std::span<const Broadcast> broadcasts) override;
-  std::uint64_t checksum(std::span<const std::byte> bytes) override { return checksum_anywhere(bytes); }
+  std::uint64_t checksum(std::span<const std::byte> bytes) override {
+    return checksum_anywhere(bytes);
+  }
 
  private:
   struct Leg {
@@ -151,9 +172,10 @@ class NcclCarrier final : public Carrier {
   std::shared_ptr<WorkMemory> work_;
 };
 
-/// Parts are cut alike on every rank, however many broadcasts it takes part in. In turns they would not be: a rank of two broadcasts may come to the second while
-/// one of many is still in the parts of the first.
-void NcclCarrier::broadcast(std::span<const Broadcast> broadcasts) {
+/// Parts are cut alike on every rank, however many broadcasts it takes part in. In turns they would
+/// not be: a rank of two broadcasts may come to the second while one of many is still in the parts
+/// of the first.
+void NcclTransport::broadcast(std::span<const Broadcast> broadcasts) {
   expect(broadcasts.size() <= kSideBySide, "broadcasts side by side have room in the work memory");
   const std::size_t part = work_->bytes() / kSideBySide;
   std::size_t longest = 0;
@@ -164,31 +186,36 @@ void NcclCarrier::broadcast(std::span<const Broadcast> broadcasts) {
       const auto& [ranks, root, bytes] = broadcasts[i];
       if (first >= bytes.size()) continue;
       const auto piece = bytes.subspan(first, std::min(part, bytes.size() - first));
-      legs.push_back({dynamic_cast<NcclCollectives*>(ranks), root, piece, work_->holds(piece.data()) ? piece.data() : work_->begin() + i * part});
+      legs.push_back({dynamic_cast<NcclCollectives*>(ranks), root, piece,
+                      work_->holds(piece.data()) ? piece.data() : work_->begin() + i * part});
       expect(legs.back().ranks != nullptr, "the ranks of a broadcast are of this carrier");
     }
     run_round(legs);
   }
 }
 
-void NcclCarrier::run_round(std::span<const Leg> legs) {
+void NcclTransport::run_round(std::span<const Leg> legs) {
   bool grouped = false;
   try {
     work_->use();
     for (const Leg& leg : legs)
-      if (leg.work != leg.part.data() && leg.ranks->rank() == leg.root) work_->copy(leg.work, leg.part.data(), leg.part.size());
+      if (leg.work != leg.part.data() && leg.ranks->rank() == leg.root)
+        work_->copy(leg.work, leg.part.data(), leg.part.size());
     ncclGroupStart(), grouped = true;
     for (const Leg& leg : legs) leg.ranks->post_broadcast(leg.work, leg.part.size(), leg.root);
     const ncclResult_t code = ncclGroupEnd();
     grouped = false;
-    require<ProtocolError>(code == ncclSuccess || code == ncclInProgress, "ncclGroupEnd failed", ncclGetErrorString(code),
-                           "set NCCL_DEBUG=INFO to see its reason");
+    require<ProtocolError>(code == ncclSuccess || code == ncclInProgress, "ncclGroupEnd failed",
+                           ncclGetErrorString(code), "set NCCL_DEBUG=INFO to see its reason");
     for (const Leg& leg : legs) leg.ranks->settle("ncclBroadcast");
     for (const Leg& leg : legs)
-      if (leg.work != leg.part.data() && leg.ranks->rank() != leg.root) work_->copy(leg.part.data(), leg.work, leg.part.size());
+      if (leg.work != leg.part.data() && leg.ranks->rank() != leg.root)
+        work_->copy(leg.part.data(), leg.work, leg.part.size());
     legs.front().ranks->finish("broadcasts side by side");
   } catch (...) {
-    if (grouped) ncclGroupEnd();                     // or whatever is called from now on would wait for its end, unnoticed
+    if (grouped)
+      ncclGroupEnd();  // or whatever is called from now on would wait for its end,
+                       // unnoticed
     for (const Leg& leg : legs) leg.ranks->abort();  // the others' kernels wait on this device
     work_->drain();
     throw;
@@ -197,6 +224,8 @@ void NcclCarrier::run_round(std::span<const Leg> legs) {
 
 }  // namespace
 
-std::unique_ptr<Carrier> nccl_carrier(int device, std::size_t work_bytes) { return std::make_unique<NcclCarrier>(device, work_bytes); }
+std::unique_ptr<Transport> nccl_transport(int device, std::size_t work_bytes) {
+  return std::make_unique<NcclTransport>(device, work_bytes);
+}
 
 }  // namespace rollcall::comm

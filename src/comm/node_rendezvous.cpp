@@ -1,0 +1,71 @@
+// Counters, futexes and rooms in memory that several processes have mapped.
+#include "comm/node_rendezvous.hpp"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cmath>
+#include <utility>
+
+namespace rollcall::comm {
+
+std::size_t NodeRendezvous::rooms_begin(int ranks) {
+  constexpr std::size_t kPage = 4096;
+  return ((std::size_t(ranks) + 1) * sizeof(Seat) + kPage - 1) / kPage * kPage;
+}
+
+std::size_t NodeRendezvous::bytes(int ranks) {
+  return rooms_begin(ranks) + std::size_t(ranks) * 2 * kRoom;
+}
+
+NodeRendezvous::NodeRendezvous(SharedMemory pages, int rank, int ranks)
+    : pages_(std::move(pages)),
+      seats_(pages_.view<Seat>(0, std::size_t(ranks) + 1)),
+      rooms_(pages_.bytes.subspan(rooms_begin(ranks))),
+      rank_(rank) {
+  ::madvise(pages_.bytes.data(), pages_.bytes.size(),
+            MADV_NOHUGEPAGE);  // rooms are hardly ever full
+}
+
+std::span<std::byte> NodeRendezvous::room(int rank, std::uint32_t number) const {
+  return rooms_.subspan((std::size_t(rank) * 2 + number % 2) * kRoom, kRoom);
+}
+
+// Sequentially consistent throughout: of two ranks that enter last at the same time, one at least
+// sees that all are there.
+void NodeRendezvous::enter(bool awaited) {
+  const std::uint32_t number = seats_[std::size_t(rank_)].entered += 1;
+  if (awaited || all_entered(number)) ring(seats_.back().bell);
+}
+
+bool NodeRendezvous::has_entered(int rank, std::uint32_t number) const {
+  return std::int32_t(seats_[std::size_t(rank)].entered - number) >= 0;  // the count may wrap
+}
+
+bool NodeRendezvous::all_entered(std::uint32_t number) const {
+  for (int rank = 0; rank + 1 < int(seats_.size()); ++rank)
+    if (!has_entered(rank, number)) return false;
+  return true;
+}
+
+// Not FUTEX_PRIVATE: the word is other processes' too. Whatever ends the sleep, the caller looks
+// again.
+void NodeRendezvous::sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t heard,
+                              double seconds) {
+  const double whole = std::floor(seconds);
+  const timespec longest{time_t(whole), long((seconds - whole) * 1e9)};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT, heard, &longest,
+            nullptr, 0);
+}
+
+void NodeRendezvous::ring(std::atomic<std::uint32_t>& bell) {
+  bell += 1;
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAKE, INT_MAX, nullptr,
+            nullptr, 0);
+}
+
+}  // namespace rollcall::comm
