@@ -1,4 +1,5 @@
-// A phase of a collective operation: every rank runs its part, then all learn whether every part succeeded. Private to io.
+// A phase of a collective operation: every rank runs its part, then all learn whether every part
+// succeeded. Private to io.
 #pragma once
 
 #include "base/file.hpp"
@@ -11,9 +12,10 @@
 
 namespace rollcall::io {
 
-/// Runs `phase` (which returns bytes for the other ranks) and exchanges results and faults in one collective, so that a rank that failed is not waited
-/// for: all ranks throw with the words of the lowest rank that failed, UnreadableError or EnvironmentError where that was one, else StorageError. Returns the
-/// bytes of every rank.
+/// Runs `phase` (which returns bytes for the other ranks) and exchanges results and faults in one
+/// collective, so that a rank that failed is not waited
+/// for: all ranks throw with the words of the lowest rank that failed, UnreadableError or
+/// EnvironmentError where that was one, else StorageError. Returns the bytes of every rank.
 template <class F>
 std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
   enum : int { storage, environment, unreadable };
@@ -23,9 +25,10 @@ std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
     mine.second = phase();
   } catch (const std::exception& fault) {
     const std::string words = message_of(fault);
-    mine.first = {words.empty() ? "unknown fault" : words, dynamic_cast<const UnreadableError*>(&fault)    ? unreadable
-                                                           : dynamic_cast<const EnvironmentError*>(&fault) ? environment
-                                                                                                           : storage};
+    mine.first = {words.empty() ? "unknown fault" : words,
+                  dynamic_cast<const UnreadableError*>(&fault)    ? unreadable
+                  : dynamic_cast<const EnvironmentError*>(&fault) ? environment
+                                                                  : storage};
   }
   std::vector<std::string> results;
   Fault first;

@@ -1,7 +1,8 @@
-// Archive files: the shards and scores of several steps packed into one HDF5 file by collective writes, with a manifest over all files.
+// Archive files: the shards and scores of several steps packed into one HDF5 file by collective
+// writes, with a manifest over all files.
 #pragma once
 
-#include "base/late_names.hpp"
+#include "base/nfs_visibility.hpp"
 #include "comm/communicator.hpp"
 #include "io/removed.hpp"
 #include "io/shard_file.hpp"
@@ -14,9 +15,11 @@
 
 namespace rollcall::io {
 
-/// Shards to pack, with their scores, or what a step trained on, in canonical order (purpose, step, round, producer).
+/// Shards to pack, with their scores, or what a step trained on, in canonical order (purpose, step,
+/// round, producer).
 struct PackInput {
-  PublishedFile shard, scores;  ///< one and the same where one file holds both, and of a training file
+  PublishedFile shard, scores;  ///< one and the same where one file holds both, and of a training
+                                ///< file
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {
@@ -34,26 +37,35 @@ struct ArchiveEntry {
 /// Files hold whole steps of one purpose.
 bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
 /// Whether the two files' stretches of steps meet.
-bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step, std::uint64_t last_step);
+bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step,
+             std::uint64_t last_step);
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
 
-/// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when the communicator is MPI; otherwise rank 0 writes all),
-/// rank 0 reads the file back and compares it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe at any point:
-/// until the manifest names the file, the shards stay, and the same call again finds the work done. Rank 0's inputs count. Whole steps of one purpose, and
-/// only such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps. A fault on one rank is thrown on all (StorageError,
-/// or EnvironmentError where a program with a later minor version of the schema wrote a shard). Returns the entry on every rank.
-ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
+/// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when
+/// the communicator is MPI; otherwise rank 0 writes all), rank 0 reads the file back and compares
+/// it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe
+/// at any point: until the manifest names the file, the shards stay, and the same call again finds
+/// the work done. Rank 0's inputs count; it tells the others. Whole steps of one purpose, and only
+/// such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps.
+/// A fault on one rank is thrown on all (StorageError, or EnvironmentError where a program with a
+/// later minor version of the schema wrote a shard). Returns the entry on every rank.
+ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir,
+                  const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
-/// Removes what a pack that ended behind its manifest has left of its shards; returns how many files. The next pack and the next start of the run do the same.
+/// Removes what a pack that ended behind its manifest has left of its shards; returns how many
+/// files. The next pack and the next start of the run do the same.
 int end_interrupted_pack(const std::filesystem::path& run_dir);
 
-/// For a file that another rank has just packed: returns when it and its entry can be seen here (base/late_names.hpp). Throws StorageError.
-void await_packed(const std::filesystem::path& run_dir, const std::string& name, double longest_s = kLateName_s);
+/// For a file that another rank has just packed: returns when it and its entry can be seen here
+/// (base/nfs_visibility.hpp). Throws StorageError.
+void await_packed(const std::filesystem::path& run_dir, const std::string& name,
+                  double longest_s = kLateName_s);
 
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
-/// Content hash of all train, validation and eval rollouts of a run in canonical order, packed or not, independent of how files cut them.
+/// Content hash of all train, validation and eval rollouts of a run in canonical order, packed or
+/// not, independent of how files cut them.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 
 /// One whole archive or shard file as values again, scores included.
@@ -66,10 +78,15 @@ struct ArchivedGroup {
   float temperature = 1.0F;
   std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty where it was not recorded
 };
-std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry, std::vector<std::string>* component_names = nullptr);
+std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir,
+                                        const ArchiveEntry& entry,
+                                        std::vector<std::string>* component_names = nullptr);
 
-/// At start: moves shard files that are not in `keep` (their steps will be drawn again) and archive files without a line in the manifest to
-/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files, which it adds to `removed`, and shards whose very bytes are in the archive.
-int set_aside_unfinished(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& keep, Removed* removed = nullptr);
+/// At start: moves shard files that are not in `keep` (their steps will be drawn again) and archive
+/// files without a line in the manifest to
+/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files, which it adds to
+/// `removed`, and shards whose very bytes are in the archive.
+int set_aside_unfinished(const std::filesystem::path& run_dir,
+                         const std::vector<PublishedFile>& keep, Removed* removed = nullptr);
 
 }  // namespace rollcall::io

@@ -19,30 +19,45 @@ constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
 
 std::string name_of(const ArchivedGroup& g) {
-  return fmt::format("group ({} step {}, prompt {}, draw {})", kPurposes[std::size_t(g.purpose)], g.step, g.group.id.prompt.value, g.group.id.draw);
+  return fmt::format("group ({} step {}, prompt {}, draw {})", kPurposes[std::size_t(g.purpose)],
+                     g.step, g.group.id.prompt.value, g.group.id.draw);
 }
 
 [[noreturn]] void contradiction(const std::string& problem) {
-  throw StorageError(error_message(problem, "the shards of one step contradict each other, and packing would hide it", "inspect the step's files in shards/"));
+  throw StorageError(error_message(
+      problem, "the shards of one step contradict each other, and packing would hide it",
+      "inspect the step's files in shards/"));
 }
 
 void join(ArchivedGroup& whole, ArchivedGroup&& fragment) {
-  if (whole.group.level != fragment.group.level || whole.group.bin != fragment.group.bin || whole.group.stream_prompt != fragment.group.stream_prompt ||
-      whole.temperature != fragment.temperature || whole.prompt.text != fragment.prompt.text || whole.prompt.answer != fragment.prompt.answer)
-    contradiction(fmt::format("fragments of {} differ in prompt, level, bin, stream or temperature", name_of(whole)));
+  if (whole.group.level != fragment.group.level || whole.group.bin != fragment.group.bin ||
+      whole.group.stream_prompt != fragment.group.stream_prompt ||
+      whole.temperature != fragment.temperature || whole.prompt.text != fragment.prompt.text ||
+      whole.prompt.answer != fragment.prompt.answer)
+    contradiction(fmt::format("fragments of {} differ in prompt, level, bin, stream or temperature",
+                              name_of(whole)));
   whole.group.planned += fragment.group.planned;
-  std::move(fragment.group.rollouts.begin(), fragment.group.rollouts.end(), std::back_inserter(whole.group.rollouts));
+  std::move(fragment.group.rollouts.begin(), fragment.group.rollouts.end(),
+            std::back_inserter(whole.group.rollouts));
   std::move(fragment.scores.begin(), fragment.scores.end(), std::back_inserter(whole.scores));
 }
 
 void order_samples(ArchivedGroup& g) {
   std::vector<std::size_t> order(g.group.rollouts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return g.group.rollouts[a].sample < g.group.rollouts[b].sample; });
-  ArchivedGroup sorted{g.purpose,           g.step, {g.group.id, g.group.level, {}, g.group.planned, g.group.bin, g.group.stream_prompt},
-                       std::move(g.prompt), {},     g.temperature};
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return g.group.rollouts[a].sample < g.group.rollouts[b].sample;
+  });
+  ArchivedGroup sorted{
+      g.purpose,
+      g.step,
+      {g.group.id, g.group.level, {}, g.group.planned, g.group.bin, g.group.stream_prompt},
+      std::move(g.prompt),
+      {},
+      g.temperature};
   for (const std::size_t i : order) {
-    if (!sorted.group.rollouts.empty() && sorted.group.rollouts.back().sample == g.group.rollouts[i].sample)
+    if (!sorted.group.rollouts.empty() &&
+        sorted.group.rollouts.back().sample == g.group.rollouts[i].sample)
       contradiction(fmt::format("{} has sample {} twice", name_of(g), g.group.rollouts[i].sample));
     sorted.group.rollouts.push_back(std::move(g.group.rollouts[i]));
     sorted.scores.push_back(std::move(g.scores[i]));
@@ -96,25 +111,32 @@ void add(Digest& digest, const Score& score) {
 
 }  // namespace
 
-void append_scored(const fs::path& run_dir, const PackInput& input, std::vector<ArchivedGroup>& groups, std::vector<std::string>& component_names) {
+void append_scored(const fs::path& run_dir, const PackInput& input,
+                   std::vector<ArchivedGroup>& groups, std::vector<std::string>& component_names) {
   std::vector<ShardPrompt> prompts;
   RolloutShard shard = read_shard(run_dir, input.shard, &prompts);
   ScoredShard scored = read_scores(run_dir, input.scores);
   const fs::path path = run_dir / input.scores.path;
-  if (std::tie(shard.purpose, shard.step, shard.round, shard.producer) != std::tie(scored.purpose, scored.step, scored.round, scored.producer))
+  if (std::tie(shard.purpose, shard.step, shard.round, shard.producer) !=
+      std::tie(scored.purpose, scored.step, scored.round, scored.producer))
     refuse(path, fmt::format("it does not belong to {}", input.shard.path));
   if (scored.scores.size() != shard.groups.size())
-    refuse(path, fmt::format("it has {} groups where {} has {}", scored.scores.size(), input.shard.path, shard.groups.size()));
+    refuse(path, fmt::format("it has {} groups where {} has {}", scored.scores.size(),
+                             input.shard.path, shard.groups.size()));
   if (groups.empty() && component_names.empty()) component_names = scored.component_names;
-  if (component_names != scored.component_names) refuse(path, "its reward components have different names from those of earlier shards");
+  if (component_names != scored.component_names)
+    refuse(path, "its reward components have different names from those of earlier shards");
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-    if (scored.scores[g].size() != shard.groups[g].rollouts.size()) refuse(path, fmt::format("group {} has a different size in {}", g, input.shard.path));
-    groups.push_back({shard.purpose, shard.step, std::move(shard.groups[g]), std::move(prompts[g]), std::move(scored.scores[g]), shard.temperature});
+    if (scored.scores[g].size() != shard.groups[g].rollouts.size())
+      refuse(path, fmt::format("group {} has a different size in {}", g, input.shard.path));
+    groups.push_back({shard.purpose, shard.step, std::move(shard.groups[g]), std::move(prompts[g]),
+                      std::move(scored.scores[g]), shard.temperature});
   }
 }
 
 std::vector<ArchivedGroup> canonical(std::vector<ArchivedGroup> groups) {
-  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return key(a) < key(b); });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return key(a) < key(b); });
   std::vector<ArchivedGroup> joined;
   for (ArchivedGroup& group : groups) {
     if (!joined.empty() && key(joined.back()) == key(group)) join(joined.back(), std::move(group));
@@ -126,7 +148,8 @@ std::vector<ArchivedGroup> canonical(std::vector<ArchivedGroup> groups) {
 
 std::string group_digest(const ArchivedGroup& g, const std::vector<std::string>& component_names) {
   Digest digest;
-  for (const std::uint64_t value : {std::uint64_t(g.purpose), g.step, g.group.id.step, g.group.id.prompt.value, std::uint64_t{g.group.id.draw}})
+  for (const std::uint64_t value : {std::uint64_t(g.purpose), g.step, g.group.id.step,
+                                    g.group.id.prompt.value, std::uint64_t{g.group.id.draw}})
     digest.number(value);
   digest.number(std::uint64_t(std::int64_t{g.group.level}));
   digest.list(std::vector<float>{g.temperature});

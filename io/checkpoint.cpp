@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/lfs_pointer.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/checksum_text.hpp"
 
@@ -22,19 +23,24 @@ using nlohmann::json;
 namespace {
 
 constexpr int kCheckpointFormat = 1;
-constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRemoved = ".removed-", *kReplaced = ".replaced-";
+constexpr const char *kManifest = "manifest.json", *kPartial = ".partial-", *kRemoved = ".removed-",
+                     *kReplaced = ".replaced-";
 
 [[noreturn]] void corrupt(const fs::path& path, const std::string& fault) {
-  throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault), "the run cannot restart from this checkpoint",
+  throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault),
+                                   "the run cannot restart from this checkpoint",
                                    "use an older checkpoint, or restore the file from a copy"));
 }
 
 fs::path folder_of(const fs::path& run_dir) { return run_dir / "checkpoints"; }
-fs::path hidden_folder(const fs::path& run_dir, const std::string& name) { return folder_of(run_dir) / (kPartial + name); }
+fs::path hidden_folder(const fs::path& run_dir, const std::string& name) {
+  return folder_of(run_dir) / (kPartial + name);
+}
 
 /// Names become paths: one plain component, not hidden.
 bool plain(const std::string& name) {
-  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
 }
 
 struct CheckpointManifest {
@@ -49,16 +55,22 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
     const auto stated = checksum_from_text(j.at("xxh3_64").get<std::string>());
     j.erase("xxh3_64");
     if (const auto found = checksum64(j.dump()); found != stated)
-      throw std::invalid_argument(fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
+      throw std::invalid_argument(
+          fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     const int format = j.at("format").get<int>();
     // As it was written, so no damage.
-    require<EnvironmentError>(format == kCheckpointFormat,
-                              fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(), format, kCheckpointFormat),
-                              "another version wrote the checkpoint", "use that version");
-    CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(), .files = {}, .settings = j.value("settings", std::string())};
+    require<EnvironmentError>(
+        format == kCheckpointFormat,
+        fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(),
+                    format, kCheckpointFormat),
+        "another version wrote the checkpoint", "use that version");
+    CheckpointManifest manifest{.sequence = j.at("sequence").get<std::uint64_t>(),
+                                .files = {},
+                                .settings = j.value("settings", std::string())};
     for (const auto& [name, facts] : j.at("files").items()) {
       if (!plain(name)) throw std::invalid_argument("\"" + name + "\" is not a file name");
-      manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(), checksum_from_text(facts.at("xxh3_64").get<std::string>())};
+      manifest.files[name] = {facts.at("bytes").get<std::uint64_t>(),
+                              checksum_from_text(facts.at("xxh3_64").get<std::string>())};
     }
     return manifest;
   } catch (const EnvironmentError&) {
@@ -70,10 +82,13 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
   }
 }
 
-std::string manifest_text(const std::string& name, std::uint64_t sequence, const CheckpointFacts& facts, const std::string& settings) {
+std::string manifest_text(const std::string& name, std::uint64_t sequence,
+                          const CheckpointFacts& facts, const std::string& settings) {
   json files = json::object();
-  for (const auto& [file, f] : facts) files[file] = {{"bytes", f.bytes}, {"xxh3_64", hex64(f.checksum)}};
-  json manifest{{"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}};
+  for (const auto& [file, f] : facts)
+    files[file] = {{"bytes", f.bytes}, {"xxh3_64", hex64(f.checksum)}};
+  json manifest{
+      {"format", kCheckpointFormat}, {"name", name}, {"sequence", sequence}, {"files", files}};
   if (!settings.empty()) manifest["settings"] = settings;
   manifest["xxh3_64"] = hex64(checksum64(manifest.dump()));
   return manifest.dump(1) + "\n";
@@ -89,14 +104,19 @@ std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   return bytes;
 }
 
-/// What a manifest says of a file and the file does not; empty: nothing. `content`: takes its bytes; else it is never in memory as a whole.
+/// What a manifest says of a file and the file does not; empty: nothing. `content`: takes its
+/// bytes; else it is never in memory as a whole.
 std::string fault_of(const fs::path& path, const FileFacts& facts, std::string* content = nullptr) {
   const auto bytes = bytes_of(path);
   if (!bytes) return "the file is missing";
-  if (*bytes != facts.bytes) return fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes);
+  if (*bytes != facts.bytes) refuse_lfs_pointer(path);
+  if (*bytes != facts.bytes)
+    return fmt::format("it has {} bytes where the manifest says {}", *bytes, facts.bytes);
   if (content != nullptr) *content = read_file(path);
   const std::uint64_t found = content != nullptr ? checksum64(*content) : file_checksum64(path);
-  return found == facts.checksum ? "" : fmt::format("its checksum is {} where the manifest says {}", hex64(found), hex64(facts.checksum));
+  return found == facts.checksum ? ""
+                                 : fmt::format("its checksum is {} where the manifest says {}",
+                                               hex64(found), hex64(facts.checksum));
 }
 
 std::vector<std::string> folder_names(const fs::path& run_dir) {
@@ -108,8 +128,10 @@ std::vector<std::string> folder_names(const fs::path& run_dir) {
 
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
-  std::map<std::string, std::string> damaged;                   ///< folders with a damaged manifest, and what is wrong with it
-  std::map<std::string, std::string> unreadable;                ///< folders with a manifest of which nothing is known, and why
+  std::map<std::string, std::string> damaged;     ///< folders with a damaged manifest, and what is
+                                                  ///< wrong with it
+  std::map<std::string, std::string> unreadable;  ///< folders with a manifest of which nothing is
+                                                  ///< known, and why
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
     for (const auto* those : {&damaged, &unreadable})
@@ -132,7 +154,8 @@ Listing list(const fs::path& run_dir) {
     } catch (const UnreadableError& fault) {
       listing.unreadable[name] = fault.what();
     } catch (const StorageError& fault) {
-      if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();  // otherwise the run removed it just now
+      // otherwise the run removed it just now
+      if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();
     }
   }
   std::sort(listing.complete.begin(), listing.complete.end());
@@ -142,16 +165,21 @@ Listing list(const fs::path& run_dir) {
 void remove_folder(const fs::path& path) {
   std::error_code ec;
   fs::remove_all(path, ec);
-  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()), "old checkpoints would fill the disk", "check its permissions");
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()),
+                        "old checkpoints would fill the disk", "check its permissions");
 }
 
 void rename_folder(const fs::path& from, const fs::path& to) {
   const int refused = ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-  require<StorageError>(refused == 0, fmt::format("cannot rename {} to {}: {}", from.string(), to.filename().string(), std::strerror(refused)),
-                        "the checkpoint cannot be replaced or removed in one step", "check permissions and the file system");
+  require<StorageError>(refused == 0,
+                        fmt::format("cannot rename {} to {}: {}", from.string(),
+                                    to.filename().string(), std::strerror(refused)),
+                        "the checkpoint cannot be replaced or removed in one step",
+                        "check permissions and the file system");
 }
 
-/// Out of sight first, and durably so: a crash in the middle of the removal must not leave a folder that looks like a damaged checkpoint.
+/// Out of sight first, and durably so: a crash in the middle of the removal must not leave a folder
+/// that looks like a damaged checkpoint.
 void discard(const fs::path& run_dir, const std::string& name) {
   const fs::path hidden = folder_of(run_dir) / (kRemoved + name);
   remove_folder(hidden);
@@ -160,8 +188,9 @@ void discard(const fs::path& run_dir, const std::string& name) {
   remove_folder(hidden);
 }
 
-/// Puts the finished folder in place of an older one of the same name: by exchange where the file system can, so that one of them is always there; elsewhere
-/// (NFS, Lustre) the older one steps aside under a name that restore_replaced() knows.
+/// Puts the finished folder in place of an older one of the same name: by exchange where the file
+/// system can, so that one of them is always there; elsewhere (NFS, Lustre) the older one steps
+/// aside under a name that restore_replaced() knows.
 void show(const fs::path& run_dir, const fs::path& hidden, const std::string& name) {
   const fs::path shown = folder_of(run_dir) / name, aside = folder_of(run_dir) / (kReplaced + name);
   if (!fs::exists(shown)) {
@@ -176,13 +205,16 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
 }
 
 /// The files that an earlier checkpoint has already, under a second name.
-void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden, CheckpointFacts& facts) {
+void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden,
+               CheckpointFacts& facts) {
   if (share.unchanged.empty()) return;
   await_checkpoint(run_dir, share.earlier);  // rank 0 may have shown it a moment ago
   const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
   for (const std::string& file : share.unchanged) {
     const auto known = before.find(file);
-    if (known == before.end()) corrupt(folder_of(run_dir) / share.earlier / kManifest, fmt::format("it does not name {}", file));
+    if (known == before.end())
+      corrupt(folder_of(run_dir) / share.earlier / kManifest,
+              fmt::format("it does not name {}", file));
     link_or_copy(folder_of(run_dir) / share.earlier / file, hidden / file);
     facts.insert(*known);
   }
@@ -190,19 +222,23 @@ void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::
 
 }  // namespace
 
-CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, const CheckpointShare& share) {
+CheckpointFacts write_share(const fs::path& run_dir, const std::string& name,
+                            const CheckpointShare& share) {
   const fs::path hidden = hidden_folder(run_dir, name);
   CheckpointFacts facts;
   make_folder(hidden);  // where the file system shows this rank late what another made
   try {
     take_over(run_dir, share, hidden, facts);
     for (const auto& [file, bytes_of] : share.files) {
-      expect(plain(file) && file != kManifest, "a checkpoint's files have plain names other than manifest.json");
+      expect(plain(file) && file != kManifest,
+             "a checkpoint's files have plain names other than manifest.json");
       const FileContent content = bytes_of();
       const std::uint64_t checksum = write_content_synced(hidden / file, content);
-      expect(facts.insert({file, {content.size(), checksum}}).second, "a checkpoint's file is written or taken over, not both");
+      expect(facts.insert({file, {content.size(), checksum}}).second,
+             "a checkpoint's file is written or taken over, not both");
     }
-  } catch (const Error&) {  // what is left would only help to fill a disk; other ranks may still be writing theirs
+  } catch (const Error&) {  // what is left would only help to fill a disk; other ranks may still be
+                            // writing theirs
     std::error_code ignored;
     for (const auto& [file, written] : facts) fs::remove(hidden / file, ignored);
     fs::remove(hidden, ignored);
@@ -211,20 +247,29 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name, co
   return facts;
 }
 
-void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files) { end_checkpoint(run_dir, name, files, {}); }
+void end_checkpoint(const fs::path& run_dir, const std::string& name,
+                    const CheckpointFacts& files) {
+  end_checkpoint(run_dir, name, files, {});
+}
 
-void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files, const std::string& settings) {
+void end_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointFacts& files,
+                    const std::string& settings) {
   const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
-  if (fs::exists(shards)) fsync_path(shards);  // once for all the files that this checkpoint is the first to count on
+  if (fs::exists(shards))
+    fsync_path(shards);  // once for all the files that this checkpoint is the
+                         // first to count on
   const Listing before = list(run_dir);
-  const std::uint64_t sequence = (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;  // behind those too
+  // behind those too
+  const std::uint64_t sequence =
+      (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files, settings));
   fsync_path(hidden);
   show(run_dir, hidden, name);
   remove_folder(hidden);  // what was there before
 }
 
-void write_checkpoint(const fs::path& run_dir, const std::string& name, const CheckpointShare& share) {
+void write_checkpoint(const fs::path& run_dir, const std::string& name,
+                      const CheckpointShare& share) {
   expect(plain(name), "a checkpoint's name is a plain file name");
   remove_folder(hidden_folder(run_dir, name));
   try {
@@ -238,7 +283,8 @@ void write_checkpoint(const fs::path& run_dir, const std::string& name, const Ch
 
 void write_checkpoint(const fs::path& run_dir, const Checkpoint& checkpoint) {
   CheckpointShare share;
-  for (const auto& [name, content] : checkpoint.files) share.files[name] = [&bytes = content] { return bytes; };
+  for (const auto& [name, content] : checkpoint.files)
+    share.files[name] = [&bytes = content] { return bytes; };
   write_checkpoint(run_dir, checkpoint.name, share);
 }
 
@@ -252,7 +298,8 @@ void restore_replaced(const fs::path& run_dir) {
   }
 }
 
-std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<std::string>* faults) {
+std::vector<std::string> list_checkpoints(const fs::path& run_dir,
+                                          std::vector<std::string>* faults) {
   const Listing listing = list(run_dir);
   if (faults != nullptr) *faults = listing.faults();
   else listing.known();
@@ -261,16 +308,22 @@ std::vector<std::string> list_checkpoints(const fs::path& run_dir, std::vector<s
   return names;
 }
 
-std::map<std::string, std::string> damaged_checkpoints(const fs::path& run_dir) { return list(run_dir).known().damaged; }
+std::map<std::string, std::string> damaged_checkpoints(const fs::path& run_dir) {
+  return list(run_dir).known().damaged;
+}
 
 void await_checkpoint(const fs::path& run_dir, const std::string& name, double longest_s) {
   const fs::path manifest = folder_of(run_dir) / name / kManifest;
   require<StorageError>(
-      file_seen_in_time(manifest, longest_s), fmt::format("{} cannot be seen here {:.0f} s after rank 0 named it", manifest.string(), longest_s),
-      "ranks exchange checkpoints through files", "put run.dir on a file system that all nodes share; if it already is, check that file system");
+      file_seen_in_time(manifest, longest_s),
+      fmt::format("{} cannot be seen here {:.0f} s after rank 0 named it", manifest.string(),
+                  longest_s),
+      "ranks exchange checkpoints through files",
+      "put run.dir on a file system that all nodes share; if it already is, check that file system");
 }
 
-StoredCheckpoint::StoredCheckpoint(const fs::path& run_dir, const std::string& name) : name_(name), folder_(folder_of(run_dir) / name) {
+StoredCheckpoint::StoredCheckpoint(const fs::path& run_dir, const std::string& name)
+    : name_(name), folder_(folder_of(run_dir) / name) {
   if (!plain(name) || !fs::is_directory(folder_)) corrupt(folder_, "there is no such checkpoint");
   files_ = read_manifest_of(folder_).files;
 }
@@ -283,7 +336,8 @@ const FileFacts& StoredCheckpoint::facts_of(const std::string& file) const {
 
 std::string StoredCheckpoint::read(const std::string& file) const {
   std::string content;
-  if (const auto fault = fault_of(folder_ / file, facts_of(file), &content); !fault.empty()) corrupt(folder_ / file, fault);
+  if (const auto fault = fault_of(folder_ / file, facts_of(file), &content); !fault.empty())
+    corrupt(folder_ / file, fault);
   return content;
 }
 
@@ -300,16 +354,19 @@ void StoredCheckpoint::verify() const {
 Checkpoint read_checkpoint(const fs::path& run_dir, const std::string& name) {
   const StoredCheckpoint stored(run_dir, name);
   Checkpoint checkpoint{.name = name, .files = {}};
-  for (const auto& [file, facts] : stored.files()) checkpoint.files.emplace(file, stored.read(file));
+  for (const auto& [file, facts] : stored.files())
+    checkpoint.files.emplace(file, stored.read(file));
   return checkpoint;
 }
 
-std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir, std::vector<std::string>* warnings) {
+std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir,
+                                                  std::vector<std::string>* warnings) {
   restore_replaced(run_dir);
   const Listing listing = list(run_dir);
   std::vector<std::string> faults = listing.known().faults();
   std::optional<StoredCheckpoint> found;
-  for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found; ++candidate) {
+  for (auto candidate = listing.complete.rbegin(); candidate != listing.complete.rend() && !found;
+       ++candidate) {
     try {
       const StoredCheckpoint checkpoint(run_dir, candidate->second);
       checkpoint.verify();
@@ -322,8 +379,10 @@ std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir, std::
   }
   if (!found && !faults.empty())
     throw StorageError(
-        error_message(fmt::format("none of the {} checkpoints in {} can be read; the newest: {}", faults.size(), folder_of(run_dir).string(), faults.front()),
-                      "starting over would overwrite the run", "restore one from a copy, or choose another run.dir"));
+        error_message(fmt::format("none of the {} checkpoints in {} can be read; the newest: {}",
+                                  faults.size(), folder_of(run_dir).string(), faults.front()),
+                      "starting over would overwrite the run",
+                      "restore one from a copy, or choose another run.dir"));
   if (warnings != nullptr) warnings->insert(warnings->end(), faults.begin(), faults.end());
   return found;
 }
@@ -331,7 +390,8 @@ std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir, std::
 Removed remove_leftovers(const fs::path& run_dir) {
   Removed removed;
   for (const std::string& name : folder_names(run_dir)) {
-    if (!name.starts_with(kPartial) && !name.starts_with(kRemoved) && !name.starts_with(kReplaced)) continue;
+    if (!name.starts_with(kPartial) && !name.starts_with(kRemoved) && !name.starts_with(kReplaced))
+      continue;
     const fs::path folder = folder_of(run_dir) / name;
     std::error_code unknown;
     for (const auto& file : list_folder(folder)) {
@@ -343,14 +403,19 @@ Removed remove_leftovers(const fs::path& run_dir) {
   return removed;
 }
 
-void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last, const std::vector<std::string>& keep) {
+void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last,
+                       const std::vector<std::string>& keep) {
   remove_leftovers(run_dir);
   const auto complete = list(run_dir).complete;  // what cannot be read stays
-  for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < complete.size(); ++i)
-    if (const std::string& name = complete[i].second; std::find(keep.begin(), keep.end(), name) == keep.end()) discard(run_dir, name);
+  for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < complete.size();
+       ++i)
+    if (const std::string& name = complete[i].second;
+        std::find(keep.begin(), keep.end(), name) == keep.end())
+      discard(run_dir, name);
 }
 
-void branch_checkpoint(const StoredCheckpoint& from, const fs::path& run_dir, const std::map<std::string, std::string>& replaced,
+void branch_checkpoint(const StoredCheckpoint& from, const fs::path& run_dir,
+                       const std::map<std::string, std::string>& replaced,
                        const std::set<std::string>& left_out, const std::string& settings) {
   const fs::path hidden = hidden_folder(run_dir, from.name());
   remove_folder(hidden);
@@ -369,14 +434,17 @@ void branch_checkpoint(const StoredCheckpoint& from, const fs::path& run_dir, co
   end_checkpoint(run_dir, from.name(), facts, settings);
 }
 
-std::string settings_of_checkpoint(const fs::path& checkpoint) { return read_manifest_of(checkpoint).settings; }
+std::string settings_of_checkpoint(const fs::path& checkpoint) {
+  return read_manifest_of(checkpoint).settings;
+}
 
 void verify_files(const fs::path& checkpoint, const std::vector<std::string>& names) {
   const CheckpointFacts known = read_manifest_of(checkpoint).files;
   for (const std::string& name : names) {
     const fs::path path = checkpoint / name;
     const auto demand = [&](bool ok, const std::string& fault) {
-      require<StorageError>(ok, fmt::format("{}: {}", path.string(), fault), "what is read would not be what the run wrote",
+      require<StorageError>(ok, fmt::format("{}: {}", path.string(), fault),
+                            "what is read would not be what the run wrote",
                             "use another checkpoint, or restore the file from a copy");
     };
     const auto facts = known.find(name);

@@ -1,4 +1,5 @@
-// A column as pieces that lie in memory or in mapped files, in order: joining shards moves no value until it is written. Private to io.
+// A column as pieces that lie in memory or in mapped files, in order: joining shards moves no value
+// until it is written. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"

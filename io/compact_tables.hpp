@@ -1,5 +1,5 @@
-// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. What HDF5 has to do is the same for any number of columns.
-// Private to io.
+// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. What
+// HDF5 has to do is the same for any number of columns. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"
@@ -14,12 +14,15 @@
 
 namespace rollcall::io {
 
-/// A major version of their own; the minor one says which columns there are, as in files of schema 1.
+/// A major version of their own; the minor one says which columns there are, as in files of schema
+/// 1.
 inline constexpr int kCompactMajor = 2;
 
-bool is_schema_version(std::string_view attribute);  ///< which an attribute of every file says, so that older programs refuse it by name
+bool is_schema_version(std::string_view attribute);  ///< which an attribute of every file says, so
+                                                     ///< that older programs refuse it by name
 
-/// What a compact file holds; the same values give the same bytes. The schema's version stays attributes, all others become `facts`. Throws FileFault.
+/// What a compact file holds; the same values give the same bytes. The schema's version stays
+/// attributes, all others become `facts`. Throws FileFault.
 std::string build_compact(std::span<const ColumnView> columns, const Layout& layout);
 
 /// A row of the index.
@@ -34,16 +37,20 @@ struct CompactColumn {
 class CompactTables {
  public:
   static bool is_compact(hid_t file);
-  /// `mapped`: the whole file, where it is at hand; otherwise the columns are read when the first one is asked for. `file` must live as long.
+  /// `mapped`: the whole file, where it is at hand; otherwise the columns are read when the first
+  /// one is asked for. `file` must live as long.
   CompactTables(hid_t file, std::span<const std::byte> mapped);
 
-  const CompactColumn* find(const std::string& column) const;  ///< null when the file has no such column
+  /// null when the file has no such column
+  const CompactColumn* find(const std::string& column) const;
   std::span<const std::byte> values(const CompactColumn& column);
-  std::optional<std::uint64_t> place() const;  ///< of the columns in the file; nothing where all are empty
+  std::optional<std::uint64_t> place() const;  ///< of the columns in the file; nothing where all
+                                               ///< are empty
 
   bool has(const std::string& fact) const { return facts_.contains(fact); }
   std::string text(const std::string& fact) const;
-  void number(const std::string& fact, ElementType type, void* value) const;  ///< of type i32, u32, u64 or f32
+  /// of type i32, u32, u64 or f32
+  void number(const std::string& fact, ElementType type, void* value) const;
   const std::vector<std::string>& component_names() const { return component_names_; }
 
  private:

@@ -42,7 +42,11 @@ Held hold(const fs::path& source) {
 
 ArchivedGroup find(const fs::path& source, const GroupPlace& place) {
   std::optional<ArchivedGroup> found;
-  each_group(source, {.purpose = place.purpose, .first_step = place.step, .last_step = place.step, .prompt = place.id.prompt.value},
+  each_group(source,
+             {.purpose = place.purpose,
+              .first_step = place.step,
+              .last_step = place.step,
+              .prompt = place.id.prompt.value},
              [&](const ArchivedGroup& group, const auto&) {
                if (place_of(group) == place) found = group;
                return !found;
@@ -52,8 +56,12 @@ ArchivedGroup find(const fs::path& source, const GroupPlace& place) {
 }
 
 /// Bits, not values: NaN equals NaN, and -0 is not 0.
-bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
-bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 template <class T>
 bool same_bits(const T& a, const T& b) {
   return a == b;
@@ -64,11 +72,14 @@ std::string scalar(const char* field, const T& a, const T& b) {
   return same_bits(a, b) ? "" : fmt::format("{} is {} and {}", field, a, b);
 }
 
-std::string quoted(const char* field, const std::string& a, const std::string& b) { return a == b ? "" : fmt::format("{} is \"{}\" and \"{}\"", field, a, b); }
+std::string quoted(const char* field, const std::string& a, const std::string& b) {
+  return a == b ? "" : fmt::format("{} is \"{}\" and \"{}\"", field, a, b);
+}
 
 template <class T>
 std::string list(const char* field, const std::vector<T>& a, const std::vector<T>& b) {
-  if (a.size() != b.size()) return fmt::format("{} has {} and {} values", field, a.size(), b.size());
+  if (a.size() != b.size())
+    return fmt::format("{} has {} and {} values", field, a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!same_bits(a[i], b[i])) return fmt::format("{}[{}] is {} and {}", field, i, a[i], b[i]);
   }
@@ -83,40 +94,55 @@ std::string first_of(const std::string& where, std::initializer_list<std::string
 }
 
 std::string difference(const Turn& a, const Turn& b) {
-  return first_of("", {scalar("role", int(a.role), int(b.role)), list("tokens", a.tokens, b.tokens), list("logprob", a.logprob, b.logprob),
-                       list("entropy", a.entropy, b.entropy), list("policy_version", a.policy_version, b.policy_version),
-                       list("kept mass", a.kept_mass, b.kept_mass), list("ends of kept ids", a.kept.end, b.kept.end), list("kept ids", a.kept.id, b.kept.id)});
+  return first_of("", {scalar("role", int(a.role), int(b.role)), list("tokens", a.tokens, b.tokens),
+                       list("logprob", a.logprob, b.logprob), list("entropy", a.entropy, b.entropy),
+                       list("policy_version", a.policy_version, b.policy_version),
+                       list("kept mass", a.kept_mass, b.kept_mass),
+                       list("ends of kept ids", a.kept.end, b.kept.end),
+                       list("kept ids", a.kept.id, b.kept.id)});
 }
 
 std::string difference(const Rollout& a, const Rollout& b) {
-  if (const auto own = first_of("", {scalar("sample", a.sample, b.sample), scalar("finish", int(a.finish), int(b.finish)), quoted("completion", a.text, b.text),
-                                     scalar("number of turns", a.turns.size(), b.turns.size())});
+  if (const auto own = first_of(
+          "", {scalar("sample", a.sample, b.sample), scalar("finish", int(a.finish), int(b.finish)),
+               quoted("completion", a.text, b.text),
+               scalar("number of turns", a.turns.size(), b.turns.size())});
       !own.empty())
     return own;
   for (std::size_t t = 0; t < a.turns.size(); ++t) {
-    if (const auto inside = difference(a.turns[t], b.turns[t]); !inside.empty()) return fmt::format("turn {}: {}", t, inside);
+    if (const auto inside = difference(a.turns[t], b.turns[t]); !inside.empty())
+      return fmt::format("turn {}: {}", t, inside);
   }
   return {};
 }
 
 std::string difference(const Score& a, const Score& b) {
   return first_of(
-      "", {list("components", a.components, b.components), scalar("reward", a.reward, b.reward), scalar("correct", a.correct, b.correct),
-           quoted("extracted", a.answer, b.answer), scalar("undecided", a.undecided, b.undecided), scalar("clock_ended", a.clock_ended, b.clock_ended)});
+      "", {list("components", a.components, b.components), scalar("reward", a.reward, b.reward),
+           scalar("correct", a.correct, b.correct), quoted("extracted", a.answer, b.answer),
+           scalar("undecided", a.undecided, b.undecided),
+           scalar("clock_ended", a.clock_ended, b.clock_ended)});
 }
 
 }  // namespace
 
-std::string text_of(const GroupPlace& p) { return fmt::format("{} step {}, prompt {}, draw {}", text_of(p.purpose), p.step, p.id.prompt.value, p.id.draw); }
+std::string text_of(const GroupPlace& p) {
+  return fmt::format("{} step {}, prompt {}, draw {}", text_of(p.purpose), p.step,
+                     p.id.prompt.value, p.id.draw);
+}
 
 std::string first_difference(const ArchivedGroup& a, const ArchivedGroup& b) {
-  if (const auto own = first_of("", {scalar("level", a.group.level, b.group.level), scalar("temperature", a.temperature, b.temperature),
-                                     quoted("prompt", a.prompt.text, b.prompt.text), quoted("reference", a.prompt.answer, b.prompt.answer)});
+  if (const auto own = first_of("", {scalar("level", a.group.level, b.group.level),
+                                     scalar("temperature", a.temperature, b.temperature),
+                                     quoted("prompt", a.prompt.text, b.prompt.text),
+                                     quoted("reference", a.prompt.answer, b.prompt.answer)});
       !own.empty())
     return own;
   for (std::size_t i = 0; i < std::min(a.group.rollouts.size(), b.group.rollouts.size()); ++i) {
     const std::string where = fmt::format("sample {}: ", a.group.rollouts[i].sample);
-    if (const auto inside = first_of(where, {difference(a.group.rollouts[i], b.group.rollouts[i]), difference(a.scores[i], b.scores[i])}); !inside.empty())
+    if (const auto inside = first_of(where, {difference(a.group.rollouts[i], b.group.rollouts[i]),
+                                             difference(a.scores[i], b.scores[i])});
+        !inside.empty())
       return inside;
   }
   return scalar("number of rollouts", a.group.rollouts.size(), b.group.rollouts.size());
@@ -131,7 +157,9 @@ Difference compare(const fs::path& a, const fs::path& b) {
                .rollouts_a = in_a.rollouts,
                .rollouts_b = in_b.rollouts};
   std::optional<GroupPlace> first;
-  const auto note = [&](const GroupPlace& place) { first = first ? std::min(*first, place) : place; };
+  const auto note = [&](const GroupPlace& place) {
+    first = first ? std::min(*first, place) : place;
+  };
   for (const auto& [place, digest] : in_a.digests) {
     const auto other = in_b.digests.find(place);
     if (other != in_b.digests.end() && other->second == digest) continue;
@@ -145,8 +173,10 @@ Difference compare(const fs::path& a, const fs::path& b) {
   }
   if (!first) return d;
   d.first = text_of(*first) + ": ";
-  if (!in_a.digests.contains(*first) || !in_b.digests.contains(*first)) d.first += in_a.digests.contains(*first) ? "only in A" : "only in B";
-  else if (const auto value = first_difference(find(a, *first), find(b, *first)); !value.empty()) d.first += value;
+  if (!in_a.digests.contains(*first) || !in_b.digests.contains(*first))
+    d.first += in_a.digests.contains(*first) ? "only in A" : "only in B";
+  else if (const auto value = first_difference(find(a, *first), find(b, *first)); !value.empty())
+    d.first += value;
   else d.first += "the reward components have different names";
   return d;
 }

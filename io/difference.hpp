@@ -1,4 +1,5 @@
-// Two runs compared by what they hold: the same content hash, or the first group and value that differ.
+// Two runs compared by what they hold: the same content hash, or the first group and value that
+// differ.
 #pragma once
 
 #include "io/archive.hpp"
@@ -24,7 +25,8 @@ struct Difference {
   std::uint64_t groups_a = 0, groups_b = 0, rollouts_a = 0, rollouts_b = 0;
   std::uint64_t groups_differing = 0;    ///< of those in both
   std::uint64_t only_a = 0, only_b = 0;  ///< groups
-  std::string first{};                   ///< "train step 3, prompt 7, draw 0: sample 2: reward is 1 and 0"; empty: none
+  std::string first{};  ///< "train step 3, prompt 7, draw 0: sample 2: reward is 1 and 0"; empty:
+                        ///< none
 };
 /// Run folders or files. Throws as each_group does.
 Difference compare(const std::filesystem::path& a, const std::filesystem::path& b);

@@ -17,11 +17,13 @@ namespace {
 constexpr float kNoValue = std::numeric_limits<float>::quiet_NaN();
 
 std::uint32_t narrow(std::size_t count) {
-  if (count > std::numeric_limits<std::uint32_t>::max()) throw FileFault(fmt::format("{} rows in one parent row exceed 32 bits", count));
+  if (count > std::numeric_limits<std::uint32_t>::max())
+    throw FileFault(fmt::format("{} rows in one parent row exceed 32 bits", count));
   return std::uint32_t(count);
 }
 
-void append_text(const std::string& text, std::vector<std::uint32_t>& lengths, std::vector<std::uint8_t>& bytes) {
+void append_text(const std::string& text, std::vector<std::uint32_t>& lengths,
+                 std::vector<std::uint8_t>& bytes) {
   lengths.push_back(narrow(text.size()));
   bytes.insert(bytes.end(), text.begin(), text.end());
 }
@@ -33,7 +35,8 @@ void extend(std::vector<T>& column, const std::vector<T>& values) {
 
 void append(const Turn& turn, RolloutColumns& c) {
   const std::size_t tokens = turn.tokens.size(), valued = turn.role == Role::policy ? tokens : 0;
-  expect(turn.logprob.size() == valued && turn.entropy.size() == valued && turn.policy_version.size() == valued,
+  expect(turn.logprob.size() == valued && turn.entropy.size() == valued &&
+             turn.policy_version.size() == valued,
          "policy turns, and only those, have a value per token in every column");
   c.role.push_back(std::int8_t(turn.role));
   c.token_count.push_back(narrow(tokens));
@@ -44,11 +47,13 @@ void append(const Turn& turn, RolloutColumns& c) {
   c.logprob.resize(c.id.size(), kNoValue);
   c.entropy.resize(c.id.size(), kNoValue);
   c.policy_version.resize(c.id.size(), 0);
-  expect((turn.kept_mass.empty() || turn.kept_mass.size() == valued) && turn.kept.end.size() <= turn.kept_mass.size(),
+  expect((turn.kept_mass.empty() || turn.kept_mass.size() == valued) &&
+             turn.kept.end.size() <= turn.kept_mass.size(),
          "where tokens were left out, every token of a policy turn says how much was left");
   c.kept_count.push_back(narrow(turn.kept_mass.size()));
   extend(c.kept_mass, turn.kept_mass);
-  for (std::size_t t = 0; t < turn.kept_mass.size(); ++t) c.id_count.push_back(narrow(turn.kept.of(t).size()));
+  for (std::size_t t = 0; t < turn.kept_mass.size(); ++t)
+    c.id_count.push_back(narrow(turn.kept.of(t).size()));
   extend(c.kept_id, turn.kept.id);
 }
 
@@ -84,18 +89,25 @@ struct Walk {
   void read_kept(Turn& made) {
     const std::size_t count = c.kept_count[turn];
     if (count != 0 && (made.role != Role::policy || count != made.tokens.size()))
-      throw FileFault(fmt::format("turns/kept_count is {} at row {}, whose turn has {} tokens", count, turn, made.tokens.size()));
+      throw FileFault(fmt::format("turns/kept_count is {} at row {}, whose turn has {} tokens",
+                                  count, turn, made.tokens.size()));
     made.kept_mass = kept_mass.take(count);
     for (std::size_t t = 0; t < count; ++t) {
       const auto ids = kept_id.take(id_count.take_one());
       if (!ids.empty() && !std::binary_search(ids.begin(), ids.end(), made.tokens[t]))
-        throw FileFault(fmt::format("the token {} is not among the {} of kept_ids that it was drawn from", made.tokens[t], ids.size()));
+        throw FileFault(
+            fmt::format("the token {} is not among the {} of kept_ids that it was drawn from",
+                        made.tokens[t], ids.size()));
       made.kept.put(t, ids);
     }
   }
   Turn next_turn() {
     const std::size_t n = c.token_count[turn];
-    Turn made{.role = Role(c.role[turn]), .tokens = id.take(n), .logprob = logprob.take(n), .entropy = entropy.take(n), .policy_version = version.take(n)};
+    Turn made{.role = Role(c.role[turn]),
+              .tokens = id.take(n),
+              .logprob = logprob.take(n),
+              .entropy = entropy.take(n),
+              .policy_version = version.take(n)};
     if (made.role != Role::policy) {
       made.logprob.clear();
       made.entropy.clear();
@@ -106,7 +118,10 @@ struct Walk {
     return made;
   }
   Rollout next_rollout(std::uint32_t sample) {
-    Rollout made{.sample = sample, .finish = FinishReason(c.finish[rollout]), .turns = {}, .text = completion.take_text(c.completion_bytes[rollout])};
+    Rollout made{.sample = sample,
+                 .finish = FinishReason(c.finish[rollout]),
+                 .turns = {},
+                 .text = completion.take_text(c.completion_bytes[rollout])};
     for (std::uint32_t t = 0; t < c.turn_count[rollout]; ++t) made.turns.push_back(next_turn());
     ++rollout;
     return made;
@@ -120,16 +135,24 @@ void check_group_rows(const KeyColumns& keys) {
   for (std::size_t g = 0; g < keys.rollout_count.size(); ++g)
     for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i, ++rollout)
       if (keys.group[rollout] != g)
-        throw FileFault(fmt::format("rollouts/group says {} at row {}, which groups/rollout_count puts into group {}", keys.group[rollout], rollout, g));
+        throw FileFault(fmt::format(
+            "rollouts/group says {} at row {}, which groups/rollout_count puts into group {}",
+            keys.group[rollout], rollout, g));
 }
 
 void check_order(const KeyColumns& keys) {
-  const auto key = [&](std::size_t g) { return std::tuple(keys.step[g], keys.prompt_id[g], keys.draw[g]); };
+  const auto key = [&](std::size_t g) {
+    return std::tuple(keys.step[g], keys.prompt_id[g], keys.draw[g]);
+  };
   for (std::size_t g = 1; g < keys.step.size(); ++g)
-    if (key(g) <= key(g - 1)) throw FileFault(fmt::format("row {} of groups does not follow the row before it in order of step, prompt and draw", g));
+    if (key(g) <= key(g - 1))
+      throw FileFault(fmt::format(
+          "row {} of groups does not follow the row before it in order of step, prompt and draw",
+          g));
   for (std::size_t r = 1; r < keys.sample.size(); ++r)
     if (keys.group[r] == keys.group[r - 1] && keys.sample[r] <= keys.sample[r - 1])
-      throw FileFault(fmt::format("row {} of rollouts does not follow the row before it in order of sample", r));
+      throw FileFault(fmt::format(
+          "row {} of rollouts does not follow the row before it in order of sample", r));
 }
 
 void append(const Group& group, KeyColumns& keys) {
@@ -180,13 +203,15 @@ std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollo
   std::vector<Group> groups;
   Walk walk{rollouts};
   for (std::size_t g = 0; g < keys.step.size(); ++g) {
-    Group& group = groups.emplace_back(Group{.id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]},
-                                             .level = rollouts.level[g],
-                                             .rollouts = {},
-                                             .planned = rollouts.planned[g],
-                                             .bin = rollouts.bin[g],
-                                             .stream_prompt = rollouts.stream_prompt[g]});
-    for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i) group.rollouts.push_back(walk.next_rollout(keys.sample[walk.rollout]));
+    Group& group =
+        groups.emplace_back(Group{.id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]},
+                                  .level = rollouts.level[g],
+                                  .rollouts = {},
+                                  .planned = rollouts.planned[g],
+                                  .bin = rollouts.bin[g],
+                                  .stream_prompt = rollouts.stream_prompt[g]});
+    for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i)
+      group.rollouts.push_back(walk.next_rollout(keys.sample[walk.rollout]));
   }
   return groups;
 }
@@ -202,7 +227,8 @@ std::vector<ShardPrompt> prompts_of(const RolloutColumns& c) {
   return prompts;
 }
 
-std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreColumns& c, std::size_t components) {
+std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreColumns& c,
+                                          std::size_t components) {
   check_group_rows(keys);
   std::vector<std::vector<Score>> scores(keys.step.size());
   Cursor<double> component{c.components};

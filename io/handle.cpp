@@ -13,16 +13,19 @@
 namespace rollcall::io {
 namespace {
 
-// Before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up inside HDF5, which after a failed read ends in a crash (1.10: H5F__close_cb
-// of a file that was half opened). All that is open is closed by its Handle.
-const bool started = (H5dont_atexit(), H5open()) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+// Before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up inside HDF5,
+// which after a failed read ends in a crash (1.10: H5F__close_cb of a file that was half opened).
+// All that is open is closed by its Handle.
+const bool started =
+    (H5dont_atexit(), H5open()) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 
 /// The number behind "errno = " in a message of HDF5's drivers; 0 where there is none.
 int errno_in(std::string_view text) {
   constexpr std::string_view kMark = "errno = ";
   const auto at = text.find(kMark);
   int number = 0;
-  if (at != std::string_view::npos) std::from_chars(text.data() + at + kMark.size(), text.data() + text.size(), number);
+  if (at != std::string_view::npos)
+    std::from_chars(text.data() + at + kMark.size(), text.data() + text.size(), number);
   return number;
 }
 
@@ -31,15 +34,20 @@ int errno_in(std::string_view text) {
 std::unique_lock<std::mutex> enter_hdf5() {
   static std::mutex inside;
   std::unique_lock<std::mutex> lock(inside);
-  if (!started) throw EnvironmentError(error_message("HDF5 does not start", "shards, scores and the archive are HDF5 files", "check the installation of HDF5"));
+  if (!started)
+    throw EnvironmentError(error_message("HDF5 does not start",
+                                         "shards, scores and the archive are HDF5 files",
+                                         "check the installation of HDF5"));
   errno = 0;  // for hdf5_failure
   return lock;
 }
 
 void hdf5_failure(const char* action, std::string_view subject) {
-  const int left = errno == EIO || errno == ESTALE ? errno : 0;  // not every message of HDF5 says why a system call failed
+  // not every message of HDF5 says why a system call failed
+  const int left = errno == EIO || errno == ESTALE ? errno : 0;
   std::string innermost;
-  // Upward visits the call that found the error first: its words say the most (errno text, checksum mismatch).
+  // Upward visits the call that found the error first: its words say the most (errno text, checksum
+  // mismatch).
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned depth, const H5E_error2_t* error, void* text) -> herr_t {
@@ -51,7 +59,8 @@ void hdf5_failure(const char* action, std::string_view subject) {
   const int told = errno_in(innermost), error = told != 0 ? told : left;
   if (error != 0) innermost = std::strerror(error);
   const std::string words =
-      fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject, innermost.empty() ? "HDF5 gives no reason" : innermost);
+      fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject,
+                  innermost.empty() ? "HDF5 gives no reason" : innermost);
   if (error != 0 && error != ENOENT) throw UnreadableFault(words);
   throw FileFault(words);
 }
@@ -59,7 +68,9 @@ void hdf5_failure(const char* action, std::string_view subject) {
 void check_scalar(hid_t attribute, std::string_view name) {
   const Handle space(H5Aget_space(attribute), "get space of", name);
   const auto values = H5Sget_simple_extent_npoints(space);
-  if (values != 1) throw FileFault(fmt::format("{} has an attribute of {} values where one is expected", name, values));
+  if (values != 1)
+    throw FileFault(
+        fmt::format("{} has an attribute of {} values where one is expected", name, values));
 }
 
 }  // namespace rollcall::io

@@ -10,7 +10,8 @@
 
 namespace rollcall::io {
 
-/// A fault inside one file, without its name: the public functions catch it where the name is known and throw StorageError.
+/// A fault inside one file, without its name: the public functions catch it where the name is known
+/// and throw StorageError.
 struct FileFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,16 +26,19 @@ struct UnreadableFault : FileFault {
   using FileFault::FileFault;
 };
 
-/// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may be threads of one process in tests.
+/// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may
+/// be threads of one process in tests.
 std::unique_lock<std::mutex> enter_hdf5();
 
-/// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the words of errno where HDF5 names one.
+/// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the
+/// words of errno where HDF5 names one.
 [[noreturn]] void hdf5_failure(const char* action, std::string_view subject);
 inline void check(herr_t status, const char* action, std::string_view subject = {}) {
   if (status < 0) hdf5_failure(action, subject);
 }
 
-/// Throws FileFault unless the attribute holds one value: a read into one would write over what lies behind it.
+/// Throws FileFault unless the attribute holds one value: a read into one would write over what
+/// lies behind it.
 void check_scalar(hid_t attribute, std::string_view name);
 
 /// Owns one identifier of any kind (file, dataset, space, type, property list, attribute).
@@ -54,7 +58,9 @@ class Handle {
   }
   operator hid_t() const { return id_; }
   /// Closes now, so that a failed flush is seen.
-  void close(const char* action) { check(H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) < 0 ? -1 : 0, action); }
+  void close(const char* action) {
+    check(H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) < 0 ? -1 : 0, action);
+  }
   /// Gives the identifier up without closing it.
   void release() { id_ = H5I_INVALID_HID; }
 

@@ -12,10 +12,13 @@ std::uint64_t kept_rollouts(const std::filesystem::path& run_dir) {
   const Source source = open_source(run_dir);
   std::uint64_t rollouts = 0;
   const std::string greedy = text_of(Purpose::greedy);
-  for (const ArchiveEntry& entry : source.packed) rollouts += entry.purpose == greedy ? 0 : entry.rollouts;
+  for (const ArchiveEntry& entry : source.packed)
+    rollouts += entry.purpose == greedy ? 0 : entry.rollouts;
   for (const auto* shards : {&source.loose, &source.unscored})
     for (const std::string& shard : *shards)
-      if (const auto rows = count_rows(run_dir / shard); rows && ShardName::parse(shard)->purpose != Purpose::greedy) rollouts += rows->rollouts;
+      if (const auto rows = count_rows(run_dir / shard);
+          rows && ShardName::parse(shard)->purpose != Purpose::greedy)
+        rollouts += rows->rollouts;
   return rollouts;
 }
 

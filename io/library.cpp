@@ -20,6 +20,8 @@ bool hdf5_is_parallel() {
 #endif
 }
 
-bool hdf5_compiled_matches_loaded() { return hdf5_version() == fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE); }
+bool hdf5_compiled_matches_loaded() {
+  return hdf5_version() == fmt::format("{}.{}.{}", H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE);
+}
 
 }  // namespace rollcall::io

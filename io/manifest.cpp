@@ -24,9 +24,12 @@ constexpr int kManifestFormat = 2;  // 1 had no checksum of its own
 constexpr const char* kOwnChecksum = "xxh3_64";
 fs::path manifest_path(const fs::path& run_dir) { return run_dir / "archive" / "manifest.json"; }
 
-json to_json(const PublishedFile& file) { return {{"path", file.path}, {"bytes", file.bytes}, {"xxh3_64", hex64(file.checksum)}}; }
+json to_json(const PublishedFile& file) {
+  return {{"path", file.path}, {"bytes", file.bytes}, {"xxh3_64", hex64(file.checksum)}};
+}
 PublishedFile file_from(const json& j) {
-  PublishedFile file{j.at("path").get<std::string>(), j.at("bytes").get<std::uint64_t>(), checksum_from_text(j.at("xxh3_64").get<std::string>())};
+  PublishedFile file{j.at("path").get<std::string>(), j.at("bytes").get<std::uint64_t>(),
+                     checksum_from_text(j.at("xxh3_64").get<std::string>())};
   const fs::path path(file.path);
   if (path.is_absolute() || path.lexically_normal() != path || file.path.starts_with(".."))
     throw std::invalid_argument("path " + file.path + " leaves the run folder");
@@ -34,8 +37,9 @@ PublishedFile file_from(const json& j) {
 }
 
 json to_json(const ArchiveEntry& e) {
-  return {{"file", to_json(e.file)}, {"purpose", e.purpose},   {"first_step", e.first_step}, {"last_step", e.last_step},
-          {"groups", e.groups},      {"rollouts", e.rollouts}, {"tokens", e.tokens}};
+  return {{"file", to_json(e.file)},  {"purpose", e.purpose}, {"first_step", e.first_step},
+          {"last_step", e.last_step}, {"groups", e.groups},   {"rollouts", e.rollouts},
+          {"tokens", e.tokens}};
 }
 ArchiveEntry entry_from(const json& j) {
   return {.file = file_from(j.at("file")),
@@ -56,7 +60,8 @@ std::string sealed(json j) {
 
 /// Byte for byte: a changed number would otherwise be said of the file it speaks of.
 void check_whole(const json& j, const std::string& text) {
-  if (sealed(j) != text) throw std::invalid_argument("it is not as it was written: its checksum or its layout differs");
+  if (sealed(j) != text)
+    throw std::invalid_argument("it is not as it was written: its checksum or its layout differs");
 }
 
 }  // namespace
@@ -76,20 +81,24 @@ Manifest parse_manifest(const fs::path& path) {
     const int format = j.at("format").get<int>();
     if (format != 1 || j.contains(kOwnChecksum)) check_whole(j, text);
     // Whole, so nothing is to be mended.
-    require<EnvironmentError>(format <= kManifestFormat, fmt::format("{}: format {} where this program reads up to {}", path.string(), format, kManifestFormat),
+    require<EnvironmentError>(format <= kManifestFormat,
+                              fmt::format("{}: format {} where this program reads up to {}",
+                                          path.string(), format, kManifestFormat),
                               "a newer rollcall wrote the run", "use that version");
     Manifest manifest;
     for (const json& entry : j.at("files")) manifest.files.push_back(entry_from(entry));
     for (const json& file : j.at("replaced")) manifest.replaced.push_back(file_from(file));
-    if (manifest.files.empty() && !manifest.replaced.empty()) throw std::invalid_argument("it replaces shards by no file");
+    if (manifest.files.empty() && !manifest.replaced.empty())
+      throw std::invalid_argument("it replaces shards by no file");
     return manifest;
   } catch (const EnvironmentError&) {
     throw;
   } catch (const UnreadableError&) {
     throw;
   } catch (const std::exception& fault) {
-    throw StorageError(error_message(fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
-                                     "restore it from a copy, or let rollcall archive repair rebuild it from the packed files beside it"));
+    throw StorageError(error_message(
+        fmt::format("{}: {}", path.string(), fault.what()), "it says which packed files are whole",
+        "restore it from a copy, or let rollcall archive repair rebuild it from the packed files beside it"));
   }
 }
 
@@ -116,8 +125,10 @@ void remove_files(const fs::path& run_dir, const std::vector<PublishedFile>& fil
     for (std::jthread& other : others) other = std::jthread(work);
   }
   for (std::size_t i = 0; i < files.size(); ++i)
-    require<StorageError>(faults[i].empty(), fmt::format("cannot remove {}: {}", (run_dir / files[i].path).string(), faults[i]),
-                          "it is packed and would be counted twice", "check permissions of the run folder");
+    require<StorageError>(
+        faults[i].empty(),
+        fmt::format("cannot remove {}: {}", (run_dir / files[i].path).string(), faults[i]),
+        "it is packed and would be counted twice", "check permissions of the run folder");
 }
 
 int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
@@ -128,8 +139,10 @@ int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     const std::uint64_t bytes = fs::file_size(path, ec);
     if (ec == std::errc::no_such_file_or_directory) continue;
     if (ec) reading_failure("look at", path, ec.value());
-    // Only the very bytes that were packed: a step drawn again after a crash has a file of the same name.
-    if (bytes == file.bytes && inspect(run_dir, file.path).checksum == file.checksum) there.push_back(file);
+    // Only the very bytes that were packed: a step drawn again after a crash has a file of the same
+    // name.
+    if (bytes == file.bytes && inspect(run_dir, file.path).checksum == file.checksum)
+      there.push_back(file);
   }
   if (there.empty()) return 0;
   // Until the file that holds them now is seen whole, they are the only copy.

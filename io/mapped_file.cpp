@@ -20,7 +20,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (!kind.empty()) ::close(fd);
   if (!kind.empty()) throw FileFault(fmt::format("it is {}, where a plain file is needed", kind));
   const off_t size = fd < 0 ? -1 : ::lseek(fd, 0, SEEK_END);
-  void* const begin = size > 0 ? ::mmap(nullptr, std::size_t(size), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  void* const begin =
+      size > 0 ? ::mmap(nullptr, std::size_t(size), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (size == 0) return;
@@ -32,7 +33,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 #ifdef MADV_POPULATE_READ  // since Linux 5.14: a disk that fails is an error here and SIGBUS later
   if (::madvise(begin, std::size_t(size), MADV_POPULATE_READ) != 0 && errno == EFAULT) {
     ::munmap(begin, std::size_t(size));
-    throw UnreadableFault("cannot read it: the disk or the file system fails, or the file is being cut short");
+    throw UnreadableFault(
+        "cannot read it: the disk or the file system fails, or the file is being cut short");
   }
 #endif
   ::madvise(begin, std::size_t(size), MADV_SEQUENTIAL);

@@ -1,4 +1,5 @@
-// A file's bytes where the kernel keeps them: reading costs no copy and no memory of our own. Private to io.
+// A file's bytes where the kernel keeps them: reading costs no copy and no memory of our own.
+// Private to io.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,8 @@
 
 namespace rollcall::io {
 
-/// Only for files that nobody shortens meanwhile: published ones, and our own before that. Throws FileFault.
+/// Only for files that nobody shortens meanwhile: published ones, and our own before that. Throws
+/// FileFault.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -20,7 +22,8 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// Asks the kernel to begin writing the file's dirty pages, so that the disk works while the processor checks. Only a hint: what it says is not looked at.
+/// Asks the kernel to begin writing the file's dirty pages, so that the disk works while the
+/// processor checks. Only a hint: what it says is not looked at.
 void start_writeback(const std::filesystem::path& path);
 
 }  // namespace rollcall::io

@@ -13,20 +13,25 @@ namespace {
 
 using Address = std::tuple<Purpose, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-/// A pack ends with the removal of what it packed, so it must know every column. Reading may leave out those of a later minor version.
+/// A pack ends with the removal of what it packed, so it must know every column. Reading may leave
+/// out those of a later minor version.
 void check_all_known(const TableReader& reader) {
   if (const auto minor = reader.number<std::int32_t>("schema_minor"); minor > kSchemaMinor)
-    throw NewerSchema(fmt::format("it has schema {0}.{1}, and a pack by this program would lose what came after {0}.{2}", kSchemaMajor, minor, kSchemaMinor));
+    throw NewerSchema(fmt::format(
+        "it has schema {0}.{1}, and a pack by this program would lose what came after {0}.{2}",
+        kSchemaMajor, minor, kSchemaMinor));
 }
 
 /// After all reads.
 Address address_of(const TableReader& reader) {
   reader.check_counts();
-  return {purpose_of(reader), reader.number<std::uint64_t>("step"), reader.number<std::uint64_t>("round"), reader.number<std::uint64_t>("producer")};
+  return {purpose_of(reader), reader.number<std::uint64_t>("step"),
+          reader.number<std::uint64_t>("round"), reader.number<std::uint64_t>("producer")};
 }
 
 bool same_keys(const KeyColumns& a, const KeyColumns& b) {
-  return a.step == b.step && a.prompt_id == b.prompt_id && a.draw == b.draw && a.rollout_count == b.rollout_count && a.group == b.group && a.sample == b.sample;
+  return a.step == b.step && a.prompt_id == b.prompt_id && a.draw == b.draw &&
+         a.rollout_count == b.rollout_count && a.group == b.group && a.sample == b.sample;
 }
 
 }  // namespace
@@ -57,8 +62,11 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
     std::vector<ColumnView> again;  // the keys, which are the shard's
     tables.read(keys, again);
     read_scores(tables);
-    if (address_of(tables.reader()) != address) throw FileFault(fmt::format("it does not belong to {}", input.shard.path));
-    if (!same_keys(shard.keys, keys)) throw FileFault(fmt::format("its groups or rollouts differ from those of {}", input.shard.path));
+    if (address_of(tables.reader()) != address)
+      throw FileFault(fmt::format("it does not belong to {}", input.shard.path));
+    if (!same_keys(shard.keys, keys))
+      throw FileFault(
+          fmt::format("its groups or rollouts differ from those of {}", input.shard.path));
     shard.scores_file = tables.release();
   });
   return shard;

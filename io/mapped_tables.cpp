@@ -13,8 +13,10 @@ std::unique_ptr<MappedFile> map_published(const fs::path& run_dir, const Publish
 
 }  // namespace
 
-MappedTables::MappedTables(const fs::path& run_dir, const PublishedFile& file, const char* kind, ColumnChecksums checksums)
-    : mapped_(map_published(run_dir, file)), reader_(run_dir / file.path, mapped_->bytes(), checksums) {
+MappedTables::MappedTables(const fs::path& run_dir, const PublishedFile& file, const char* kind,
+                           ColumnChecksums checksums)
+    : mapped_(map_published(run_dir, file)),
+      reader_(run_dir / file.path, mapped_->bytes(), checksums) {
   check_schema(reader_, kind);
 }
 

@@ -1,4 +1,5 @@
-// A published file for those who look at whole columns: small tables are read, tokens and texts stay where they lie in the mapped file. Private to io.
+// A published file for those who look at whole columns: small tables are read, tokens and texts
+// stay where they lie in the mapped file. Private to io.
 #pragma once
 
 #include "io/mapped_file.hpp"
@@ -12,13 +13,16 @@
 
 namespace rollcall::io {
 
-/// Checked before anything is believed: its bytes before HDF5 sees them, then schema, types, checksums, codes and counts. Throws FileFault.
+/// Checked before anything is believed: its bytes before HDF5 sees them, then schema, types,
+/// checksums, codes and counts. Throws FileFault.
 class MappedTables {
  public:
   /// `kind`: shard, scores or archive; a scored file is either of the first two.
-  MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind, ColumnChecksums checksums);
+  MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind,
+               ColumnChecksums checksums);
 
-  /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and the mapped file.
+  /// Reads a set of columns and adds all of them to `columns`, which are valid as long as `set` and
+  /// the mapped file.
   template <class Set>
   void read(Set& set, std::vector<ColumnView>& columns) {
     Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {
@@ -31,11 +35,15 @@ class MappedTables {
       }
     });
   }
-  const TableReader& reader() const { return reader_; }  ///< for counts and attributes, after all reads
+  const TableReader& reader() const {
+    return reader_;
+  }  ///< for counts and attributes, after all
+     ///< reads
   std::unique_ptr<MappedFile> release() { return std::move(mapped_); }
 
  private:
-  static bool is_large(const Column& column);  ///< with a value for every token or byte: nearly all of a file
+  static bool is_large(const Column& column);  ///< with a value for every token or byte: nearly all
+                                               ///< of a file
 
   std::unique_ptr<MappedFile> mapped_;
   TableReader reader_;

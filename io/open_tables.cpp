@@ -1,6 +1,7 @@
 // A look at every link and data set, and a child process that looks first.
 #include "io/open_tables.hpp"
 
+#include "base/lfs_pointer.hpp"
 #include "base/plain_file.hpp"
 #include "base/uninterrupted.hpp"
 #include "io/fault.hpp"
@@ -32,7 +33,8 @@ std::vector<std::string> names_in(hid_t group) {
     static_cast<std::vector<std::string>*>(to)->emplace_back(name);
     return 0;
   };
-  check(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add, &names), "list the names of the file");
+  check(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add, &names),
+        "list the names of the file");
   return names;
 }
 
@@ -42,8 +44,10 @@ void check_data_set(hid_t dataset, const std::string& name) {
   const int external = H5Pget_external_count(made);
   check(layout < 0 || external < 0 ? -1 : 0, "look at", name);
   if (external > 0) throw FileFault(fmt::format("{} keeps its values in another file", name));
-  if (layout == H5D_VIRTUAL) throw FileFault(fmt::format("{} takes its values from other files", name));
-  if (layout == H5D_CHUNKED) throw FileFault(fmt::format("{} is stored in chunks, which no file of a run is", name));
+  if (layout == H5D_VIRTUAL)
+    throw FileFault(fmt::format("{} takes its values from other files", name));
+  if (layout == H5D_CHUNKED)
+    throw FileFault(fmt::format("{} is stored in chunks, which no file of a run is", name));
 }
 
 /// What a column of ours never is, wherever it lies. `visit` sees the data sets.
@@ -54,7 +58,8 @@ void check_objects(hid_t group, const std::string& within, int depth, const Visi
     const std::string path = within.empty() ? name : within + "/" + name;
     H5L_info_t link;
     check(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT), "look at", path);
-    if (link.type != H5L_TYPE_HARD) throw FileFault(fmt::format("{} leads to another place or file", path));
+    if (link.type != H5L_TYPE_HARD)
+      throw FileFault(fmt::format("{} leads to another place or file", path));
     const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "open", path);
     switch (H5Iget_type(object)) {
       case H5I_GROUP: check_objects(object, path, depth + 1, visit); break;
@@ -70,6 +75,7 @@ void check_objects(hid_t group, const std::string& within, int depth, const Visi
 void require_plain(const fs::path& path) {
   const std::string kind = what_else(path);
   if (!kind.empty()) throw FileFault(fmt::format("it is {}, where a plain file is needed", kind));
+  refuse_lfs_pointer(path);
 }
 
 Handle open_file(const fs::path& path) {
@@ -80,7 +86,8 @@ Handle open_file(const fs::path& path) {
 /// As TableReader reads it. Lists of references are never read, neither here nor there.
 void read_attribute(hid_t holder, const char* name) {
   const Handle attribute(H5Aopen(holder, name, H5P_DEFAULT), "open attribute", name);
-  const Handle type(H5Aget_type(attribute), "get type of", name), space(H5Aget_space(attribute), "get space of", name);
+  const Handle type(H5Aget_type(attribute), "get type of", name),
+      space(H5Aget_space(attribute), "get space of", name);
   const auto values = H5Sget_simple_extent_npoints(space);
   const bool texts = H5Tis_variable_str(type) > 0;
   if (H5Tget_class(type) == H5T_VLEN || values < 0 || (texts && values != 1)) return;
@@ -130,7 +137,8 @@ void set_limit(decltype(RLIMIT_CPU) what, rlim_t most) {
   set_limit(RLIMIT_DATA, rlim_t{4} << 30);
 #endif
   try {
-    // Several times, as readers do: what HDF5 makes of a damaged heap depends on what its memory held.
+    // Several times, as readers do: what HDF5 makes of a damaged heap depends on what its memory
+    // held.
     for (int opening = 0; opening < kOpenings; ++opening) {
       const Handle file = open_file(path);
       read_attributes(file);
@@ -145,13 +153,17 @@ void set_limit(decltype(RLIMIT_CPU) what, rlim_t most) {
 std::string end_of_child(const fs::path& path) {
   const pid_t child = ::fork();
   if (child == 0) look_in_child(path);
-  if (child < 0) throw UnreadableFault(fmt::format("no process can be started to look through it: {}", std::strerror(errno)));
+  if (child < 0)
+    throw UnreadableFault(
+        fmt::format("no process can be started to look through it: {}", std::strerror(errno)));
   int status = 0;
   uninterrupted([&] { return ::waitpid(child, &status, 0); });
   if (!WIFSIGNALED(status)) return {};
   const int number = WTERMSIG(status);
-  return number == SIGXCPU || number == SIGKILL ? "its structure is damaged: reading it does not end"
-                                                : fmt::format("its structure is damaged: reading it ends in a crash ({})", ::strsignal(number));
+  return number == SIGXCPU || number == SIGKILL
+             ? "its structure is damaged: reading it does not end"
+             : fmt::format("its structure is damaged: reading it ends in a crash ({})",
+                           ::strsignal(number));
 }
 
 /// Each file once, as it is now: one that does not end takes seconds each time.
@@ -160,7 +172,8 @@ void look_first(const fs::path& path) {
   static std::map<Version, std::string> faults;
   struct stat facts {};
   const bool known = ::stat(path.c_str(), &facts) == 0;
-  const Version version{std::int64_t(facts.st_dev), std::int64_t(facts.st_ino), facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+  const Version version{std::int64_t(facts.st_dev), std::int64_t(facts.st_ino), facts.st_size,
+                        facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
   if (!known || !what_else(path).empty()) return;
   if (!faults.contains(version)) faults[version] = end_of_child(path);
   if (const std::string& fault = faults[version]; !fault.empty()) throw FileFault(fault);

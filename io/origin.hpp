@@ -7,7 +7,8 @@
 namespace rollcall::io {
 
 /// Commands read files of which they know nothing: `others`. HDF5 1.10 crashes or loops on some
-/// damaged structures, so a child process with a limit of processor time reads each file's structure
+/// damaged structures, so a child process with a limit of processor time reads each file's
+/// structure
 /// before this one does. A job reads what it has just written, and its ranks hold devices: `own`.
 enum class Origin : std::uint8_t { own, others };
 void read_files_of(Origin origin);

@@ -1,7 +1,7 @@
 // The collective pack: phases, each a local part followed by an agreement of all ranks.
 #include "base/file.hpp"
 #include "base/hash.hpp"
-#include "base/late_names.hpp"
+#include "base/nfs_visibility.hpp"
 #include "io/agree.hpp"
 #include "io/column_join.hpp"
 #include "io/fault.hpp"
@@ -48,8 +48,13 @@ std::vector<PublishedFile> files_of(const std::vector<PackInput>& inputs) {
 
 class Packing {
  public:
-  Packing(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs, const RunIdentity& identity)
-      : ranks_(ranks), run_dir_(run_dir), path_("archive/" + name + ".h5"), inputs_(inputs), identity_(identity) {}  // rank 0's inputs count
+  Packing(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name,
+          const std::vector<PackInput>& inputs, const RunIdentity& identity)
+      : ranks_(ranks),
+        run_dir_(run_dir),
+        path_("archive/" + name + ".h5"),
+        inputs_(inputs),
+        identity_(identity) {}  // rank 0's inputs count
 
   ArchiveEntry run() {
     const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });
@@ -93,26 +98,35 @@ class Packing {
 };
 
 void Packing::cannot_pack(const std::string& problem) const {
-  throw StorageError(error_message(fmt::format("cannot pack {}: {}", (run_dir_ / path_).string(), problem), "the archive must hold every rollout once",
-                                   "the shards stay as they are; pack them under another name or separately"));
+  throw StorageError(
+      error_message(fmt::format("cannot pack {}: {}", (run_dir_ / path_).string(), problem),
+                    "the archive must hold every rollout once",
+                    "the shards stay as they are; pack them under another name or separately"));
 }
 
 std::string Packing::begin() {
-  std::sort(inputs_.begin(), inputs_.end(), [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
-  if (parsed(inputs_.back()).purpose != purpose()) cannot_pack("its shards are of several purposes");
+  std::sort(inputs_.begin(), inputs_.end(),
+            [](const PackInput& a, const PackInput& b) { return parsed(a) < parsed(b); });
+  if (parsed(inputs_.back()).purpose != purpose())
+    cannot_pack("its shards are of several purposes");
   return to_bytes(std::pair(find_packed(), inputs_));
 }
 
-/// A crash after the manifest was written and before the caller noted it: the same shards are in the archive already.
+/// A crash after the manifest was written and before the caller noted it: the same shards are in
+/// the archive already.
 std::string Packing::find_packed() const {
   const Manifest manifest = load_manifest(run_dir_);
-  const auto same = [](const PublishedFile& a, const PublishedFile& b) { return a.path == b.path && a.bytes == b.bytes && a.checksum == b.checksum; };
+  const auto same = [](const PublishedFile& a, const PublishedFile& b) {
+    return a.path == b.path && a.bytes == b.bytes && a.checksum == b.checksum;
+  };
   const auto files = files_of(inputs_);
-  const bool done = std::equal(files.begin(), files.end(), manifest.replaced.begin(), manifest.replaced.end(), same);
+  const bool done = std::equal(files.begin(), files.end(), manifest.replaced.begin(),
+                               manifest.replaced.end(), same);
   remove_replaced(run_dir_, manifest);
   if (done) return entry_text(manifest.files.back());
   for (const ArchiveEntry& entry : manifest.files) {
-    if (entry.file.path == path_) cannot_pack("the manifest has this file already, packed from other shards");
+    if (entry.file.path == path_)
+      cannot_pack("the manifest has this file already, packed from other shards");
     if (overlap(entry, purpose(), parsed(inputs_.front()).step, parsed(inputs_.back()).step))
       cannot_pack(fmt::format("{} holds steps between its first and last", entry.file.path));
   }
@@ -127,14 +141,18 @@ std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
   return std::nullopt;
 }
 
-/// Whole steps go to one rank, because a group's fragments lie in several shards of its step; steps stay in order, so a rank's rows are one stretch.
+/// Whole steps go to one rank, because a group's fragments lie in several shards of its step; steps
+/// stay in order, so a rank's rows are one stretch.
 std::vector<PackInput> Packing::my_inputs() const {
   std::uint64_t all = 0, before = 0;
   for (const PackInput& input : inputs_) all += input.shard.bytes;
   std::vector<PackInput> mine;
   for (auto step = inputs_.begin(); step != inputs_.end();) {
-    const auto next = std::find_if(step, inputs_.end(), [&](const PackInput& i) { return parsed(i).step != parsed(*step).step; });
-    if (int(before * std::uint64_t(writers()) / std::max<std::uint64_t>(all, 1)) == ranks_.rank()) mine.insert(mine.end(), step, next);
+    const auto next = std::find_if(step, inputs_.end(), [&](const PackInput& i) {
+      return parsed(i).step != parsed(*step).step;
+    });
+    if (int(before * std::uint64_t(writers()) / std::max<std::uint64_t>(all, 1)) == ranks_.rank())
+      mine.insert(mine.end(), step, next);
     for (; step != next; ++step) before += step->shard.bytes;
   }
   return mine;
@@ -150,21 +168,25 @@ std::vector<ColumnView> Packing::columns() const {
 std::string Packing::load() {
   std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
-    if (ranks_.size() > 1) await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);  // alone, what cannot be seen is lost
+    // alone, what cannot be seen is lost
+    if (ranks_.size() > 1)
+      await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     if (parsed(input).holds == Holds::training) {
       training.push_back(training_to_pack(run_dir_, input.shard));
       continue;
     }
     shards_.push_back(map_shard(run_dir_, input));
     if (shards_.back().component_names != shards_.front().component_names)
-      refuse(run_dir_ / input.scores.path, "its reward components have different names from those of earlier shards");
+      refuse(run_dir_ / input.scores.path,
+             "its reward components have different names from those of earlier shards");
   }
   own_ = join(shards_, training);
   const Extents lengths = extents_of(columns(), own_.component_names.size());
   return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards_.empty()});
 }
 
-/// Every rank's place in the file from every rank's lengths. Counts need no change when files are joined; only the group numbers move.
+/// Every rank's place in the file from every rank's lengths. Counts need no change when files are
+/// joined; only the group numbers move.
 void Packing::place(const std::vector<std::string>& shares) {
   const Share* first = nullptr;
   std::vector<Share> all;
@@ -172,7 +194,8 @@ void Packing::place(const std::vector<std::string>& shares) {
   for (const Share& share : all) {
     if (!share.loaded) continue;
     if (first == nullptr) first = &share;
-    if (share.component_names != first->component_names) cannot_pack("its shards have reward components of different names");
+    if (share.component_names != first->component_names)
+      cannot_pack("its shards have reward components of different names");
   }
   if (first != nullptr) own_.component_names = first->component_names;
   for (const Share& share : all) {
@@ -183,8 +206,10 @@ void Packing::place(const std::vector<std::string>& shares) {
     stretch.length[index(Dim::component)] = own_.component_names.size();
   }
   total_[index(Dim::component)] = own_.component_names.size();
-  if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max()) cannot_pack("more than 2^32 groups would be in one file");
-  for (std::uint32_t& group : own_.keys.group) group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
+  if (total_[index(Dim::group)] > std::numeric_limits<std::uint32_t>::max())
+    cannot_pack("more than 2^32 groups would be in one file");
+  for (std::uint32_t& group : own_.keys.group)
+    group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
 }
 
 /// Returns its entry. A file that could not be finished would only help to fill the disk.
@@ -192,7 +217,8 @@ std::string Packing::make_file() {
   try {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
     if (writers() > 1) agreed(ranks_, [&] { return find_partial(); });
-    const std::string mine = mpi() != nullptr ? write() : "";  // inside HDF5 the ranks wait for each other: one that fails there can only end the job
+    // inside HDF5 the ranks wait for each other: one that fails there can only end the job
+    const std::string mine = mpi() != nullptr ? write() : "";
     const auto written = agreed(ranks_, [&] { return mpi() != nullptr ? mine : write(); });
     return agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); })[0];
   } catch (const Error&) {
@@ -209,8 +235,10 @@ void remove_files_beside(const fs::path& shared) {
     if (!file.path().filename().string().starts_with(shared.filename().string() + ".")) continue;
     std::error_code ec;
     fs::remove(file.path(), ec);
-    require<StorageError>(!ec, fmt::format("cannot remove {}: {}", file.path().string(), ec.message()),
-                          "it was left by a pack that was stopped, and nobody would remove it later", "check permissions of the run folder");
+    require<StorageError>(
+        !ec, fmt::format("cannot remove {}: {}", file.path().string(), ec.message()),
+        "it was left by a pack that was stopped, and nobody would remove it later",
+        "check permissions of the run folder");
   }
 }
 
@@ -225,16 +253,24 @@ std::string Packing::create() const {
   return {};
 }
 
-/// Agreed before anyone opens it: that is collective, and who did not see the file would leave the others inside HDF5.
+/// Agreed before anyone opens it: that is collective, and who did not see the file would leave the
+/// others inside HDF5.
 std::string Packing::find_partial() const {
-  require<StorageError>(file_seen_in_time(partial()), fmt::format("{} cannot be seen here {:.0f} s after rank 0 made it", partial().string(), kLateName_s),
-                        "every rank writes its part of it", "put run.dir on a file system that all nodes share; if it already is, check that file system");
+  require<StorageError>(
+      file_seen_in_time(partial()),
+      fmt::format("{} cannot be seen here {:.0f} s after rank 0 made it", partial().string(),
+                  kLateName_s),
+      "every rank writes its part of it",
+      "put run.dir on a file system that all nodes share; if it already is, check that file system");
   return {};
 }
 
 std::string Packing::write() {
   std::vector<std::uint64_t> checksums(own_.columns.size(), checksum64(std::string_view()));
-  if (ranks_.rank() < writers()) checksums = writing(partial(), [&] { return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi()); });
+  if (ranks_.rank() < writers())
+    checksums = writing(partial(), [&] {
+      return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi());
+    });
   shards_.clear();  // they are about to be removed; own_ keeps its outline
   return to_bytes(std::as_const(checksums));
 }
@@ -247,7 +283,8 @@ std::string Packing::remove_mine() const {
 
 std::string Packing::publish(const std::vector<std::string>& written) const {
   std::vector<std::vector<std::uint64_t>> checksums;
-  for (const std::string& bytes : written) checksums.push_back(from_bytes<std::vector<std::uint64_t>>(bytes));
+  for (const std::string& bytes : written)
+    checksums.push_back(from_bytes<std::vector<std::uint64_t>>(bytes));
   writing(partial(), [&] { seal_columns(partial(), columns(), stretches_, checksums); });
   const PublishedFile file = writing(partial(), [&] {
     const MappedFile mapped(partial());
@@ -269,9 +306,9 @@ std::string Packing::publish(const std::vector<std::string>& written) const {
 
 }  // namespace
 
-ArchiveEntry pack(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name, const std::vector<PackInput>& inputs,
-                  const RunIdentity& identity) {
-  expect(!inputs.empty(), "there are shards to pack");
+ArchiveEntry pack(comm::Communicator& ranks, const fs::path& run_dir, const std::string& name,
+                  const std::vector<PackInput>& inputs, const RunIdentity& identity) {
+  expect(ranks.rank() != 0 || !inputs.empty(), "there are shards to pack");
   return Packing(ranks, run_dir, name, inputs, identity).run();
 }
 

@@ -11,7 +11,8 @@ namespace rollcall::io {
 using namespace std::string_view_literals;
 namespace fs = std::filesystem;
 
-Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose, int major) {
+Attributes identity_attributes(const RunIdentity& identity, const char* kind, Purpose purpose,
+                               int major) {
   Attributes all{{"schema_major", std::int32_t{major}},
                  {"schema_minor", std::int32_t{kSchemaMinor}},
                  {"kind", std::string(kind)},
@@ -31,17 +32,22 @@ Attributes identity_attributes(const RunIdentity& identity, const char* kind, Pu
 }
 
 PublishedFile inspect(const fs::path& run_dir, const std::string& path) {
-  return reading(run_dir / path, [&] { return PublishedFile{path, plain_size(run_dir / path), file_checksum64(run_dir / path)}; });
+  return reading(run_dir / path, [&] {
+    return PublishedFile{path, plain_size(run_dir / path), file_checksum64(run_dir / path)};
+  });
 }
 
 namespace {
 
 void check_size(const PublishedFile& file, std::uint64_t bytes) {
-  if (bytes != file.bytes) throw FileFault(fmt::format("it has {} bytes where {} were published", bytes, file.bytes));
+  if (bytes != file.bytes)
+    throw FileFault(fmt::format("it has {} bytes where {} were published", bytes, file.bytes));
 }
 
 void check_checksum(const PublishedFile& file, std::uint64_t checksum) {
-  if (checksum != file.checksum) throw FileFault(fmt::format("its checksum is {} where {} was published", hex64(checksum), hex64(file.checksum)));
+  if (checksum != file.checksum)
+    throw FileFault(fmt::format("its checksum is {} where {} was published", hex64(checksum),
+                                hex64(file.checksum)));
 }
 
 }  // namespace
@@ -60,20 +66,25 @@ void check_schema(const TableReader& reader, const char* kind) {
   const auto major = reader.number<std::int32_t>("schema_major");
   const int newest = kind == "archive"sv ? kSchemaMajor : kCompactMajor;
   const auto other = [&] {
-    return fmt::format("it has schema {}.{} and this program reads {} to {}", major, reader.number<std::int32_t>("schema_minor"), kSchemaMajor, newest);
+    return fmt::format("it has schema {}.{} and this program reads {} to {}", major,
+                       reader.number<std::int32_t>("schema_minor"), kSchemaMajor, newest);
   };
   if (major > newest) throw NewerSchema(other());
   if (major < kSchemaMajor) throw FileFault(other());
-  if (const std::string found = reader.text("kind"); found != kind && (found != "scored" || kind == "archive"sv))  // it is both others
+  // it is both others
+  if (const std::string found = reader.text("kind");
+      found != kind && (found != "scored" || kind == "archive"sv))
     throw FileFault(fmt::format("it is a file of kind \"{}\" where \"{}\" is needed", found, kind));
 }
 
 void check_archive(const TableReader& reader, const ArchiveEntry& entry) {
   reader.check_counts();
   const Extents& n = reader.extents();
-  if (n[index(Dim::group)] != entry.groups || n[index(Dim::rollout)] != entry.rollouts || n[index(Dim::token)] != entry.tokens)
+  if (n[index(Dim::group)] != entry.groups || n[index(Dim::rollout)] != entry.rollouts ||
+      n[index(Dim::token)] != entry.tokens)
     throw FileFault("its numbers of groups, rollouts or tokens differ from the manifest");
-  if (text_of(purpose_of(reader)) != entry.purpose || reader.number<std::uint64_t>("first_step") != entry.first_step ||
+  if (text_of(purpose_of(reader)) != entry.purpose ||
+      reader.number<std::uint64_t>("first_step") != entry.first_step ||
       reader.number<std::uint64_t>("last_step") != entry.last_step)
     throw FileFault("its purpose or steps differ from the manifest");
   reader.component_names();
@@ -82,7 +93,9 @@ void check_archive(const TableReader& reader, const ArchiveEntry& entry) {
 Purpose purpose_of(const TableReader& reader) {
   const std::string text = reader.text("purpose");
   const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
-  if (place == kPurposes.end()) throw FileFault(fmt::format("its purpose is \"{}\", which is none of train, validation, eval, greedy", text));
+  if (place == kPurposes.end())
+    throw FileFault(fmt::format(
+        "its purpose is \"{}\", which is none of train, validation, eval, greedy", text));
   return Purpose(place - kPurposes.begin());
 }
 

@@ -17,16 +17,21 @@ namespace {
 
 using Digests = std::map<std::uint64_t, std::vector<std::string>>;  ///< by step, of its groups
 
-Digests digests_of(const std::vector<ArchivedGroup>& groups, const std::vector<std::string>& component_names) {
+Digests digests_of(const std::vector<ArchivedGroup>& groups,
+                   const std::vector<std::string>& component_names) {
   Digests digests;
-  for (const ArchivedGroup& group : groups) digests[group.step].push_back(group_digest(group, component_names));
+  for (const ArchivedGroup& group : groups)
+    digests[group.step].push_back(group_digest(group, component_names));
   return digests;
 }
 
-bool is_there(const fs::path& run_dir, const PackInput& shard) { return fs::exists(run_dir / shard.shard.path) && fs::exists(run_dir / shard.scores.path); }
+bool is_there(const fs::path& run_dir, const PackInput& shard) {
+  return fs::exists(run_dir / shard.shard.path) && fs::exists(run_dir / shard.scores.path);
+}
 
 /// Whether the shards hold every step of the file, and one of them otherwise.
-bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry, const std::vector<PackInput>& shards) {
+bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry,
+                const std::vector<PackInput>& shards) {
   std::vector<ArchivedGroup> drawn;
   std::vector<std::string> names;
   for (const PackInput& shard : shards) {
@@ -40,22 +45,29 @@ bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry, const std::v
   std::vector<std::string> names_before;
   const auto groups = read_archive(run_dir, entry, &names_before);
   const Digests before = digests_of(groups, names_before);
-  const bool all = std::all_of(before.begin(), before.end(), [&](const auto& step) { return now.contains(step.first); });
-  return all && std::any_of(before.begin(), before.end(), [&](const auto& step) { return now.at(step.first) != step.second; });
+  const bool all = std::all_of(before.begin(), before.end(),
+                               [&](const auto& step) { return now.contains(step.first); });
+  return all && std::any_of(before.begin(), before.end(),
+                            [&](const auto& step) { return now.at(step.first) != step.second; });
 }
 
-/// One shard of a step's groups. The version is in every token, and the shard's own that of the first.
-ShardAgain publish_step(const fs::path& run_dir, std::vector<ArchivedGroup> groups, const std::vector<std::string>& names, const RunIdentity& identity) {
+/// One shard of a step's groups. The version is in every token, and the shard's own that of the
+/// first.
+ShardAgain publish_step(const fs::path& run_dir, std::vector<ArchivedGroup> groups,
+                        const std::vector<std::string>& names, const RunIdentity& identity) {
   RolloutShard shard;
-  shard.purpose = groups.front().purpose, shard.step = groups.front().step, shard.temperature = groups.front().temperature;
+  shard.purpose = groups.front().purpose, shard.step = groups.front().step,
+  shard.temperature = groups.front().temperature;
   ScoredShard scores;
   scores.purpose = shard.purpose, scores.step = shard.step, scores.component_names = names;
   std::vector<ShardPrompt> prompts;
   for (ArchivedGroup& group : groups) {
     for (const Rollout& rollout : group.group.rollouts)
       for (const Turn& turn : rollout.turns)
-        if (shard.policy.value == 0 && !turn.policy_version.empty()) shard.policy = PolicyVersion{turn.policy_version.front()};
-    prompts.push_back(std::move(group.prompt)), scores.scores.push_back(std::move(group.scores)), shard.groups.push_back(std::move(group.group));
+        if (shard.policy.value == 0 && !turn.policy_version.empty())
+          shard.policy = PolicyVersion{turn.policy_version.front()};
+    prompts.push_back(std::move(group.prompt)), scores.scores.push_back(std::move(group.scores)),
+        shard.groups.push_back(std::move(group.group));
   }
   return {shard.step, publish(run_dir, draft_scored(shard, prompts, scores, identity))};
 }
@@ -76,7 +88,8 @@ int give_way_to(const std::vector<PackInput>& shards, const fs::path& run_dir) {
   return int(withdrawn.size());
 }
 
-std::vector<ShardAgain> publish_neighbours(const fs::path& run_dir, Purpose purpose, std::uint64_t step, const RunIdentity& identity) {
+std::vector<ShardAgain> publish_neighbours(const fs::path& run_dir, Purpose purpose,
+                                           std::uint64_t step, const RunIdentity& identity) {
   std::vector<ShardAgain> published;
   for (const ArchiveEntry& entry : read_manifest(run_dir)) {
     if (!holds(entry, purpose, step) || entry.first_step == entry.last_step) continue;
@@ -84,7 +97,8 @@ std::vector<ShardAgain> publish_neighbours(const fs::path& run_dir, Purpose purp
     std::map<std::uint64_t, std::vector<ArchivedGroup>> steps;
     for (ArchivedGroup& group : read_archive(run_dir, entry, &names))
       if (group.step != step) steps[group.step].push_back(std::move(group));
-    for (auto& [other, groups] : steps) published.push_back(publish_step(run_dir, std::move(groups), names, identity));
+    for (auto& [other, groups] : steps)
+      published.push_back(publish_step(run_dir, std::move(groups), names, identity));
   }
   return published;
 }

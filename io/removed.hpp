@@ -1,4 +1,5 @@
-// What was removed because it had never been published: counted, so that nothing goes without a word.
+// What was removed because it had never been published: counted, so that nothing goes without a
+// word.
 #pragma once
 
 #include <cstdint>

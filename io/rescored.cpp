@@ -10,12 +10,17 @@
 namespace rollcall::io {
 namespace fs = std::filesystem;
 
-fs::path rescored_folder(const fs::path& run_dir, const std::string& name) { return run_dir / "rescored" / name; }
+fs::path rescored_folder(const fs::path& run_dir, const std::string& name) {
+  return run_dir / "rescored" / name;
+}
 
-void write_rescored(const fs::path& run_dir, const std::string& name, const std::vector<Rescored>& all, const std::string& verifier,
+void write_rescored(const fs::path& run_dir, const std::string& name,
+                    const std::vector<Rescored>& all, const std::string& verifier,
                     const RunIdentity& identity) {
-  const fs::path folder = rescored_folder(run_dir, name), partial = folder.parent_path() / ("." + name + ".partial");
-  require(!fs::exists(folder), fmt::format("{} already exists", folder.string()), "verdicts are never overwritten", "choose another --name, or remove it");
+  const fs::path folder = rescored_folder(run_dir, name),
+                 partial = folder.parent_path() / ("." + name + ".partial");
+  require(!fs::exists(folder), fmt::format("{} already exists", folder.string()),
+          "verdicts are never overwritten", "choose another --name, or remove it");
   std::error_code ec;
   fs::remove_all(partial, ec);  // of a command that was killed
   make_folder(partial);
@@ -32,23 +37,30 @@ void write_rescored(const fs::path& run_dir, const std::string& name, const std:
     const fs::path file = partial / (text_of(rescored.purpose) + ".h5");
     writing(file, [&] {
       const auto all_columns = views(keys, columns);
-      write_tables(file, all_columns, {extents_of(all_columns, rescored.component_names.size()), rescored.component_names, attributes}, Values::here);
+      write_tables(file, all_columns,
+                   {extents_of(all_columns, rescored.component_names.size()),
+                    rescored.component_names, attributes},
+                   Values::here);
     });
     fsync_path(file);
   }
   fsync_path(partial);
   fs::rename(partial, folder, ec);
-  require<StorageError>(!ec, fmt::format("cannot rename {} to {}: {}", partial.string(), folder.string(), ec.message()), "the new verdicts have no name",
-                        "check free space and permissions, then try again");
+  require<StorageError>(
+      !ec,
+      fmt::format("cannot rename {} to {}: {}", partial.string(), folder.string(), ec.message()),
+      "the new verdicts have no name", "check free space and permissions, then try again");
   fsync_path(folder.parent_path());
 }
 
 Rescored read_rescored(const fs::path& run_dir, const std::string& name, Purpose purpose) {
   std::vector<std::string> names;
   for (const auto& entry : list_folder(run_dir / "rescored"))
-    if (!entry.path().filename().string().starts_with('.')) names.push_back(entry.path().filename());
+    if (!entry.path().filename().string().starts_with('.'))
+      names.push_back(entry.path().filename());
   const fs::path file = rescored_folder(run_dir, name) / (text_of(purpose) + ".h5");
-  require(fs::exists(file), fmt::format("{} is not there", file.string()), "there are no such verdicts",
+  require(fs::exists(file), fmt::format("{} is not there", file.string()),
+          "there are no such verdicts",
           names.empty() ? "make them with rollcall archive rescore" : suggest_name(name, names));
   return reading(file, [&] {
     TableReader reader(file);
@@ -58,12 +70,15 @@ Rescored read_rescored(const fs::path& run_dir, const std::string& name, Purpose
     reader.read(keys);
     reader.read(columns);
     reader.check_counts();
-    Rescored rescored{.purpose = purpose_of(reader), .component_names = reader.component_names(), .groups = {}};
+    Rescored rescored{
+        .purpose = purpose_of(reader), .component_names = reader.component_names(), .groups = {}};
     auto scores = scores_of(keys, columns, rescored.component_names.size());
     std::size_t rollout = 0;
     for (std::size_t g = 0; g < scores.size(); ++g) {
-      Group group{.id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]}, .level = 0, .rollouts = {}};
-      for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i) group.rollouts.push_back({.sample = keys.sample[rollout++], .turns = {}, .text = {}});
+      Group group{
+          .id = {keys.step[g], {keys.prompt_id[g]}, keys.draw[g]}, .level = 0, .rollouts = {}};
+      for (std::uint32_t i = 0; i < keys.rollout_count[g]; ++i)
+        group.rollouts.push_back({.sample = keys.sample[rollout++], .turns = {}, .text = {}});
       rescored.groups.push_back({std::move(group), std::move(scores[g])});
     }
     return rescored;

@@ -2,7 +2,7 @@
 #include "io/shard_file.hpp"
 
 #include "base/file.hpp"
-#include "base/late_names.hpp"
+#include "base/nfs_visibility.hpp"
 #include "io/compact_tables.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
@@ -17,8 +17,10 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-/// Step, round, producer, policy_version and temperature of the shard, for its own file and that of its scores.
-Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identity, const char* kind) {
+/// Step, round, producer, policy_version and temperature of the shard, for its own file and that of
+/// its scores.
+Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identity,
+                            const char* kind) {
   Attributes all = identity_attributes(identity, kind, shard.purpose, kCompactMajor);
   all.emplace_back("step", shard.step);
   all.emplace_back("round", std::uint64_t{shard.round});
@@ -28,7 +30,9 @@ Attributes shard_attributes(const RolloutShard& shard, const RunIdentity& identi
   return all;
 }
 
-ShardName name_of(const RolloutShard& shard, Holds holds) { return {shard.purpose, shard.step, shard.round, shard.producer, holds}; }
+ShardName name_of(const RolloutShard& shard, Holds holds) {
+  return {shard.purpose, shard.step, shard.round, shard.producer, holds};
+}
 
 KeyColumns keys_of(const RolloutShard& shard) {
   KeyColumns keys;
@@ -42,17 +46,20 @@ KeyColumns keys_of(const RolloutShard& shard) {
 RolloutColumns columns_of(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts) {
   expect(prompts.size() == shard.groups.size(), "a shard has one prompt per group");
   RolloutColumns columns;
-  for (std::size_t g = 0; g < prompts.size(); ++g) append(shard.groups[g], prompts[g], shard.temperature, columns);
+  for (std::size_t g = 0; g < prompts.size(); ++g)
+    append(shard.groups[g], prompts[g], shard.temperature, columns);
   return columns;
 }
 
 ScoreColumns columns_of(const ScoredShard& scores, const RolloutShard& shard) {
-  expect(scores.purpose == shard.purpose && scores.step == shard.step && scores.round == shard.round && scores.producer == shard.producer,
+  expect(scores.purpose == shard.purpose && scores.step == shard.step &&
+             scores.round == shard.round && scores.producer == shard.producer,
          "scores are those of the shard they are written beside");
   expect(scores.scores.size() == shard.groups.size(), "scores have the groups of their shard");
   ScoreColumns columns;
   for (std::size_t g = 0; g < shard.groups.size(); ++g) {
-    expect(scores.scores[g].size() == shard.groups[g].rollouts.size(), "scores have the rollouts of their shard");
+    expect(scores.scores[g].size() == shard.groups[g].rollouts.size(),
+           "scores have the rollouts of their shard");
     append(scores.scores[g], scores.component_names.size(), columns);
   }
   return columns;
@@ -60,9 +67,11 @@ ScoreColumns columns_of(const ScoredShard& scores, const RolloutShard& shard) {
 
 template <class Columns>
 FileDraft draft(const ShardName& name, Columns columns, Layout layout) {
-  auto parts = std::make_shared<std::pair<Columns, Layout>>(std::move(columns), std::move(layout));  // a function can be copied; they are not
+  // a function can be copied; they are not
+  auto parts = std::make_shared<std::pair<Columns, Layout>>(std::move(columns), std::move(layout));
   return {name.path(), [parts] {
-            const auto all = std::apply([](const auto&... each) { return views(each...); }, parts->first);
+            const auto all =
+                std::apply([](const auto&... each) { return views(each...); }, parts->first);
             parts->second.extents = extents_of(all, parts->second.component_names.size());
             return build_compact(all, parts->second);
           }};
@@ -78,19 +87,30 @@ void read_address(const TableReader& reader, Shard& shard) {
 
 }  // namespace
 
-FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const RunIdentity& identity) {
-  return draft(name_of(shard, Holds::rollouts), std::tuple(keys_of(shard), columns_of(shard, prompts)),
-               {.extents = {}, .component_names = {}, .attributes = shard_attributes(shard, identity, "shard")});
+FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
+                      const RunIdentity& identity) {
+  return draft(name_of(shard, Holds::rollouts),
+               std::tuple(keys_of(shard), columns_of(shard, prompts)),
+               {.extents = {},
+                .component_names = {},
+                .attributes = shard_attributes(shard, identity, "shard")});
 }
 
-FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard, const RunIdentity& identity) {
+FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard,
+                       const RunIdentity& identity) {
   return draft(name_of(shard, Holds::scores), std::tuple(keys_of(shard), columns_of(scores, shard)),
-               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, "scores")});
+               {.extents = {},
+                .component_names = scores.component_names,
+                .attributes = shard_attributes(shard, identity, "scores")});
 }
 
-FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts, const ScoredShard& scores, const RunIdentity& identity) {
-  return draft(name_of(shard, Holds::both), std::tuple(keys_of(shard), columns_of(shard, prompts), columns_of(scores, shard)),
-               {.extents = {}, .component_names = scores.component_names, .attributes = shard_attributes(shard, identity, kKinds[std::size_t(Holds::both)])});
+FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
+                       const ScoredShard& scores, const RunIdentity& identity) {
+  return draft(name_of(shard, Holds::both),
+               std::tuple(keys_of(shard), columns_of(shard, prompts), columns_of(scores, shard)),
+               {.extents = {},
+                .component_names = scores.component_names,
+                .attributes = shard_attributes(shard, identity, kKinds[std::size_t(Holds::both)])});
 }
 
 /// The checkpoint that counts its step makes the name durable.
@@ -103,13 +123,16 @@ PublishedFile publish(const fs::path& run_dir, const FileDraft& draft) {
 }
 
 void await_published(const fs::path& run_dir, const PublishedFile& file) {
-  require<StorageError>(file_seen_in_time(run_dir / file.path),
-                        fmt::format("{} cannot be seen here {:.0f} s after it was published", (run_dir / file.path).string(), kLateName_s),
-                        "ranks exchange rollouts through files",
-                        "put run.dir on a file system that all nodes share; if the file was lost, run rollcall archive repair and resume");
+  require<StorageError>(
+      file_seen_in_time(run_dir / file.path),
+      fmt::format("{} cannot be seen here {:.0f} s after it was published",
+                  (run_dir / file.path).string(), kLateName_s),
+      "ranks exchange rollouts through files",
+      "put run.dir on a file system that all nodes share; if the file was lost, run rollcall archive repair and resume");
 }
 
-RolloutShard read_shard(const fs::path& run_dir, const PublishedFile& file, std::vector<ShardPrompt>* prompts) {
+RolloutShard read_shard(const fs::path& run_dir, const PublishedFile& file,
+                        std::vector<ShardPrompt>* prompts) {
   return reading(run_dir / file.path, [&] {
     check_published(run_dir, file);
     TableReader reader(run_dir / file.path);

@@ -14,7 +14,8 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<const char*, 4> kEndings{".h5", "-scores.h5", "-scored.h5", "-training.h5"};  // [Holds]
+// [Holds]
+constexpr std::array<const char*, 4> kEndings{".h5", "-scores.h5", "-scored.h5", "-training.h5"};
 
 /// Takes "-<digits>" off the front.
 template <class T>
@@ -29,7 +30,8 @@ bool take_number(std::string_view& text, T& value) {
 }  // namespace
 
 std::string ShardName::path() const {
-  return fmt::format("shards/{}-{:06}-{:02}-{:04}{}", text_of(purpose), step, round, producer, kEndings[std::size_t(holds)]);
+  return fmt::format("shards/{}-{:06}-{:02}-{:04}{}", text_of(purpose), step, round, producer,
+                     kEndings[std::size_t(holds)]);
 }
 
 std::optional<ShardName> ShardName::parse(const fs::path& path) {
@@ -38,11 +40,14 @@ std::optional<ShardName> ShardName::parse(const fs::path& path) {
     if (!name.starts_with(kPurposes[p])) continue;
     ShardName parsed{.purpose = Purpose(p)};
     std::string_view rest = std::string_view(name).substr(kPurposes[p].size());
-    if (!take_number(rest, parsed.step) || !take_number(rest, parsed.round) || !take_number(rest, parsed.producer)) continue;
+    if (!take_number(rest, parsed.step) || !take_number(rest, parsed.round) ||
+        !take_number(rest, parsed.producer))
+      continue;
     const auto ending = std::find(kEndings.begin(), kEndings.end(), rest);
     if (ending == kEndings.end()) continue;
     parsed.holds = Holds(ending - kEndings.begin());
-    if (fs::path(parsed.path()).filename() == name) return parsed;  // one name a shard: no other number of zeros
+    // one name a shard: no other number of zeros
+    if (fs::path(parsed.path()).filename() == name) return parsed;
   }
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// What a shard file's name says: purpose, step, round, producer, and whether it holds rollouts, scores, both, or what their step trained on.
+// What a shard file's name says: purpose, step, round, producer, and whether it holds rollouts,
+// scores, both, or what their step trained on.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -13,10 +14,11 @@
 
 namespace rollcall::io {
 
-/// Rollouts and scores are in one file where one rank makes both, in two where another rank scores. What a step trained on is one file more, of round 0 and
-/// producer 0 whoever made it.
+/// Rollouts and scores are in one file where one rank makes both, in two where another rank scores.
+/// What a step trained on is one file more, of round 0 and producer 0 whoever made it.
 enum class Holds : std::uint8_t { rollouts, scores, both, training };
-inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};  ///< [Holds], as the files call themselves
+/// [Holds], as the files call themselves
+inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};
 
 /// Ordered as the archive is: purpose, step, round, producer; scores after their shard.
 struct ShardName {
@@ -26,7 +28,8 @@ struct ShardName {
   Holds holds = Holds::rollouts;
   auto operator<=>(const ShardName&) const = default;
 
-  std::string path() const;  ///< relative to the run folder: shards/train-000012-00-0003.h5, with -scores, -scored or -training before the ending
+  std::string path() const;  ///< relative to the run folder: shards/train-000012-00-0003.h5, with
+                             ///< -scores, -scored or -training before the ending
   static std::optional<ShardName> parse(const std::filesystem::path& path);
 };
 

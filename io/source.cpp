@@ -2,6 +2,7 @@
 #include "io/source.hpp"
 
 #include "base/nearest.hpp"
+#include "core/run_record.hpp"
 #include "io/canonical.hpp"
 #include "io/fault.hpp"
 #include "io/published.hpp"
@@ -17,16 +18,24 @@ namespace {
 
 using StepKey = std::pair<Purpose, std::uint64_t>;
 
-StepKey first_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.first_step}; }
-StepKey last_of(const ArchiveEntry& entry) { return {purpose_from_text(entry.purpose), entry.last_step}; }
+StepKey first_of(const ArchiveEntry& entry) {
+  return {purpose_from_text(entry.purpose), entry.first_step};
+}
+StepKey last_of(const ArchiveEntry& entry) {
+  return {purpose_from_text(entry.purpose), entry.last_step};
+}
 
-ShardName training_name(const ShardName& shard) { return {.purpose = shard.purpose, .step = shard.step, .holds = Holds::training}; }
+ShardName training_name(const ShardName& shard) {
+  return {.purpose = shard.purpose, .step = shard.step, .holds = Holds::training};
+}
 
 Source list_run(const fs::path& run_dir) {
   Source source{.root = run_dir};
-  const auto names = list_shards(run_dir);  // before the manifest: a shard that is packed in between is then in both, not in neither
+  const auto names = list_shards(run_dir);  // before the manifest: a shard that is packed in
+                                            // between is then in both, not in neither
   source.packed = read_manifest(run_dir);
-  std::sort(source.packed.begin(), source.packed.end(), [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
+  std::sort(source.packed.begin(), source.packed.end(),
+            [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
   for (const ShardName& name : names) {
     if (name.holds == Holds::scores || any_holds(source.packed, name.purpose, name.step)) continue;
     if (name.holds == Holds::training) {
@@ -35,7 +44,8 @@ Source list_run(const fs::path& run_dir) {
     }
     ShardName scores = name;
     scores.holds = Holds::scores;
-    const bool scored = name.holds == Holds::both || std::binary_search(names.begin(), names.end(), scores);
+    const bool scored =
+        name.holds == Holds::both || std::binary_search(names.begin(), names.end(), scores);
     (scored ? source.loose : source.unscored).push_back(name.path());
   }
   return source;
@@ -45,21 +55,31 @@ Source one_file(const fs::path& path) {
   Source source{.root = path.parent_path(), .is_run = false};
   const std::string name = path.filename();
   if (auto shard = ShardName::parse(path)) {
-    require(shard->holds != Holds::training, fmt::format("{} says what a step trained on, and holds no rollouts", path.string()),
-            "it is read with its step's shards", "name one of them, the run folder or an archive file");
+    require(shard->holds != Holds::training,
+            fmt::format("{} says what a step trained on, and holds no rollouts", path.string()),
+            "it is read with its step's shards",
+            "name one of them, the run folder or an archive file");
     if (shard->holds == Holds::scores) shard->holds = Holds::rollouts;
     const std::string own = fs::path(shard->path()).filename();
-    require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)), fmt::format("{} is half of a shard", path.string()),
+    require(fs::exists(source.root / own) && fs::exists(source.root / scores_path(own)),
+            fmt::format("{} is half of a shard", path.string()),
             "what was sampled and how it was scored are two files here until they are packed",
-            fmt::format("put {} and {} side by side, or name the run folder or an archive file", own, scores_path(own)));
+            fmt::format("put {} and {} side by side, or name the run folder or an archive file",
+                        own, scores_path(own)));
     source.loose = {own};
     const std::string training = fs::path(training_name(*shard).path()).filename();
-    if (shard->purpose == Purpose::train && fs::exists(source.root / training)) source.training = {training};
+    if (shard->purpose == Purpose::train && fs::exists(source.root / training))
+      source.training = {training};
     return source;
   }
   if (source.root.filename() == "archive" && fs::exists(source.root / "manifest.json")) {
     for (const ArchiveEntry& entry : read_manifest(source.root.parent_path()))
-      if (entry.file.path == "archive/" + name) return {.root = source.root.parent_path(), .is_run = false, .packed = {entry}, .loose = {}, .unscored = {}};
+      if (entry.file.path == "archive/" + name)
+        return {.root = source.root.parent_path(),
+                .is_run = false,
+                .packed = {entry},
+                .loose = {},
+                .unscored = {}};
   }
   source.packed = {describe(source.root, name)};
   return source;
@@ -75,29 +95,35 @@ struct Part {
 
 std::vector<Part> parts_of(const Source& source) {
   std::vector<Part> parts;
-  for (const ArchiveEntry& entry : source.packed) parts.push_back({first_of(entry), last_of(entry), &entry});
+  for (const ArchiveEntry& entry : source.packed)
+    parts.push_back({first_of(entry), last_of(entry), &entry});
   for (const std::string& path : source.loose) {
     const ShardName name = *ShardName::parse(path);
     const StepKey step{name.purpose, name.step};
-    if (parts.empty() || parts.back().packed != nullptr || parts.back().first != step) parts.push_back({step, step});
+    if (parts.empty() || parts.back().packed != nullptr || parts.back().first != step)
+      parts.push_back({step, step});
     parts.back().shards.push_back(path);
   }
   for (const std::string& path : source.training) {
     const ShardName name = *ShardName::parse(path);
     for (Part& part : parts)
-      if (part.packed == nullptr && part.first == StepKey{name.purpose, name.step}) part.training = path;
+      if (part.packed == nullptr && part.first == StepKey{name.purpose, name.step})
+        part.training = path;
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.first < b.first; });
   return parts;
 }
 
-std::vector<ArchivedGroup> read_part(const Source& source, const Part& part, std::vector<std::string>& component_names) {
+std::vector<ArchivedGroup> read_part(const Source& source, const Part& part,
+                                     std::vector<std::string>& component_names) {
   if (part.packed != nullptr) return read_archive(source.root, *part.packed, &component_names);
   std::vector<ArchivedGroup> groups;
   for (const std::string& path : part.shards) {
     const PublishedFile shard = inspect(source.root, path);
     const std::string scores = scores_path(path);
-    append_scored(source.root, {shard, scores == path ? shard : inspect(source.root, scores)}, groups, component_names);
+    append_scored(source.root, {shard, scores == path ? shard : inspect(source.root, scores)},
+                  groups, component_names);
   }
   groups = canonical(std::move(groups));
   if (part.training.empty()) return groups;
@@ -107,22 +133,27 @@ std::vector<ArchivedGroup> read_part(const Source& source, const Part& part, std
 }
 
 bool concerns(const Selection& s, const Part& part) {
-  return (!s.purpose || *s.purpose == part.first.first) && part.first.second <= s.last_step && s.first_step <= part.last.second;
+  return (!s.purpose || *s.purpose == part.first.first) && part.first.second <= s.last_step &&
+         s.first_step <= part.last.second;
 }
 
 bool selects(const Selection& s, const ArchivedGroup& g) {
-  return (!s.purpose || *s.purpose == g.purpose) && s.first_step <= g.step && g.step <= s.last_step && (!s.prompt || *s.prompt == g.group.id.prompt.value);
+  return (!s.purpose || *s.purpose == g.purpose) && s.first_step <= g.step &&
+         g.step <= s.last_step && (!s.prompt || *s.prompt == g.group.id.prompt.value);
 }
 
 /// A run packs while it is read: then some file of the listing is gone.
 bool is_stale(const Source& source) {
   const auto gone = [&](const std::string& path) { return !fs::exists(source.root / path); };
-  return source.is_run && (std::any_of(source.training.begin(), source.training.end(), gone) ||
-                           std::any_of(source.loose.begin(), source.loose.end(), [&](const auto& path) { return gone(path) || gone(scores_path(path)); }));
+  return source.is_run &&
+         (std::any_of(source.training.begin(), source.training.end(), gone) ||
+          std::any_of(source.loose.begin(), source.loose.end(),
+                      [&](const auto& path) { return gone(path) || gone(scores_path(path)); }));
 }
 
 /// Everything behind `after`; `done` says how far it came.
-void walk(const Source& source, const Selection& selection, const Visit& visit, const std::optional<StepKey> after, std::optional<StepKey>& done) {
+void walk(const Source& source, const Selection& selection, const Visit& visit,
+          const std::optional<StepKey> after, std::optional<StepKey>& done) {
   for (const Part& part : parts_of(source)) {
     if (!concerns(selection, part) || (after && part.last <= *after)) continue;
     std::vector<std::string> component_names;
@@ -145,28 +176,34 @@ std::string scores_path(const std::string& shard_path) {
 
 std::vector<std::string> files_of_shard(const std::string& shard_path) {
   std::vector<std::string> files{shard_path};
-  if (auto scores = scores_path(shard_path); scores != shard_path) files.push_back(std::move(scores));
+  if (auto scores = scores_path(shard_path); scores != shard_path)
+    files.push_back(std::move(scores));
   return files;
 }
 
 Purpose purpose_from_text(const std::string& text) {
   const auto place = std::find(kPurposes.begin(), kPurposes.end(), text);
   const std::vector<std::string> names(kPurposes.begin(), kPurposes.end());
-  require(place != kPurposes.end(), fmt::format("there is no purpose \"{}\"", text), "every rollout is drawn for one of them", suggest_name(text, names));
+  require(place != kPurposes.end(), fmt::format("there is no purpose \"{}\"", text),
+          "every rollout is drawn for one of them", suggest_name(text, names));
   return Purpose(place - kPurposes.begin());
 }
 
-bool is_run_folder(const fs::path& path) { return fs::exists(path / "shards") || fs::exists(path / "archive") || fs::exists(path / "config.toml"); }
+bool is_run_folder(const fs::path& path) {
+  return fs::exists(path / "shards") || fs::exists(path / "archive") || holds_record(path);
+}
 
 Source open_source(const fs::path& path) {
-  require(fs::exists(path), fmt::format("{} does not exist", path.string()), "there are no rollouts to read", "name a run folder or an HDF5 file of one");
+  require(fs::exists(path), fmt::format("{} does not exist", path.string()),
+          "there are no rollouts to read", "name a run folder or an HDF5 file of one");
   if (fs::is_directory(path)) {
-    require(is_run_folder(path), fmt::format("{} is not a run folder", path.string()), "it holds neither config.toml nor shards nor an archive",
+    require(is_run_folder(path), fmt::format("{} is not a run folder", path.string()),
+            "it holds neither the config.toml of a run nor shards nor an archive",
             "name the folder that run.dir named, or an HDF5 file of it");
     return list_run(path);
   }
-  require(path.extension() == ".h5", fmt::format("{} is not an HDF5 file of a run", path.string()), "their names end in .h5",
-          "name a run folder or an HDF5 file of one");
+  require(path.extension() == ".h5", fmt::format("{} is not an HDF5 file of a run", path.string()),
+          "their names end in .h5", "name a run folder or an HDF5 file of one");
   return one_file(fs::absolute(path));
 }
 
@@ -174,13 +211,16 @@ std::string digest_of(const Source& source, const std::vector<Purpose>& purposes
   std::string text;
   const auto add = [&](Purpose purpose, const PublishedFile& file) {
     if (std::find(purposes.begin(), purposes.end(), purpose) != purposes.end())
-      text += fmt::format("{} {} {}\n", fs::path(file.path).filename().string(), file.bytes, hex64(file.checksum));
+      text += fmt::format("{} {} {}\n", fs::path(file.path).filename().string(), file.bytes,
+                          hex64(file.checksum));
   };
   for (const ArchiveEntry& entry : source.packed) add(purpose_from_text(entry.purpose), entry.file);
   for (const std::string& path : source.loose) {
-    for (const std::string& file : files_of_shard(path)) add(ShardName::parse(path)->purpose, inspect(source.root, file));
+    for (const std::string& file : files_of_shard(path))
+      add(ShardName::parse(path)->purpose, inspect(source.root, file));
   }
-  for (const std::string& path : source.training) add(ShardName::parse(path)->purpose, inspect(source.root, path));
+  for (const std::string& path : source.training)
+    add(ShardName::parse(path)->purpose, inspect(source.root, path));
   return hex64(checksum64(text));
 }
 
@@ -193,7 +233,8 @@ ArchiveEntry describe(const fs::path& root, const std::string& path) {
                        .purpose = text_of(purpose_of(reader)),
                        .first_step = reader.number<std::uint64_t>("first_step"),
                        .last_step = reader.number<std::uint64_t>("last_step")};
-    entry.groups = reader.rows("groups/step"), entry.rollouts = reader.rows("rollouts/sample"), entry.tokens = reader.rows("tokens/id");
+    entry.groups = reader.rows("groups/step"), entry.rollouts = reader.rows("rollouts/sample"),
+    entry.tokens = reader.rows("tokens/id");
     return entry;
   });
 }
@@ -206,7 +247,8 @@ void each_group(const fs::path& run_or_file, const Selection& selection, const V
     try {
       return walk(source, selection, visit, done, done);
     } catch (const Error&) {
-      if (!is_stale(source) || source.loose == listed) throw;  // each time the run must have packed again in between
+      // each time the run must have packed again in between
+      if (!is_stale(source) || source.loose == listed) throw;
       listed = source.loose;
     }
   }
@@ -222,7 +264,9 @@ RunIdentity identity_of(const fs::path& run_dir, const PublishedFile& file) {
                        .binary_version = reader.text("binary_version"),
                        .slurm_job_id = reader.text("slurm_job_id"),
                        .seed = reader.number<std::uint64_t>("seed"),
-                       .weights_hash = reader.number<std::int32_t>("schema_minor") < 2 ? std::string() : reader.text("weights_hash"),
+                       .weights_hash = reader.number<std::int32_t>("schema_minor") < 2
+                                           ? std::string()
+                                           : reader.text("weights_hash"),
                        .judge = reader.text_if_any("judge"),
                        .numerics = reader.text_if_any("numerics"),
                        .parent = reader.text_if_any("parent"),

@@ -14,20 +14,27 @@ struct Stretch {
   Extents begin{}, length{};
 };
 
-/// Reserves on disk what the columns will need at these extents, so that a full disk is met by one rank, before the collective writes and outside of HDF5.
-/// Throws StorageError.
-void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns, const Extents& extents);
+/// Reserves on disk what the columns will need at these extents, so that a full disk is met by one
+/// rank, before the collective writes and outside of HDF5. Throws StorageError.
+void reserve_space(const std::filesystem::path& path, std::span<const ColumnView> columns,
+                   const Extents& extents);
 
-/// Writes this rank's stretch of every column into a file written with values `later`, in pieces of some MiB; `stretches` are those of all ranks. Collective
-/// over `mpi_communicator` (pointer to an MPI_Comm), serial when it is null. Returns the checksum of every column's bytes as they were handed over. Throws
-/// FileFault; with a communicator the other ranks are then stuck inside HDF5 and the caller has to end the job. A write that fails in the
+/// Writes this rank's stretch of every column into a file written with values `later`, in pieces of
+/// some MiB; `stretches` are those of all ranks. Collective over `mpi_communicator` (pointer to an
+/// MPI_Comm), serial when it is null. Returns the checksum of every column's bytes as they were
+/// handed over. Throws FileFault; with a communicator the other ranks are then stuck inside HDF5
+/// and the caller has to end the job. A write that fails in the
 /// flush or the close, which several ranks cannot leave, ends this process (comm::end_process).
-std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path, std::span<const ColumnPieces> columns, std::span<const Stretch> stretches,
-                                          int rank, const void* mpi_communicator);
+std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path,
+                                          std::span<const ColumnPieces> columns,
+                                          std::span<const Stretch> stretches, int rank,
+                                          const void* mpi_communicator);
 
-/// Reads every column back, compares each rank's stretch with the checksum that rank computed in memory, [ranks][columns], and records the checksum
-/// of the whole column in the file. Throws FileFault.
-void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns, std::span<const Stretch> stretches,
+/// Reads every column back, compares each rank's stretch with the checksum that rank computed in
+/// memory, [ranks][columns], and records the checksum of the whole column in the file. Throws
+/// FileFault.
+void seal_columns(const std::filesystem::path& path, std::span<const ColumnView> columns,
+                  std::span<const Stretch> stretches,
                   std::span<const std::vector<std::uint64_t>> checksums);
 
 }  // namespace rollcall::io

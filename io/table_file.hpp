@@ -1,4 +1,5 @@
-// Columns to and from one HDF5 file: contiguous datasets, dimension scales as netCDF-4 has them, a checksum on each column. Private to io.
+// Columns to and from one HDF5 file: contiguous datasets, dimension scales as netCDF-4 has them, a
+// checksum on each column. Private to io.
 #pragma once
 
 #include "base/hash.hpp"
@@ -34,7 +35,8 @@ constexpr ElementType type_of() {
     return ElementType::f64;
   }
 }
-/// Bytes of an element in memory and in a file. Unlike H5Tget_size() it may be asked without being inside HDF5.
+/// Bytes of an element in memory and in a file. Unlike H5Tget_size() it may be asked without being
+/// inside HDF5.
 constexpr std::size_t width_of(ElementType type) {
   switch (type) {
     case ElementType::i8:
@@ -47,9 +49,9 @@ constexpr std::size_t width_of(ElementType type) {
   }
   return 0;  // no other type has a name
 }
-hid_t file_type(ElementType type);          ///< little-endian; also the memory type, see table_file.cpp
+hid_t file_type(ElementType type);  ///< little-endian; also the memory type, see table_file.cpp
 std::string path_of(const Column& column);  ///< "tokens/logprob"
-Handle file_properties();                   ///< how every file is opened: format of HDF5 1.8, no locks
+Handle file_properties();  ///< how every file is opened: format of HDF5 1.8, no locks
 inline constexpr const char* kChecksum = "xxh3_64";
 
 /// A column as it lies in memory: one rank's stretch, or the whole of it.
@@ -63,15 +65,18 @@ template <class... Sets>
 std::vector<ColumnView> views(const Sets&... sets) {
   std::vector<ColumnView> all;
   const auto add = [&](const Column& c, const auto& values) {
-    all.push_back({c, type_of<typename std::remove_cvref_t<decltype(values)>::value_type>(), std::as_bytes(std::span(values)), values.size()});
+    all.push_back({c, type_of<typename std::remove_cvref_t<decltype(values)>::value_type>(),
+                   std::as_bytes(std::span(values)), values.size()});
   };
   (Sets::each(sets, add), ...);
   return all;
 }
-/// Length of every dimension as the columns have it; throws FileFault when two columns of one dimension differ.
+/// Length of every dimension as the columns have it; throws FileFault when two columns of one
+/// dimension differ.
 Extents extents_of(std::span<const ColumnView> columns, std::size_t components);
 
-using Attributes = std::vector<std::pair<const char*, std::variant<std::string, std::uint64_t, std::int32_t, float>>>;
+using Attributes = std::vector<
+    std::pair<const char*, std::variant<std::string, std::uint64_t, std::int32_t, float>>>;
 
 /// What a file is made of, apart from the values.
 struct Layout {
@@ -80,28 +85,34 @@ struct Layout {
   Attributes attributes;
 };
 
-/// Writes a file with these columns; the same values give the same bytes. With values `later` the columns have no storage and zero checksums yet:
-/// fill_stretches() and seal_columns() see to that.
+/// Writes a file with these columns; the same values give the same bytes. With values `later` the
+/// columns have no storage and zero checksums yet: fill_stretches() and seal_columns() see to that.
 enum class Values : std::uint8_t { here, later };
-void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns, const Layout& layout, Values values);
+void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
+                  const Layout& layout, Values values);
 /// Of the names of reward components: each followed by a zero byte.
 std::uint64_t names_checksum(std::span<const std::string> names);
 Handle open_column(hid_t file, const Column& column);
 void write_checksum(hid_t dataset, std::uint64_t checksum);
-/// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws FileFault.
-std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file, const std::string& name);
+/// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws
+/// FileFault.
+std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
+                                        const std::string& name);
 
-/// Whether columns are compared with their own checksums: not needed, and more work than small columns are, where the file's bytes were compared already.
+/// Whether columns are compared with their own checksums: not needed, and more work than small
+/// columns are, where the file's bytes were compared already.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
 class CompactTables;
 struct CompactColumn;
 
-/// Reads columns of files of both forms, tables and compact, and refuses what does not fit the schema. Every fault is a FileFault.
+/// Reads columns of files of both forms, tables and compact, and refuses what does not fit the
+/// schema. Every fault is a FileFault.
 class TableReader {
  public:
   /// `mapped`: the whole file, where it is at hand: values are then taken from there.
-  explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {}, ColumnChecksums checksums = ColumnChecksums::compare);
+  explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {},
+                       ColumnChecksums checksums = ColumnChecksums::compare);
   ~TableReader();
   std::string text(const char* attribute) const;
   std::string text_if_any(const char* attribute) const;  ///< empty where the file does not have it
@@ -139,7 +150,9 @@ class TableReader {
   }
   bool has(const Column& column) const;
   /// The file is of a minor version that does not know the column yet.
-  bool lacks(const Column& column) const { return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor"); }
+  bool lacks(const Column& column) const {
+    return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor");
+  }
   std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
   void check_counts() const;
@@ -152,15 +165,19 @@ class TableReader {
     const CompactColumn* compact = nullptr;
   };
   Found find(const Column& column) const;
-  std::vector<std::uint64_t> shape(const Found& found, const Column& column, ElementType type) const;
+  std::vector<std::uint64_t> shape(const Found& found, const Column& column,
+                                   ElementType type) const;
   bool in_facts(const char* attribute) const;
   void read_number(const char* attribute, ElementType type, void* value) const;
   std::size_t elements(const Found& found, const Column& column, ElementType type);
-  void read_values(const Found& found, const Column& column, ElementType type, std::span<std::byte> bytes) const;
-  void check_values(const Found& found, const std::string& name, std::span<const std::byte> bytes) const;
+  void read_values(const Found& found, const Column& column, ElementType type,
+                   std::span<std::byte> bytes) const;
+  void check_values(const Found& found, const std::string& name,
+                    std::span<const std::byte> bytes) const;
   std::span<const std::byte> mapped_values(const Column& column, ElementType type);
   /// Throws FileFault unless the stored column has `length` bytes.
-  std::span<const std::byte> stored(hid_t dataset, const std::string& name, std::size_t length) const;
+  std::span<const std::byte> stored(hid_t dataset, const std::string& name,
+                                    std::size_t length) const;
   void count(const Column& column, std::span<const std::uint32_t> values);
   static void check_codes(const Column& column, std::span<const std::byte> values);
 

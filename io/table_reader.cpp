@@ -1,4 +1,5 @@
-// Reading of table files: shape, type, checksum and counts of every column are checked before a value is believed.
+// Reading of table files: shape, type, checksum and counts of every column are checked before a
+// value is believed.
 #include "io/compact_tables.hpp"
 #include "io/open_tables.hpp"
 #include "io/segment.hpp"
@@ -28,46 +29,60 @@ std::uint64_t checksum_of(hid_t dataset, const std::string& name) {
 }
 
 /// `place`: where in the column, when that is known.
-void compare_checksum(std::uint64_t wanted, const std::string& name, std::uint64_t found, const std::string& place = {}) {
-  if (found != wanted) throw FileFault(fmt::format("{} has checksum {} where {} is recorded{}", name, hex64(found), hex64(wanted), place));
+void compare_checksum(std::uint64_t wanted, const std::string& name, std::uint64_t found,
+                      const std::string& place = {}) {
+  if (found != wanted)
+    throw FileFault(fmt::format("{} has checksum {} where {} is recorded{}", name, hex64(found),
+                                hex64(wanted), place));
 }
 
 /// ": bytes 4194304 to 8388607 differ"
 std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& damaged) {
   std::string text;
-  for (const auto& [first, last] : damaged) text += fmt::format("{} {} to {}", text.empty() ? ": bytes" : ",", first, last);
+  for (const auto& [first, last] : damaged)
+    text += fmt::format("{} {} to {}", text.empty() ? ": bytes" : ",", first, last);
   return text.empty() ? text : text + " differ";
 }
 
 }  // namespace
 
-void TableReader::check_values(const Found& found, const std::string& name, std::span<const std::byte> bytes) const {
+void TableReader::check_values(const Found& found, const std::string& name,
+                               std::span<const std::byte> bytes) const {
   if (checksums_ == ColumnChecksums::known) return;
   const CompactColumn* const compact = found.compact;
   Stretches damaged;
   if (compact == nullptr) damaged = damaged_segments(found.dataset, bytes);
-  else if (!compact->segments.empty()) damaged = differing_segments(bytes, segment_bytes(bytes.size()), compact->segments);
-  compare_checksum(compact != nullptr ? compact->checksum : checksum_of(found.dataset, name), name, checksum64(bytes), place_text(damaged));
-  if (!damaged.empty()) throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name, place_text(damaged)));
+  else if (!compact->segments.empty())
+    damaged = differing_segments(bytes, segment_bytes(bytes.size()), compact->segments);
+  compare_checksum(compact != nullptr ? compact->checksum : checksum_of(found.dataset, name), name,
+                   checksum64(bytes), place_text(damaged));
+  if (!damaged.empty())
+    throw FileFault(fmt::format("{} has its checksum, but not those of its segments{}", name,
+                                place_text(damaged)));
 }
 
-TableReader::TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped, ColumnChecksums checksums)
+TableReader::TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped,
+                         ColumnChecksums checksums)
     : mapped_(mapped),
       checksums_(checksums),
       file_bytes_(plain_size(path)),
       file_(open_tables(path)),
-      compact_(CompactTables::is_compact(file_) ? std::make_unique<CompactTables>(file_, mapped) : nullptr) {}
+      compact_(CompactTables::is_compact(file_) ? std::make_unique<CompactTables>(file_, mapped)
+                                                : nullptr) {}
 
 TableReader::~TableReader() = default;
 
-bool TableReader::in_facts(const char* attribute) const { return compact_ != nullptr && !is_schema_version(attribute); }
+bool TableReader::in_facts(const char* attribute) const {
+  return compact_ != nullptr && !is_schema_version(attribute);
+}
 
 std::string TableReader::text(const char* attribute) const {
   if (in_facts(attribute)) return compact_->text(attribute);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle type(H5Aget_type(opened), "get type of", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
-  if (H5Tis_variable_str(type) <= 0 || H5Sget_simple_extent_npoints(space) != 1) throw FileFault(fmt::format("attribute {} is not one string", attribute));
+  if (H5Tis_variable_str(type) <= 0 || H5Sget_simple_extent_npoints(space) != 1)
+    throw FileFault(fmt::format("attribute {} is not one string", attribute));
   char* words = nullptr;
   check(H5Aread(opened, type, &words), "read attribute", attribute);
   std::string value = words == nullptr ? "" : words;
@@ -84,7 +99,8 @@ void TableReader::read_number(const char* attribute, ElementType type, void* val
   if (in_facts(attribute)) return compact_->number(attribute, type, value);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
-  if (H5Sget_simple_extent_npoints(space) != 1) throw FileFault(fmt::format("attribute {} is not one number", attribute));
+  if (H5Sget_simple_extent_npoints(space) != 1)
+    throw FileFault(fmt::format("attribute {} is not one number", attribute));
   check(H5Aread(opened, file_type(type), value), "read attribute", attribute);
 }
 
@@ -93,10 +109,12 @@ std::vector<std::string> TableReader::component_names() const {
   const char* name = "rollouts/component";
   const Handle dataset(H5Dopen2(file_, name, H5P_DEFAULT), "open", name);
   const Handle type(H5Dget_type(dataset), "get type of", name);
-  if (H5Tis_variable_str(type) <= 0 || shape_of(dataset) != std::vector<std::uint64_t>{extents_[index(Dim::component)]})
+  if (H5Tis_variable_str(type) <= 0 ||
+      shape_of(dataset) != std::vector<std::uint64_t>{extents_[index(Dim::component)]})
     throw FileFault(fmt::format("{} is not one name per column of rollouts/components", name));
   std::vector<char*> words(extents_[index(Dim::component)], nullptr);
-  if (!words.empty()) check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()), "read", name);
+  if (!words.empty())
+    check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()), "read", name);
   std::vector<std::string> names;
   for (char* word : words) {
     names.emplace_back(word == nullptr ? "" : word);
@@ -109,56 +127,77 @@ std::vector<std::string> TableReader::component_names() const {
 TableReader::Found TableReader::find(const Column& column) const {
   if (!compact_) return {open_column(file_, column), nullptr};
   const CompactColumn* const found = compact_->find(path_of(column));
-  if (found == nullptr) throw FileFault(fmt::format("cannot open column {}: it is not in the index", path_of(column)));
+  if (found == nullptr)
+    throw FileFault(fmt::format("cannot open column {}: it is not in the index", path_of(column)));
   return {{}, found};
 }
 
 /// The index of a compact file has no shapes: a matrix is as wide as there are components.
-std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& column, ElementType type) const {
+std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& column,
+                                              ElementType type) const {
   bool same_type = false;
   if (found.compact != nullptr) {
     same_type = found.compact->type == type;
   } else {
     const Handle stored(H5Dget_type(found.dataset), "get type");
-    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order needs no look because reads ask for little-endian
+    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order needs no look because reads
+                                                        // ask for little-endian
   }
-  if (!same_type) throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives", path_of(column), kSchemaMajor, kSchemaMinor));
+  if (!same_type)
+    throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives",
+                                path_of(column), kSchemaMajor, kSchemaMinor));
   if (found.compact == nullptr) return shape_of(found.dataset);
-  const std::uint64_t elements = found.compact->bytes / width_of(type), across = compact_->component_names().size();
+  const std::uint64_t elements = found.compact->bytes / width_of(type),
+                      across = compact_->component_names().size();
   if (!column.by_component) return {elements};
-  if (across == 0 || elements % across != 0) throw FileFault(fmt::format("{} is not a column for each of {} names", path_of(column), across));
+  if (across == 0 || elements % across != 0)
+    throw FileFault(
+        fmt::format("{} is not a column for each of {} names", path_of(column), across));
   return {elements / across, across};
 }
 
 std::size_t TableReader::elements(const Found& found, const Column& column, ElementType type) {
   const auto shape = this->shape(found, column, type);
-  if (shape.size() != (column.by_component ? 2U : 1U)) throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
+  if (shape.size() != (column.by_component ? 2U : 1U))
+    throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
   const auto agree = [&](Dim dim, std::uint64_t length) {
     if (std::exchange(seen_[index(dim)], true) && extents_[index(dim)] != length)
-      throw FileFault(fmt::format("{} has {} rows where its table has {}", path_of(column), length, extents_[index(dim)]));
+      throw FileFault(fmt::format("{} has {} rows where its table has {}", path_of(column), length,
+                                  extents_[index(dim)]));
     extents_[index(dim)] = length;
   };
   agree(column.rows, shape[0]);
   if (column.by_component) agree(Dim::component, shape[1]);
-  // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for the machine's memory.
-  const std::uint64_t width = width_of(type), rows = shape[0], across = column.by_component ? shape[1] : 1;
-  if (rows > file_bytes_ || across > file_bytes_ || (across > 0 && rows > file_bytes_ / width / across))
+  // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for
+  // the machine's memory.
+  const std::uint64_t width = width_of(type), rows = shape[0],
+                      across = column.by_component ? shape[1] : 1;
+  if (rows > file_bytes_ || across > file_bytes_ ||
+      (across > 0 && rows > file_bytes_ / width / across))
     throw FileFault(fmt::format("{} claims more rows than the file holds", path_of(column)));
   return rows * across;
 }
 
-void TableReader::read_values(const Found& found, const Column& column, ElementType type, std::span<std::byte> bytes) const {
+void TableReader::read_values(const Found& found, const Column& column, ElementType type,
+                              std::span<std::byte> bytes) const {
   const std::string name = path_of(column);
   const hid_t dataset = found.dataset;
   if (found.compact != nullptr) std::ranges::copy(compact_->values(*found.compact), bytes.begin());
-  else if (!mapped_.empty()) std::ranges::copy(stored(dataset, name, bytes.size()), bytes.begin());  // HDF5 would make room for a buffer of its own first
-  else if (!bytes.empty()) check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read", name);
+  else if (!mapped_.empty())
+    std::ranges::copy(stored(dataset, name, bytes.size()),
+                      bytes.begin());  // HDF5 would make room for a buffer of its own first
+  else if (!bytes.empty())
+    check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read",
+          name);
   check_values(found, name, bytes);
 }
 
-std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string& name, std::size_t length) const {
+std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string& name,
+                                               std::size_t length) const {
   const auto bytes = stored_bytes(dataset, mapped_, name);
-  if (bytes.size() != length) throw FileFault(fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  if (bytes.size() != length)
+    throw FileFault(
+        fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
   return bytes;
 }
 
@@ -166,7 +205,8 @@ std::span<const std::byte> TableReader::mapped_values(const Column& column, Elem
   const std::string name = path_of(column);
   const Found found = find(column);
   const std::size_t length = elements(found, column, type) * width_of(type);
-  const auto bytes = found.compact != nullptr ? compact_->values(*found.compact) : stored(found.dataset, name, length);
+  const auto bytes = found.compact != nullptr ? compact_->values(*found.compact)
+                                              : stored(found.dataset, name, length);
   check_values(found, name, bytes);
   return bytes;
 }
@@ -174,7 +214,8 @@ std::span<const std::byte> TableReader::mapped_values(const Column& column, Elem
 std::uint64_t TableReader::rows(const char* column) const {
   if (compact_) {
     const CompactColumn* const found = compact_->find(column);
-    if (found == nullptr) throw FileFault(fmt::format("cannot open column {}: it is not in the index", column));
+    if (found == nullptr)
+      throw FileFault(fmt::format("cannot open column {}: it is not in the index", column));
     return found->bytes / width_of(found->type);
   }
   const auto shape = shape_of(Handle(H5Dopen2(file_, column, H5P_DEFAULT), "open column", column));
@@ -183,7 +224,8 @@ std::uint64_t TableReader::rows(const char* column) const {
 
 bool TableReader::has(const Column& column) const {
   if (compact_) return compact_->find(path_of(column)) != nullptr;
-  return H5Lexists(file_, column.table, H5P_DEFAULT) > 0 && H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
+  return H5Lexists(file_, column.table, H5P_DEFAULT) > 0 &&
+         H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
 }
 
 void TableReader::count(const Column& column, std::span<const std::uint32_t> values) {
@@ -192,15 +234,20 @@ void TableReader::count(const Column& column, std::span<const std::uint32_t> val
 
 void TableReader::check_codes(const Column& column, std::span<const std::byte> values) {
   const auto codes = std::count(column.flags, column.flags + std::strlen(column.flags), ' ') + 1;
-  const auto wild = std::find_if(values.begin(), values.end(), [&](std::byte value) { return std::to_integer<int>(value) >= codes; });
-  if (wild != values.end()) throw FileFault(fmt::format("{} holds {}, which is none of: {}", path_of(column), std::to_integer<int>(*wild), column.flags));
+  const auto wild = std::find_if(values.begin(), values.end(), [&](std::byte value) {
+    return std::to_integer<int>(value) >= codes;
+  });
+  if (wild != values.end())
+    throw FileFault(fmt::format("{} holds {}, which is none of: {}", path_of(column),
+                                std::to_integer<int>(*wild), column.flags));
 }
 
 void TableReader::check_counts() const {
   for (const auto& [column, sum] : sums_) {
     const Dim dim = *column.counts;
     if (seen_[index(dim)] && sum != extents_[index(dim)])
-      throw FileFault(fmt::format("{} sums to {} where {} has {} rows", path_of(column), sum, kDimensions[index(dim)].name, extents_[index(dim)]));
+      throw FileFault(fmt::format("{} sums to {} where {} has {} rows", path_of(column), sum,
+                                  kDimensions[index(dim)].name, extents_[index(dim)]));
   }
 }
 

@@ -16,21 +16,26 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 
 void append(const Group& group, const std::vector<RolloutTraining>& rollouts, StepTraining& step) {
-  expect(group.rollouts.size() == rollouts.size() && group.id.step == step.step, "every rollout of the step was trained on, or not");
+  expect(group.rollouts.size() == rollouts.size() && group.id.step == step.step,
+         "every rollout of the step was trained on, or not");
   append(group, step.keys);
   for (const RolloutTraining& rollout : rollouts) {
     step.columns.trained.push_back(rollout.trained ? 1 : 0);
-    step.columns.weight.push_back(rollout.weight), step.columns.advantage.push_back(rollout.advantage);
+    step.columns.weight.push_back(rollout.weight),
+        step.columns.advantage.push_back(rollout.advantage);
   }
 }
 
 std::vector<RolloutTraining> training_of(const StepTraining& step, const Group& group) {
   const KeyColumns& keys = step.keys;
-  const auto id_of = [&](std::size_t row) { return GroupId{keys.step[row], {keys.prompt_id[row]}, keys.draw[row]}; };
+  const auto id_of = [&](std::size_t row) {
+    return GroupId{keys.step[row], {keys.prompt_id[row]}, keys.draw[row]};
+  };
   const auto rows = std::views::iota(std::size_t{0}, keys.step.size());
   const auto row = std::ranges::lower_bound(rows, group.id, {}, id_of);
   if (row == rows.end() || id_of(*row) != group.id) return {};
-  const auto first = std::lower_bound(keys.group.begin(), keys.group.end(), std::uint32_t(*row)) - keys.group.begin();
+  const auto first = std::lower_bound(keys.group.begin(), keys.group.end(), std::uint32_t(*row)) -
+                     keys.group.begin();
   const auto begin = keys.sample.begin() + first, end = begin + keys.rollout_count[*row];
   std::vector<RolloutTraining> found;
   for (const Rollout& rollout : group.rollouts) {
@@ -38,14 +43,18 @@ std::vector<RolloutTraining> training_of(const StepTraining& step, const Group& 
     if (at == end || *at != rollout.sample) return {};
     const auto r = std::size_t(at - keys.sample.begin());
     if (step.columns.trained[r] == TrainingColumns::kUnrecorded) return {};
-    found.push_back({step.columns.trained[r] != 0, step.columns.weight[r], step.columns.advantage[r]});
+    found.push_back(
+        {step.columns.trained[r] != 0, step.columns.weight[r], step.columns.advantage[r]});
   }
   return found;
 }
 
 FileDraft draft_training(const StepTraining& step, const RunIdentity& identity) {
   const ShardName name{.purpose = Purpose::train, .step = step.step, .holds = Holds::training};
-  Layout layout{.extents = {}, .component_names = {}, .attributes = identity_attributes(identity, "training", Purpose::train, kCompactMajor)};
+  Layout layout{
+      .extents = {},
+      .component_names = {},
+      .attributes = identity_attributes(identity, "training", Purpose::train, kCompactMajor)};
   layout.attributes.emplace_back("step", step.step);
   auto parts = std::make_shared<std::pair<StepTraining, Layout>>(step, std::move(layout));
   return {name.path(), [parts] {

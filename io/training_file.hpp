@@ -1,4 +1,5 @@
-// What a step trained on, one file a step beside its shards: which rollouts, how strongly, and with what advantage. Written once the step's decision is known.
+// What a step trained on, one file a step beside its shards: which rollouts, how strongly, and with
+// what advantage. Written once the step's decision is known.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -13,9 +14,10 @@ namespace rollcall::io {
 
 /// How a rollout entered its step's update.
 struct RolloutTraining {
-  bool trained = true;                                          ///< false: it counted in its group's statistics at most
-  double weight = 1.0;                                          ///< what the scheduler multiplied its advantage with
-  double advantage = std::numeric_limits<double>::quiet_NaN();  ///< before the first update and before that weight; NaN: none, or one a token
+  bool trained = true;  ///< false: it counted in its group's statistics at most
+  double weight = 1.0;  ///< what the scheduler multiplied its advantage with
+  /// before the first update and before that weight; NaN: none, or one a token
+  double advantage = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Of all train rollouts of a step in the archive's order, those without a verdict included.

@@ -17,10 +17,13 @@ namespace {
 std::string problem_of(const std::string& message, const std::string& path) {
   const auto file = message.find(path + ": ");
   auto reason = std::string::npos;
-  for (const char* known : {" (the file is not what the run published)", " (the file system does not let it be read", " (what it holds is not known)"})
+  for (const char* known :
+       {" (the file is not what the run published)", " (the file system does not let it be read",
+        " (what it holds is not known)"})
     reason = std::min(reason, message.rfind(known));
   const std::size_t begin = file == std::string::npos ? 0 : file + path.size() + 2;
-  return message.substr(begin, reason == std::string::npos || reason < begin ? reason : reason - begin);
+  return message.substr(begin,
+                        reason == std::string::npos || reason < begin ? reason : reason - begin);
 }
 
 template <class F>
@@ -61,13 +64,17 @@ std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
   std::vector<std::string> columns;
   if (fault_of(path, [&] { columns = damaged_columns(run_dir / path); })) return faults;
   for (const std::string& column : columns) faults.push_back({path, column});
-  if (columns.empty()) faults.push_back({path, "every column has its checksum: the damage lies in names, attributes or between the columns"});
+  if (columns.empty())
+    faults.push_back(
+        {path,
+         "every column has its checksum: the damage lies in names, attributes or between the columns"});
   return faults;
 }
 
 Holds held_by(const fs::path& path) {
   const auto kind = reading(path, [&] { return TableReader(path).text("kind"); });
-  return Holds(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());  // one of them: it has been read
+  // one of them: it has been read
+  return Holds(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
 }
 
 std::optional<std::string> misplaced(const ShardName& name, const ShardName& inside) {
@@ -96,24 +103,28 @@ std::vector<std::string> damaged_columns(const fs::path& path) {
   } catch (const FileFault& fault) {
     damaged.emplace_back(fault.what());
   } catch (const fs::filesystem_error& fault) {
-    if (fault.code() != std::errc::no_such_file_or_directory) refuse_unreadable(path, fault.code().message());
+    if (fault.code() != std::errc::no_such_file_or_directory)
+      refuse_unreadable(path, fault.code().message());
     damaged.push_back(fault.code().message());
   }
   return damaged;
 }
 
 std::optional<Fault> unlike_published(const fs::path& run_dir, const PublishedFile& file) {
-  return fault_of(file.path, [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
+  return fault_of(file.path,
+                  [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
 }
 
-std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path, const std::optional<PublishedFile>& published) {
+std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path,
+                                const std::optional<PublishedFile>& published) {
   const auto name = ShardName::parse(path);
   if (!name) return {{path, "its name is not that of a shard"}};
   if (published) {
     if (const auto fault = unlike_published(run_dir, *published)) return located(run_dir, *fault);
   } else {
     std::vector<std::string> columns;
-    if (const auto fault = fault_of(path, [&] { columns = damaged_columns(run_dir / path); })) return {*fault};
+    if (const auto fault = fault_of(path, [&] { columns = damaged_columns(run_dir / path); }))
+      return {*fault};
     std::vector<Fault> faults;
     for (const std::string& column : columns) faults.push_back({path, column});
     if (!faults.empty()) return faults;
@@ -122,18 +133,22 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
   const auto fault = fault_of(path, [&] {
     const PublishedFile file = published ? *published : inspect(run_dir, path);
     if (name->holds == Holds::training) {
-      wrong_place = misplaced(*name, {.step = read_training(run_dir, file).step, .holds = Holds::training});
+      wrong_place =
+          misplaced(*name, {.step = read_training(run_dir, file).step, .holds = Holds::training});
       return;
     }
-    if (name->holds != Holds::rollouts) wrong_place = misplaced(*name, read_scores(run_dir, file), held_by(run_dir / path));
-    if (name->holds != Holds::scores) wrong_place = misplaced(*name, read_shard(run_dir, file), held_by(run_dir / path));
+    if (name->holds != Holds::rollouts)
+      wrong_place = misplaced(*name, read_scores(run_dir, file), held_by(run_dir / path));
+    if (name->holds != Holds::scores)
+      wrong_place = misplaced(*name, read_shard(run_dir, file), held_by(run_dir / path));
   });
   if (fault) return {*fault};
   if (wrong_place) return {{path, *wrong_place}};
   return {};
 }
 
-/// What read_archive checks, without making a rollout of any row; and the order of the rows, on which readers rely.
+/// What read_archive checks, without making a rollout of any row; and the order of the rows, on
+/// which readers rely.
 std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& entry) {
   const std::string& path = entry.file.path;
   const auto fault = fault_of(path, [&] {
@@ -144,7 +159,8 @@ std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& e
       ScoreColumns scores;
       TrainingColumns training;
       std::vector<ColumnView> columns;
-      tables.read(keys, columns), tables.read(rollouts, columns), tables.read(scores, columns), tables.read(training, columns);
+      tables.read(keys, columns), tables.read(rollouts, columns), tables.read(scores, columns),
+          tables.read(training, columns);
       check_archive(tables.reader(), entry);
       check_group_rows(keys);
       check_order(keys);
