@@ -1,0 +1,226 @@
+// JSON with a format number; doubles survive exactly.
+#include "run/checkpoint/coordinator_state.hpp"
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "io/shard_name.hpp"
+#include "run/context/run_context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+using nlohmann::json;
+// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4
+// tokenizers and templates from files, 5 examples, 7 files that hold both rollouts and scores
+constexpr int kFormat = 8, kOldest = 2;
+
+/// Texts that a state has only where they are not empty, so that other builds read the rest.
+constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
+    {"judge_digest", &CoordinatorState::judge_digest},
+    {"mask_digest", &CoordinatorState::mask_digest},
+    {"best_metric", &CoordinatorState::best_metric},
+    {"prompts_hash", &CoordinatorState::prompts_hash},
+    {"before_prompts", &CoordinatorState::before_prompts},
+    {"after_prompts", &CoordinatorState::after_prompts}};
+
+json file_json(const io::PublishedFile& f) { return {f.path, f.bytes, f.checksum}; }
+io::PublishedFile file_from(const json& j) {
+  return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()};
+}
+
+/// Answers are extracted from model text, judge tasks hold such text, and it may be any bytes,
+/// which JSON text cannot.
+std::string to_hex(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    bytes += char(std::stoi(text.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+json outcomes_json(const std::optional<std::vector<report::PromptOutcome>>& outcomes) {
+  if (!outcomes) return nullptr;
+  json list = json::array();
+  for (const auto& o : *outcomes) {
+    json answers = json::array();
+    for (const auto& answer : o.answers) answers.push_back(to_hex(answer));
+    list.push_back({o.level, o.correct, std::move(answers)});
+  }
+  return list;
+}
+
+std::optional<std::vector<report::PromptOutcome>> outcomes_from(const json& j) {
+  if (j.is_null()) return std::nullopt;
+  std::vector<report::PromptOutcome> outcomes;
+  for (const auto& o : j) {
+    outcomes.push_back({o.at(0).get<std::int32_t>(), o.at(1).get<std::vector<std::uint8_t>>(), {}});
+    for (const auto& answer : o.at(2))
+      outcomes.back().answers.push_back(from_hex(answer.get<std::string>()));
+  }
+  return outcomes;
+}
+
+Purpose purpose_from(const json& j, const std::string& origin) {
+  const int value = j.get<int>();
+  require<StorageError>(value >= int(Purpose::train) && value <= int(Purpose::greedy),
+                        fmt::format("{}: purpose {}", origin, value),
+                        "the coordinator's state cannot be restored", "use an older checkpoint");
+  return Purpose(value);
+}
+
+}  // namespace
+
+bool is_training(const UnpackedFile& file) {
+  const auto name = io::ShardName::parse(file.files.shard.path);
+  return name && name->holds == io::Holds::training;
+}
+
+bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b) {
+  return std::tie(a.step, a.files.shard.path) < std::tie(b.step, b.files.shard.path);
+}
+
+bool can_measure(const std::vector<report::PromptOutcome>& outcomes, std::int64_t k) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [&](const report::PromptOutcome& o) {
+    return std::int64_t(o.correct.size()) >= k;
+  });
+}
+
+std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
+                                       const std::vector<io::ArchiveEntry>& entries) {
+  std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.purpose, a.step) < std::pair(b.purpose, b.step);
+  });
+  const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before,
+                            const UnpackedFile& last) {
+    // a step was lost: no file may seem to hold it
+    const bool gap = last.purpose == Purpose::train && last.step > before.step + 1;
+    return first.purpose == last.purpose && !gap &&
+           std::none_of(entries.begin(), entries.end(), [&](const auto& e) {
+             return io::overlap(e, first.purpose, first.step, last.step);
+           });
+  };
+  std::vector<PackRequest> requests;
+  for (auto first = files.begin(); first != files.end();) {
+    auto next = first;
+    PackRequest request;
+    for (;
+         next != files.end() && one_file(*first, next == first ? *first : *std::prev(next), *next);
+         ++next)
+      request.files.push_back(next->files);
+    expect(next != first, "a shard to pack is of no step that an archive file holds");
+    request.name = fmt::format("{}_{:06}-{:06}", purpose_name(first->purpose), first->step,
+                               std::prev(next)->step);
+    requests.push_back(std::move(request));
+    first = next;
+  }
+  return requests;
+}
+
+std::string to_json(const CoordinatorState& s) {
+  json j{{"format", kFormat},
+         {"sft_steps", s.sft_steps},
+         {"train_steps", s.train_steps},
+         {"policy_version", s.policy_version},
+         {"metric_rows", s.metric_rows},
+         {"bad_steps", s.bad_steps},
+         {"grad_norm_mean", s.grad_norm_mean},
+         {"rollback_to", s.rollback_to},
+         {"weights_hash", s.weights_hash},
+         {"rollouts_total", s.rollouts_total},
+         {"rollouts_per_level", s.rollouts_per_level},
+         {"best_value", s.best_value ? json(*s.best_value) : json(nullptr)},
+         {"best_checkpoint", s.best_checkpoint},
+         {"packed_steps", s.packed_steps},
+         {"text_hash", s.text_hash},
+         {"examples_hash", s.examples_hash},
+         {"arithmetic", s.arithmetic},
+         {"archive_digest", s.archive_digest},
+         {"seconds", s.seconds},
+         {"before", outcomes_json(s.before)},
+         {"after", outcomes_json(s.after)}};
+  if (s.groups_drawn) j["groups_drawn"] = *s.groups_drawn;
+  if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
+  if (!s.parent.empty()) j["parent"] = json::parse(s.parent);
+  if (s.kept) j["kept"] = *s.kept;
+  for (const auto& [key, member] : kOptionalTexts)
+    if (!(s.*member).empty()) j[key] = s.*member;
+  if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
+  for (const Prompt& task : s.judge_tasks)
+    j["judge_tasks"].push_back({task.id.value, task.level, to_hex(task.text), to_hex(task.answer)});
+  j["unpacked"] = json::array();
+  for (const auto& f : s.unpacked)
+    j["unpacked"].push_back(
+        {int(f.purpose), f.step, file_json(f.files.shard), file_json(f.files.scores)});
+  return j.dump();
+}
+
+CoordinatorState parse_coordinator_state(const std::string& text, const std::string& origin) {
+  try {
+    const json j = json::parse(text);
+    const int format = j.at("format").get<int>();
+    require<EnvironmentError>(kOldest <= format && format <= kFormat,
+                              fmt::format("{}: format {}", origin, format),
+                              fmt::format("this build reads formats {} to {}", kOldest, kFormat),
+                              "resume with the build that wrote it");
+    CoordinatorState s;
+    j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps),
+        j.at("policy_version").get_to(s.policy_version);
+    j.at("metric_rows").get_to(s.metric_rows), j.at("bad_steps").get_to(s.bad_steps),
+        j.at("grad_norm_mean").get_to(s.grad_norm_mean);
+    if (format > 3)
+      j.at("rollback_to").get_to(s.rollback_to), j.at("weights_hash").get_to(s.weights_hash);
+    j.at("rollouts_total").get_to(s.rollouts_total),
+        j.at("rollouts_per_level").get_to(s.rollouts_per_level);
+    if (!j.at("best_value").is_null()) s.best_value = j.at("best_value").get<double>();
+    j.at("best_checkpoint").get_to(s.best_checkpoint), j.at("seconds").get_to(s.seconds),
+        j.at("packed_steps").get_to(s.packed_steps);
+    if (format > 4) j.at("text_hash").get_to(s.text_hash);
+    if (format > 5) j.at("examples_hash").get_to(s.examples_hash);
+    if (format > 6) j.at("arithmetic").get_to(s.arithmetic);
+    for (const auto& [key, member] : kOptionalTexts) s.*member = j.value(key, "");
+    if (j.contains("kept")) s.kept = j.at("kept").get<std::vector<std::string>>();
+    if (j.contains("groups_drawn")) s.groups_drawn = j.at("groups_drawn").get<std::int64_t>();
+    if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
+    if (j.contains("parent")) s.parent = j.at("parent").dump();
+    if (j.contains("graders")) s.graders = parse_grader_files(j.at("graders").dump());
+    if (format > 2) j.at("archive_digest").get_to(s.archive_digest);
+    s.before = outcomes_from(j.at("before")), s.after = outcomes_from(j.at("after"));
+    for (const auto& task : j.value("judge_tasks", json::array()))
+      s.judge_tasks.push_back({.id = {task.at(0).get<std::uint64_t>()},
+                               .level = task.at(1).get<std::int32_t>(),
+                               .text = from_hex(task.at(2).get<std::string>()),
+                               .answer = from_hex(task.at(3).get<std::string>()),
+                               .solution = {}});
+    for (const auto& f : j.at("unpacked"))
+      s.unpacked.push_back({purpose_from(f.at(0), origin),
+                            f.at(1).get<std::uint64_t>(),
+                            {file_from(f.at(2)), file_from(f.at(3))}});
+    return s;
+  } catch (const std::invalid_argument& e) {
+    throw StorageError(
+        error_message(fmt::format("{}: an answer is not hexadecimal ({})", origin, e.what()),
+                      "the coordinator's state cannot be restored", "use an older checkpoint"));
+  } catch (const json::exception& e) {
+    throw StorageError(error_message(fmt::format("{}: {}", origin, e.what()),
+                                     "the coordinator's state cannot be restored",
+                                     "use an older checkpoint"));
+  }
+}
+
+CoordinatorState state_of(const io::StoredCheckpoint& checkpoint) {
+  return parse_coordinator_state(checkpoint.read(kCoordinatorState),
+                                 fmt::format("{}/{}", checkpoint.name(), kCoordinatorState));
+}
+
+}  // namespace rollcall::run

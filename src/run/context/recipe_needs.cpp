@@ -1,0 +1,301 @@
+// One row for each recipe that needs more than its objective.
+#include "run/context/recipe_needs.hpp"
+
+#include "base/error.hpp"
+#include "method/columns.hpp"
+#include "reward/verifier.hpp"
+#include "run/context/step_bounds.hpp"
+#include "task/task.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::run {
+namespace {
+
+struct Need {
+  std::string_view recipe;
+  const char* key;  ///< the setting that is missing
+  bool (*is_met)(const RunConfig& config);
+  const char* lacking;
+  const char* without;  ///< what it would be
+  const char* remedy;
+  bool forgets_at_refresh = false;  ///< its data begins anew with each copy of the policy into the
+                                    ///< reference
+};
+
+bool replays(const RunConfig& c) { return c.replay.share > 0; }
+bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
+
+/// What a row's paper has beside its loss, and the loss does without: another method then, of which
+/// a run is told and which no run is refused.
+struct Companion {
+  std::string_view recipe;
+  std::string_view policies;  ///< any of these rows of the scheduler; empty: one rollout a prompt
+  std::string_view rounds;    ///< or this piece under another row
+  const char* without;        ///< what the run is without it
+};
+
+constexpr std::string_view kRefills = "dapo, dler, greso, brorl",
+                           kEqualGroups =
+                               "groups of equal rewards take the place of groups that teach";
+
+constexpr Companion kCompanions[] = {
+    {"spo-single-stream", "", "",
+     "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
+    {"mssr", "", "",
+     "its tracked baseline stands in for the other rollouts of a prompt, which here are there"},
+    {"spo-single-stream", "spo", "", "prompts are not drawn by their tracked deviation"},
+    {"one-shot-rlvr", "one_shot", "",
+     "it trains on all prompts, and not on the one whose accuracy varied most"},
+    {"pcl", "pcl", "",
+     "no curriculum chooses the prompts, and the rest of the recipe is a policy gradient with the group's mean as its baseline"},
+    {"dots-rr", "dots_rr", "",
+     "prompts are not drawn by their predicted success, and what remains is the replay"},
+    {"wgrpo", "wgrpo", "", "hard and easy prompts do not come in pairs"},
+    {"dars", "dars_et, dars_hw", "make_up", "hard prompts get no further rollouts"},
+    {"v0-5", "v0_5", "prior_test", "no rollouts are added where the prior is contradicted"},
+    {"xrpo", "xrpo", "widest_interval",
+     "rollouts do not go where they narrow the mean reward most"},
+    {"apriel-reasoner", "apriel_reasoner", "", "domains do not keep their shares"},
+    {"scalerl", "scalerl", "",
+     "solved prompts are drawn again, and groups of equal rewards are not left out"},
+    {"rmt", "rmt", "", "levels do not come from easy to hard"},
+    {"dapo", kRefills, "refill", kEqualGroups.data()},
+    {"dapo_overlong", kRefills, "refill", kEqualGroups.data()},
+    {"dler", kRefills, "refill", kEqualGroups.data()},
+    {"cispo", kRefills, "refill", kEqualGroups.data()},
+    {"dispo", kRefills, "refill", kEqualGroups.data()},
+    {"clip_cov", kRefills, "refill", kEqualGroups.data()},
+    {"kl_cov", kRefills, "refill", kEqualGroups.data()},
+    {"qae", kRefills, "refill", kEqualGroups.data()},
+    {"ngrpo", kRefills, "refill", kEqualGroups.data()},
+    {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
+};
+
+/// What a run learns from beside verdicts on its own rollouts, and so would in its control.
+struct Leak {
+  const char* column;
+  const char* what;
+};
+
+constexpr Leak kLeaks[] = {
+    {method::column::teacher_logprob, "a teacher"},
+    {method::column::teacher_kl, "a teacher"},
+    {method::column::expert, "worked solutions"},
+    {method::column::probe_accuracy, "how probable the reference answer is"},
+};
+
+/// Rewards that take the place of the verdict without reading it.
+constexpr std::string_view kVerdictless[] = {"confidence"};
+
+/// The parts of a list, without blanks.
+std::vector<std::string> parts(std::string_view list, char separator) {
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const auto end = std::min(list.find(separator, begin), list.size());
+    std::string part(list.substr(begin, end - begin));
+    std::erase(part, ' ');
+    all.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return all;
+}
+
+std::vector<std::string> reward_pieces(const RunConfig& config) {
+  std::string names;
+  for (const auto& recipe : method::library().recipes())
+    if (recipe.name == config.objective.recipe) names = recipe.piece(method::Family::reward);
+  for (const auto& [family, piece] : config.objective.pieces)
+    if (family == "reward") names = piece;
+  return parts(names, '+');
+}
+
+/// A knob's value: the run file's, else the recipe's own.
+std::string knob_of(const RunConfig& config, const std::string& name) {
+  std::string value;
+  for (const auto& recipe : method::library().recipes())
+    for (const auto& [knob, text] : recipe.settings)
+      if (recipe.name == config.objective.recipe && knob == name) value = text;
+  for (const auto& [knob, text] : config.objective.knobs)
+    if (knob == name || knob.ends_with("." + name)) value = text;
+  return value;
+}
+
+/// Components of the run's verdicts that its recipe pays for; no number where it pays for verdicts
+/// and not for their components.
+std::optional<std::size_t> paid_components(const RunConfig& config) {
+  const auto pieces = reward_pieces(config);
+  if (std::find(pieces.begin(), pieces.end(), "components") == pieces.end()) return std::nullopt;
+  auto names = config.reward.components;
+  if (!config.reward.command.empty()) names.emplace_back("correct");
+  else
+    names = reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)
+                .components;
+  if (!config.judge.model.empty()) names.push_back(config.judge.component);
+  auto unpaid = parts(knob_of(config, "omit_components"), ',');
+  for (const auto& weight : parts(knob_of(config, "component_weights"), ','))
+    if (const auto equals = weight.find('=');
+        equals != std::string::npos && std::strtod(weight.c_str() + equals + 1, nullptr) == 0.0)
+      unpaid.push_back(weight.substr(0, equals));
+  return std::count_if(names.begin(), names.end(), [&](const auto& name) {
+    return std::find(unpaid.begin(), unpaid.end(), name) == unpaid.end();
+  });
+}
+
+constexpr Need kNeeds[] = {
+    {"dots-rr", "replay.share", replays, "replay.share is 0",
+     "nothing would be replayed, and the rest of the recipe is GRPO",
+     "set replay.share, for example to 0.5"},
+    {"skywork-r1v2-ssb", "replay.share", replays, "replay.share is 0",
+     "its buffer of samples would stay unused, and the rest of the recipe is GRPO",
+     "set replay.share, for example to 0.5, and replay.choose=advantage"},
+    {"remix-squeeze", "replay.share", replays, "replay.share is 0",
+     "no earlier policy's rollouts would be mixed in",
+     "set replay.share=0.4, replay.max_staleness=2 and replay.old_policy=current",
+     /*forgets_at_refresh=*/true},
+    {"dots-rr", "replay.old_policy", takes_current, "replay.old_policy is \"sampler\"",
+     "its ratio would be to who drew the tokens, and not to the policy at the start of the step, as off-policy GRPO has it",
+     "set replay.old_policy=current"},
+    {"remix-squeeze", "replay.old_policy", takes_current, "replay.old_policy is \"sampler\"",
+     "replayed tokens would be clipped by their age, and not by what the step changes",
+     "set replay.old_policy=current"},
+    {"skywork-r1v2-ssb", "replay.choose",
+     [](const RunConfig& c) { return !replays(c) || c.replay.choose == "advantage"; },
+     "replay.choose is another",
+     "whatever is in the buffer would come back, and not what has an advantage in place of groups without one",
+     "set replay.choose=advantage"},
+    {"pods", "scheduler.policy", [](const RunConfig& c) { return c.scheduler.policy == "pods"; },
+     "scheduler.policy is another", "all rollouts would train, and the recipe is GRPO",
+     "set scheduler.policy=pods"},
+    {"rstar2-agent", "scheduler.policy",
+     [](const RunConfig& c) { return c.scheduler.policy == "rstar2_agent"; },
+     "scheduler.policy is another",
+     "all rollouts would train, and the recipe is GRPO with a wider upper bound",
+     "set scheduler.policy=rstar2_agent"},
+    {"t1-inference-scaling", "reference.decay",
+     [](const RunConfig& c) { return c.reference.decay < 1 || c.reference.refresh_every > 0; },
+     "reference.decay is 1", "the anchor would not follow the policy",
+     "set reference.decay, for example to 0.99"},
+    {"llds", "train.mini_batches",
+     [](const RunConfig& c) { return c.train.epochs * c.train.mini_batches > 1; },
+     "a step has one optimizer step",
+     "no response could have lost likelihood within the step, so its term would be 0 throughout",
+     "set train.mini_batches or train.epochs above 1"},
+    {"rm-ensemble-wco-uwo", "reward.components",
+     [](const RunConfig& c) { return paid_components(c).value_or(2) >= 2; },
+     "fewer than two components count",
+     "the least of one score is that score, so nothing would be cautious",
+     "name two scorers: reward.components of a reward.command, a model in judge.model beside one, or fewer names in objective.knobs.omit_components"},
+    {"prompt-augmentation-grpo", "task.forms",
+     [](const RunConfig& c) { return c.task.forms.size() > 1; },
+     "task.forms names none, or one alone", "every question would always be put alike",
+     "name some in task.forms, for example [\"boxed\", \"answer_tag\", \"think\"]"},
+    {"ton-thought-dropout", "sft.thought_dropout",
+     [](const RunConfig& c) { return c.sft.steps == 0 || c.sft.thought_dropout > 0.0; },
+     "sft.thought_dropout is 0", "the policy would never learn to leave its thought empty",
+     "set sft.thought_dropout, 0.5 in the paper"},
+};
+
+}  // namespace
+
+void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy) {
+  const SchedulerSection& s = config.scheduler;
+  // who names none is promised nothing
+  const bool is_asked_for =
+      s.policy != SchedulerSection{}.policy || !s.allocator.empty() || !s.rounds.empty();
+  if (!config.train.from_archive.empty() || config.train.steps == 0 || !is_asked_for) return;
+  if (const auto shortage = policy.shortage(step_bounds(config)))
+    throw ConfigError(error_message(
+        fmt::format("scheduler.policy {} {}", s.policy, shortage->problem),
+        "it would draw as another policy does, and not as its name says", shortage->remedy));
+}
+
+void check_control(const RunConfig& config, const method::Objective& objective) {
+  if (!config.task.shuffle_rewards) return;
+  const auto refuse = [&](bool ok, const std::string& what) {
+    require<ConfigError>(
+        ok,
+        fmt::format("task.shuffle_rewards is set, but objective.recipe {} learns from {}",
+                    config.objective.recipe, what),
+        "verdicts that are permuted would leave it what it learns from, so the run is no control",
+        "leave task.shuffle_rewards out, or choose a recipe that learns from verdicts alone");
+  };
+  require<ConfigError>(
+      config.self_judging.share == 0.0,
+      fmt::format("task.shuffle_rewards is set, and self_judging.share is {}",
+                  config.self_judging.share),
+      "judge tasks are made of true verdicts, which would reach the policy past the permutation, so the run is no control",
+      "set self_judging.share=0; self_judging.shuffle_labels is the control of judge tasks");
+  const auto columns = objective.columns();
+  for (const Leak& leak : kLeaks)
+    refuse(std::find(columns.begin(), columns.end(), leak.column) == columns.end(), leak.what);
+  refuse(config.experts.share == 0.0, "worked solutions");
+  for (const auto& piece : reward_pieces(config))
+    for (const auto verdictless : kVerdictless)
+      refuse(piece != verdictless, fmt::format("the reward {}, which reads no verdict", piece));
+}
+
+std::vector<std::string> companions_told(const RunConfig& config) {
+  std::vector<std::string> told;
+  if (!config.train.from_archive.empty() || config.train.steps == 0) return told;
+  const auto& s = config.scheduler;
+  for (const Companion& row : kCompanions) {
+    if (row.recipe != config.objective.recipe) continue;
+    const auto of_row = parts(row.policies, ',');
+    const bool is_single = row.policies.empty(),
+               has_rounds = !row.rounds.empty() && s.rounds == row.rounds;
+    const bool is_there =
+        is_single ? config.train.rollouts_per_prompt == 1
+                  : has_rounds || std::find(of_row.begin(), of_row.end(), s.policy) != of_row.end();
+    if (is_there) continue;
+    told.push_back(
+        is_single
+            ? fmt::format(
+                  "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
+                  "scheduler.min_rollouts=1, and raise train.prompts_per_step",
+                  row.recipe, config.train.rollouts_per_prompt, row.without)
+            : fmt::format("objective.recipe {} goes with scheduler.policy {}, and it is {}: {}",
+                          row.recipe, fmt::join(of_row, " or "), s.policy, row.without));
+  }
+  return told;
+}
+
+bool forgets_at_refresh(const RunConfig& config) {
+  return std::any_of(std::begin(kNeeds), std::end(kNeeds), [&](const Need& need) {
+    return need.recipe == config.objective.recipe && need.forgets_at_refresh;
+  });
+}
+
+void check_recipe_needs(const RunConfig& config, Faults& faults) {
+  if (!config.train.from_archive.empty()) return;
+  for (const Need& need : kNeeds)
+    if (need.recipe == config.objective.recipe)
+      faults.check({need.key, "objective.recipe"}, [&] {
+        require<ConfigError>(
+            need.is_met(config),
+            fmt::format("objective.recipe is {}, but {}", need.recipe, need.lacking), need.without,
+            need.remedy);
+      });
+  faults.check(
+      {"reward.components", "reward.command", "reward.verifier", "judge.model", "judge.component",
+       "task.name", "objective."},
+      [&] {
+        require<ConfigError>(
+            paid_components(config).value_or(1) > 0,
+            fmt::format("objective.recipe is {}, but no reward component counts",
+                        config.objective.recipe),
+            "all are omitted or weigh 0, so every rollout would be paid the same",
+            "name one in reward.components of a reward.command or judge.component, or change objective.knobs.omit_components");
+      });
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,352 @@
+// Assembly of a job from its run file.
+#include "run/context/run_context.hpp"
+
+#include "base/byte_size.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/faults.hpp"
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "base/long_phase.hpp"
+#include "comm/rank_groups.hpp"
+#include "model/support/huge_blocks.hpp"
+#include "model/tensors/model_folder.hpp"
+#include "run/context/job_texts.hpp"
+#include "run/context/models_of.hpp"
+#include "run/context/numerics.hpp"
+#include "run/context/self_judging.hpp"
+#include "run/context/text_memory.hpp"
+#include "run/folder/run_folder.hpp"
+#include "task/answer_source.hpp"
+#include "task/examples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <span>
+
+namespace rollcall::run {
+
+const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const Prompt& prompt,
+                                               std::size_t form) {
+  return context.prompt_tokens[std::size_t(prompt.split)].at(
+      form * context.prompts.of(prompt.split).size() + prompt.id.value);
+}
+
+std::string heldout_digest(const RunContext& context) {
+  std::uint64_t digest = 0;
+  for (const Prompt& prompt : context.prompts.heldout)
+    digest = checksum64(prompt.answer, checksum64(prompt.text, digest));
+  return hex64(digest);
+}
+
+std::string text_fingerprint(const RunContext& context) {
+  std::string digest = context.format->fingerprint();
+  for (const text::AnswerForm* form : context.forms)
+    if (form->instruction != nullptr)
+      digest = Sha256().add(digest).add(text::asked_in(*form, "")).add(form->opening).hex();
+  return digest;
+}
+
+Split split_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::train:
+    case Purpose::greedy: return Split::train;
+    case Purpose::validation: return Split::validation;
+    case Purpose::eval: return Split::heldout;
+  }
+  throw ProtocolError("a message names a purpose that does not exist");
+}
+
+std::string excerpt(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  const std::string line = text.substr(0, text.find('\n'));
+  return line.size() <= kShown ? line : line.substr(0, kShown) + "...";
+}
+
+const char* purpose_name(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::train: return "train";
+    case Purpose::validation: return "validation";
+    case Purpose::eval: return "eval";
+    case Purpose::greedy: return "greedy";
+  }
+  throw ProtocolError("a message names a purpose that does not exist");
+}
+
+namespace {
+
+model::AlignedFloats initial_weights(const RunContext& context) {
+  const auto source = weights_source(context.config);
+  if (!source.empty()) return std::move(model::read_model_folder(source).weights);
+  const text::Tokenizer& tokenizer = *context.tokenizer;
+  return model::AlignedFloats(model::initial_weights(
+      model::model_config(context.config.model, tokenizer.vocab_size(), tokenizer.eos()),
+      std::uint64_t(context.config.run.seed)));
+}
+
+/// Ids of the tokenizer are rows of the model that is read.
+void check_vocabulary(const RunConfig& config, const RunContext& context) {
+  const auto source = weights_source(config);
+  const auto tokens = context.tokenizer->vocab_size(), rows = context.models.policy.vocab_size;
+  require(source.empty() || rows >= tokens,
+          fmt::format("the model in {} has {} tokens, the tokenizer \"{}\" {}", source.string(),
+                      rows, context.tokenizer->name(), tokens),
+          "some tokens would have no embedding",
+          "choose the tokenizer that the model was trained with");
+  const bool chosen = config.text.tokenizer != "auto" || context.config.text.tokenizer == "model";
+  require<ConfigError>(
+      source.empty() || chosen || rows == tokens,
+      fmt::format(
+          "{} holds no tokenizer.json, and its model has {} tokens, which are not those of the built-in tokenizer \"{}\" ({})",
+          source.string(), rows, context.tokenizer->name(), tokens),
+      "ids of another tokenizer mean nothing to a model",
+      "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
+}
+
+io::RunIdentity make_identity(const RunConfig& config, const std::string& data_hash) {
+  io::RunIdentity identity;
+  RunConfig copy = config;
+  identity.config_sha256 = Sha256().add(bind(copy).to_toml()).hex();
+  identity.run_id = identity.config_sha256.substr(0, 12);
+  identity.data_hash = data_hash;
+  identity.seed = std::uint64_t(config.run.seed);
+  if (const char* id = std::getenv("SLURM_JOB_ID")) identity.slurm_job_id = id;
+  return identity;
+}
+
+/// The data of a run: its prompts, and what else decides the tokens that it learns from.
+std::string data_hash(const RunContext& context) {
+  const std::string text = text_fingerprint(context);
+  if (text.empty() && context.examples_hash.empty()) return context.prompts.hash;
+  return Sha256()
+      .add(fmt::format("{} {} {}", context.prompts.hash, text, context.examples_hash))
+      .hex();
+}
+
+/// The settings of a draft's parts, the one that is likeliest wrong first.
+const Faults::Keys kRowKeys{"task.answer_marker", "task.name",       "task.file",
+                            "task.heldout_file",  "task.answer_key", "reward.verifier"};
+const Faults::Keys kPromptKeys{"task.file",
+                               "task.name",
+                               "task.heldout_file",
+                               "task.question_key",
+                               "task.answer_key",
+                               "task.answer_marker",
+                               "task.domain_key",
+                               "task.prior_key",
+                               "task.train_prompts",
+                               "task.validation_prompts",
+                               "task.heldout_prompts",
+                               "task.min_level",
+                               "task.max_level",
+                               "task.tail_exponent",
+                               "task.operators",
+                               "task.digits",
+                               "task.wording"};
+const Faults::Keys kJudgeKeys{"task.extract",       "task.forms",        "task.answer_marker",
+                              "task.format_weight", "task.operators",    "reward.verifier",
+                              "reward.command",     "reward.components", "task.name"};
+const Faults::Keys kExampleKeys{"sft.file", "sft.steps", "sft.messages_key", "sft.prompt_key",
+                                "sft.answer_key"};
+const Faults::Keys kFormatKeys{"model.path", "run.init_from", "text."};
+const Faults::Keys kModelKeys{"model.path",     "run.init_from", "model.",
+                              "text.tokenizer", "objective.",    "teacher.model",
+                              "guide.model",    "guide.share",   "judge."};
+const Faults::Keys kMicroBatchKeys{"run.memory_limit", "train.micro_batch_tokens", "run.numerics"};
+const Faults::Keys kLengthKeys{"sampling.max_new_tokens", "model.max_position_embeddings",
+                               "task.drop_overlong", "sft.thought_dropout", "text.user"};
+
+/// What judges: the verifier or the command, and for judge tasks what reads the policy's verdicts.
+void make_judges(RunContext& context) {
+  const reward::Verifier& verifier = reward::chosen_verifier(
+      context.config.reward, task::find_task(context.config.task.name).verifier);
+  context.grader.emplace(verifier, context.config.task, context.config.reward);
+  if (context.config.self_judging.share > 0.0)
+    context.verdict_grader.emplace(verdict_grader(context.config.task, verifier));
+}
+
+}  // namespace
+
+RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults) {
+  std::optional<LongPhase> phase(std::in_place, "reading prompts and tokenizer");
+  RunContext context;
+  context.config = config;
+  context.run_dir = config.run.dir;
+  context.workers = std::make_unique<WorkerPool>(shape.threads);
+  faults.check(kRowKeys, [&] {
+    if (const auto said = task::settle_answers(context.config.task, context.config.reward);
+        !said.empty())
+      log_info("{}", said);
+  });
+  faults.check({"run.layout", "judge.ranks", "judge.model"},
+               [&] { context.layout = sizing::layout_of(config, shape.ranks); });
+  const bool reads = faults.check(kFormatKeys, [&] {
+    context.format = std::make_shared<const text::PromptFormat>(config.text, text_source(config));
+    context.tokenizer = context.format->tokenizer();
+    context.config.text = context.format->section(),
+    context.config.sampling.vocab_size = context.tokenizer->vocab_size();
+  });
+  bool whole = faults.check({"task.forms"}, [&] {
+    if (!config.task.forms.empty()) context.forms.clear();
+    for (const auto& name : config.task.forms)
+      context.forms.push_back(&text::find_answer_form(name));
+  });
+  whole &= faults.check(kPromptKeys, [&] {
+    if (const auto said = task::settle_validation(context.config.task, context.config.eval.every);
+        !said.empty())
+      log_info("{}", said);
+    context.prompts =
+        task::find_task(config.task.name).make(context.config.task, std::uint64_t(config.run.seed));
+    if (task::follows_rows(context.config.task))
+      context.config.task.validation_prompts = std::int64_t(context.prompts.validation.size());
+  });
+  task::ExampleSet examples;
+  whole &= faults.check(kExampleKeys, [&] {
+    if (!config.sft.file.empty() && config.sft.steps > 0)
+      examples = task::read_examples(config.sft);
+    context.examples_hash = examples.hash;
+  });
+  whole &= faults.check(kJudgeKeys, [&] { make_judges(context); });
+  const bool has_models = reads && faults.check(kModelKeys, [&] {
+    // by the objective's columns, so LibTorch is loaded here
+    context.models = models_of(config, *context.tokenizer);
+    check_vocabulary(config, context);
+  });
+  if (reads)
+    faults.check(
+        {"scheduler.policy", "scheduler.", "train.prompts_per_step", "train.rollouts_per_prompt"},
+        [&] { add_step_bounds(context.models, config); });
+  whole &= has_models && faults.check(kMicroBatchKeys, [&] {
+    context.config.train.micro_batch_tokens =
+        sizing::micro_batch_tokens(config, context.models.policy);
+  });
+  phase.emplace("cutting prompts into tokens");
+  if (whole) faults.check(kLengthKeys, [&] { fill_texts(context, examples); });
+  return context;
+}
+
+void complete_job(RunContext& context, const RankShape& shape) {
+  const kernels::KernelSet& kernels = run_kernels(context.config.run.numerics);
+  context.identity = make_identity(context.config, data_hash(context));
+  std::optional<model::AlignedFloats> weights;
+  if (shape.weights) {
+    const auto source = weights_source(context.config);
+    const LongPhase phase(source.empty()
+                              ? "drawing the first weights"
+                              : fmt::format("reading the weights in {}", source.string()));
+    weights = initial_weights(context);
+    context.identity.weights_hash =
+        fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
+  }
+  context.store = std::make_unique<PolicyStore>(context.models.policy, std::move(weights), kernels);
+  context.micro_batches =
+      std::make_unique<MicroBatchWorkers>(*context.workers, context.store->on_device());
+}
+
+RunContext make_context(const RunConfig& config, const RankShape& shape) {
+  Faults faults;
+  RunContext context = draft_job(config, shape, faults);
+  faults.require_none();
+  complete_job(context, shape);
+  return context;
+}
+
+sizing::GivenTexts longest_of(const RunContext& context) {
+  sizing::GivenTexts longest;
+  longest.train = std::int64_t(context.prompts.train.size());
+  count_bytes(context, longest);
+  longest.validation = std::int64_t(context.prompts.validation.size()),
+  longest.heldout = std::int64_t(context.prompts.heldout.size());
+  for (const auto& split : context.prompt_tokens)
+    for (const auto& prompt : split)
+      longest.prompt = std::max(longest.prompt, std::int64_t(prompt.size()));
+  if (context.config.self_judging.share > 0.0)
+    longest.prompt = std::max(longest.prompt, longest_judge_task(context));
+  for (const auto& example : context.examples)
+    longest.example = std::max(longest.example, std::int64_t(example.tokens.size()));
+  return longest;
+}
+
+sizing::GivenTexts longest_given(const RunConfig& config, const RankShape& shape) {
+  Faults faults;
+  const RunContext context = draft_job(config, shape, faults);
+  faults.require_none();
+  return longest_of(context);
+}
+
+std::vector<float> predictions(const std::vector<Prompt>& prompts) {
+  std::vector<float> all;
+  for (const auto& prompt : prompts) all.push_back(prompt.prior);
+  if (std::any_of(all.begin(), all.end(), [](float p) { return std::isnan(p); })) all.clear();
+  return all;
+}
+
+void open_policy(RunContext& context, comm::Communicator& node) {
+  const LongPhase phase("packing the weights");
+  context.store->open(node, PolicyVersion{0},
+                      {context.workers->threads(), context.workers->side_by_side()});
+}
+
+void reserve_steps(const RunContext& context) {
+  if (!model::kKeepsBlocks) return;
+  try {
+    model::huge_blocks().reserve(context.memory.step_bytes,
+                                 {context.workers->threads(), context.workers->side_by_side()});
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError(error_message(
+        fmt::format("the system refuses the {} that this rank's steps take",
+                    bytes_text(context.memory.step_bytes)),
+        "a step would end without memory",
+        "raise the limit (ulimit -v), use fewer ranks a node, or set run.memory_limit"));
+  }
+}
+
+void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>& offered) {
+  const sizing::GivenTexts longest = longest_of(context);
+  const std::string& given = context.config.run.memory_limit;
+  std::map<std::string, std::vector<int>> alike;  // ranks by what is said of them, on rank 0: what
+                                                  // a thousand say of themselves nobody reads
+  const auto fit = [&](int r) {
+    // Of what is measured a part is left for what no table has: buffers of messages and files, and
+    // others on the node.
+    const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) / 20 * 19
+                                              : parse_bytes(given, "run.memory_limit");
+    const auto need = memory_need(context.config, context.models, context.layout, r, longest);
+    const auto use = fit_memory(
+        need, limit,
+        given.empty() ? fmt::format("the node of rank {} offers it", r) : "run.memory_limit is",
+        context.workers->threads());
+    if (rank == 0)
+      alike[fmt::format(
+                "up to {} of {}{} ({})", bytes_text(use.bytes), bytes_text(limit),
+                need.micro_batch_bytes > 0
+                    ? fmt::format(", {} of {} tokens at a time",
+                                  use.micro_batches_at_once == 1
+                                      ? "a micro-batch"
+                                      : fmt::format("{} micro-batches", use.micro_batches_at_once),
+                                  context.config.train.micro_batch_tokens)
+                    : "",
+                items_text(need))]
+          .push_back(r);
+    return use;
+  };
+  context.memory = fit(rank);
+  context.micro_batches->fit(context.memory.micro_batches_at_once,
+                             context.memory.micro_batch_bytes);
+  if (rank != 0) return;
+  for (int r = 1; r < context.layout.ranks; ++r) fit(r);
+  std::size_t told = 0;
+  for (const auto& [use, ranks] : alike)
+    if (++told <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
+  const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
+  if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
+    log_warning("run.memory_limit is {}, but a node offers a rank only {}", given,
+                bytes_text(least));
+}
+
+}  // namespace rollcall::run

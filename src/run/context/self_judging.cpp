@@ -1,0 +1,277 @@
+// Every choice is drawn at the address of the group it is about, so that rounds, shards and ranks
+// change nothing.
+#include "run/context/self_judging.hpp"
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "core/judge_task.hpp"
+#include "method/columns.hpp"
+#include "text/answer/fill.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+constexpr const char* kRecipe = "spark-coevolve";
+constexpr double kPointwise = 0.3;  // share of verdicts that are on one answer, as released
+constexpr const char* kFirstOption =
+    R"({"answer": "A")";  // how references of verdicts begin whose label is the first of two
+
+// Indices in a group's stream, behind those by sample number.
+constexpr std::uint64_t kKind = std::uint64_t{1} << 32, kSide = kKind + 1, kLabel = kKind + 2,
+                        kVerdictOrder = kKind + 3, kReflectionOrder = kKind + 4;
+
+RandomStream stream_of(std::uint64_t seed, const GroupId& id) {
+  return {seed, RandomPurpose::self_judging, id.step, id.prompt.value, id.draw};
+}
+
+/// A task that may be asked, and its place in the draw among all such tasks.
+struct Candidate {
+  std::uint64_t order = 0;
+  Prompt prompt{};
+};
+
+class Maker {
+ public:
+  explicit Maker(const RunContext& context)
+      : context_(&context), settings_(&context.config.self_judging) {}
+
+  bool makes_verdicts() const {
+    return !settings_->pointwise.empty() || !settings_->pairwise.empty();
+  }
+
+  Candidate verdict(const Specimen& s) const {
+    const RandomStream stream = stream_of(std::uint64_t(context_->config.run.seed), s.id);
+    const bool pointwise = settings_->pairwise.empty() ||
+                           (!settings_->pointwise.empty() && stream.uniform(kKind) < kPointwise);
+    const bool first = stream.bits(kSide) % 2 == 0;  // the right answer is the one shown, or stands
+                                                     // first
+    Candidate made{stream.bits(kVerdictOrder), prompt_of(s)};
+    if (pointwise)
+      made.prompt.text =
+          text_of(settings_->pointwise, s, {{"{response}", first ? s.right : s.wrong}});
+    else
+      made.prompt.text = text_of(
+          settings_->pairwise, s,
+          {{"{first}", first ? s.right : s.wrong}, {"{second}", first ? s.wrong : s.right}});
+    const bool says_first = settings_->shuffle_labels ? stream.bits(kLabel) % 2 == 0 : first;
+    made.prompt.answer = fmt::format(R"({{"answer": "{}", "options": {}}})", says_first ? 'A' : 'B',
+                                     pointwise ? R"(["yes", "no"])" : R"(["", ""])");
+    return made;
+  }
+
+  Candidate reflection(const Specimen& s) const {
+    Candidate made{stream_of(std::uint64_t(context_->config.run.seed), s.id).bits(kReflectionOrder),
+                   prompt_of(s)};
+    made.prompt.text = text_of(settings_->reflection, s, {{"{response}", s.wrong}});
+    made.prompt.answer = context_->prompts.train.at(s.id.prompt.value).answer;
+    return made;
+  }
+
+  /// Up to `most` candidates that the model has room for, in the order of the draw.
+  std::vector<Prompt> choose(std::vector<Candidate> all, std::size_t most) const {
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
+    std::vector<Prompt> chosen;
+    const std::int64_t room = longest_judge_task(*context_);
+    for (auto& candidate : all) {
+      if (chosen.size() == most) break;
+      if (std::int64_t(context_->format->prompt_tokens(candidate.prompt.text).size()) <= room)
+        chosen.push_back(std::move(candidate.prompt));
+    }
+    return chosen;
+  }
+
+ private:
+  static Prompt prompt_of(const Specimen& s) {
+    return {.id = {}, .level = s.level, .text = {}, .answer = {}, .solution = {}};
+  }
+
+  std::string text_of(const std::string& asked, const Specimen& s,
+                      std::vector<std::pair<std::string_view, std::string>> answers) const {
+    answers.emplace_back("{prompt}", context_->prompts.train.at(s.id.prompt.value).text);
+    std::vector<text::Place> places;
+    for (auto& [name, said] : answers)
+      said = text::without_special(*context_->tokenizer, std::move(said)),
+      places.push_back({name, said});
+    return text::filled(asked, places);
+  }
+
+  const RunContext* context_;
+  const SelfJudgingSection* settings_;
+};
+
+/// Its place among ascending ones; their end where it is none of them.
+std::vector<Prompt>::const_iterator find_task(PromptId prompt,
+                                              const std::vector<Prompt>& judge_tasks) {
+  const auto before = [](const Prompt& task, PromptId id) { return task.id < id; };
+  const auto found = std::lower_bound(judge_tasks.begin(), judge_tasks.end(), prompt, before);
+  return found != judge_tasks.end() && found->id == prompt ? found : judge_tasks.end();
+}
+
+void take_smaller(std::uint64_t& number, std::string& text, std::uint64_t other_number,
+                  std::string& other) {
+  if (other_number < number) number = other_number, text = std::move(other);
+}
+
+}  // namespace
+
+void check_self_judging(const RunConfig& config, const method::Objective& objective) {
+  const std::string& recipe = config.objective.recipe;
+  const bool on = config.self_judging.share > 0.0;
+  require<ConfigError>(
+      on || recipe != kRecipe || !config.train.from_archive.empty(),
+      fmt::format("objective.recipe {} learns from judge tasks, but self_judging.share is 0",
+                  recipe),
+      "without them it would be plain grpo", "set self_judging.share, for example 0.5");
+  if (!on) return;
+  namespace column = method::column;
+  for (const auto& name : objective.columns())
+    require<ConfigError>(name != column::prior && name != column::posterior &&
+                             name != column::predicted && name != column::prompt_best_length,
+                         fmt::format("objective.recipe {} reads {}, and self_judging.share is {}",
+                                     recipe, name, config.self_judging.share),
+                         "it is known of prompts that come again, and a judge task is asked once",
+                         "choose another recipe, or set self_judging.share=0");
+  const auto columns = objective.columns();
+  require<ConfigError>(
+      std::find(columns.begin(), columns.end(), column::probe_confidence) == columns.end(),
+      fmt::format("objective.recipe {} probes reasoning steps, and self_judging.share is {}",
+                  recipe, config.self_judging.share),
+      "a verdict has no steps and no reference answer to ask for",
+      "choose another recipe, or set self_judging.share=0");
+}
+
+reward::Grader verdict_grader(const TaskSection& task, const reward::Verifier& of_task) {
+  TaskSection section = task;
+  if (section.extract.empty()) section.extract = of_task.extract;
+  require<ConfigError>(
+      !text::Extractor(section.extract, section.answer_marker).numbers_only(),
+      fmt::format("task.extract is {}, and self_judging.share is above 0", section.extract),
+      "a verdict is no number and would never be found",
+      "choose final_line, answer_tag, boxed or whole");
+  return reward::Grader(reward::find_verifier("multiple_choice"), section);
+}
+
+std::int64_t longest_judge_task(const RunContext& context) {
+  std::size_t question = 0, asked = 0;
+  for (const auto& prompt : context.prompt_tokens[std::size_t(Split::train)])
+    question = std::max(question, prompt.size());
+  const auto& s = context.config.self_judging;
+  for (const std::string* text : {&s.pointwise, &s.pairwise, &s.reflection})
+    asked = std::max(asked, context.format->prompt_tokens(*text).size());
+  const std::int64_t answer = context.config.sampling.max_new_tokens;
+  return std::min(context.models.policy.max_position_embeddings - answer,
+                  std::int64_t(question + asked) + 2 * answer);
+}
+
+std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
+                                const ScoredShard& scores) {
+  std::vector<Specimen> all;
+  for (std::size_t g = 0; g < shard.groups.size(); ++g) {
+    const Group& group = shard.groups[g];
+    if (shard.purpose != Purpose::train || is_judge_task(group.id.prompt)) continue;
+    const RandomStream stream = stream_of(seed, group.id);
+    Specimen own{.id = group.id, .level = group.level};
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      const Rollout& rollout = group.rollouts[i];
+      const Score& score = scores.scores[g][i];
+      // of a cut answer the text does not say that it is cut
+      if (score.undecided || rollout.finish != FinishReason::stop) continue;
+      std::string text = rollout.text;
+      const std::uint64_t number = stream.bits(rollout.sample) >> 1U;  // never kNone
+      if (score.correct) take_smaller(own.right_number, own.right, number, text);
+      else take_smaller(own.wrong_number, own.wrong, number, text);
+    }
+    all.push_back(std::move(own));
+  }
+  return all;
+}
+
+std::vector<Specimen> merged(std::vector<Specimen> specimens) {
+  std::map<GroupId, Specimen> groups;
+  for (auto& part : specimens) {
+    Specimen& group =
+        groups.try_emplace(part.id, Specimen{.id = part.id, .level = part.level}).first->second;
+    take_smaller(group.right_number, group.right, part.right_number, part.right);
+    take_smaller(group.wrong_number, group.wrong, part.wrong_number, part.wrong);
+  }
+  std::vector<Specimen> ascending;
+  for (auto& [id, group] : groups) ascending.push_back(std::move(group));
+  return ascending;
+}
+
+std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t step,
+                                     const std::vector<Specimen>& specimens) {
+  const Maker maker(context);
+  const bool verdicts = maker.makes_verdicts(),
+             reflections = !context.config.self_judging.reflection.empty();
+  std::vector<Candidate> judged, reflected;
+  for (const Specimen& s : specimens) {
+    if (s.right_number == Specimen::kNone || s.wrong_number == Specimen::kNone) continue;
+    if (verdicts) judged.push_back(maker.verdict(s));
+    if (reflections) reflected.push_back(maker.reflection(s));
+  }
+  const auto most = std::size_t(std::floor(
+      context.config.self_judging.share * double(context.config.train.prompts_per_step) + 1e-9));
+  // half of each, as released
+  const std::size_t half = !reflections ? 0 : verdicts ? most / 2 : most;
+  auto tasks = maker.choose(std::move(judged), most - half);
+  for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].id = verdict_task(step, i);
+  auto others = maker.choose(std::move(reflected), half);
+  for (std::size_t i = 0; i < others.size(); ++i) others[i].id = reflection_task(step, i);
+  std::move(others.begin(), others.end(), std::back_inserter(tasks));
+  return tasks;
+}
+
+const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks) {
+  const auto found = find_task(prompt, judge_tasks);
+  require<ProtocolError>(
+      found != judge_tasks.end(), fmt::format("judge task {} came without its text", prompt.value),
+      "nothing could be asked or judged", "start every rank with the same binary");
+  return *found;
+}
+
+std::vector<Prompt> asked_by(std::span<const GroupPlan> groups,
+                             const std::vector<Prompt>& judge_tasks) {
+  std::vector<PromptId> asked;
+  for (const auto& group : groups)
+    if (is_judge_task(group.id.prompt)) asked.push_back(group.id.prompt);
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  std::vector<Prompt> tasks;
+  for (const PromptId id : asked)
+    if (const auto found = find_task(id, judge_tasks); found != judge_tasks.end())
+      tasks.push_back(*found);
+  return tasks;
+}
+
+std::map<std::string, double> judging_metrics(const std::vector<Prompt>& judge_tasks,
+                                              const std::vector<GroupReport>& reports) {
+  if (judge_tasks.empty()) return {};
+  struct Count {
+    double right = 0.0, all = 0.0;
+    double share() const { return right / std::max(all, 1.0); }
+  } verdicts, reflections, first;
+  for (const auto& report : reports)
+    for (const auto correct : report.correct) {
+      Count& count = asks_verdict(report.id.prompt) ? verdicts : reflections;
+      count.right += correct, count.all += 1.0;
+    }
+  for (const Prompt& task : judge_tasks)
+    if (asks_verdict(task.id))
+      first.right += task.answer.starts_with(kFirstOption) ? 1.0 : 0.0, first.all += 1.0;
+  std::map<std::string, double> metrics{{"self_judging/tasks", double(judge_tasks.size())}};
+  if (verdicts.all > 0)
+    metrics["self_judging/verdict_accuracy"] = verdicts.share(),
+    metrics["self_judging/majority_share"] = std::max(first.share(), 1.0 - first.share());
+  if (reflections.all > 0) metrics["self_judging/reflection_accuracy"] = reflections.share();
+  return metrics;
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,35 @@
+// Contents are compared by 64 bits of their hash.
+#include "run/context/stored_prompts.hpp"
+
+#include "base/hash.hpp"
+#include "core/judge_task.hpp"
+#include "run/context/question_forms.hpp"
+
+namespace rollcall::run {
+namespace {
+
+std::uint64_t content_of(const std::string& text, const std::string& reference) {
+  return checksum64(text + std::string(1, '\0') + reference);
+}
+
+}  // namespace
+
+bool is_foreign(PromptId prompt) { return prompt.value >= kFirstForeign && !is_judge_task(prompt); }
+
+StoredPrompts::StoredPrompts(const RunContext& context) {
+  for (const Prompt& prompt : context.prompts.train)
+    for (std::size_t form = 0; form < context.forms.size(); ++form)
+      known_.emplace(content_of(asked(context, prompt, form).text, prompt.answer), prompt.id.value);
+}
+
+PromptId StoredPrompts::of(const io::ArchivedGroup& group) const {
+  const PromptId stored = group.group.id.prompt;
+  if (is_judge_task(stored)) return stored;
+  const std::uint64_t content = content_of(group.prompt.text, group.prompt.answer);
+  if (known_.contains({content, stored.value})) return stored;
+  const auto first = known_.lower_bound({content, 0});
+  if (first != known_.end() && first->first == content) return {first->second};
+  return {kFirstForeign + content % kFirstForeign};
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,42 @@
+// The memory of a run's texts, as the allocator of the C library gives it out.
+#include "run/context/text_memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace rollcall::run {
+namespace {
+
+/// What the allocator takes for an allocation: its own word before it, in units of sixteen bytes.
+std::uint64_t on_heap(std::uint64_t bytes) {
+  return bytes == 0 ? 0 : std::max<std::uint64_t>(32, (bytes + 8 + 15) / 16 * 16);
+}
+
+std::uint64_t on_heap(const std::string& text) {
+  return text.capacity() > std::string().capacity() ? on_heap(text.capacity() + 1) : 0;
+}
+
+}  // namespace
+
+void count_bytes(const RunContext& context, sizing::GivenTexts& given) {
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    const auto& prompts = context.prompts.of(split);
+    given.table_bytes += prompts.size() * sizeof(Prompt);
+    for (const Prompt& p : prompts)
+      given.text_bytes +=
+          on_heap(p.text) + on_heap(p.answer) + on_heap(p.solution) + on_heap(p.domain);
+    for (const auto& tokens : context.prompt_tokens[std::size_t(split)])
+      given.text_bytes += sizeof tokens + on_heap(tokens.capacity() * sizeof(std::int32_t));
+  }
+  constexpr std::uint64_t kNode = 2 * sizeof(std::string) + 2 * sizeof(void*),
+                          kBucket = sizeof(void*);
+  for (const auto& [text, row] : context.prompts.extra)
+    given.text_bytes += on_heap(kNode) + kBucket + on_heap(text) + on_heap(row);
+  for (const auto& example : context.examples)
+    given.text_bytes += sizeof example +
+                        on_heap(example.tokens.capacity() * sizeof example.tokens[0]) +
+                        on_heap(example.learnt.capacity() * sizeof example.learnt[0]);
+}
+
+}  // namespace rollcall::run

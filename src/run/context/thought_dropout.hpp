@@ -1,0 +1,63 @@
+// Worked examples without their thought, for a policy that is to choose whether it thinks (TON,
+// arXiv:2505.16854).
+#pragma once
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "core/run_config.hpp"
+#include "text/answer/answer_form.hpp"
+#include "text/chat/conversation.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rollcall::run {
+
+/// Empties the thoughts of a share of the examples, each by an addressed draw of its own.
+class ThoughtDropout {
+ public:
+  explicit ThoughtDropout(const RunConfig& config)
+      : share_(config.sft.thought_dropout), seed_(std::uint64_t(config.run.seed)) {}
+  std::string answer(std::size_t example, std::string text) {
+    if (share_ == 0.0) return text;
+    std::string without = text::without_thought(text);
+    if (without != text) any_ = true;
+    return is_emptied(example) ? without : text;
+  }
+  /// Thoughts in a message's content, or under a key of their own.
+  text::Conversation conversation(std::size_t example, text::Conversation talk) {
+    if (share_ == 0.0) return talk;
+    for (auto& message : talk.messages) {
+      if (!text::is_said_by(message, "assistant")) continue;
+      text::each_said(message, [&](std::string_view key, std::string& words) {
+        if (key == "content" || key == "text") words = answer(example, std::move(words));
+        else if (key != "name")
+          any_ = true, words = is_emptied(example) ? std::string() : std::move(words);
+      });
+    }
+    return talk;
+  }
+  void check() const {
+    require<ConfigError>(
+        share_ == 0.0 || any_,
+        fmt::format("sft.thought_dropout is {}, and no example has a thought", share_),
+        "there is no <think>...</think> that could be emptied",
+        "set task.forms to [\"think\"], or name examples with thoughts in sft.file");
+  }
+
+ private:
+  bool is_emptied(std::size_t example) const {
+    return RandomStream(seed_, RandomPurpose::thoughts, 0, example).uniform(0) < share_;
+  }
+
+  double share_;
+  std::uint64_t seed_;
+  std::atomic<bool> any_ = false;  // examples are made by threads
+};
+
+}  // namespace rollcall::run

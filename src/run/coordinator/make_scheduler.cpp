@@ -1,0 +1,79 @@
+// The scheduler of a job: what the task knows of its prompts becomes the table that policies choose
+// from, and a policy that needs more is refused by name.
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "run/coordinator/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace rollcall::run {
+namespace {
+
+/// Domains are numbered in the order of their names; all or none of the prompts have one, and so
+/// with priors.
+scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
+  scheduling::PromptTable table;
+  std::map<std::string, std::int32_t> number;
+  for (const auto& prompt : prompts) {
+    table.level.push_back(prompt.level);
+    table.content.push_back(checksum64(prompt.answer, checksum64(prompt.text)));
+    number[prompt.domain] = 0;
+  }
+  std::int32_t next = 0;
+  for (auto& [name, n] : number) n = next++;
+  if (std::none_of(prompts.begin(), prompts.end(),
+                   [](const Prompt& p) { return p.domain.empty(); })) {
+    for (const auto& prompt : prompts) table.domain.push_back(number.at(prompt.domain));
+  }
+  table.prior = predictions(prompts);
+  return table;
+}
+
+void check_needs(const scheduling::Scheduler& policy, const std::string& name, bool domains,
+                 bool priors) {
+  for (const auto& need : policy.needs()) {
+    // scoring measures it
+    const bool given = (need.field == "domain" && domains) || (need.field == "prior" && priors) ||
+                       need.field == "diversity";
+    const bool by_task = need.field == "domain" || need.field == "prior";
+    const std::string what = by_task ? fmt::format("a {} of every prompt", need.field)
+                                     : fmt::format("the column {} of its reports", need.field);
+    require<ConfigError>(
+        given,
+        fmt::format("the policy {} requires {}, which this run does not provide", name, what),
+        need.reason,
+        by_task
+            ? fmt::format(
+                  "name a key of the question file in task.{}_key, or choose another scheduler.policy",
+                  need.field)
+            : "no stage measures it: change its scheduler.knobs or choose another scheduler.policy");
+  }
+}
+
+}  // namespace
+
+std::string diversity_of(const scheduling::Scheduler& policy) {
+  for (const auto& need : policy.needs())
+    if (need.field == "diversity") return need.measure;
+  return {};
+}
+
+std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context) {
+  // An evaluation of a file without training rows chooses none, and has a table all the same.
+  const auto& prompts = context.prompts;
+  scheduling::PromptTable table =
+      prompt_table(prompts.train.empty() ? prompts.heldout : prompts.train);
+  table.law = context.config.success;
+  const bool domains = !table.domain.empty(), priors = !table.prior.empty();
+  const auto& s = context.config.scheduler;
+  auto policy =
+      scheduling::make_scheduler({s.policy, s.sampler, s.allocator, s.rounds, s.selection}, s.knobs,
+                                 std::move(table), std::uint64_t(context.config.run.seed));
+  check_needs(*policy, s.policy, domains, priors);
+  return policy;
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,102 @@
+// Stretches of a round's groups and files of an update, each sent with what all ranks get.
+#include "run/coordinator/step_plans.hpp"
+
+#include "run/context/self_judging.hpp"
+#include "run/step/step_batch.hpp"
+#include "sizing/aggregators.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+std::int64_t rollouts_of(std::span<const GroupPlan> groups) {
+  const auto add = [](std::int64_t sum, const GroupPlan& group) { return sum + group.count; };
+  return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, add);
+}
+
+/// Generation ranks that have a share, and who stores the shard of each.
+struct Storing {
+  std::vector<int> ranks, by;
+  std::vector<std::uint32_t> shards;  ///< [ranks of the world] that each stores
+};
+
+Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
+                   const comm::StageLayout& layout, std::int64_t max_new_tokens, bool together) {
+  const auto& generators = layout.of(comm::Stage::generation);
+  Storing storing;
+  std::int64_t most = 0;  // rollouts of a rank
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].empty()) continue;
+    storing.ranks.push_back(generators[i]);
+    most = std::max(most, rollouts_of(shares[i]));
+  }
+  const bool fits = most * std::int64_t(sizing::kMostAggregated) * max_new_tokens <=
+                    sizing::kMostAggregatedTokens;
+  storing.by = together && fits ? sizing::aggregators(layout, storing.ranks) : storing.ranks;
+  storing.shards.resize(std::size_t(layout.ranks));
+  for (const int rank : storing.by) ++storing.shards[std::size_t(rank)];
+  return storing;
+}
+
+}  // namespace
+
+std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, std::size_t ranks) {
+  const auto total = std::max<std::uint64_t>(std::uint64_t(rollouts_of(groups)), 1);
+  std::uint64_t before = 0;
+  std::vector<std::span<const GroupPlan>> shares(ranks);
+  for (const GroupPlan& group : groups) {
+    auto& share = shares[std::min<std::size_t>(ranks - 1, before * ranks / total)];
+    share = {share.empty() ? &group : share.data(), share.size() + 1};
+    before += group.count;
+  }
+  return shares;
+}
+
+std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
+                       const StepTimes& times, bool together) {
+  const auto groups = std::move(plan.groups);
+  const auto judge_tasks = std::move(plan.judge_tasks);
+  RoundPlan share{std::move(plan), times};  // its head, which is all that every rank gets
+  const auto shares = deal(groups, layout.of(comm::Stage::generation).size());
+  const auto storing = storing_of(shares, layout, share.sampling.max_new_tokens, together);
+  std::size_t files = 0, at = 0;
+  for (const auto& own : shares) {
+    if (own.empty()) continue;
+    const int rank = storing.ranks[at], by = storing.by[at];
+    ++at;
+    share.groups.assign(own.begin(), own.end());
+    share.judge_tasks = asked_by(own, judge_tasks);
+    share.aggregator = by;
+    share.aggregated = storing.shards[std::size_t(by)];
+    files += rank == by ? 1 : 0;
+    mail.send(rank, Tag::plan, share);
+  }
+  return files;
+}
+
+void send_update(Mailbox& mail, const std::vector<int>& ranks, UpdatePlan head,
+                 std::vector<ScoredFile> files, std::vector<scheduling::GroupTraining> training) {
+  auto shares = shared_out(std::move(files), ranks);
+  std::vector<int> without;  // files to read: they get the same
+  UpdatePlan first = head;
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    if (shares[i].empty()) without.push_back(ranks[i]);
+    first.others.insert(first.others.end(), shares[i].begin(), shares[i].end());
+  }
+  first.files = std::move(shares.front());
+  first.training = std::move(training);
+  mail.send(ranks.front(), Tag::update, first);
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    if (shares[i].empty()) continue;
+    head.files = std::move(shares[i]);
+    mail.send(ranks[i], Tag::update, head);
+  }
+  head.files.clear();
+  mail.send_all(without, Tag::update, head);
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,65 @@
+// What status and the end of a run say of verdicts that nobody could give.
+#include "base/file.hpp"
+#include "run/coordinator/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <string_view>
+
+namespace rollcall::run {
+namespace fs = std::filesystem;
+namespace {
+
+/// Of a Python traceback, the innermost place and the error: "grade.py:12: KeyError: 'x'". Empty
+/// where the text holds none. Other languages say theirs in other ways; the file is named for them.
+std::string end_of_traceback(std::string_view text) {
+  const std::size_t begin = text.rfind("Traceback (most recent call last):");
+  if (begin == std::string_view::npos) return {};
+  std::string place;
+  for (std::size_t at = text.find('\n', begin);
+       at != std::string_view::npos && at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    const std::string line(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+    static const std::regex frame("  File \"(.*)\", line ([0-9]+).*");
+    std::smatch found;
+    if (std::regex_match(line, found, frame))
+      place = fmt::format("{}:{}", fs::path(found[1].str()).filename().string(), found[2].str());
+    else if (!line.empty() && !line.starts_with(' ')) return fmt::format("{}: {}", place, line);
+  }
+  return place;
+}
+
+/// The log of RUN/verifier that was written last, and what its last traceback ends with.
+std::string told_by_grader(const fs::path& run_dir) {
+  constexpr std::size_t kMostRead = 1U << 16U;  // bytes from its end
+  fs::path newest;
+  fs::file_time_type written{};
+  std::error_code ignored;
+  for (const auto& file : fs::directory_iterator(run_dir / "verifier", ignored))
+    if (const auto at = file.last_write_time(ignored); newest.empty() || at > written)
+      newest = file.path(), written = at;
+  if (newest.empty()) return {};
+  const std::string text = read_file(newest);
+  const std::string place = end_of_traceback(
+      std::string_view(text).substr(text.size() - std::min(text.size(), kMostRead)));
+  return fmt::format("; {}{}", place.empty() ? "standard error is in " : place + " in ",
+                     newest.string());
+}
+
+}  // namespace
+
+void add(VerdictTally& tally, const VerdictFacts& facts) {
+  add(tally.slowest, facts.slowest);
+  tally.verdicts += facts.seconds.size() + facts.repeated, tally.undecided += facts.undecided;
+  if (tally.reason.empty()) tally.reason = facts.reason;
+}
+
+std::string undecided_text(const fs::path& run_dir, std::uint64_t undecided, std::uint64_t verdicts,
+                           const std::string& reason) {
+  if (undecided == 0) return {};
+  return fmt::format("{} of {} verdicts since the last start; the first: {}{}", undecided, verdicts,
+                     reason.empty() ? "no reason is given" : reason, told_by_grader(run_dir));
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,303 @@
+// Opening, comparing and referring to run folders.
+#include "run/folder/run_folder.hpp"
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/nearest.hpp"
+#include "core/run_record.hpp"
+#include "core/settings_text.hpp"
+#include "io/checkpoint.hpp"
+#include "run/folder/branch_leftovers.hpp"
+#include "run/folder/recorded_settings.hpp"
+#include "text/tokenizer/text_files.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace rollcall::run {
+namespace fs = std::filesystem;
+namespace {
+
+const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
+
+/// A checkpoint's manifest speaks for what it holds; a plain model folder has none.
+fs::path verified(const fs::path& folder) {
+  if (fs::exists(folder / "manifest.json")) io::verify_files(folder, kModelFiles);
+  return folder;
+}
+
+}  // namespace
+
+void make_run_folder(const fs::path& run_dir) {
+  const char *why = "everything a run produces goes there",
+             *otherwise = "choose another folder with --set run.dir=...";
+  std::error_code ec;
+  std::vector<fs::path> parents;  // what is made in them is not durable if its name is not
+  for (fs::path made = fs::absolute(run_dir, ec).lexically_normal();
+       !fs::exists(made, ec) && made.has_relative_path(); made = made.parent_path())
+    parents.push_back(made.parent_path());
+  fs::create_directories(run_dir, ec);
+  require<EnvironmentError>(
+      !ec || fs::is_directory(run_dir),
+      fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
+  // apart: the order of arguments is the compiler's choice
+  const int refused = ::access(run_dir.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  require<EnvironmentError>(
+      refused == 0,
+      fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(refused)), why,
+      otherwise);
+  for (const fs::path& parent : parents) fsync_path(parent);
+}
+
+void await_run_folder(const fs::path& run_dir, double longest_s) {
+  require<EnvironmentError>(
+      file_seen_in_time(run_dir / "config.toml", longest_s),
+      fmt::format("run.dir {} cannot be seen from this rank's node", run_dir.string()),
+      "ranks exchange rollouts through files",
+      "choose a run.dir on a file system that all nodes of the job share");
+}
+
+namespace {
+
+/// A run's own names where no run is: they are somebody's, and would be replaced.
+void require_no_files_of_a_run(const fs::path& dir) {
+  if (is_unfinished_branch(dir)) return;
+  for (const char* name :
+       {"metrics.jsonl", "result.json", "report.html", "archive", "tensorboard"}) {
+    const fs::path path = dir / name;
+    const bool is_theirs =
+        fs::is_directory(path)
+            ? !list_folder(path).empty()
+            : fs::exists(fs::symlink_status(path));  // an empty folder may be a link of one's own
+    require<EnvironmentError>(!is_theirs,
+                              fmt::format("run.dir {} holds {}, and no run", dir.string(), name),
+                              "a new run would replace it or add to it",
+                              "choose another folder with --set run.dir=..., or move that away");
+  }
+}
+
+}  // namespace
+
+void require_no_run(const fs::path& dir, const std::string& note) {
+  if (!fs::is_directory(dir)) return;
+  const std::string said = note.empty() ? "" : fmt::format("; {}", note);
+  require<EnvironmentError>(
+      !fs::exists(dir / "config.toml") || holds_record(dir),
+      fmt::format("run.dir {} holds a config.toml of another program", dir.string()),
+      "a run would replace it by its own",
+      "choose another folder with --set run.dir=..., or move that file away");
+  require<EnvironmentError>(
+      !fs::exists(dir / "config.toml"),
+      fmt::format("run folder {} already holds a run{}", dir.string(), said),
+      "a new run would mix with its rollouts",
+      "add --resume to continue it, or choose another folder with --set run.dir=...");
+  require<EnvironmentError>(
+      list_folder(dir / "checkpoints").empty() || is_unfinished_branch(dir),
+      fmt::format("run folder {} holds checkpoints but no config.toml", dir.string()),
+      "a new run would mix with the files of another",
+      "choose another folder with --set run.dir=..., or add --resume to continue with these settings");
+  require_no_files_of_a_run(dir);
+}
+
+bool open_run_folder(const RunConfig& config, bool resume, const std::string& checkpoint) {
+  const fs::path dir = config.run.dir, path = dir / "config.toml";
+  if (!resume) require_no_run(dir);
+  const bool earlier = recorded_settings(dir, checkpoint).has_value();
+  check_same_settings(config, checkpoint);
+  tell_changes(config, checkpoint);
+  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
+  for (const char* name : {"stop", "failure", "failure.roll", "watch"}) {
+    std::error_code ec;
+    fs::remove(dir / name, ec);
+    require<StorageError>(!ec,
+                          fmt::format("cannot remove {}: {}", (dir / name).string(), ec.message()),
+                          "what an earlier start left behind would end or silence this one",
+                          "check permissions of the run folder");
+  }
+  write_file_atomic(path, settings_text(config));
+  return earlier;
+}
+
+namespace {
+
+/// "RUN/" names what "RUN" names, and its last part is no empty one.
+std::string without_last_slash(std::string reference) {
+  while (reference.size() > 1 && reference.ends_with('/')) reference.pop_back();
+  return reference;
+}
+
+}  // namespace
+
+fs::path run_of(const std::string& reference) {
+  const std::string name = without_last_slash(reference);
+  return fs::is_directory(name) ? name : name.substr(0, name.rfind('@'));
+}
+
+fs::path run_with(const std::string& reference) {
+  const fs::path dir = run_of(reference);
+  if (holds_record(dir)) return dir;
+  const fs::path above = fs::absolute(dir).lexically_normal().parent_path();
+  return above.filename() == "checkpoints" && holds_record(above.parent_path())
+             ? above.parent_path()
+             : fs::path();
+}
+
+fs::path weights_source(const RunConfig& config) {
+  return config.run.init_from.empty() ? fs::path(config.model.path)
+                                      : checkpoint_folder(config.run.init_from);
+}
+
+fs::path checkpoint_folder(const std::string& given) {
+  const std::string reference = without_last_slash(given);
+  const fs::path dir = run_of(reference);
+  const bool newest = dir.native().size() == reference.size();
+  if (newest && fs::exists(dir / "config.json")) return verified(dir);
+  const std::string wanted = newest ? "" : reference.substr(dir.native().size() + 1);
+  const bool is_step =
+      !wanted.empty() &&
+      std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
+  const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
+  const bool plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
+  if (plain && fs::exists(dir / "checkpoints" / name)) {  // or what is wrong with it is said
+    io::verify_files(dir / "checkpoints" / name, kModelFiles);
+    return dir / "checkpoints" / name;
+  }
+  std::vector<std::string> others;
+  const auto names = newest ? io::list_checkpoints(dir) : io::list_checkpoints(dir, &others);
+  require(
+      !names.empty(), fmt::format("{} holds no checkpoint and no config.json", dir.string()),
+      "there are no weights to read",
+      "name a run folder with a finished checkpoint, or a folder with config.json and model.safetensors");
+  require(newest, fmt::format("{} has no checkpoint {}", dir.string(), name),
+          "only kept checkpoints can be used", suggest_name(name, names));
+  return verified(dir / "checkpoints" / names.back());
+}
+
+namespace {
+
+/// Files of a model folder that are about text; transformers finds them by these names.
+constexpr const char *kTemplate = "chat_template.jinja", *kGeneration = "generation_config.json",
+                     *kLicense = "LICENSE";
+constexpr std::array kTextFiles{"tokenizer.json",    "tokenizer_config.json",
+                                "tokenizer.model",   "special_tokens_map.json",
+                                "added_tokens.json", "vocab.json",
+                                "merges.txt",        kTemplate,
+                                kGeneration,         kLicense};
+constexpr const char *kTextFolder = "tokenizer", *kMoreTemplates = "additional_chat_templates",
+                     *kModelConfig = "config.json";
+
+bool has_text_files(const fs::path& folder) {
+  return std::any_of(kTextFiles.begin(), kTextFiles.end(),
+                     [&](const char* name) { return fs::exists(folder / name); });
+}
+
+/// Whether a text.template names a file.
+bool is_path(const std::string& chat_template) {
+  return chat_template != "auto" && chat_template != "model" && chat_template != "none";
+}
+
+/// A file or folder that may be there.
+void remove_if_there(const fs::path& path) {
+  std::error_code ec;
+  fs::remove_all(path, ec);
+  require<StorageError>(!ec, fmt::format("cannot remove {}: {}", path.string(), ec.message()),
+                        "it belongs to another model", "check permissions of the folder");
+}
+
+void copy_more_templates(const fs::path& from, const fs::path& to) {
+  remove_if_there(to);
+  if (!fs::is_directory(from)) return;
+  make_folder(to);
+  for (const auto& entry : list_folder(from))
+    if (entry.path().extension() == ".jinja")
+      write_file_atomic(to / entry.path().filename(), read_file(entry.path()));
+}
+
+}  // namespace
+
+void copy_text_files(const fs::path& from, const fs::path& to) {
+  make_folder(to);
+  copy_more_templates(from.empty() ? from : from / kMoreTemplates, to / kMoreTemplates);
+  for (const char* name : kTextFiles) {
+    if (!from.empty() && fs::exists(from / name))
+      write_file_atomic(to / name, read_file(from / name));
+    else if (name != kLicense) remove_if_there(to / name);
+  }
+}
+
+fs::path text_source(const RunConfig& config) {
+  const bool continues = !config.run.init_from.empty();
+  const std::string& reference = continues ? config.run.init_from : config.model.path;
+  require(reference.empty() || fs::is_directory(run_of(reference)),
+          fmt::format("{} is {}, but there is no such folder",
+                      continues ? "run.init_from" : "model.path", reference),
+          "weights, tokenizer and chat template are read from it",
+          "correct the path, or copy the model there");
+  std::error_code unknown;  // of a run.dir that is not there yet
+  require<ConfigError>(
+      reference.empty() || !fs::equivalent(run_of(reference), config.run.dir, unknown),
+      fmt::format("{} and run.dir are the same folder, {}",
+                  continues ? "run.init_from" : "model.path", config.run.dir),
+      "the run's files would lie among the model's", "choose another run.dir");
+  return text_folder(reference);
+}
+
+void keep_text_files(const fs::path& source, const text::PromptFormat& format,
+                     const fs::path& run_dir) {
+  const fs::path kept = run_dir / kTextFolder;
+  const bool own_template = is_path(format.section().chat_template),
+             own_tokenizer = format.section().tokenizer == "model";
+  if (!own_template && source.empty()) return remove_if_there(kept);
+  copy_text_files(source, kept);
+  if (own_template)
+    remove_if_there(kept / kMoreTemplates),
+        write_file_atomic(kept / kTemplate, format.chat_template());
+  if (const auto rows = format.rows())
+    write_file_atomic(kept / kModelConfig, fmt::format("{{\"vocab_size\": {}}}\n", *rows));
+  else remove_if_there(kept / kModelConfig);
+  if (!own_tokenizer) return;
+  const fs::path generation = kept / kGeneration;
+  const std::string suggested = fs::exists(generation) ? read_file(generation) : std::string();
+  if (const auto whole = text::with_end_tokens(suggested, format.end_tokens()); whole != suggested)
+    write_file_atomic(generation, whole);
+}
+
+std::vector<std::string> kept_settings(const fs::path& run_dir) {
+  const fs::path kept = run_dir / kTextFolder / kTemplate;
+  if (!fs::exists(kept) || !holds_record(run_dir) ||
+      !is_path(read_run_folder(run_dir).text.chat_template))
+    return {};
+  return {"text.template=" + kept.string()};
+}
+
+fs::path text_folder(const std::string& reference) {
+  if (reference.empty()) return {};
+  const fs::path named = run_of(reference), dir = run_with(reference);
+  const bool of_its_own = !holds_record(named) && has_text_files(named);
+  if (dir.empty() || of_its_own) return of_its_own ? named : fs::path();
+  if (fs::exists(dir / kTextFolder)) return dir / kTextFolder;
+  const RunConfig config = read_run_folder(dir);
+  if (config.text.tokenizer == "character" || config.text.tokenizer == "byte") return {};
+  if (!config.run.init_from.empty()) return text_folder(config.run.init_from);
+  const fs::path source = config.model.path;
+  require(source.empty() || fs::is_directory(source),
+          fmt::format("{} has no {}, and the model folder {} it began from is gone", dir.string(),
+                      kTextFolder, source.string()),
+          "tokenizer and chat template are read from one of them",
+          fmt::format("copy the model's tokenizer.json and related files into {}",
+                      (dir / kTextFolder).string()));
+  return text_folder(source.string());
+}
+
+RunConfig read_run_folder(const fs::path& run_dir) {
+  require_record(run_dir);
+  return load_run_config(run_dir / "config.toml", {});
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,154 @@
+// Decoding of a plan by the worker threads.
+#include "run/generation/generation.hpp"
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "core/judge_task.hpp"
+#include "run/context/question_forms.hpp"
+#include "run/context/self_judging.hpp"
+#include "text/tokenizer/stop_texts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rollcall::run {
+namespace {
+
+/// `beginning`: the guide's tokens before the policy's own; an environment turn, so nothing is
+/// trained on them.
+Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
+                   const std::vector<std::int32_t>& prompt,
+                   const std::vector<std::int32_t>& beginning, std::uint32_t sample) {
+  Rollout rollout;
+  rollout.sample = sample;
+  rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
+  for (const float logprob : sequence.logprob) {
+    require<NumericsError>(std::isfinite(logprob),
+                           "the policy yields log-probs that are not finite",
+                           "its weights have diverged, and nothing sampled from it is usable",
+                           "lower the learning rate and resume from an earlier checkpoint");
+  }
+  std::vector<std::int32_t> answer = beginning;
+  answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
+  rollout.text = context.format->answer_text(answer);
+  rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
+  if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob),
+                           std::move(sequence.entropy), std::move(sequence.versions),
+                           std::move(sequence.kept_mass), std::move(sequence.kept)});
+  return rollout;
+}
+
+}  // namespace
+
+std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group) {
+  return group.id.prompt.value | std::uint64_t(group.id.draw) << 40 |
+         std::uint64_t(plan.purpose) << 60;
+}
+
+model::StopRules stop_rules(const text::PromptFormat& format,
+                            const std::vector<std::string>& stops) {
+  return [&format, &stops]() -> model::StopRule {
+    return [&format, texts = text::StopTexts(*format.tokenizer(), stops)](
+               std::span<const std::int32_t> tokens) mutable {
+      const auto& ends = format.end_tokens();
+      return std::find(ends.begin(), ends.end(), tokens.back()) != ends.end() ||
+             texts.found(tokens);
+    };
+  };
+}
+
+model::DecodeOptions decode_options(const RunContext& context) {
+  return {.threads = context.memory.decoding_threads > 0 ? context.memory.decoding_threads
+                                                         : context.workers->threads(),
+          .cache_bytes = context.config.run.numerics == kernels::kCudaBf16Sliced8
+                             ? model::kAllOfADevice
+                             : context.memory.cache_bytes,
+          .side_by_side = context.workers->side_by_side()};
+}
+
+model::DecodeOptions step_decode_options(const RunContext& context) {
+  auto options = decode_options(context);
+  options.given_up = [cut = context.cut] { return cut->wanted(); };
+  return options;
+}
+
+RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer) {
+  const model::PolicyModel& policy = context.store->policy();
+  require<ProtocolError>(
+      plan.policy == policy.version(),
+      fmt::format("step {} was planned for policy version {}, but this rank holds {}", plan.step,
+                  plan.policy.value, policy.version().value),
+      "rollouts would silently be off-policy", "resume from the last checkpoint");
+  RolloutShard shard{plan.purpose,
+                     plan.step,
+                     plan.round,
+                     std::uint32_t(producer),
+                     policy.version(),
+                     float(plan.sampling.temperature == 0.0 ? 1.0 : plan.sampling.temperature),
+                     {}};
+  std::vector<std::vector<std::int32_t>> tokens;
+  for (const auto& group : plan.groups) {
+    shard.groups.push_back({group.id, group.level, std::vector<Rollout>(group.count), group.count,
+                            group.bin, prompt_address(plan, group)});
+    tokens.push_back(is_judge_task(group.id.prompt)
+                         ? context.format->prompt_tokens(
+                               asked(context, plan.purpose, group.id, plan.judge_tasks).text)
+                         : prompt_tokens(context, plan.purpose, group.id));
+  }
+  const auto beginnings = guide.prefixes(context, plan);
+  const auto stops = [&, rules =
+                             stop_rules(*context.format, plan.sampling.stop)]() -> model::StopRule {
+    return [&, ends = rules()](std::span<const std::int32_t> sampled) {
+      context.workers->progressed();  // asked after every token: a batch of long answers takes its
+                                      // time
+      context.drawn->tokens.fetch_add(1, std::memory_order_relaxed);
+      return ends(sampled);
+    };
+  };
+  std::vector<model::DecodeRequest> requests;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const GroupPlan& group = plan.groups[g];
+    requests.push_back({tokens[g], std::uint64_t(context.config.run.seed), plan.step,
+                        prompt_address(plan, group), group.first_sample, group.count,
+                        std::int64_t(beginnings[g].size())});
+    requests.back().prompt.insert(requests.back().prompt.end(), beginnings[g].begin(),
+                                  beginnings[g].end());
+  }
+  SamplingParams sampling = plan.sampling;
+  // lists would be stored for nobody
+  if (plan.purpose != Purpose::train) sampling.logprob = "full";
+  auto options = step_decode_options(context);
+  options.ended = [drawn = context.drawn] {
+    drawn->rollouts.fetch_add(1, std::memory_order_relaxed);
+  };
+  auto decoded = model::decode(policy, requests, sampling, stops, options);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    for (std::uint32_t i = 0; i < plan.groups[g].count; ++i)
+      shard.groups[g].rollouts[i] = to_rollout(context, std::move(decoded[g][i]), tokens[g],
+                                               beginnings[g], plan.groups[g].first_sample + i);
+  }
+  return shard;
+}
+
+Generated GenerationStage::on_plan(const StepPlan& plan) {
+  const Stopwatch generating;
+  RolloutShard shard = generate(*context_, guide_, plan, rank_);
+  const double generation_s = generating.seconds();
+  // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides
+  // without a message.
+  const auto& scorers = context_->layout.of(comm::Stage::scoring);
+  const auto& generators = context_->layout.of(comm::Stage::generation);
+  const auto index =
+      std::size_t(std::find(generators.begin(), generators.end(), rank_) - generators.begin());
+  Generated made{std::move(shard), {}, scorers[index * scorers.size() / generators.size()]};
+  made.notice.generation_s = {{std::uint32_t(rank_), generation_s}};
+  made.notice.aggregator = plan.aggregator, made.notice.aggregated = plan.aggregated;
+  made.notice.judge_tasks = plan.judge_tasks;
+  made.notice.cut = context_->cut->wanted();
+  return made;
+}
+
+}  // namespace rollcall::run

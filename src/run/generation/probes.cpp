@@ -1,0 +1,224 @@
+// Steps by their delimiter, and short continuations behind each, sampled as all else is.
+#include "run/generation/probes.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "method/columns.hpp"
+#include "run/context/question_forms.hpp"
+#include "run/generation/generation.hpp"
+#include "run/messages/message_bytes.hpp"
+#include "text/answer/accepted_answers.hpp"
+#include "text/tokenizer/stop_texts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+std::vector<std::int32_t> answer_of(const Rollout& rollout) {
+  std::vector<std::int32_t> tokens;
+  for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn)
+    tokens.insert(tokens.end(), turn->tokens.begin(), turn->tokens.end());
+  return tokens;
+}
+
+/// What the policy is shown behind the prompt.
+std::vector<std::int32_t> shown(const StepBatch& batch, const StepEnd& end,
+                                const std::vector<std::int32_t>& opener) {
+  auto tokens = answer_of(batch.groups[end.group].rollouts[end.rollout]);
+  tokens.resize(end.tokens);
+  tokens.insert(tokens.end(), opener.begin(), opener.end());
+  return tokens;
+}
+
+/// The place alone decides: no draw depends on what else is probed.
+std::uint64_t address_of(const Group& group, const StepEnd& end) {
+  constexpr std::uint64_t kProbe = 0x70726F6265;  // no other's random numbers
+  const std::array<std::uint64_t, 5> place{group.id.step, group.id.prompt.value, group.id.draw,
+                                           group.rollouts[end.rollout].sample, end.tokens};
+  return checksum64(std::as_bytes(std::span(place)), kProbe);
+}
+
+float confidence_of(const std::vector<model::DecodedSequence>& draws) {
+  double sum = 0.0;
+  for (const auto& draw : draws)
+    sum += std::exp(-std::accumulate(draw.entropy.begin(), draw.entropy.end(), 0.0) /
+                    double(draw.entropy.size()));
+  return float(sum / double(draws.size()));
+}
+
+}  // namespace
+
+void check_probes(const RunContext& context, const method::Objective& objective) {
+  const auto columns = objective.columns();
+  if (std::find(columns.begin(), columns.end(), method::column::probe_confidence) == columns.end())
+    return;
+  const auto& c = context.config;
+  const auto& tokenizer = *context.tokenizer;
+  require<ConfigError>(
+      !c.probes.delimiter.empty(), "probes.delimiter is empty",
+      fmt::format("objective.recipe {} tells reasoning steps by it", c.objective.recipe),
+      "set it to the text that ends a step, such as a line feed");
+  const auto opener = std::int64_t(tokenizer.encode(c.probes.opener).size());
+  require<ConfigError>(opener > 0, "probes.opener is empty",
+                       "without it a probe would go on with the reasoning",
+                       "set it to what final answers of the task begin with");
+  std::int64_t prompt = 0, reference = 0;
+  bool said = false;
+  for (const Prompt& p : context.prompts.train) {
+    const std::string answer = text::first_accepted(p.answer);
+    const auto tokens = std::int64_t(tokenizer.encode(answer).size());
+    require<ConfigError>(
+        tokens > 0, fmt::format("prompt {} of the task has no reference answer", p.id.value),
+        fmt::format("objective.recipe {} asks how likely it is behind each reasoning step",
+                    c.objective.recipe),
+        "use another task or recipe");
+    said = said || p.solution.find(answer) != std::string::npos;
+    reference = std::max(reference, tokens);
+    for (std::size_t form = 0; form < context.forms.size(); ++form)
+      prompt = std::max(prompt, std::int64_t(prompt_tokens(context, p, form).size()));
+  }
+  require<ConfigError>(
+      said,
+      fmt::format("no worked solution of task.name {} holds its reference answer", c.task.name),
+      fmt::format(
+          "the reference says what to check and is not an answer, so that objective.recipe {} cannot ask how likely it is",
+          c.objective.recipe),
+      "use a task with one right answer, or another recipe");
+  const std::int64_t needed =
+      prompt + c.sampling.max_new_tokens + opener + std::max(c.probes.max_tokens, reference);
+  const std::int64_t positions = context.models.policy.max_position_embeddings;
+  require<ConfigError>(
+      needed <= positions,
+      fmt::format("a probe behind the longest answer may take {} positions, and the model has {}",
+                  needed, positions),
+      "the model cannot read past its last position",
+      fmt::format(
+          "raise model.max_position_embeddings to {}, lower sampling.max_new_tokens or probes.max_tokens, or shorten probes.opener",
+          needed));
+}
+
+std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch) {
+  const std::vector<std::string> delimiter{context.config.probes.delimiter};
+  std::vector<StepEnd> ends;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
+      const auto answer = answer_of(batch.groups[g].rollouts[i]);
+      text::StopTexts search(*context.tokenizer, delimiter);
+      for (std::size_t t = 1; t <= answer.size(); ++t)
+        if (search.found(std::span(answer).first(t))) ends.push_back({g, i, t});
+    }
+  }
+  return ends;
+}
+
+StepBatch reference_answers(const RunContext& context, const StepBatch& batch,
+                            std::span<const StepEnd> ends) {
+  const auto opener = context.tokenizer->encode(context.config.probes.opener);
+  StepBatch asked;
+  for (const StepEnd& end : ends) {
+    const Group& group = batch.groups[end.group];
+    const auto& prompt = group.rollouts[end.rollout].turns.front();
+    const auto& known = context.prompts.train;
+    require(group.id.prompt.value < known.size() &&
+                prompt.tokens == prompt_tokens(context, Purpose::train, group.id),
+            fmt::format("prompt {} of step {} is not the task's prompt of that number",
+                        group.id.prompt.value, group.id.step),
+            "its rollouts would be held against another prompt's reference answer",
+            "set task and text as the run did whose archive is trained from");
+    auto reference =
+        context.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
+    const std::size_t count = reference.size();
+    Rollout rollout;
+    rollout.turns = {prompt, {Role::environment, shown(batch, end, opener), {}, {}, {}}};
+    rollout.turns.push_back({Role::policy, std::move(reference), std::vector<float>(count),
+                             std::vector<float>(count), std::vector<std::uint64_t>(count)});
+    asked.groups.push_back(
+        {.id = group.id, .level = group.level, .rollouts = {std::move(rollout)}});
+    asked.scores.push_back({Score{}});
+  }
+  return asked;
+}
+
+std::vector<float> probe_confidence(const RunContext& context, const StepBatch& batch,
+                                    std::span<const StepEnd> ends, std::uint64_t step,
+                                    comm::Communicator& ranks) {
+  const auto& settings = context.config.probes;
+  const auto opener = context.tokenizer->encode(settings.opener);
+  const auto first = std::size_t(ranks.rank()), stride = std::size_t(ranks.size());
+  std::vector<model::DecodeRequest> requests;
+  for (std::size_t i = first; i < ends.size(); i += stride) {
+    const Group& group = batch.groups[ends[i].group];
+    requests.push_back({.prompt = group.rollouts[ends[i].rollout].turns.front().tokens,
+                        .seed = std::uint64_t(context.config.run.seed),
+                        .step = step,
+                        .prompt_address = address_of(group, ends[i]),
+                        .count = std::uint32_t(settings.draws)});
+    const auto behind = shown(batch, ends[i], opener);
+    requests.back().prompt.insert(requests.back().prompt.end(), behind.begin(), behind.end());
+  }
+  const std::vector<std::string> no_texts;
+  const auto stops = [&, rules = stop_rules(*context.format, no_texts)]() -> model::StopRule {
+    return [&, ended = rules()](std::span<const std::int32_t> sampled) {
+      context.workers->progressed();
+      return ended(sampled);
+    };
+  };
+  const SamplingParams sampling{.temperature = settings.temperature,
+                                .max_new_tokens = settings.max_tokens,
+                                .stop = {},
+                                .vocab_size = context.config.sampling.vocab_size};
+  std::vector<float> own;
+  for (const auto& draws : model::decode(context.store->policy(), requests, sampling, stops,
+                                         step_decode_options(context)))
+    own.push_back(confidence_of(draws));
+  context.cut->agree(ranks);
+  std::vector<float> all(ends.size());
+  std::size_t rank = 0;
+  for (const auto& bytes : ranks.gather_all(to_bytes(own))) {
+    const auto part = from_bytes<std::vector<float>>(bytes);
+    for (std::size_t i = 0; i < part.size(); ++i) all.at(rank + i * stride) = part[i];
+    ++rank;
+  }
+  return all;
+}
+
+void add_probe_columns(StepBatch& batch, std::span<const StepEnd> ends,
+                       std::span<const float> accuracy, std::span<const float> confidence) {
+  namespace column = method::column;
+  const auto fresh = [&](const char* name) -> auto& {
+    return batch.columns[name] = std::vector<std::vector<float>>(batch.groups.size());
+  };
+  auto &step = fresh(column::reasoning_step), &right = fresh(column::probe_accuracy),
+       &sure = fresh(column::probe_confidence);
+  std::size_t next = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
+      const std::size_t first = next;
+      std::size_t at = 0;  // tokens of the answer
+      const auto& turns = batch.groups[g].rollouts[i].turns;
+      for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) {
+        for (std::size_t t = 0; t < turn->tokens.size(); ++t, ++at) {
+          const auto inside = [&] {
+            return next < ends.size() && ends[next].group == g && ends[next].rollout == i;
+          };
+          while (inside() && ends[next].tokens <= at) ++next;
+          if (turn->role != Role::policy) continue;
+          step[g].push_back(inside() ? float(next - first) : -1.0F);
+          right[g].push_back(inside() ? accuracy[next] : 0.0F),
+              sure[g].push_back(inside() ? confidence[next] : 0.0F);
+        }
+      }
+      while (next < ends.size() && ends[next].group == g && ends[next].rollout == i) ++next;
+    }
+  }
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,76 @@
+// Earlier shards first; a verdict's place depends on neither thread nor time.
+#include "run/scoring/code_scoring.hpp"
+
+#include <algorithm>
+
+namespace rollcall::run {
+
+CodeScoring::CodeScoring(const RunContext& context, const RepeatedVerdicts& repeated, int threads)
+    : context_(&context), repeated_(&repeated) {
+  try {
+    for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
+  } catch (...) {  // those that were made wait, and would be waited for
+    close();
+    throw;
+  }
+}
+
+CodeScoring::~CodeScoring() { close(); }
+
+void CodeScoring::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+}
+
+void CodeScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
+  PendingShard opened(*context_, *repeated_, notice, std::move(shard), read_s);
+  {
+    const std::lock_guard lock(mutex_);
+    open_.push_back({std::move(opened)});
+  }
+  wake_.notify_all();
+}
+
+std::optional<GradedShard> CodeScoring::take() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  const auto whole = std::find_if(open_.begin(), open_.end(),
+                                  [](const Work& work) { return work.done == work.shard.size(); });
+  if (whole == open_.end()) return std::nullopt;
+  GradedShard judged = std::move(whole->shard).close();
+  open_.erase(whole);
+  return judged;
+}
+
+void CodeScoring::serve() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    auto work = open_.end();
+    wake_.wait(lock, [&] {
+      work = std::find_if(open_.begin(), open_.end(),
+                          [](const Work& open) { return open.next < open.shard.size(); });
+      return closing_ || work != open_.end();
+    });
+    if (closing_) return;
+    const std::size_t at = work->next++;
+    lock.unlock();
+    const Stopwatch clock;
+    Score score;
+    std::exception_ptr failure;
+    try {
+      score = work->shard.judge(at);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure && !failure_) failure_ = failure;
+    work->shard.put(at, std::move(score), clock.seconds());
+    ++work->done;
+    context_->workers->progressed();
+  }
+}
+
+}  // namespace rollcall::run

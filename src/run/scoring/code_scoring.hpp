@@ -1,0 +1,48 @@
+// Scoring by programs that run in the sandbox, beside whatever else the rank does: threads pull
+// rollouts of all open shards, so that a slow program holds up its own verdict and its shard alone.
+#pragma once
+
+#include "run/scoring/pending_shard.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace rollcall::run {
+
+class CodeScoring {
+ public:
+  /// `threads`: how many programs run at a time.
+  CodeScoring(const RunContext& context, const RepeatedVerdicts& repeated, int threads);
+  ~CodeScoring();  ///< waits for the programs that run
+  CodeScoring(const CodeScoring&) = delete;
+  CodeScoring& operator=(const CodeScoring&) = delete;
+
+  void add(const ShardNotice& notice, RolloutShard shard, double read_s);
+  std::optional<GradedShard> take();  ///< one that is whole; throws what a verdict threw
+  bool is_judging() const { return !open_.empty(); }
+
+ private:
+  struct Work {
+    PendingShard shard;
+    std::size_t next = 0, done = 0;
+  };
+  void serve();
+  void close();
+
+  const RunContext* context_;
+  const RepeatedVerdicts* repeated_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::list<Work> open_;  ///< of the rank's own thread; what is in it is shared
+  std::exception_ptr failure_;
+  bool closing_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace rollcall::run

@@ -1,0 +1,74 @@
+// Rollouts become samples with an id that names them; verdicts find their place by it.
+#include "run/scoring/command_scoring.hpp"
+
+#include "base/log.hpp"
+#include "base/uninterrupted.hpp"
+
+#include <fmt/format.h>
+
+namespace rollcall::run {
+namespace {
+
+constexpr std::uintmax_t kMostErrors = 1U << 20U;  // bytes of a process's standard error that are
+                                                   // kept
+
+}  // namespace
+
+void ErrorFiles::write(std::size_t process, std::string_view bytes) {
+  const auto path = folder_ / fmt::format("rank-{:04}-process-{:02}.log", rank_, process);
+  std::error_code absent;
+  const auto [known, first] = bytes_.try_emplace(process, 0);
+  if (first) {
+    std::filesystem::create_directories(folder_, absent);
+    if (const auto earlier = std::filesystem::file_size(path, absent); !absent)
+      known->second = earlier;
+  }
+  if (known->second >= kMostErrors) return;
+  bytes = bytes.substr(0, kMostErrors - known->second);
+  known->second += bytes.size();
+  Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0644);
+  if (file >= 0 && uninterrupted([&] { return ::write(file, bytes.data(), bytes.size()); }) ==
+                       ssize_t(bytes.size()))
+    return;
+  log_warning("cannot write {}: what the verifier wrote to standard error is lost", path.string());
+  known->second = kMostErrors;
+}
+
+CommandScoring::CommandScoring(const RunContext& context, const RepeatedVerdicts& repeated,
+                               reward::Spawner& spawner, int rank)
+    : context_(&context),
+      repeated_(&repeated),
+      errors_(context.run_dir / "verifier", rank),
+      graders_(spawner, context.config.reward,
+               {.errors = [this](std::size_t process,
+                                 std::string_view bytes) { errors_.write(process, bytes); },
+                .judged = [workers = context.workers.get()] { workers->progressed(); }}) {}
+
+void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
+  PendingShard open(*context_, *repeated_, notice, std::move(shard), read_s);
+  std::vector<reward::Sample> samples;
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    const Prompt& prompt = open.prompt(at);
+    samples.push_back(
+        {open.sample(at), prompt.text, open.rollout(at).text, prompt.answer,
+         context_->prompts.extra_of(context_->prompts.of(prompt.split).at(prompt.id.value))});
+  }
+  open_.emplace(graders_.add(std::move(samples)), std::move(open));
+}
+
+std::optional<GradedShard> CommandScoring::take() {
+  auto batch = graders_.take();
+  if (!batch) return std::nullopt;
+  auto entry = open_.extract(batch->first);
+  PendingShard& open = entry.mapped();
+  for (std::size_t at = 0; at < batch->second.size(); ++at) {
+    const reward::Verdict& verdict = batch->second[at];
+    Score score = context_->grader->score(verdict.reply, open.rollout(at).text,
+                                          open.rollout(at).finish == FinishReason::stop);
+    score.clock_ended = reward::has_ended_the_judging(verdict);
+    open.put(at, std::move(score), verdict.seconds);
+  }
+  return std::move(open).close();
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,99 @@
+// Which answers are asked about, whom, and what a judgement does to a score.
+#include "run/scoring/judge_questions.hpp"
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "run/context/question_forms.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rollcall::run {
+namespace {
+
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts, after which a message takes
+                                                          // no more: a shard may hold more than one
+                                                          // can
+
+}  // namespace
+
+std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
+  shard.scores.component_names.push_back(context_->config.judge.component);
+  const auto& judges = context_->layout.of(comm::Stage::judge);
+  const bool judges_itself = context_->layout.hosts_stage(mail_->rank(), comm::Stage::judge),
+             only_correct = context_->config.judge.asked == "correct";
+  struct Part {
+    int judge;
+    JudgeRequest request{};
+    std::vector<Place> places{};
+    std::size_t bytes = 0;
+  };
+  std::vector<Part> parts;
+  std::map<int, std::size_t> latest;  // by judge, its last part
+  for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
+    const Group& group = shard.shard.groups[g];
+    const Prompt prompt = asked(*context_, shard.shard.purpose, group.id);
+    for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
+      Score& score = shard.scores.scores[g][i];
+      score.components.push_back(0.0);
+      if (score.undecided || (only_correct && !score.correct)) continue;
+      const std::string& response = group.rollouts[i].text;
+      const int judge = judges_itself
+                            ? mail_->rank()
+                            : judges[checksum64(response, checksum64(prompt.text)) % judges.size()];
+      auto [last, first] = latest.try_emplace(judge, parts.size());
+      if (first || parts[last->second].bytes >= kPartBytes)
+        last->second = parts.size(), parts.push_back({judge});
+      Part& part = parts[last->second];
+      part.request.questions.push_back({prompt.text, response, prompt.answer});
+      part.places.emplace_back(g, i);
+      part.bytes += prompt.text.size() + response.size() + prompt.answer.size();
+      ++shard.facts.judged;
+    }
+  }
+  if (parts.empty()) return shard;
+  const std::uint64_t number = next_++;
+  for (Part& part : parts) {
+    part.request.id = next_++;
+    sent_[part.request.id] = {number, std::move(part.places)};
+    mail_->send(part.judge, Tag::question, part.request);
+  }
+  open_.emplace(number, Open{std::move(shard), parts.size(), {}});
+  return std::nullopt;
+}
+
+std::optional<GradedShard> JudgeQuestions::take(const JudgeReply& reply) {
+  const auto sent = sent_.extract(reply.id);
+  require<ProtocolError>(!sent.empty() && sent.mapped().places.size() == reply.judgements.size(),
+                         "a judge answered what it was not asked",
+                         "the binaries of two ranks differ",
+                         "start every rank with the same binary");
+  const auto open = open_.find(sent.mapped().shard);
+  GradedShard& shard = open->second.shard;
+  for (std::size_t i = 0; i < reply.judgements.size(); ++i)
+    set(shard, sent.mapped().places[i], reply.judgements[i]);
+  shard.facts.judged_known += reply.known;
+  if (--open->second.replies > 0) return std::nullopt;
+  shard.facts.judging_s = open->second.clock.seconds();
+  shard.scoring_s += shard.facts.judging_s;
+  auto whole = open_.extract(open);
+  return std::move(whole.mapped().shard);
+}
+
+/// An answer that is trained on has no score where the judge gives none. One of an evaluation keeps
+/// the verifier's verdict: pass@k is the verifier's.
+void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement& judgement) const {
+  Score& score = shard.scores.scores[place.first][place.second];
+  if (!judgement.undecided) {
+    score.components.back() = judgement.value;
+    return;
+  }
+  ++shard.facts.judged_undecided;
+  if (!is_trained_on(shard.shard.purpose)) return;
+  const bool clock_ended = score.clock_ended;  // the verifier's own run
+  score = context_->grader->undecided(judgement.reason);
+  score.clock_ended = clock_ended;
+  score.components.push_back(0.0);
+}
+
+}  // namespace rollcall::run

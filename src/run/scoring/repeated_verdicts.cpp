@@ -1,0 +1,55 @@
+// By address and content: a prompt may have changed between a run and its continuation.
+#include "run/scoring/repeated_verdicts.hpp"
+
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "io/stored_verdicts.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <vector>
+
+namespace rollcall::run {
+namespace {
+
+std::uint64_t content_hash(const std::string& prompt, const std::string& answer,
+                           const std::string& response) {
+  const std::string all =
+      fmt::format("{} {} {}{}{}", prompt.size(), answer.size(), prompt, answer, response);
+  return checksum64(std::as_bytes(std::span(all)));
+}
+
+}  // namespace
+
+std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample) {
+  return fmt::format("{}/{}/{}/{}/{}", purpose_name(purpose), group.step, group.prompt.value,
+                     group.draw, sample);
+}
+
+RepeatedVerdicts::RepeatedVerdicts(const RunContext& context) {
+  if (!context.grader->is_command() &&
+      !reward::runs_code(reward::find_verifier(context.grader->name())))
+    return;
+  std::vector<std::string> unreadable;
+  for (auto& verdict : io::verdicts_to_repeat(context.run_dir, unreadable)) {
+    // a model that judges beside the verifier adds its own again
+    verdict.score.components.resize(context.grader->components().size());
+    stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),
+                        content_hash(verdict.prompt, verdict.answer, verdict.response),
+                        std::move(verdict.score));
+  }
+  for (const auto& fault : unreadable)
+    log_warning("verdicts to repeat that a file set aside may hold are not known: {}", fault);
+}
+
+const Score* RepeatedVerdicts::find(Purpose purpose, const GroupId& group, const Rollout& rollout,
+                                    const Prompt& prompt) const {
+  if (stored_.empty()) return nullptr;
+  const auto stored = stored_.find(sample_id(purpose, group, rollout.sample));
+  const bool same = stored != stored_.end() &&
+                    stored->second.first == content_hash(prompt.text, prompt.answer, rollout.text);
+  return same ? &stored->second.second : nullptr;
+}
+
+}  // namespace rollcall::run

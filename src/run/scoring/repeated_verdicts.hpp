@@ -1,0 +1,33 @@
+// Verdicts, undecided or ended by a clock, of steps that a crash left unfinished: a run that draws
+// such a step again repeats them and judges none anew.
+#pragma once
+
+#include "core/rollout.hpp"
+#include "run/context/run_context.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace rollcall::run {
+
+/// "train/12/347/0/3": purpose, step, prompt, draw, sample.
+std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sample);
+
+class RepeatedVerdicts {
+ public:
+  /// Reads RUN/set_aside where verdicts come from a command or from code that runs: no other
+  /// verifier knows a clock.
+  explicit RepeatedVerdicts(const RunContext& context);
+  /// What was stored of this sample, if it is about the same prompt, reference and response; else
+  /// null.
+  const Score* find(Purpose purpose, const GroupId& group, const Rollout& rollout,
+                    const Prompt& prompt) const;
+
+ private:
+  std::map<std::string, std::pair<std::uint64_t, Score>>
+      stored_;  ///< by the sample's id: hash of what was judged, and its score
+};
+
+}  // namespace rollcall::run

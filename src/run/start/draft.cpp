@@ -1,0 +1,133 @@
+// The checks of a draft, each with the settings that it is about.
+#include "run/start/draft.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "run/context/question_forms.hpp"
+#include "run/coordinator/coordinator.hpp"
+#include "run/coordinator/metric_names.hpp"
+#include "run/folder/recorded_settings.hpp"
+#include "run/generation/probes.hpp"
+#include "run/judge/judge_stage.hpp"
+#include "run/update/auxiliary_models.hpp"
+#include "run/update/experts.hpp"
+#include "task/sources.hpp"
+
+#include <fmt/format.h>
+
+namespace rollcall::run {
+namespace {
+
+void check_splits(const RunContext& context, JobKind kind) {
+  const EvalSection& eval = context.config.eval;
+  require<ConfigError>(
+      eval.every == 0 || !context.prompts.validation.empty(),
+      fmt::format(
+          "eval.every is {}, and there is no validation prompt (task.validation_prompts is {})",
+          eval.every, context.config.task.validation_prompts),
+      "every validation would be of nothing",
+      holds_run(context.config.run.dir)
+          ? "set eval.every=0: the run trains on all rows; one that branches off (--from) may set task.validation_prompts"
+          : "set task.validation_prompts, or eval.every=0");
+  require<ConfigError>(kind == JobKind::eval || !context.prompts.train.empty(),
+                       "task.heldout_file and task.file are the same file",
+                       "all of its rows are held out, and none is left to train on",
+                       "leave task.heldout_file out, which holds a tenth out, or name another");
+  const bool evaluates =
+      kind == JobKind::eval || eval.after || (eval.before && context.config.train.steps > 0);
+  require<ConfigError>(
+      !evaluates || !context.prompts.heldout.empty(),
+      fmt::format(
+          "there is no held-out prompt{}",
+          context.config.task.file.empty() ? "" : fmt::format(" in {}", context.config.task.file)),
+      "what the policy can do is measured on prompts that it is not trained on",
+      "use more rows, name a file of them in task.heldout_file, or set eval.before=false and eval.after=false");
+}
+
+/// Runs that an earlier build began may have such a variable, and go on.
+void check_variables(const RunContext& context, JobKind kind) {
+  const std::string unread = context.format->unread_variable();
+  if (unread.empty()) return;
+  if (kind == JobKind::train && !holds_run(context.config.run.dir)) throw ConfigError(unread);
+  log_warning("{}", unread);
+}
+
+/// References of a file that no response can be held against are told with their lines, before one
+/// is
+/// drawn.
+void check_references(const RunContext& context) {
+  constexpr int kTold = 10;
+  constexpr std::size_t kMostUnusable = 100;
+  const TaskSection& section = context.config.task;
+  if (section.name != "jsonl") return;
+  std::vector<Fault> unusable;
+  int unreadable = 0;
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    for (const Prompt& prompt : context.prompts.of(split)) {
+      if (unusable.size() >= kMostUnusable) break;
+      std::string problem;
+      try {
+        problem = context.grader->reference_problem(prompt);
+      } catch (const InputError& error) {
+        unusable.push_back(
+            {.message = fmt::format("{}: {}", task::place_of(section, prompt.text), error.what()),
+             .is_placed = true});
+      }
+      if (!problem.empty() && ++unreadable <= kTold)
+        log_warning("{}: {}; only the same text is right", task::place_of(section, prompt.text),
+                    problem);
+    }
+  }
+  if (unreadable > kTold) log_warning("{} references cannot be read in all", unreadable);
+  require_no_faults<InputError>(std::move(unusable));
+}
+
+/// Of the run's verdicts; an archive says by itself which its have.
+std::vector<std::string> known_components(const RunContext& context) {
+  if (!context.config.train.from_archive.empty()) return {};
+  auto names = context.grader->components();
+  if (!context.config.judge.model.empty()) names.push_back(context.config.judge.component);
+  return names;
+}
+
+/// Splits that are empty, references that no response can be held against, what a recipe or a
+/// policy
+/// asks of prompts and components.
+void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faults& faults) {
+  const Faults::Keys prompts{"task.file", "task."}, judge{"task.extract", "task.", "reward."};
+  if (draft.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });
+  const bool has_prompts = !draft.prompts.train.empty() || !draft.prompts.heldout.empty();
+  if (has_prompts) {
+    faults.check({"eval.every", "eval.before", "eval.after", "train.steps"},
+                 [&] { check_splits(draft, kind); });
+    faults.check({"scheduler.policy", "scheduler.", "task.domain_key", "task.prior_key"},
+                 [&] { (void)make_scheduler(draft); });
+  }
+  if (draft.grader && has_prompts) {
+    faults.check(judge, [&] { check_references(draft); });
+    faults.check({"task.forms"}, [&] { check_forms(draft); });
+  }
+  if (!draft.grader || named.objective == nullptr) return;
+  faults.check({"judge.component", "judge.", "reward.", "objective."},
+               [&] { check_judge(draft, named.objective->columns()); });
+  if (has_prompts && kind == JobKind::train && draft.config.train.steps > 0)
+    faults.check({"task.prior_key", "objective."},
+                 [&] { check_predictions(draft, *named.objective); });
+  faults.check({"checkpoint.keep_best", "eval.pass_k"},
+               [&] { check_keep_best(draft.config, known_components(draft)); });
+  if (!faults.empty()) return;  // what follows looks at the tokens of whole texts
+  faults.check({"experts.share"}, [&] { check_solutions(draft); });
+  faults.check({"probes.max_tokens"}, [&] { check_probes(draft, *named.objective); });
+}
+
+}  // namespace
+
+Draft make_draft(const RunConfig& config, const RankShape& shape, JobKind kind, Faults& faults) {
+  Draft draft;
+  draft.named = check_start(config, kind, faults);
+  draft.context = draft_job(config, shape, faults);
+  check_draft(draft.context, draft.named, kind, faults);
+  return draft;
+}
+
+}  // namespace rollcall::run

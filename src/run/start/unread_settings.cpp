@@ -1,0 +1,459 @@
+// One row for each setting or section of them, with the runs that read it.
+#include "run/start/unread_settings.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "method/columns.hpp"
+#include "model/tensors/model_folder.hpp"
+#include "reward/verifier.hpp"
+#include "run/context/gradient_mask.hpp"
+#include "run/folder/run_folder.hpp"
+#include "run/step/objective_state.hpp"
+#include "task/task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::run {
+namespace {
+
+namespace column = method::column;
+
+/// A run that is about to begin.
+struct NewRun {
+  const RunConfig& config;
+  const method::Objective* objective;  ///< none where its settings are wrong
+  const Places& places;
+  bool asks_for(std::initializer_list<std::string_view> names) const {
+    const auto columns = objective->columns();
+    return std::any_of(columns.begin(), columns.end(), [&](const std::string& own) {
+      return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+        return name.ends_with('/') ? own.starts_with(name) : own == name;
+      });
+    });
+  }
+  bool gives(std::string_view key) const { return places.contains(key); }
+};
+
+using IsRead = bool (*)(const NewRun& run);
+constexpr IsRead kAlways = nullptr;
+
+struct Row {
+  std::vector<std::string_view> keys;  ///< one that ends with a dot is all that begin with it
+  IsRead is_read;
+  Faults::Keys decided_by;  ///< the settings that is_read looks at
+  const char* lacking;      ///< why nothing reads them
+  const char* remedy;
+  /// Turn them off. Where one is given by --set and they are in the run file, somebody tries the
+  /// file
+  /// without them, or with another task.
+  Faults::Keys turned_off_by{};
+  bool whole_command = false;  ///< also where they are given by --set: it is the command of another
+                               ///< run
+};
+
+const reward::Verifier& verifier_of(const RunConfig& c) {
+  return reward::chosen_verifier(c.reward, task::find_task(c.task.name).verifier);
+}
+bool is_jsonl(const NewRun& r) { return r.config.task.name == "jsonl"; }
+bool is_arithmetic(const NewRun& r) { return r.config.task.name == "arithmetic"; }
+bool draws_levels(const NewRun& r) {
+  return !is_jsonl(r) && (!is_arithmetic(r) || r.config.task.digits.empty());
+}
+bool runs_programs(const NewRun& r) {
+  return r.config.reward.command.empty() && reward::runs_code(verifier_of(r.config));
+}
+bool has_command(const NewRun& r) { return !r.config.reward.command.empty(); }
+bool has_judge(const NewRun& r) { return !r.config.judge.model.empty(); }
+bool judge_writes(const NewRun& r) { return r.config.judge.kind == "judge"; }
+bool supervises(const NewRun& r) { return r.config.sft.steps > 0; }
+bool trains(const NewRun& r) { return r.config.train.steps > 0; }
+bool updates(const NewRun& r) { return supervises(r) || trains(r); }
+bool samples(const NewRun& r) { return r.config.train.from_archive.empty(); }
+bool looks_for_marker(const NewRun& r) {
+  const RunConfig& c = r.config;
+  if (is_jsonl(r) || !c.task.forms.empty() || c.task.extract == "marker") return true;
+  return c.reward.command.empty() && c.task.extract.empty() &&
+         verifier_of(c).extract == std::string_view("marker");
+}
+template <class Section>
+bool is_on(const NewRun& r, const Section& section, std::string_view share) {
+  return section.share > 0 || r.gives(share);  // who says that it is 0 compares
+}
+
+constexpr const char *kNoFile = "the task reads no file of questions",
+                     *kNoCommand = "no command judges";
+constexpr const char *kNoWarmStart = "sft.steps is 0, which is the default where weights are read",
+                     *kNoTraining = "train.steps is 0";
+constexpr const char *kSetName = "leave it out, or set task.name=jsonl",
+                     *kSetCommand = "leave it out, or set reward.command";
+constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
+                     *kSetSteps = "leave it out, or set train.steps";
+
+/// Every key of a run file is in a row, and in several where several things must be there.
+const std::vector<Row>& rows() {
+  static const Faults::Keys by_objective{"objective."}, by_task{"task.name"},
+      by_command{"reward.command"}, by_sft{"sft.steps", "model.path", "run.init_from"};
+  static const Faults::Keys by_verifier{"task.name", "reward.verifier", "reward.command"},
+      by_train{"train.steps"}, by_archive{"train.from_archive"};
+  static const std::vector<Row> all{
+      {{"run.",
+        "task.name",
+        "task.train_prompts",
+        "task.validation_prompts",
+        "task.heldout_prompts",
+        "task.wording",
+        "task.forms",
+        "task.extract",
+        "task.drop_overlong",
+        "task.format_weight",
+        "task.shuffle_rewards",
+        "reward.verifier",
+        "reward.command",
+        "reward.undecided",
+        "judge.model",
+        "text.",
+        "model.",
+        "sft.steps",
+        "sampling.",
+        "train.steps",
+        "eval.",
+        "checkpoint.",
+        "archive."},
+       kAlways,
+       {},
+       "",
+       ""},
+      {{"model.path"},
+       [](const NewRun& r) { return r.config.run.init_from.empty(); },
+       {"run.init_from"},
+       "weights are those of run.init_from",
+       "leave one of them out",
+       {"run.init_from"}},
+      // the task and who judges
+      {{"task.min_level", "task.max_level"},
+       draws_levels,
+       {"task.name", "task.file", "task.digits"},
+       "the task draws no levels",
+       "leave it out, or choose a task that is made",
+       {"task.name", "task.file", "task.digits"}},
+      {{"task.tail_exponent"},
+       [](const NewRun& r) { return draws_levels(r) && r.config.task.name != "corpus"; },
+       {"task.name", "task.file", "task.digits"},
+       "the task draws no levels",
+       "leave it out, or choose a task that is made",
+       {"task.name", "task.file", "task.digits"}},
+      {{"task.operators"},
+       is_arithmetic,
+       by_task,
+       "the task has none",
+       "leave it out, or set task.name=arithmetic",
+       by_task},
+      {{"task.digits"},
+       is_arithmetic,
+       by_task,
+       "the task draws no operands",
+       "leave it out, or set task.name=arithmetic",
+       by_task},
+      {{"task.file"},
+       [](const NewRun& r) { return is_jsonl(r) || r.config.task.name == "corpus"; },
+       by_task,
+       "the task reads no file",
+       kSetName,
+       by_task},
+      {{"task.heldout_file", "task.split", "task.question_key", "task.answer_key",
+        "task.domain_key", "task.prior_key"},
+       is_jsonl,
+       by_task,
+       kNoFile,
+       kSetName,
+       by_task},
+      {{"task.answer_marker"},
+       looks_for_marker,
+       {"task.name", "task.forms", "task.extract", "reward."},
+       "neither the task nor the rule of extraction looks for a marker",
+       "leave it out, or set task.extract=marker"},
+      {{"reward.processes", "reward.timeout_s", "reward.components"},
+       has_command,
+       by_command,
+       kNoCommand,
+       kSetCommand},
+      {{"sandbox."},
+       runs_programs,
+       by_verifier,
+       "the verifier runs no programs",
+       "leave it out, or choose a task whose answers are programs"},
+      {{"judge."},
+       has_judge,
+       {"judge.model"},
+       "no model judges",
+       "leave it out, or set judge.model"},
+      {{"judge.system", "judge.assistant_prefix", "judge.extract", "judge.scale", "judge.votes",
+        "judge.temperature", "judge.top_k", "judge.top_p", "judge.max_new_tokens", "judge.stop"},
+       judge_writes,
+       {"judge.kind", "judge.model"},
+       "a reward model writes nothing",
+       "leave it out, or set judge.kind=judge"},
+      {{"judge.top_k", "judge.top_p"},
+       [](const NewRun& r) { return r.config.judge.sampling.temperature > 0; },
+       {"judge.temperature"},
+       "judge.temperature is 0: its likeliest token is taken",
+       "leave it out, or raise judge.temperature"},
+      // the warm start
+      {{"sft."}, supervises, by_sft, kNoWarmStart, kSetWarmStart, {"sft.steps"}},
+      {{"sft.messages_key", "sft.prompt_key", "sft.answer_key"},
+       [](const NewRun& r) { return !r.config.sft.file.empty(); },
+       {"sft.file"},
+       "no file of examples is read",
+       "leave it out, or set sft.file"},
+      // draws
+      {{"sampling.top_k", "sampling.top_p"},
+       [](const NewRun& r) { return r.config.sampling.temperature > 0; },
+       {"sampling.temperature"},
+       "sampling.temperature is 0: the likeliest token is taken",
+       "leave it out, or raise sampling.temperature",
+       {"sampling.temperature"}},
+      {{"sampling.logprob"},
+       [](const NewRun& r) { return truncates(r.config.sampling); },
+       {"sampling.temperature", "sampling.top_k", "sampling.top_p"},
+       "draws leave no token out",
+       "leave it out, or set sampling.top_k or sampling.top_p"},
+      // training
+      {{"train.micro_batch_tokens", "train.on_nonfinite", "train.loss_spike_factor",
+        "train.max_bad_steps"},
+       updates,
+       {"train.steps", "sft.steps"},
+       "nothing is trained",
+       "leave it out, or set train.steps"},
+      {{"train.max_bad_steps"},
+       [](const NewRun& r) { return r.config.train.on_nonfinite != "stop"; },
+       {"train.on_nonfinite"},
+       "train.on_nonfinite is stop: the first bad step ends the run",
+       "leave it out, or set train.on_nonfinite to skip or rollback"},
+      {{"train.rollouts",
+        "train.prompts_per_step",
+        "train.rollouts_per_prompt",
+        "train.epochs",
+        "train.mini_batches",
+        "train.lr",
+        "train.beta1",
+        "train.beta2",
+        "train.eps",
+        "train.weight_decay",
+        "train.max_grad_norm",
+        "train.warmup_steps",
+        "train.min_lr_ratio",
+        "train.from_archive",
+        "scheduler.",
+        "success.",
+        "objective.",
+        "reference.",
+        "teacher.",
+        "guide.",
+        "probes.",
+        "critic.",
+        "replay.",
+        "experts.",
+        "self_judging."},
+       trains,
+       by_train,
+       kNoTraining,
+       kSetSteps,
+       {"train.steps"},
+       /*whole_command=*/true},
+      {{"train.prompts_per_step", "train.rollouts_per_prompt", "scheduler.", "guide.",
+        "self_judging."},
+       samples,
+       by_archive,
+       "the rollouts are those of train.from_archive",
+       "leave it out, or leave train.from_archive out",
+       {"train.from_archive"},
+       /*whole_command=*/true},
+      {{"reference."},
+       [](const NewRun& r) {
+         return r.asks_for({column::reference_logprob, column::flat_reference});
+       },
+       by_objective,
+       "the objective compares with no reference policy",
+       "leave it out, or choose a regularizer that does, for example objective.pieces.regularizer=kl"},
+      {{"teacher."},
+       [](const NewRun& r) {
+         return r.asks_for({column::teacher_logprob, column::teacher_kl});
+       },
+       by_objective,
+       "the objective follows no teacher",
+       "leave it out, or choose a recipe that distils"},
+      {{"critic."},
+       [](const NewRun& r) { return r.objective->needs_value() || r.asks_for({column::value}); },
+       by_objective,
+       "the objective trains no value head",
+       "leave it out, or choose a recipe that does, for example ppo"},
+      {{"probes."},
+       [](const NewRun& r) {
+         return r.asks_for(
+             {column::reasoning_step, column::probe_accuracy, column::probe_confidence});
+       },
+       by_objective,
+       "the objective probes no reasoning steps",
+       "leave it out, or choose a recipe that does, for example spae-step-potential"},
+      {{"success."},
+       [](const NewRun& r) { return reads_tracked_success(r.config, *r.objective); },
+       {"objective.", "scheduler."},
+       "neither objective nor sampler reads the tracked success of prompts",
+       "leave it out, or choose what does, for example objective.recipe=spo-single-stream"},
+      {{"gradient_mask."},
+       [](const NewRun& r) { return masks_gradient(r.config); },
+       {"gradient_mask.before", "gradient_mask.after", "train.steps"},
+       "it names no checkpoints, or no training step (train.steps) reads them",
+       "leave it out, or set gradient_mask.before and gradient_mask.after"},
+      {{"guide."},
+       [](const NewRun& r) { return is_on(r, r.config.guide, "guide.share"); },
+       {"guide.share"},
+       "guide.share is not",
+       "set guide.share, or leave it out"},
+      {{"replay."},
+       [](const NewRun& r) { return is_on(r, r.config.replay, "replay.share"); },
+       {"replay.share"},
+       "replay.share is not",
+       "set replay.share, or leave it out"},
+      {{"self_judging."},
+       [](const NewRun& r) { return is_on(r, r.config.self_judging, "self_judging.share"); },
+       {"self_judging.share"},
+       "self_judging.share is not",
+       "set self_judging.share, or leave it out"},
+      // validation
+      {{"eval.validation_samples"},
+       [](const NewRun& r) { return r.config.eval.every > 0; },
+       {"eval.every"},
+       "eval.every is 0: nothing is validated",
+       "leave it out, or set eval.every",
+       {"eval.every"}},
+      {{"checkpoint.keep_best"},
+       [](const NewRun& r) {
+         return r.config.eval.every > 0 ||
+                r.config.checkpoint.keep_best.find("validation/") == std::string::npos;
+       },
+       {"eval.every"},
+       "eval.every is 0: nothing is validated",
+       "set eval.every, or name a metric of the steps",
+       {"eval.every"}},
+  };
+  return all;
+}
+
+bool covers(const Row& row, std::string_view key) {
+  return std::any_of(row.keys.begin(), row.keys.end(), [&](std::string_view own) {
+    return own.ends_with('.') ? key.starts_with(own) : key == own;
+  });
+}
+
+/// "section.key = value" of all keys of a written run file.
+std::map<std::string, std::string> values_of(RunConfig config) {
+  std::map<std::string, std::string> values;
+  const std::string toml = bind(config).to_toml();
+  std::string section;
+  for (std::size_t at = 0; at < toml.size();) {
+    const std::size_t end = std::min(toml.find('\n', at), toml.size());
+    const std::string line = toml.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    else if (const auto equals = line.find(" = "); equals != std::string::npos)
+      values[section + "." + line.substr(0, equals)] = line.substr(equals);
+  }
+  return values;
+}
+
+/// Given for this run, by a person.
+bool is_stated(const NewRun& run, const std::string& key) {
+  const auto place = run.places.find(key);
+  return place != run.places.end() && !place->second.recorded;
+}
+
+/// Whether something reads the key, or nobody can say.
+bool reads(const Row& row, const NewRun& run, const std::string& key, const Faults& faults) {
+  const auto among = [](const Faults::Keys& keys, std::string_view name) {
+    return std::find(keys.begin(), keys.end(), name) != keys.end();
+  };
+  const auto is_given_by_set = [&](std::string_view name) {
+    const auto place = run.places.find(name);
+    return place != run.places.end() && place->second.by_assignment;
+  };
+  const bool by_objective = among(row.decided_by, "objective.");
+  if (row.is_read == kAlways || among(row.turned_off_by, key)) return true;
+  if (!faults.are_sound(row.decided_by) || (by_objective && run.objective == nullptr)) return true;
+  const bool is_turned_off =
+      std::any_of(row.turned_off_by.begin(), row.turned_off_by.end(), is_given_by_set);
+  return row.is_read(run) || (is_turned_off && (row.whole_command || !is_given_by_set(key)));
+}
+
+}  // namespace
+
+void tell_other_shapes(const RunConfig& config) {
+  const std::filesystem::path folder = weights_source(config);
+  // told where it is read
+  if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;
+  const auto own = model::read_folder_config(folder);
+  const ModelSection &stated = config.model, usual;
+  const struct {
+    const char* key;
+    double stated, usual, own;
+  } shapes[] = {
+      {"hidden_size", double(stated.hidden_size), double(usual.hidden_size),
+       double(own.hidden_size)},
+      {"intermediate_size", double(stated.intermediate_size), double(usual.intermediate_size),
+       double(own.intermediate_size)},
+      {"num_hidden_layers", double(stated.num_hidden_layers), double(usual.num_hidden_layers),
+       double(own.num_hidden_layers)},
+      {"num_attention_heads", double(stated.num_attention_heads), double(usual.num_attention_heads),
+       double(own.num_attention_heads)},
+      {"num_key_value_heads", double(stated.num_key_value_heads), double(usual.num_key_value_heads),
+       double(own.num_key_value_heads)},
+      {"head_dim", double(stated.head_dim), double(usual.head_dim), double(own.head_dim)},
+      {"max_position_embeddings", double(stated.max_position_embeddings),
+       double(usual.max_position_embeddings), double(own.max_position_embeddings)},
+      {"rope_theta", stated.rope_theta, usual.rope_theta, own.rope_theta},
+      {"rms_norm_eps", stated.rms_norm_eps, usual.rms_norm_eps, own.rms_norm_eps},
+      {"tie_word_embeddings", double(stated.tie_word_embeddings), double(usual.tie_word_embeddings),
+       double(own.tie_word_embeddings)},
+      {"qk_norm", double(stated.qk_norm), double(usual.qk_norm), double(own.qk_norm)},
+      {"attention_bias", double(stated.attention_bias), double(usual.attention_bias),
+       double(own.attention_bias)},
+  };
+  for (const auto& shape : shapes)
+    if (shape.stated != shape.usual && shape.stated != shape.own)
+      log_warning("model.{} is {}, and the model in {} has {}, which counts", shape.key,
+                  shape.stated, folder.string(), shape.own);
+  if (stated.initializer_range != usual.initializer_range)
+    log_warning("model.initializer_range is {}, and weights are read from {}: none is drawn",
+                stated.initializer_range, folder.string());
+}
+
+void check_unread_settings(const RunConfig& config, const method::Objective* objective,
+                           Faults& faults) {
+  const NewRun run{config, objective, faults.places};
+  const auto values = values_of(config), usual = values_of({});
+  for (const auto& [key, value] : values) {
+    bool known = false;
+    for (const Row& row : rows()) {
+      if (!covers(row, key)) continue;
+      known = true;
+      if (!is_stated(run, key) || (usual.contains(key) && usual.at(key) == value) ||
+          !faults.are_sound({key}) || reads(row, run, key, faults))
+        continue;
+      const std::string problem =
+          fmt::format("{} is set, but {} (task.name {}, objective.recipe {})", key, row.lacking,
+                      config.task.name, config.objective.recipe);
+      faults.tell(key, error_message(problem, "nothing would read it", row.remedy));
+      break;
+    }
+    expect(known, "every key of a run file is in a row");
+  }
+}
+
+}  // namespace rollcall::run

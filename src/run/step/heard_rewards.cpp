@@ -1,0 +1,153 @@
+// The step is closed as the update closes it, on a copy, as often as the scheduler asks.
+#include "run/step/heard_rewards.hpp"
+
+#include "base/differing.hpp"
+#include "base/error.hpp"
+#include "base/joined.hpp"
+#include "core/judge_task.hpp"
+#include "run/step/step_wire.hpp"
+#include "run/step/undecided.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace rollcall::run {
+
+bool hears_recipe(const RunConfig& config, const method::Objective& objective) {
+  return config.scheduler.hears == "reward" && !objective.reward_source().is_verifiers;
+}
+
+void check_hears(const RunConfig& config, const method::Objective& objective,
+                 const scheduling::Scheduler& policy) {
+  if (!hears_recipe(config, objective)) return;
+  const bool replays = config.replay.share > 0 && config.replay.choose == "advantage";
+  const bool schedules = config.train.from_archive.empty() && policy.hears_rewards();
+  const auto late = objective.reward_source().late;
+  require<ConfigError>(
+      late.empty() || !(schedules || replays),
+      fmt::format("objective.pieces.reward holds {}, and {} goes by rewards", fmt::join(late, ", "),
+                  schedules ? "scheduler.policy " + config.scheduler.policy
+                            : std::string("replay.choose=advantage")),
+      "that reward is known only once the update has run its passes",
+      "set scheduler.hears=verifier, or choose another policy");
+}
+
+bool sends_rollouts(const RunConfig& config, const method::Objective& objective,
+                    const scheduling::Scheduler& policy) {
+  return hears_recipe(config, objective) && policy.hears_rewards();
+}
+
+std::vector<std::vector<double>> rewards_by_group(const method::Objective& objective,
+                                                  const method::StepColumns& columns,
+                                                  const StepBatch& batch) {
+  const auto paid = objective.rewards(columns);
+  std::vector<std::vector<double>> rewards;
+  auto at = paid.begin();
+  for (const Group& group : batch.groups) {
+    const auto end = at + std::ptrdiff_t(group.rollouts.size());
+    rewards.emplace_back(at, end);
+    at = end;
+  }
+  return rewards;
+}
+
+double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards) {
+  double compared = 0.0, equal = 0.0;
+  for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
+    const auto& rollouts = batch.groups[g].rollouts;
+    if (is_judge_task(batch.groups[g].id.prompt)) continue;
+    const std::size_t own =
+        rollouts.size() - (!rollouts.empty() && is_expert(rollouts.back()) ? 1 : 0);
+    if (own < 2) continue;
+    compared += 1.0;
+    equal += differ({rewards[g].data(), own}) ? 0.0 : 1.0;
+  }
+  return compared > 0 ? equal / compared : std::numeric_limits<double>::quiet_NaN();
+}
+
+void HeardRewards::add(const std::string& rollouts) {
+  if (rollouts.empty()) return;
+  StepBatch part = from_wire(rollouts);
+  rollouts_.component_names = std::move(part.component_names);
+  std::move(part.groups.begin(), part.groups.end(), std::back_inserter(rollouts_.groups));
+  std::move(part.scores.begin(), part.scores.end(), std::back_inserter(rollouts_.scores));
+}
+
+StepBatch HeardRewards::as_reported(const Reports& reports) {
+  StepBatch step;
+  for (const auto* of_round : reports)
+    for (const GroupReport& report : *of_round) {
+      Group& group =
+          step.groups.emplace_back(Group{.id = report.id, .level = report.level, .rollouts = {}});
+      group.rollouts.resize(report.rewards.size());
+      auto& scores = step.scores.emplace_back();
+      for (std::size_t i = 0; i < report.rewards.size(); ++i)
+        scores.push_back(
+            {.components = {}, .reward = report.rewards[i], .correct = report.correct[i] != 0});
+    }
+  return step;
+}
+
+std::vector<std::vector<double>> HeardRewards::paid(const StepBatch& step) const {
+  std::vector<std::size_t> all(step.groups.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto columns = make_train_batch(step, all, std::numeric_limits<std::int64_t>::max(),
+                                  config_->sampling.max_new_tokens)
+                     .columns;
+  columns.seed = std::uint64_t(config_->run.seed), columns.step = step_;
+  columns.progress = progress_;
+  return rewards_by_group(*objective_, columns, step);
+}
+
+scheduling::Decision HeardRewards::next_round(scheduling::Scheduler& scheduler,
+                                              const scheduling::StepRequest& request,
+                                              std::vector<GroupReport> latest,
+                                              std::vector<GroupReport> so_far,
+                                              const std::vector<GroupReport>& greedy) const {
+  if (!config_->task.shuffle_rewards) {
+    rewrite({&latest}, greedy);
+    return scheduler.next_round(request, latest);
+  }
+  rewrite({&so_far}, greedy);
+  scheduler.hear_again(std::move(so_far));
+  return scheduler.next_round(request, {});
+}
+
+void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport>& greedy) const {
+  if (!by_rollouts_ && !config_->task.shuffle_rewards) return;
+  std::vector<StepBatch> parts;
+  parts.push_back(by_rollouts_ ? rollouts_ : as_reported(reports));
+  StepBatch step = by_rollouts_ ? joined(std::move(parts)) : std::move(parts.front());
+  step.greedy = greedy_rewards(greedy);
+  close_step(step, *config_, step_);
+  if (step.groups.empty()) return;  // no verdict at all: the update says so
+  const auto shaped = by_rollouts_ ? paid(step) : std::vector<std::vector<double>>();
+  std::map<GroupId, std::size_t> index;
+  for (std::size_t g = 0; g < step.groups.size(); ++g) index[step.groups[g].id] = g;
+  for (auto* of_round : reports)
+    for (GroupReport& report : *of_round) {
+      const std::size_t n = report.rewards.size();
+      if (n == 0) continue;
+      const auto at = index.find(report.id);
+      if (at == index.end()) {  // with its greedy answer
+        let_go(report);
+        continue;
+      }
+      const auto& scores = step.scores[at->second];
+      const std::size_t first = scores.size() - n;  // a round's are a group's last
+      for (std::size_t i = 0; i < n; ++i) {
+        report.rewards[i] =
+            by_rollouts_ ? shaped[at->second].at(first + i) : scores.at(first + i).reward;
+        report.correct[i] = scores.at(first + i).correct ? 1 : 0;
+      }
+    }
+}
+
+}  // namespace rollcall::run

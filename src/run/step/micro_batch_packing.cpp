@@ -1,0 +1,280 @@
+// Packing, and trees of what rollouts begin with alike.
+#include "run/step/micro_batch_packing.hpp"
+
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace rollcall::run {
+
+bool MicroBatchPacker::shares_prompt(const std::vector<std::int32_t>& prompt) const {
+  if (prompt_ < 0) return false;
+  const auto first = micro_batch_->tokens.begin() + micro_batch_->offsets[std::size_t(prompt_)],
+             last = micro_batch_->tokens.begin() + micro_batch_->offsets[std::size_t(prompt_) + 1];
+  return std::equal(first, last, prompt.begin(), prompt.end());
+}
+
+void MicroBatchPacker::append(const Rollout& rollout) {
+  const auto end_sequence = [&](std::int64_t parent) {
+    micro_batch_->offsets.push_back(std::int64_t(micro_batch_->tokens.size()));
+    micro_batch_->parents.push_back(parent);
+  };
+  if (micro_batch_->offsets.empty()) micro_batch_->offsets.push_back(0);
+  const auto& prompt = rollout.turns.front().tokens;
+  expect(rollout.turns.front().role == Role::prompt && !prompt.empty(),
+         "a rollout begins with its prompt");
+  if (!shares_prompt(prompt)) {
+    prompt_ = std::int64_t(micro_batch_->parents.size());
+    micro_batch_->tokens.insert(micro_batch_->tokens.end(), prompt.begin(), prompt.end());
+    end_sequence(-1);
+  }
+  for (auto turn = rollout.turns.begin() + 1; turn != rollout.turns.end(); ++turn) {
+    const auto first = std::int64_t(micro_batch_->tokens.size()),
+               count = std::int64_t(turn->tokens.size());
+    for (std::int64_t t = 0; turn->role == Role::policy && t < count; ++t) {
+      micro_batch_->kept.put(micro_batch_->targets.size(), turn->kept.of(std::size_t(t)));
+      micro_batch_->missed.put(micro_batch_->targets.size(), turn->missed.of(std::size_t(t)));
+      micro_batch_->targets.push_back(first + t);
+    }
+    micro_batch_->tokens.insert(micro_batch_->tokens.end(), turn->tokens.begin(),
+                                turn->tokens.end());
+  }
+  end_sequence(prompt_);
+}
+
+namespace {
+
+constexpr std::int64_t kMostRepeated = 16;  ///< a part of the tokens; more, and a prompt that
+                                            ///< stands in every micro-batch costs what an even cut
+                                            ///< wins
+
+/// A token of a rollout, with its column where it is the policy's.
+struct Place {
+  std::int32_t token;
+  bool learnt = false;
+  float logprob = 0.0F;
+  double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, over all rollouts that have it
+  std::span<const std::int32_t> kept{};   ///< of the batch's rollout; empty: all tokens
+  MissedTokens::List missed{};            ///< likewise; empty: none
+  double dmiss_logprob = 0.0;
+
+  /// Behind the same places it is the same place. The forward pass is held against each log-prob,
+  /// so
+  /// those that differ stand apart, as do those of other softmaxes and with draws of their own.
+  bool same_as(const Place& other) const {
+    return token == other.token && learnt == other.learnt &&
+           std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob) &&
+           std::ranges::equal(kept, other.kept) && missed.empty() && other.missed.empty();
+  }
+};
+using Path = std::vector<Place>;
+
+/// What rollouts begin with alike, once: a node is the places up to where they part.
+class Tree {
+ public:
+  std::int64_t tokens() const { return std::int64_t(places_.size()); }
+  /// First places of a path that stand in the tree.
+  std::int64_t known(const Path& path) const {
+    return std::int64_t(follow(path, [](std::size_t, const Place&) {}).along);
+  }
+  void add(const Path& path);
+  BackwardMicroBatch micro_batch() const;
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  struct Node {
+    std::size_t first = 0, last = 0;             ///< places
+    std::size_t child = kNone, sibling = kNone;  ///< the youngest child and the next older sibling;
+                                                 ///< no two children begin with the same place
+  };
+  struct Point {
+    std::size_t node, place;  ///< what comes next in a node; its `last` at its end
+    std::size_t along;        ///< of the path that leads there
+  };
+  template <class Pass>
+  Point follow(const Path& path, const Pass& pass) const;
+  void write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
+  void write_children(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
+
+  Path places_;                                     ///< of all nodes
+  std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
+};
+
+/// As far as the path stands in the tree: pass(place, of the path).
+template <class Pass>
+Tree::Point Tree::follow(const Path& path, const Pass& pass) const {
+  Point at{0, 0, 0};
+  for (; at.along < path.size(); ++at.along) {
+    if (at.place == nodes_[at.node].last) {
+      std::size_t next = nodes_[at.node].child;  // the youngest first: rollouts of one prompt come
+                                                 // one after the other
+      while (next != kNone && !places_[nodes_[next].first].same_as(path[at.along]))
+        next = nodes_[next].sibling;
+      if (next == kNone) break;
+      at.node = next, at.place = nodes_[next].first;
+    }
+    if (!places_[at.place].same_as(path[at.along])) break;
+    pass(at.place++, path[at.along]);
+  }
+  return at;
+}
+
+void Tree::add(const Path& path) {
+  const Point end = follow(path, [&](std::size_t place, const Place& own) {
+    places_[place].dlogprob += own.dlogprob, places_[place].dentropy += own.dentropy;
+  });
+  if (end.along == path.size()) return;
+  // it ends here, and what it went on with is its first child
+  if (Node& node = nodes_[end.node]; end.place < node.last) {
+    const Node rest{end.place, node.last, node.child, kNone};
+    node.last = end.place, node.child = nodes_.size();
+    nodes_.push_back(rest);
+  }
+  const std::size_t own = nodes_.size();
+  nodes_.push_back(
+      {places_.size(), places_.size() + path.size() - end.along, kNone, nodes_[end.node].child});
+  nodes_[end.node].child = own;
+  places_.insert(places_.end(), path.begin() + std::ptrdiff_t(end.along), path.end());
+}
+
+/// A node and then what continues it, each as a sequence.
+void Tree::write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const {
+  model::MicroBatch& micro_batch = to.micro_batch;
+  for (std::size_t i = nodes_[node].first; i < nodes_[node].last; ++i) {
+    const Place& place = places_[i];
+    if (place.learnt) {
+      micro_batch.kept.put(micro_batch.targets.size(), place.kept);
+      micro_batch.missed.put(micro_batch.targets.size(), place.missed);
+      if (!place.missed.empty())
+        to.derivative.miss_logprob.resize(micro_batch.targets.size()),
+            to.derivative.miss_logprob.push_back(float(place.dmiss_logprob));
+      micro_batch.targets.push_back(std::int64_t(micro_batch.tokens.size()));
+      to.derivative.logprob.push_back(float(place.dlogprob)),
+          to.derivative.entropy.push_back(float(place.dentropy));
+      to.logprob.push_back(place.logprob);
+    }
+    micro_batch.tokens.push_back(place.token);
+  }
+  micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
+  micro_batch.parents.push_back(parent);
+  write_children(node, std::int64_t(micro_batch.parents.size()) - 1, to);
+}
+
+void Tree::write_children(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const {
+  std::vector<std::size_t> children;
+  for (std::size_t child = nodes_[node].child; child != kNone; child = nodes_[child].sibling)
+    children.push_back(child);
+  for (auto child = children.rbegin(); child != children.rend(); ++child) write(*child, parent, to);
+}
+
+BackwardMicroBatch Tree::micro_batch() const {
+  BackwardMicroBatch made;
+  made.micro_batch.offsets.push_back(0);
+  write_children(0, -1, made);
+  if (!made.derivative.miss_logprob.empty())
+    made.derivative.miss_logprob.resize(made.micro_batch.targets.size());
+  return made;
+}
+
+/// Whether a derivative of the columns [first, last) is other than zero.
+bool trains(const model::ColumnGradient& derivative, std::size_t first, std::size_t last) {
+  const auto any = [&](const std::vector<float>& values) {
+    return std::any_of(values.begin() + std::ptrdiff_t(first),
+                       values.begin() + std::ptrdiff_t(last),
+                       [](float value) { return value != 0.0F; });
+  };
+  return any(derivative.logprob) || any(derivative.entropy) ||
+         (!derivative.miss_logprob.empty() && any(derivative.miss_logprob));
+}
+
+/// A rollout's places, in the memory of the last one's. Its columns begin at `column`.
+void take_path(const Rollout& rollout, const model::ColumnGradient& derivative,
+               std::span<const float> logprob, std::size_t column, Path& path) {
+  expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(),
+         "a rollout begins with its prompt");
+  path.clear();
+  for (const auto& turn : rollout.turns)
+    for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
+      if (turn.role != Role::policy) {
+        path.push_back({turn.tokens[t]});
+        continue;
+      }
+      path.push_back(
+          {turn.tokens[t], true, logprob[column], derivative.logprob[column],
+           derivative.entropy[column], turn.kept.of(t), turn.missed.of(t),
+           derivative.miss_logprob.empty() ? 0.0 : double(derivative.miss_logprob[column])});
+      ++column;
+    }
+}
+
+}  // namespace
+
+std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
+                                                       const std::vector<std::size_t>& groups,
+                                                       const model::ColumnGradient& derivative,
+                                                       std::span<const float> logprob,
+                                                       std::int64_t micro_batch_tokens) {
+  std::vector<BackwardMicroBatch> micro_batches;
+  Tree tree, before;  // of the micro-batch at hand and of the last one
+  std::int64_t repeated = 0;
+  const auto end_micro_batch = [&] {
+    if (tree.tokens() == 0) return;
+    micro_batches.push_back(tree.micro_batch());
+    micro_batches.back().repeated = std::exchange(repeated, 0);
+    before = std::exchange(tree, Tree());
+  };
+  Path path;
+  std::size_t column = 0;
+  for (const std::size_t g : groups)
+    for (const Rollout& rollout : batch.groups[g].rollouts) {
+      const auto first = std::exchange(column, column + std::size_t(policy_tokens(rollout)));
+      expect(column <= logprob.size() && column <= derivative.logprob.size(),
+             "every policy token has a derivative");
+      if (!trains(derivative, first, column)) continue;
+      take_path(rollout, derivative, logprob, first, path);
+      std::int64_t known = tree.known(path);
+      const std::int64_t growth = std::int64_t(path.size()) - known;
+      if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > micro_batch_tokens)
+        end_micro_batch(), known = 0;
+      repeated += std::max<std::int64_t>(before.known(path) - known, 0);
+      tree.add(path);
+    }
+  expect(column == derivative.logprob.size() && column == logprob.size(),
+         "every policy token has a derivative");
+  end_micro_batch();
+  return micro_batches;
+}
+
+std::vector<BackwardMicroBatch> even_micro_batches(
+    std::int64_t micro_batch_tokens,
+    const std::function<std::vector<BackwardMicroBatch>(std::int64_t limit)>& cut) {
+  const auto tokens_of = [](const std::vector<BackwardMicroBatch>& micro_batches) {
+    return std::accumulate(micro_batches.begin(), micro_batches.end(), std::int64_t(0),
+                           [](auto sum, const auto& each) {
+                             return sum + std::int64_t(each.micro_batch.tokens.size());
+                           });
+  };
+  auto full = cut(micro_batch_tokens);
+  const std::int64_t tokens = tokens_of(full), least = std::int64_t(full.size());
+  const std::int64_t wanted = sizing::micro_batch_count(least, tokens);
+  for (const std::int64_t count :
+       wanted > least ? std::vector{wanted, least} : std::vector{least}) {
+    if (count <= 1 || count > sizing::kFewMicroBatches) continue;
+    // Rollouts do not part where one would like, and what micro-batches have in common stands in
+    // each: the smallest limit, in sixteenths of an even share, that is enough.
+    const std::int64_t share = (tokens + count - 1) / count;
+    for (std::int64_t limit = share; limit < micro_batch_tokens; limit += (share + 15) / 16) {
+      auto even = cut(limit);
+      if (std::int64_t(even.size()) > count) continue;
+      if (tokens_of(even) <= tokens + tokens / kMostRepeated) return even;
+      break;
+    }
+  }
+  return full;
+}
+
+}  // namespace rollcall::run

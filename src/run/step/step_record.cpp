@@ -1,0 +1,101 @@
+// Rollouts are found again by group and sample.
+#include "run/step/step_record.hpp"
+
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace rollcall::run {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::size_t rollouts_of(const StepBatch& batch, const std::vector<std::size_t>& groups) {
+  return std::accumulate(
+      groups.begin(), groups.end(), std::size_t{0},
+      [&](std::size_t sum, std::size_t g) { return sum + batch.groups[g].rollouts.size(); });
+}
+
+}  // namespace
+
+StepRecord::StepRecord(std::uint64_t step, const StepBatch& sampled) : step_(step) {
+  for (const Group& group : sampled.groups) {
+    Group& keys = groups_.emplace_back(Group{.id = group.id, .rollouts = {}});
+    for (const Rollout& rollout : group.rollouts)
+      keys.rollouts.push_back({.sample = rollout.sample, .turns = {}, .text = {}});
+  }
+}
+
+io::StepTraining StepRecord::of(const StepBatch& batch,
+                                const std::vector<double>& advantage) const {
+  struct Place {
+    std::size_t group, first;  ///< first: of its rollouts in `advantage`
+  };
+  std::map<GroupId, Place> places;
+  std::size_t rollouts = 0;
+  for (std::size_t g = 0; g < batch.groups.size(); rollouts += batch.groups[g].rollouts.size(), ++g)
+    if (g < fresh_groups(batch)) places[batch.groups[g].id] = {g, rollouts};
+  expect(rollouts == advantage.size(), "every rollout has an advantage, or NaN");
+  io::StepTraining step{.step = step_};
+  for (const Group& keys : groups_) {
+    std::vector<io::RolloutTraining> all(keys.rollouts.size(),
+                                         {.trained = false, .weight = 1.0, .advantage = kNone});
+    if (const auto found = places.find(keys.id); found != places.end()) {
+      const auto [g, first] = found->second;
+      const auto& trained = batch.groups[g].rollouts;
+      const auto* training = batch.training.empty() ? nullptr : &batch.training[g];
+      for (auto& each : all) each.weight = training != nullptr ? training->weight : 1.0;
+      std::size_t at = 0;  // in the batch, whose samples ascend too
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        // it came to no verdict
+        if (at == trained.size() || trained[at].sample != keys.rollouts[i].sample) continue;
+        all[i].trained =
+            training == nullptr || at >= training->keep.size() || training->keep[at] != 0;
+        all[i].advantage = advantage[first + at];
+        ++at;
+      }
+    }
+    append(keys, all, step);
+  }
+  return step;
+}
+
+std::vector<double> shared_advantages(const StepBatch& batch,
+                                      const std::vector<std::size_t>& groups,
+                                      const std::vector<double>& by_token) {
+  std::vector<double> shared;
+  auto at = by_token.begin();
+  for (const std::size_t g : groups)
+    for (const Rollout& rollout : batch.groups[g].rollouts) {
+      const auto end = at + policy_tokens(rollout);
+      // NaN: nothing of its group trains
+      const auto same = [&](double value) {
+        return value == *at || (std::isnan(value) && std::isnan(*at));
+      };
+      const bool differ = !std::all_of(at, end, same);
+      if (differ) return std::vector<double>(rollouts_of(batch, groups), kNone);
+      shared.push_back(at == end ? kNone : *at);
+      at = end;
+    }
+  expect(at == by_token.end(), "every policy token has an advantage");
+  return shared;
+}
+
+void put_advantages(const StepBatch& batch, const std::vector<std::size_t>& groups,
+                    const std::vector<double>& of_groups, std::vector<double>& all) {
+  auto from = of_groups.begin();
+  auto wanted = groups.begin();
+  auto to = all.begin();
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    const auto rollouts = std::ptrdiff_t(batch.groups[g].rollouts.size());
+    if (wanted != groups.end() && *wanted == g)
+      std::copy(from, from + rollouts, to), from += rollouts, ++wanted;
+    to += rollouts;
+  }
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,48 @@
+// One forward pass over the previous answers of a step's prompts.
+#include "run/update/drift.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace rollcall::run {
+
+void Drift::remember(const StepBatch& step) {
+  if (!on_) return;
+  for (std::size_t g = 0; g < fresh_groups(step); ++g) {
+    const Group& group = step.groups[g];
+    for (const auto& rollout : group.rollouts) {
+      if (is_expert(rollout) || policy_tokens(rollout) == 0) continue;
+      previous_[group.id.prompt.value] = {group.id, group.level, {rollout}};
+      break;
+    }
+  }
+}
+
+std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& companions) {
+  std::vector<double> drift(step.groups.size(), std::numeric_limits<double>::quiet_NaN());
+  if (!on_) return {};
+  std::erase_if(previous_, [&](const auto& entry) {
+    return sampled_by(entry.second).value_or(0) + kWindow < step.policy.value;
+  });
+  StepBatch before;
+  std::vector<std::size_t> of;  // the group of the step that each belongs to
+  for (std::size_t g = 0; g < fresh_groups(step); ++g) {
+    const auto known = previous_.find(step.groups[g].id.prompt.value);
+    if (known == previous_.end()) continue;
+    before.groups.push_back(known->second);
+    before.scores.push_back({Score{}});
+    of.push_back(g);
+  }
+  if (before.groups.empty()) return drift;
+  const auto now = companions.logprobs_now(before);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    double sum = 0.0;
+    std::size_t at = 0;
+    for (const auto& turn : before.groups[i].rollouts.front().turns)
+      for (const float then : turn.logprob) sum += std::abs(double(now[i].at(at++)) - double(then));
+    drift[of[i]] = sum / double(at);
+  }
+  return drift;
+}
+
+}  // namespace rollcall::run

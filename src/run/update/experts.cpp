@@ -1,0 +1,107 @@
+// A worked solution as tokens of the policy's vocabulary, with the verifier's verdict.
+#include "run/update/experts.hpp"
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "method/columns.hpp"
+#include "run/context/question_forms.hpp"
+#include "run/context/stored_prompts.hpp"
+#include "task/solutions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rollcall::run {
+namespace {
+
+std::vector<std::int32_t> solution_tokens(const RunContext& context, const Prompt& asked,
+                                          std::size_t form) {
+  const auto example =
+      context.format->supervised(asked.text, asked.solution, context.forms[form]->opening);
+  return {example.tokens.begin() + std::ptrdiff_t(example.learnt.front().first),
+          example.tokens.end()};
+}
+
+/// The prompt in a form, with the worked solution of this number.
+Prompt asked_by(const RunContext& context, const Prompt& prompt, std::size_t form,
+                std::size_t teacher) {
+  Prompt in_form = asked(context, prompt, form);
+  in_form.solution = text::worked_in(*context.forms.at(form), task::solutions(prompt).at(teacher),
+                                     context.config.task.answer_marker);
+  return in_form;
+}
+
+Rollout expert_rollout(const RunContext& context, const Prompt& asked, std::size_t form,
+                       PolicyVersion policy) {
+  auto tokens = solution_tokens(context, asked, form);
+  const std::size_t count = tokens.size();
+  Rollout rollout{kExpertSample, FinishReason::stop, {}, asked.solution};
+  rollout.turns.push_back({Role::prompt, prompt_tokens(context, asked, form), {}, {}, {}});
+  rollout.turns.push_back({Role::policy, std::move(tokens), std::vector<float>(count, 0.0F),
+                           std::vector<float>(count, 0.0F),
+                           std::vector<std::uint64_t>(count, policy.value)});
+  return rollout;
+}
+
+}  // namespace
+
+void check_experts(const RunConfig& config, const method::Objective& objective) {
+  const auto columns = objective.columns();
+  const bool told_apart =
+      std::find(columns.begin(), columns.end(), method::column::expert) != columns.end();
+  require<ConfigError>(
+      !told_apart || config.experts.share > 0.0,
+      fmt::format("objective.recipe {} learns from an expert's rollouts, but experts.share is 0",
+                  config.objective.recipe),
+      "without them it would be a different method",
+      "set experts.share, for example 1 for one worked solution a group");
+  require<ConfigError>(
+      told_apart || config.experts.share == 0.0,
+      fmt::format(
+          "experts.share is {}, but objective.recipe {} does not tell an expert's rollouts from its own",
+          config.experts.share, config.objective.recipe),
+      "it would treat answers that the policy never gave as sampled",
+      "choose a recipe that reads the column expert (rollcall recipes NAME), or set experts.share=0");
+}
+
+void check_solutions(const RunContext& context) {
+  if (context.config.experts.share == 0.0) return;
+  const auto positions = context.models.policy.max_position_embeddings;
+  for (const Prompt& prompt : context.prompts.train) {
+    require<ConfigError>(
+        !prompt.solution.empty(),
+        fmt::format("prompt {} of the task has no worked solution", prompt.id.value),
+        "an expert's rollout is made from it", "use another task, or a recipe without experts");
+    const std::size_t teachers = task::solutions(prompt).size();
+    for (std::size_t i = 0; i < context.forms.size() * teachers; ++i) {
+      const std::size_t form = i / teachers;
+      const auto tokens =
+          prompt_tokens(context, prompt, form).size() +
+          solution_tokens(context, asked_by(context, prompt, form, i % teachers), form).size();
+      require<ConfigError>(
+          std::int64_t(tokens) <= positions,
+          fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions",
+                      prompt.id.value, tokens, positions),
+          "an expert's rollout is trained on whole", "raise model.max_position_embeddings");
+    }
+  }
+}
+
+void add_experts(StepBatch& batch, const RunContext& context, std::uint64_t step) {
+  for (std::size_t g = 0; g < fresh_groups(batch); ++g) {
+    Group& group = batch.groups[g];
+    if (is_foreign(group.id.prompt)) continue;  // no worked solution is known
+    const RandomStream stream(std::uint64_t(context.config.run.seed), RandomPurpose::experts, step,
+                              group.id.prompt.value, group.id.draw);
+    if (stream.uniform(0) >= context.config.experts.share) continue;
+    const Prompt& plain = context.prompts.train.at(group.id.prompt.value);
+    const std::size_t form = form_of(context, Purpose::train, group.id);
+    const Prompt prompt =
+        asked_by(context, plain, form, std::size_t(stream.below(1, task::solutions(plain).size())));
+    group.rollouts.push_back(expert_rollout(context, prompt, form, batch.policy));
+    batch.scores[g].push_back(context.grader->score(prompt, prompt.solution, true));
+  }
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,38 @@
+// The first ranks of a node, as many as its ranks need.
+#include "sizing/aggregators.hpp"
+
+#include "reward/verifier.hpp"
+#include "task/task.hpp"
+
+#include <map>
+
+namespace rollcall::sizing {
+
+bool aggregates(const RunConfig& c, const comm::StageLayout& layout) {
+  const auto& updating = layout.of(comm::Stage::update);
+  if (layout.of(comm::Stage::generation) != updating || layout.of(comm::Stage::scoring) != updating)
+    return false;
+  if (!c.reward.command.empty() || !c.judge.model.empty() || c.self_judging.share > 0.0)
+    return false;
+  return !reward::runs_code(
+      reward::chosen_verifier(c.reward, task::find_task(c.task.name).verifier));
+}
+
+std::vector<int> aggregators(const comm::StageLayout& layout, const std::vector<int>& ranks) {
+  struct Place {
+    int aggregator = 0;
+    std::size_t ranks = kMostAggregated;
+  };
+  // by lowest rank of a node
+  std::vector<Place> places(ranks.empty() ? 0 : std::size_t(ranks.back()) + 1);
+  std::vector<int> all;
+  for (const int rank : ranks) {
+    Place& place = places[std::size_t(layout.node_of(rank))];
+    if (place.ranks == kMostAggregated) place = {rank, 0};
+    ++place.ranks;
+    all.push_back(place.aggregator);
+  }
+  return all;
+}
+
+}  // namespace rollcall::sizing
