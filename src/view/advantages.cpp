@@ -2,9 +2,9 @@
 #include "view/advantages.hpp"
 
 #include "method/columns.hpp"
-#include "stages/group_training.hpp"
-#include "stages/step_batch.hpp"
-#include "stages/undecided.hpp"
+#include "run/step/group_training.hpp"
+#include "run/step/step_batch.hpp"
+#include "run/step/undecided.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ namespace {
 namespace column = method::column;
 
 bool is_archived(const std::string& name) {
-  return name == column::correct || name == column::answer || name == column::expert || name == column::old_entropy || name == column::greedy_reward ||
+  return name == column::correct || name == column::answer || name == column::expert ||
+         name == column::old_entropy || name == column::greedy_reward ||
          name.starts_with("component/");
 }
 
@@ -25,7 +26,8 @@ std::string who_knows(const std::string& name) {
   if (name.starts_with("reference")) return "the reference policy's log-probs";
   if (name.starts_with("teacher")) return "the teacher's log-probs";
   if (name == column::value) return "the critic's values";
-  if (name == column::prior || name == column::posterior || name == column::predicted) return "each prompt's tracked success";
+  if (name == column::prior || name == column::posterior || name == column::predicted)
+    return "each prompt's tracked success";
   return fmt::format("the column {}", name);
 }
 
@@ -33,14 +35,17 @@ std::string who_knows(const std::string& name) {
 
 Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config) {
   if (!config_) {
-    why_not_ = "Advantages are not shown: there is no config.toml beside the archive that names the recipe.";
+    why_not_ =
+        "Advantages are not shown: there is no config.toml beside the archive that names the recipe.";
     return;
   }
   const auto& section = config_->objective;
   try {
-    objective_ = method::make_method(section.recipe, section.pieces, section.knobs);
+    objective_ = method::make_objective(section.recipe, section.pieces, section.knobs);
   } catch (const ConfigError&) {
-    why_not_ = fmt::format("Advantages are not shown: this version does not know the recipe {} as the run has it.", section.recipe);
+    why_not_ = fmt::format(
+        "Advantages are not shown: this version does not know the recipe {} as the run has it.",
+        section.recipe);
     return;
   }
   find_obstacle();
@@ -49,7 +54,9 @@ Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config)
 void Advantages::find_obstacle() {
   const auto refuse = [&](const std::string& what) {
     if (why_not_.empty())
-      why_not_ = fmt::format("Advantages are not shown: the recipe {} reads {}, which the archive does not hold.", config_->objective.recipe, what);
+      why_not_ = fmt::format(
+          "Advantages are not shown: the recipe {} reads {}, which the archive does not hold.",
+          config_->objective.recipe, what);
   };
   if (objective_->needs_value()) refuse(who_knows(column::value));
   for (const auto& name : objective_->columns()) {
@@ -61,28 +68,34 @@ void Advantages::find_obstacle() {
   if (!config_->train.from_archive.empty()) refuse("the rollouts of another run");
 }
 
-std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGroup>& groups, const std::vector<std::string>& component_names,
+std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGroup>& groups,
+                                                const std::vector<std::string>& component_names,
                                                 const std::map<PromptId, double>& greedy) const {
   if (!why_not_.empty() || groups.empty()) return {};
-  stages::StepBatch batch;
+  run::StepBatch batch;
   batch.component_names = component_names;
   if (needs_greedy_) batch.greedy = greedy;
   for (const auto& g : groups) {
     if (needs_greedy_ && !greedy.contains(g.group.id.prompt)) return {};
     batch.groups.push_back(g.group), batch.scores.push_back(g.scores);
-    batch.training.push_back(stages::recorded(g.group.id, g.training));
+    batch.training.push_back(run::recorded(g.group.id, g.training));
   }
   const bool drop = config_->reward.undecided == "drop";
   const auto seed = std::uint64_t(config_->run.seed), step = groups.front().step;
-  stages::close_step(batch, *config_, step);
-  const auto trained = stages::mini_batch(batch, 0, 1);
+  run::close_step(batch, *config_, step);
+  const auto trained = run::mini_batch(batch, 0, 1);
   if (trained.empty()) return {};
-  auto columns = stages::make_train_batch(batch, trained, std::numeric_limits<std::int64_t>::max(), config_->sampling.max_new_tokens).columns;
+  auto columns = run::make_train_batch(batch, trained, std::numeric_limits<std::int64_t>::max(),
+                                       config_->sampling.max_new_tokens)
+                     .columns;
   columns.seed = seed, columns.step = step;
   columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
-  stages::add_training(columns, batch, trained);
-  const auto prepared = objective_->prepare_step(columns);  // advantages are the step's, whatever its updates
-  if (!prepared->statistics().empty()) return {};           // which a piece keeps from step to step, and no file has
+  run::add_training(columns, batch, trained);
+  // advantages are the step's, whatever its updates
+  const auto prepared = objective_->prepare_step(columns);
+  if (!prepared->statistics().empty())
+    return {};  // which a piece keeps from step to step, and no
+                // file has
   const auto values = prepared->token_advantages();
   std::vector<std::vector<double>> by_group(groups.size());
   auto at = values.begin();
@@ -90,9 +103,10 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const bool trains = next != trained.end() && batch.groups[*next].id == groups[g].group.id;
     for (std::size_t i = 0; i < groups[g].scores.size(); ++i) {
-      const auto count = std::size_t(stages::policy_tokens(groups[g].group.rollouts[i]));
-      by_group[g].insert(by_group[g].end(), count, 0.0);  // of what has left the step, and of groups of which nothing trains
-      if (!trains || stages::leaves_the_step(groups[g].scores[i], drop)) continue;
+      const auto count = std::size_t(run::policy_tokens(groups[g].group.rollouts[i]));
+      by_group[g].insert(by_group[g].end(), count, 0.0);  // of what has left the step, and of
+                                                          // groups of which nothing trains
+      if (!trains || run::leaves_the_step(groups[g].scores[i], drop)) continue;
       std::copy_n(at, count, by_group[g].end() - std::ptrdiff_t(count));
       at += std::ptrdiff_t(count);
     }

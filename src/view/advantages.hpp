@@ -1,4 +1,5 @@
-// The advantage of every token, computed again with the run's own objective where the archive holds all that it reads.
+// The advantage of every token, computed again with the run's own objective where the archive holds
+// all that it reads.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -20,15 +21,17 @@ class Advantages {
   /// One sentence; empty where advantages are offered.
   const std::string& why_not() const { return why_not_; }
   bool needs_greedy() const { return needs_greedy_; }
-  /// [groups] policy tokens of the group's rollouts one after the other; empty where the step cannot be computed. `greedy`: rewards of the step's greedy answers.
-  std::vector<std::vector<double>> of(const std::vector<io::ArchivedGroup>& groups, const std::vector<std::string>& component_names,
+  /// [groups] policy tokens of the group's rollouts one after the other; empty where the step
+  /// cannot be computed. `greedy`: rewards of the step's greedy answers.
+  std::vector<std::vector<double>> of(const std::vector<io::ArchivedGroup>& groups,
+                                      const std::vector<std::string>& component_names,
                                       const std::map<PromptId, double>& greedy) const;
 
  private:
   void find_obstacle();
 
   std::optional<RunConfig> config_;
-  std::unique_ptr<const method::Method> objective_;
+  std::unique_ptr<const method::Objective> objective_;
   bool needs_greedy_ = false;
   std::string why_not_;
 };

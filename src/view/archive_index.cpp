@@ -2,8 +2,9 @@
 #include "view/archive_index.hpp"
 
 #include "base/hash.hpp"
+#include "io/row_name.hpp"
 #include "io/shard_name.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 #include "view/script_text.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // of a prompt in a list
 
-/// Size and time of change: a published file never changes, but one drawn again may stand in its place.
+/// Size and time of change: a published file never changes, but one drawn again may stand in its
+/// place.
 std::string stamp(const fs::path& path) {
   std::error_code gone;
   const auto bytes = fs::file_size(path, gone);
@@ -27,23 +29,28 @@ std::string stamp(const fs::path& path) {
 
 }  // namespace
 
-PromptKey prompt_key(const io::ArchivedGroup& group) { return {group.purpose, group.group.id.prompt.value, checksum64(group.prompt.text)}; }
+PromptKey prompt_key(const io::ArchivedGroup& group) {
+  return {group.purpose, group.group.id.prompt.value, checksum64(group.prompt.text)};
+}
 
 std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source) const {
   std::vector<Part> parts;
   for (const auto& entry : source.packed)
-    parts.push_back({io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step, hex64(entry.file.checksum)});
+    parts.push_back({io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step,
+                     hex64(entry.file.checksum)});
   std::map<StepKey, std::string> loose;
   for (const auto& path : source.loose) {
     const auto name = *io::ShardName::parse(path);
     std::string& identity = loose[{name.purpose, name.step}] += path + " ";
     for (const auto& file : io::files_of_shard(path)) identity += stamp(source.root / file);
   }
-  for (const auto& path : source.unscored) {  // a step that is half scored would be taken for a whole one
+  for (const auto& path : source.unscored) {  // a step that is half scored would be taken for a
+                                              // whole one
     const auto name = *io::ShardName::parse(path);
     loose.erase({name.purpose, name.step});
   }
-  for (auto& [key, identity] : loose) parts.push_back({key.purpose, key.step, key.step, std::move(identity)});
+  for (auto& [key, identity] : loose)
+    parts.push_back({key.purpose, key.step, key.step, std::move(identity)});
   std::sort(parts.begin(), parts.end());
   return parts;
 }
@@ -51,8 +58,10 @@ std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source)
 bool ArchiveIndex::refresh() {
   const auto now = parts_of(io::open_source(run_));
   std::vector<Part> gone, fresh;
-  std::set_difference(parts_.begin(), parts_.end(), now.begin(), now.end(), std::back_inserter(gone));
-  std::set_difference(now.begin(), now.end(), parts_.begin(), parts_.end(), std::back_inserter(fresh));
+  std::set_difference(parts_.begin(), parts_.end(), now.begin(), now.end(),
+                      std::back_inserter(gone));
+  std::set_difference(now.begin(), now.end(), parts_.begin(), parts_.end(),
+                      std::back_inserter(fresh));
   if (gone.empty() && fresh.empty()) return false;
   parts_.clear();  // should a read fail, all is read again
   for (const Part& part : gone) forget(part);
@@ -62,14 +71,19 @@ bool ArchiveIndex::refresh() {
   return true;
 }
 
-void ArchiveIndex::forget(const Part& part) { steps_.erase(steps_.lower_bound({part.purpose, part.first}), steps_.upper_bound({part.purpose, part.last})); }
+void ArchiveIndex::forget(const Part& part) {
+  steps_.erase(steps_.lower_bound({part.purpose, part.first}),
+               steps_.upper_bound({part.purpose, part.last}));
+}
 
 void ArchiveIndex::read(const Part& part) {
-  io::each_group(run_, {.purpose = part.purpose, .first_step = part.first, .last_step = part.last, .prompt = {}},
-                 [this](const io::ArchivedGroup& group, const auto&) {
-                   add(group);
-                   return true;
-                 });
+  io::each_group(
+      run_,
+      {.purpose = part.purpose, .first_step = part.first, .last_step = part.last, .prompt = {}},
+      [this](const io::ArchivedGroup& group, const auto&) {
+        add(group);
+        return true;
+      });
 }
 
 void ArchiveIndex::add(const io::ArchivedGroup& g) {
@@ -91,6 +105,7 @@ void ArchiveIndex::add(const io::ArchivedGroup& g) {
   if (prompt.text.empty() && prompt.reference.empty())
     prompt = {std::string(beginning(g.prompt.text, kPromptBytes)),
               std::string(beginning(text::shown_reference(g.prompt.answer), kReferenceBytes)),
+              std::string(beginning(io::row_name(g.prompt.extra).name, kReferenceBytes)),
               g.group.level,
               {}};
   step.groups.push_back(line);
@@ -121,7 +136,8 @@ void ArchiveIndex::count_visits() {
 
 std::pair<std::uint64_t, std::uint64_t> ArchiveIndex::file_of(const StepKey& key) const {
   for (const Part& part : parts_)
-    if (part.purpose == key.purpose && part.first <= key.step && key.step <= part.last) return {part.first, part.last};
+    if (part.purpose == key.purpose && part.first <= key.step && key.step <= part.last)
+      return {part.first, part.last};
   return {key.step, key.step};
 }
 
@@ -129,7 +145,9 @@ std::optional<Visit> ArchiveIndex::visit_before(const PromptKey& prompt, std::ui
   const auto found = prompts_.find(prompt);
   if (found == prompts_.end()) return std::nullopt;
   const auto& visits = found->second.visits;
-  const auto at = std::lower_bound(visits.begin(), visits.end(), step, [](const Visit& visit, std::uint64_t s) { return visit.step < s; });
+  const auto at =
+      std::lower_bound(visits.begin(), visits.end(), step,
+                       [](const Visit& visit, std::uint64_t s) { return visit.step < s; });
   return at == visits.begin() ? std::nullopt : std::optional(*std::prev(at));
 }
 

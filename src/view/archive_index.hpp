@@ -1,4 +1,5 @@
-// What a run holds, in numbers: its steps, the groups of each, and the visits of every prompt. Kept up to date while the run writes.
+// What a run holds, in numbers: its steps, the groups of each, and the visits of every prompt. Kept
+// up to date while the run writes.
 #pragma once
 
 #include "io/source.hpp"
@@ -20,7 +21,8 @@ struct StepKey {
   auto operator<=>(const StepKey&) const = default;
 };
 
-/// Where a prompt is named: its number, and its text, since a run may go on with other prompts under the same numbers.
+/// Where a prompt is named: its number, and its text, since a run may go on with other prompts
+/// under the same numbers.
 struct PromptKey {
   Purpose purpose = Purpose::train;
   std::uint64_t prompt = 0, text_hash = 0;
@@ -37,9 +39,11 @@ struct GroupLine {
 struct StepLine {
   std::vector<GroupLine> groups{};  ///< in the archive's order
   std::uint64_t rollouts = 0, correct = 0, cut = 0, tokens = 0;
-  double reward = 0.0, entropy = 0.0, logprob = 0.0;  ///< sums over rollouts, and over the policy's tokens
+  double reward = 0.0, entropy = 0.0, logprob = 0.0;  ///< sums over rollouts, and over the policy's
+                                                      ///< tokens
 };
-double pass_rate(const StepLine& step);  ///< mean over prompts of the share of their rollouts that are correct
+double pass_rate(const StepLine& step);  ///< mean over prompts of the share of their rollouts that
+                                         ///< are correct
 
 struct Visit {
   std::uint64_t step = 0;
@@ -48,6 +52,7 @@ struct Visit {
 
 struct PromptLine {
   std::string text, reference;  ///< their beginnings
+  std::string row;              ///< name of its row of task.file; empty: it is of none
   std::int32_t level = 0;
   std::vector<Visit> visits{};  ///< ascending steps; draws of one step are one visit
 };
@@ -56,7 +61,8 @@ class ArchiveIndex {
  public:
   explicit ArchiveIndex(std::filesystem::path run) : run_(std::move(run)) {}
 
-  /// Reads what is new since the last call, and forgets steps that are gone. Returns whether anything changed. Throws as io::each_group does.
+  /// Reads what is new since the last call, and forgets steps that are gone. Returns whether
+  /// anything changed. Throws as io::each_group does.
   bool refresh();
   const std::map<StepKey, StepLine>& steps() const { return steps_; }
   const std::map<PromptKey, PromptLine>& prompts() const { return prompts_; }

@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kMark = "rollcall-view.txt";
-constexpr const char* kMarkText = "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all of it.\n";
+constexpr const char* kMarkText =
+    "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all of it.\n";
 constexpr unsigned kThreads = 4;  // at most; reading is one at a time
 
 std::atomic<int> stopped_by{0};
@@ -39,7 +40,9 @@ class SignalGuard {
     act.sa_handler = [](int signal) { stopped_by = signal; };
     ::sigaction(SIGINT, &act, &before_int_), ::sigaction(SIGTERM, &act, &before_term_);
   }
-  ~SignalGuard() { ::sigaction(SIGINT, &before_int_, nullptr), ::sigaction(SIGTERM, &before_term_, nullptr); }
+  ~SignalGuard() {
+    ::sigaction(SIGINT, &before_int_, nullptr), ::sigaction(SIGTERM, &before_term_, nullptr);
+  }
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
@@ -49,18 +52,21 @@ class SignalGuard {
 };
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int error) {
-  throw StorageError(error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error)), "the pages would not be complete",
-                                   "check free space, quota and permissions"));
+  throw StorageError(
+      error_message(fmt::format("cannot {} {}: {}", action, path.string(), std::strerror(error)),
+                    "the pages would not be complete", "check free space, quota and permissions"));
 }
 
 bool is_own(const fs::path& folder) { return fs::is_regular_file(folder / kMark); }
 
 void require_own(const fs::path& folder) {
-  require(!fs::exists(fs::symlink_status(folder)) || is_own(folder), fmt::format("{} exists and was not written by rollcall view", folder.string()),
+  require(!fs::exists(fs::symlink_status(folder)) || is_own(folder),
+          fmt::format("{} exists and was not written by rollcall view", folder.string()),
           "it would be replaced", "name a folder that does not exist yet");
 }
 
-/// The folder beside the final one, locked by this process; removed with what is in it unless it was given its name.
+/// The folder beside the final one, locked by this process; removed with what is in it unless it
+/// was given its name.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& folder) : path_(folder.string() + ".partial") {
@@ -72,7 +78,8 @@ class PartialFolder {
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(fd_);
       throw EnvironmentError(
-          error_message(fmt::format("another rollcall view writes {}", path_.string()), "both would write the same files", "wait for it to end"));
+          error_message(fmt::format("another rollcall view writes {}", path_.string()),
+                        "both would write the same files", "wait for it to end"));
     }
     if (fresh) write(kMark, kMarkText);
     else clear();
@@ -98,15 +105,19 @@ class PartialFolder {
     fs::create_directories(path_ / name, ec);
     if (ec) fail("create", path_ / name, ec.value());
   }
-  /// In one step where the file system can exchange two names; else an earlier site is gone for a moment.
+  /// In one step where the file system can exchange two names; else an earlier site is gone for a
+  /// moment.
   void publish(const fs::path& folder) {
     require_own(folder);
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;  // what is at path_ now is removed
+    // what is at path_ now is removed
+    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0)
+      return;
     std::error_code ec;
     const fs::path old = folder.string() + ".old";
     const bool replaces = fs::exists(folder, ec);
     if (replaces) {
-      require(!fs::exists(old, ec) || is_own(old), fmt::format("{} exists and was not written by rollcall view", old.string()),
+      require(!fs::exists(old, ec) || is_own(old),
+              fmt::format("{} exists and was not written by rollcall view", old.string()),
               "the pages that are replaced would be put there for a moment", "move it away");
       fs::remove_all(old, ec);
       if (::rename(folder.c_str(), old.c_str()) != 0) fail("replace", folder, errno);
@@ -121,8 +132,10 @@ class PartialFolder {
   void clear() {
     const bool own = is_own(path_);
     if (!own) published_ = true;  // so that it is not removed
-    require(own || fs::is_empty(path_), fmt::format("{} exists and was not written by rollcall view", path_.string()),
-            "pages are made there before they get their name", "move it away, or name another folder");
+    require(own || fs::is_empty(path_),
+            fmt::format("{} exists and was not written by rollcall view", path_.string()),
+            "pages are made there before they get their name",
+            "move it away, or name another folder");
     published_ = false;
     for (const auto& entry : fs::directory_iterator(path_))
       if (entry.path().filename() != kMark) fs::remove_all(entry.path());
@@ -153,7 +166,9 @@ struct Work {
         folder->write(names[i], *content);
         bytes += content->size();
         if (names[i].find("/step-") != std::string::npos) ++steps_done;
-        if (progress != nullptr) progress->update(std::min<std::int64_t>(steps_done, steps - 1), {{"MB", double(bytes) / 1e6}});
+        if (progress != nullptr)
+          progress->update(std::min<std::int64_t>(steps_done, steps - 1),
+                           {{"MB", double(bytes) / 1e6}});
       }
     } catch (...) {
       const std::lock_guard lock(failing);
@@ -164,15 +179,18 @@ struct Work {
 };
 
 void make_all(Work& work) {
-  for (const auto& name : work.names) work.steps += name.find("/step-") != std::string::npos ? 1 : 0;
+  for (const auto& name : work.names)
+    work.steps += name.find("/step-") != std::string::npos ? 1 : 0;
   report::Progress progress("view", 0, std::max<std::int64_t>(work.steps, 1));
   {
     std::vector<std::jthread> others;
-    for (unsigned i = 1; i < std::clamp(std::thread::hardware_concurrency(), 1U, kThreads); ++i) others.emplace_back([&work] { work.run(nullptr); });
+    for (unsigned i = 1; i < std::clamp(std::thread::hardware_concurrency(), 1U, kThreads); ++i)
+      others.emplace_back([&work] { work.run(nullptr); });
     work.run(&progress);
   }
   if (work.failure) std::rethrow_exception(work.failure);
-  if (stopped_by == 0) progress.update(std::max<std::int64_t>(work.steps, 1), {{"MB", double(work.bytes) / 1e6}});
+  if (stopped_by == 0)
+    progress.update(std::max<std::int64_t>(work.steps, 1), {{"MB", double(work.bytes) / 1e6}});
 }
 
 }  // namespace
@@ -184,11 +202,15 @@ Written write_site(Site& site, const fs::path& named) {
   PartialFolder partial(folder);
   Work work{.site = &site, .folder = &partial, .names = site.files()};
   for (const auto& name : work.names)
-    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) partial.make_folder(name.substr(0, slash));
+    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos)
+      partial.make_folder(name.substr(0, slash));
   make_all(work);
   if (stopped_by != 0)
-    throw Error(ExitCode::failed, error_message(fmt::format("stopped by {}", stopped_by == SIGINT ? "Ctrl-C" : "SIGTERM"),
-                                                fmt::format("{} is as it was before", folder.string()), "start again to make the pages"));
+    throw Error(
+        ExitCode::requeue,
+        error_message(fmt::format("stopped by {}", stopped_by == SIGINT ? "Ctrl-C" : "SIGTERM"),
+                      fmt::format("{} is as it was before", folder.string()),
+                      "the same command makes the pages"));
   partial.publish(folder);
   return {work.names.size(), work.bytes};
 }

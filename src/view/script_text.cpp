@@ -12,7 +12,9 @@
 namespace rollcall::view {
 namespace {
 
-bool is_plain(char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'; }
+bool is_plain(char c) {
+  return c >= ' ' && c < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+}
 
 void add_ascii(std::string& out, char c) {
   switch (c) {
@@ -44,7 +46,8 @@ void add_string(std::string& out, std::string_view text) {
     const std::string_view character = text.substr(0, size);
     if (size == 0) out += fmt::format("\\\\x{:02X}", std::uint8_t(text[0]));
     else if (size == 1) add_ascii(out, text[0]);
-    else if (character == "\xE2\x80\xA8" || character == "\xE2\x80\xA9") out += character.back() == '\xA8' ? "\\u2028" : "\\u2029";
+    else if (character == "\xE2\x80\xA8" || character == "\xE2\x80\xA9")
+      out += character.back() == '\xA8' ? "\\u2028" : "\\u2029";
     else out += character;
     text.remove_prefix(size == 0 ? 1 : size);
   }
@@ -65,7 +68,8 @@ void add_number(std::string& out, double value, int digits) {
 }
 
 void add_milli(std::string& out, double value) {
-  if (std::isfinite(value) && std::abs(value) < 1e12) add_chars(out, std::int64_t(std::llround(value * 1000.0)));
+  if (std::isfinite(value) && std::abs(value) < 1e12)
+    add_chars(out, std::int64_t(std::llround(value * 1000.0)));
   else out += "null";
 }
 

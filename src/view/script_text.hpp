@@ -8,13 +8,15 @@
 
 namespace rollcall::view {
 
-/// A quoted string. `<`, `>`, `&`, U+2028 and U+2029 are escaped besides what JSON asks for, so that it can end no script element and no line. A byte that is
-/// no part of whole UTF-8 is shown as \xE2, in four characters.
+/// A quoted string. `<`, `>`, `&`, U+2028 and U+2029 are escaped besides what JSON asks for, so
+/// that it can end no script element and no line. A byte that is no part of whole UTF-8 is shown as
+/// \xE2, in four characters.
 void add_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
 
 void add_integer(std::string& out, std::int64_t value);
-void add_number(std::string& out, double value, int digits = 6);  ///< significant digits; null where it is not finite
+/// significant digits; null where it is not finite
+void add_number(std::string& out, double value, int digits = 6);
 /// In thousandths, as an integer: half the size of a decimal fraction. null where it is not finite.
 void add_milli(std::string& out, double value);
 

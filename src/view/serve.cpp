@@ -62,7 +62,9 @@ constexpr const char* kPlain = "text/plain; charset=utf-8";
 std::string_view plain(beast::string_view text) { return {text.data(), text.size()}; }
 
 const char* type_of(std::string_view name) {
-  return name.ends_with(".html") ? "text/html; charset=utf-8" : name.ends_with(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+  return name.ends_with(".html")  ? "text/html; charset=utf-8"
+         : name.ends_with(".css") ? "text/css; charset=utf-8"
+                                  : "text/javascript; charset=utf-8";
 }
 
 /// Nothing of it is kept by browsers, and the connection ends with it. Ranges are ignored, as
@@ -82,12 +84,15 @@ Answer answer(http::status status, const char* type, std::string content) {
   return out;
 }
 
-Answer refusal(http::status status, const std::string& why) { return answer(status, kPlain, why + "\n"); }
+Answer refusal(http::status status, const std::string& why) {
+  return answer(status, kPlain, why + "\n");
+}
 
 /// A name that some other site had resolved to 127.0.0.1 stands in Host (DNS rebinding).
 bool is_own_host(const Head& head, int port) {
   const std::string_view host = plain(head[http::field::host]);
-  return head.count(http::field::host) == 1 && (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
+  return head.count(http::field::host) == 1 &&
+         (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
 /// A script element of another site may load a script from here; browsers say so.
@@ -102,8 +107,11 @@ std::optional<Answer> refused(const Head& head, int port) {
   const std::string_view length = plain(head[http::field::content_length]);
   if (head.method() != http::verb::get && head.method() != http::verb::head)
     return refusal(http::status::method_not_allowed, "Only GET and HEAD are answered.");
-  if (!plain(head.target()).starts_with('/')) return refusal(http::status::bad_request, "This names no page.");
-  if (!is_own_host(head, port)) return refusal(http::status::forbidden, fmt::format("This server answers as 127.0.0.1:{} only.", port));
+  if (!plain(head.target()).starts_with('/'))
+    return refusal(http::status::bad_request, "This names no page.");
+  if (!is_own_host(head, port))
+    return refusal(http::status::forbidden,
+                   fmt::format("This server answers as 127.0.0.1:{} only.", port));
   if ((!length.empty() && length != "0") || head.count(http::field::transfer_encoding) > 0)
     return refusal(http::status::payload_too_large, "A request has no body here.");
   return std::nullopt;
@@ -114,7 +122,8 @@ Answer page(Site& site, const Head& head) {
   const std::string path(plain(head.target()).substr(0, plain(head.target()).find('?')));
   const std::string name = path == "/" ? "index.html" : path.substr(1);
   const bool data = name.starts_with("data/");
-  if (data && !is_own_page(head)) return refusal(http::status::forbidden, "Another site may not read this.");
+  if (data && !is_own_page(head))
+    return refusal(http::status::forbidden, "Another site may not read this.");
   std::optional<std::string> content;
   try {
     if (name == "data/runs.js") site.refresh();  // the first thing that a page asks for
@@ -122,7 +131,8 @@ Answer page(Site& site, const Head& head) {
   } catch (const std::exception& error) {
     if (!data) return refusal(http::status::internal_server_error, visible(error.what()));
     const std::string key = name == "data/runs.js" ? "runs" : name.substr(5, name.size() - 8);
-    content = fmt::format("rollcall({},null,{});\n", json_string(key), json_string(error.what()));  // for the page to show
+    // for the page to show
+    content = fmt::format("rollcall({},null,{});\n", json_string(key), json_string(error.what()));
   }
   if (!content) return refusal(http::status::not_found, "There is no such page.");
   return answer(http::status::ok, type_of(name), std::move(*content));
@@ -163,15 +173,19 @@ class Server {
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(wanted, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    require<EnvironmentError>(!error || port != 0, fmt::format("no port of 127.0.0.1 can be used: {}", error.message()),
-                              "the pages have to be served somewhere", "use --out, or another machine");
-    require<EnvironmentError>(!error, fmt::format("port {} of 127.0.0.1 cannot be used: {}", port, error.message()),
-                              "another program has it, or it needs other rights", "name another port: --serve 8801, or --serve 0 for any that is free");
+    require<EnvironmentError>(
+        !error || port != 0, fmt::format("no port of 127.0.0.1 can be used: {}", error.message()),
+        "the pages have to be served somewhere", "use --out, or another machine");
+    require<EnvironmentError>(
+        !error, fmt::format("port {} of 127.0.0.1 cannot be used: {}", port, error.message()),
+        "another program has it, or it needs other rights",
+        "name another port: --serve 8801, or --serve 0 for any that is free");
     return acceptor_.local_endpoint().port();
   }
 
   void make_room() {
-    const auto oldest = std::find_if(open_.begin(), open_.end(), [](const Connection& c) { return c.waits; });
+    const auto oldest =
+        std::find_if(open_.begin(), open_.end(), [](const Connection& c) { return c.waits; });
     if (oldest != open_.end()) oldest->stream.close();
   }
 
@@ -179,10 +193,12 @@ class Server {
     asio::steady_timer pause(context_);
     for (;;) {
       beast::error_code error;
-      Tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+      Tcp::socket socket =
+          co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
       if (error || open_.size() >= kMostConnections) make_room();
       if (!error) {
-        const auto place = open_.emplace(open_.end(), Connection{beast::tcp_stream(std::move(socket))});
+        const auto place =
+            open_.emplace(open_.end(), Connection{beast::tcp_stream(std::move(socket))});
         asio::co_spawn(context_, serve(place), asio::detached);
       } else {  // whoever it was has gone, or there are too many files: both may pass
         pause.expires_after(20ms);
@@ -198,10 +214,12 @@ class Server {
     beast::flat_buffer buffer(2 * kHeadBytes);
     http::request_parser<http::buffer_body> parser;
     parser.header_limit(kHeadBytes);
-    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // refused() looks at it, after method and host
+    // refused() looks at it, after method and host
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());
     beast::error_code error;
     stream.expires_after(kForTheHead);  // for all of it, however many bytes come at a time
-    co_await http::async_read_header(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+    co_await http::async_read_header(stream, buffer, parser,
+                                     asio::redirect_error(asio::use_awaitable, error));
     Answer out;
     if (!error) {
       connection.waits = false;
@@ -209,10 +227,12 @@ class Server {
       else out = co_await asio::co_spawn(makers_, make(parser.get()), asio::use_awaitable);
       connection.waits = true;
     } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-      out = refusal(http::status::request_header_fields_too_large, "The request's head is too long.");
-    } else if (error.category() == beast::error_code(http::error::bad_method).category() && error != http::error::end_of_stream &&
-               error != http::error::partial_message) {
-      out = refusal(http::status::bad_request, "This is no request of HTTP: " + error.message() + ".");
+      out =
+          refusal(http::status::request_header_fields_too_large, "The request's head is too long.");
+    } else if (error.category() == beast::error_code(http::error::bad_method).category() &&
+               error != http::error::end_of_stream && error != http::error::partial_message) {
+      out = refusal(http::status::bad_request,
+                    "This is no request of HTTP: " + error.message() + ".");
     } else {
       co_return;  // it has gone, or took too long
     }
@@ -220,14 +240,18 @@ class Server {
     stream.expires_after(kForTheAnswer);
     http::response_serializer<http::string_body> serializer(out);
     if (parser.get().method() == http::verb::head) {
-      co_await http::async_write_header(stream, serializer, asio::redirect_error(asio::use_awaitable, error));
+      co_await http::async_write_header(stream, serializer,
+                                        asio::redirect_error(asio::use_awaitable, error));
     } else {
-      co_await http::async_write(stream, serializer, asio::redirect_error(asio::use_awaitable, error));
+      co_await http::async_write(stream, serializer,
+                                 asio::redirect_error(asio::use_awaitable, error));
     }
     if (error) co_return;
     stream.socket().shutdown(Tcp::socket::shutdown_send, error);
     stream.expires_after(kForTheRest);
-    for (std::array<char, 4096> rest{}; !error;) co_await stream.async_read_some(asio::buffer(rest), asio::redirect_error(asio::use_awaitable, error));
+    for (std::array<char, 4096> rest{}; !error;)
+      co_await stream.async_read_some(asio::buffer(rest),
+                                      asio::redirect_error(asio::use_awaitable, error));
   }
 
   asio::awaitable<Answer> make(const Head& head) { co_return page(site_, head); }

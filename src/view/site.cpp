@@ -1,6 +1,7 @@
 // The files of `rollcall view`: their names, and which part makes the content of each.
 #include "view/site.hpp"
 
+#include "base/long_phase.hpp"
 #include "view/page.hpp"
 #include "view/script_text.hpp"
 
@@ -9,7 +10,10 @@
 namespace rollcall::view {
 
 Site::Site(const std::vector<std::filesystem::path>& runs) {
-  for (const auto& run : runs) runs_.push_back(std::make_unique<ViewedRun>(run, fmt::format("run-{}", runs_.size() + 1)));
+  for (const auto& run : runs) {
+    const LongPhase phase("reading " + run.string());
+    runs_.push_back(std::make_unique<ViewedRun>(run, fmt::format("run-{}", runs_.size() + 1)));
+  }
 }
 
 std::vector<std::string> Site::files() {
@@ -17,7 +21,8 @@ std::vector<std::string> Site::files() {
   for (const PageFile& file : page_files()) names.emplace_back(file.name);
   names.emplace_back("data/runs.js");
   for (const auto& run : runs_)
-    for (const auto& name : run->files()) names.push_back(fmt::format("data/{}/{}.js", run->key(), name));
+    for (const auto& name : run->files())
+      names.push_back(fmt::format("data/{}/{}.js", run->key(), name));
   return names;
 }
 
@@ -43,7 +48,8 @@ std::optional<std::string> Site::make(const std::string& name) {
     if (!name.starts_with(folder) || !name.ends_with(".js")) continue;
     const std::string inner = name.substr(folder.size(), name.size() - folder.size() - 3);
     const auto json = run->make(inner);
-    return json ? std::optional(call(fmt::format("{}/{}", run->key(), inner), *json)) : std::nullopt;
+    return json ? std::optional(call(fmt::format("{}/{}", run->key(), inner), *json))
+                : std::nullopt;
   }
   return std::nullopt;
 }

@@ -11,14 +11,16 @@
 
 namespace rollcall::view {
 
-/// index.html, page.css, page-*.js, data/runs.js and data/<run>/*.js: steps, prompts in pages, and every step with its tokens in parts.
+/// index.html, page.css, page-*.js, data/runs.js and data/<run>/*.js: steps, prompts in pages, and
+/// every step with its tokens in parts.
 class Site {
  public:
   /// Throws InputError when one is no run, StorageError for damaged files.
   explicit Site(const std::vector<std::filesystem::path>& runs);
   std::vector<std::string> files();
   void refresh();  ///< looks for what the runs have written since
-  /// The content of one of them; nothing when there is no such file. May be called by several threads.
+  /// The content of one of them; nothing when there is no such file. May be called by several
+  /// threads.
   std::optional<std::string> make(const std::string& name);
 
  private:

@@ -1,8 +1,9 @@
-// Rollouts as columns: a list a number, in the order of the samples. Tokens are places in a list of the part's pieces.
+// Rollouts as columns: a list a number, in the order of the samples. Tokens are places in a list of
+// the part's pieces.
 #include "view/step_scripts.hpp"
 
 #include "io/schema.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 #include "view/script_text.hpp"
 #include "view/token_pieces.hpp"
 
@@ -45,7 +46,9 @@ Sums sums_of(const Rollout& rollout) {
 }
 
 /// NaN without any.
-double mean(double sum, std::uint64_t count) { return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / double(count); }
+double mean(double sum, std::uint64_t count) {
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / double(count);
+}
 
 void add_field(std::string& out, const char* name, std::string_view text) {
   out += ",\"", out += name, out += "\":";
@@ -57,7 +60,8 @@ void add_field(std::string& out, const char* name, std::int64_t value) {
   add_integer(out, value);
 }
 
-void add_advantages(std::string& out, const io::ArchivedGroup& g, const std::vector<double>& values) {
+void add_advantages(std::string& out, const io::ArchivedGroup& g,
+                    const std::vector<double>& values) {
   auto at = values.begin();
   add_column(out, "advantage", g, [&](const Rollout& rollout, const Score&) {
     const auto end = at + std::ptrdiff_t(sums_of(rollout).tokens);
@@ -70,22 +74,32 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
   const io::ArchivedGroup& g = step.groups[index];
   out += "{\"prompt_id\":";
   add_integer(out, std::int64_t(g.group.id.prompt.value));
-  add_field(out, "draw", std::int64_t(g.group.id.draw)), add_field(out, "level", g.group.level), add_field(out, "bin", g.group.bin);
-  add_field(out, "planned", std::int64_t(g.group.planned)), add_field(out, "part", std::int64_t(part));
+  add_field(out, "draw", std::int64_t(g.group.id.draw)), add_field(out, "level", g.group.level),
+      add_field(out, "bin", g.group.bin);
+  add_field(out, "planned", std::int64_t(g.group.planned)),
+      add_field(out, "part", std::int64_t(part));
   out += ",\"temperature\":", add_number(out, double(g.temperature));
-  add_field(out, "prompt", g.prompt.text), add_field(out, "reference", text::shown_reference(g.prompt.answer));
+  add_field(out, "prompt", g.prompt.text),
+      add_field(out, "reference", text::shown_reference(g.prompt.answer));
   if (!g.prompt.shown.empty()) add_field(out, "shown", g.prompt.shown);
   if (!g.prompt.extra.empty()) add_field(out, "extra", g.prompt.extra);
   if (const auto& before = step.before.at(index)) {
     out += ",\"before\":";
-    add_list(out, std::array{before->step, std::uint64_t(before->rollouts), std::uint64_t(before->correct)},
-             [](std::string& to, auto v) { add_integer(to, std::int64_t(v)); });
+    add_list(
+        out,
+        std::array{before->step, std::uint64_t(before->rollouts), std::uint64_t(before->correct)},
+        [](std::string& to, auto v) { add_integer(to, std::int64_t(v)); });
   }
   add_column(out, "sample", g, [&](const Rollout& r, const Score&) { add_integer(out, r.sample); });
   add_column(out, "reward", g, [&](const Rollout&, const Score& s) { add_number(out, s.reward); });
-  add_column(out, "correct", g, [&](const Rollout&, const Score& s) { out += s.correct ? '1' : '0'; });
-  add_column(out, "cut", g, [&](const Rollout& r, const Score&) { out += r.finish == FinishReason::length ? '1' : '0'; });
-  add_column(out, "tokens", g, [&](const Rollout& r, const Score&) { add_integer(out, std::int64_t(sums_of(r).tokens)); });
+  add_column(out, "correct", g,
+             [&](const Rollout&, const Score& s) { out += s.correct ? '1' : '0'; });
+  add_column(out, "cut", g, [&](const Rollout& r, const Score&) {
+    out += r.finish == FinishReason::length ? '1' : '0';
+  });
+  add_column(out, "tokens", g, [&](const Rollout& r, const Score&) {
+    add_integer(out, std::int64_t(sums_of(r).tokens));
+  });
   add_column(out, "logprob", g, [&](const Rollout& r, const Score&) {
     const Sums s = sums_of(r);
     add_milli(out, mean(s.logprob, s.tokens));
@@ -95,8 +109,11 @@ void add_group(std::string& out, const StepContent& step, std::size_t index, std
     add_milli(out, mean(s.entropy, s.tokens));
   });
   if (!step.advantages.empty()) add_advantages(out, g, step.advantages.at(index));
-  add_column(out, "components", g, [&](const Rollout&, const Score& s) { add_list(out, s.components, [](std::string& to, double v) { add_number(to, v); }); });
-  add_column(out, "extracted", g, [&](const Rollout&, const Score& s) { add_string(out, s.answer); });
+  add_column(out, "components", g, [&](const Rollout&, const Score& s) {
+    add_list(out, s.components, [](std::string& to, double v) { add_number(to, v); });
+  });
+  add_column(out, "extracted", g,
+             [&](const Rollout&, const Score& s) { add_string(out, s.answer); });
   add_column(out, "text", g, [&](const Rollout& r, const Score&) { add_string(out, r.text); });
   out += '}';
 }
@@ -128,11 +145,14 @@ class PieceList {
   }
   std::string json() const {
     std::string out = "\"pieces\":";
-    add_list(out, pieces_, [](std::string& to, const auto& entry) { add_string(to, entry.second.text); });
+    add_list(out, pieces_,
+             [](std::string& to, const auto& entry) { add_string(to, entry.second.text); });
     out += ",\"ids\":";
-    add_list(out, pieces_, [](std::string& to, const auto& entry) { add_integer(to, entry.first); });
+    add_list(out, pieces_,
+             [](std::string& to, const auto& entry) { add_integer(to, entry.first); });
     out += ",\"special\":";
-    add_list(out, pieces_, [](std::string& to, const auto& entry) { to += entry.second.special ? '1' : '0'; });
+    add_list(out, pieces_,
+             [](std::string& to, const auto& entry) { to += entry.second.special ? '1' : '0'; });
     return out;
   }
 
@@ -143,7 +163,8 @@ class PieceList {
 
 class PartWriter {
  public:
-  PartWriter(const StepContent& step, const std::shared_ptr<const text::Tokenizer>& tokenizer) : step_(&step), pieces_(tokenizer) {}
+  PartWriter(const StepContent& step, const std::shared_ptr<const text::Tokenizer>& tokenizer)
+      : step_(&step), pieces_(tokenizer) {}
 
   void add_group(std::string& out, std::size_t index) {
     const io::ArchivedGroup& g = step_->groups[index];
@@ -165,7 +186,8 @@ class PartWriter {
   std::string pieces() const { return list_.json(); }
 
  private:
-  void add_tokens(std::string& out, const std::vector<Piece>& pieces, const std::vector<std::int32_t>& tokens) {
+  void add_tokens(std::string& out, const std::vector<Piece>& pieces,
+                  const std::vector<std::int32_t>& tokens) {
     for (std::size_t t = 0; t < tokens.size(); ++t) {
       if (out.back() != '[') out += ',';
       add_integer(out, std::int64_t(list_.place(tokens[t], pieces[t])));
@@ -173,7 +195,8 @@ class PartWriter {
   }
 
   template <class Values>
-  void add_values(std::string& out, const char* name, const Rollout& rollout, Values Turn::*member) {
+  void add_values(std::string& out, const char* name, const Rollout& rollout,
+                  Values Turn::*member) {
     out += ",\"", out += name, out += "\":[";
     for (const Turn& turn : rollout.turns)
       for (const auto value : turn.*member) {
@@ -185,7 +208,9 @@ class PartWriter {
 
   /// `advantage`: of its tokens; moved behind them.
   void add_rollout(std::string& out, const Rollout& rollout, const double*& advantage) {
-    const auto policy_turns = std::count_if(rollout.turns.begin(), rollout.turns.end(), [](const Turn& turn) { return turn.role == Role::policy; });
+    const auto policy_turns =
+        std::count_if(rollout.turns.begin(), rollout.turns.end(),
+                      [](const Turn& turn) { return turn.role == Role::policy; });
     out += "{\"turns\":[";
     std::size_t tokens = 0;
     for (std::size_t k = 0; k < rollout.turns.size(); ++k) {
@@ -193,18 +218,22 @@ class PartWriter {
       if (k == 0 && turn.role == Role::prompt) continue;  // the group's
       if (out.back() != '[') out += ',';
       out += '[', add_integer(out, std::int64_t(turn.role));
-      const bool whole = turn.role == Role::policy && policy_turns == 1 && rollout.turns.size() == 2;
-      add_tokens(out, whole ? pieces_.of(turn.tokens, rollout.text) : pieces_.of(turn.tokens), turn.tokens);
+      const bool whole =
+          turn.role == Role::policy && policy_turns == 1 && rollout.turns.size() == 2;
+      add_tokens(out, whole ? pieces_.of(turn.tokens, rollout.text) : pieces_.of(turn.tokens),
+                 turn.tokens);
       out += ']';
       tokens += turn.logprob.size();
     }
     out += ']';
-    add_values(out, "logprob", rollout, &Turn::logprob), add_values(out, "entropy", rollout, &Turn::entropy);
+    add_values(out, "logprob", rollout, &Turn::logprob),
+        add_values(out, "entropy", rollout, &Turn::entropy);
     add_versions(out, rollout);
     if (advantage != nullptr) {
       const std::span<const double> values(advantage, tokens);
       out += ",\"advantage\":";
-      if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) add_list(out, values, add_thousandths);
+      if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end())
+        add_list(out, values, add_thousandths);
       else add_milli(out, values.empty() ? 0.0 : values.front());
       advantage += tokens;
     }
@@ -216,9 +245,11 @@ class PartWriter {
   static void add_versions(std::string& out, const Rollout& rollout) {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
     for (const Turn& turn : rollout.turns)
-      for (const std::uint64_t version : turn.policy_version) least = std::min(least, version), most = std::max(most, version);
+      for (const std::uint64_t version : turn.policy_version)
+        least = std::min(least, version), most = std::max(most, version);
     if (least > most) return;
-    out += ",\"versions\":[", add_integer(out, std::int64_t(least)), out += ',', add_integer(out, std::int64_t(most)), out += ']';
+    out += ",\"versions\":[", add_integer(out, std::int64_t(least)), out += ',',
+        add_integer(out, std::int64_t(most)), out += ']';
   }
 
   const StepContent* step_;
@@ -245,12 +276,15 @@ std::string step_json(const StepContent& step, const StepLine& line) {
   std::string out = "{\"purpose\":";
   add_string(out, io::text_of(step.key.purpose));
   out += ",\"step\":", add_integer(out, std::int64_t(step.key.step));
-  out += ",\"components\":", add_list(out, step.component_names, [](std::string& to, const std::string& name) { add_string(to, name); });
+  out += ",\"components\":",
+      add_list(out, step.component_names,
+               [](std::string& to, const std::string& name) { add_string(to, name); });
   if (!step.no_advantages.empty()) add_field(out, "no_advantages", step.no_advantages);
   add_bins(out, step);
   out += ",\"numbers\":";
-  add_list(out, step.numbers,
-           [](std::string& to, const auto& number) { to += '[', add_string(to, number.first), to += ',', add_number(to, number.second), to += ']'; });
+  add_list(out, step.numbers, [](std::string& to, const auto& number) {
+    to += '[', add_string(to, number.first), to += ',', add_number(to, number.second), to += ']';
+  });
   out += ",\"groups\":[";
   for (std::size_t g = 0, part = 0; g < step.groups.size(); ++g) {
     while (part + 1 < parts.size() && g >= parts[part].second) ++part;
@@ -261,7 +295,8 @@ std::string step_json(const StepContent& step, const StepLine& line) {
   return out;
 }
 
-std::string tokens_json(const StepContent& step, std::pair<std::size_t, std::size_t> part, const std::shared_ptr<const text::Tokenizer>& tokenizer) {
+std::string tokens_json(const StepContent& step, std::pair<std::size_t, std::size_t> part,
+                        const std::shared_ptr<const text::Tokenizer>& tokenizer) {
   PartWriter writer(step, tokenizer);
   std::string groups;
   for (std::size_t g = part.first; g < std::min(part.second, step.groups.size()); ++g) {

@@ -1,7 +1,8 @@
-// Each token is decoded once, behind another one; the rare ones that are no whole text are decoded together.
+// Each token is decoded once, behind another one; the rare ones that are no whole text are decoded
+// together.
 #include "view/token_pieces.hpp"
 
-#include "text/text_stream.hpp"
+#include "text/tokenizer/text_stream.hpp"
 #include "view/script_text.hpp"
 
 #include <fmt/format.h>
@@ -9,9 +10,12 @@
 namespace rollcall::view {
 namespace {
 
-constexpr std::string_view kReplaced = "\xEF\xBF\xBD";  // U+FFFD: what a decoder may put in the place of bytes that are no character
+constexpr std::string_view kReplaced = "\xEF\xBF\xBD";  // U+FFFD: what a decoder may put in the
+                                                        // place of bytes that are no character
 
-bool is_whole(std::string_view text) { return is_utf8(text) && text.find(kReplaced) == std::string_view::npos; }
+bool is_whole(std::string_view text) {
+  return is_utf8(text) && text.find(kReplaced) == std::string_view::npos;
+}
 
 std::string joined(std::span<const Piece> pieces, bool with_special) {
   std::string text;
@@ -24,14 +28,17 @@ Piece by_number(std::int32_t token) { return {fmt::format("[{}]", token), true};
 
 }  // namespace
 
-TokenPieces::TokenPieces(std::shared_ptr<const text::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {
+TokenPieces::TokenPieces(std::shared_ptr<const text::Tokenizer> tokenizer)
+    : tokenizer_(std::move(tokenizer)) {
   if (tokenizer_) before_ = tokenizer_->encode("a");
 }
 
-std::string TokenPieces::behind(std::span<const std::int32_t> tokens, text::Tokenizer::Special special) const {
+std::string TokenPieces::behind(std::span<const std::int32_t> tokens,
+                                text::Tokenizer::Special special) const {
   std::vector<std::int32_t> all = before_;
   all.insert(all.end(), tokens.begin(), tokens.end());
-  const std::string start = tokenizer_->decode(before_, special), text = tokenizer_->decode(all, special);
+  const std::string start = tokenizer_->decode(before_, special),
+                    text = tokenizer_->decode(all, special);
   return text.starts_with(start) ? text.substr(start.size()) : tokenizer_->decode(tokens, special);
 }
 
@@ -58,8 +65,10 @@ void TokenPieces::join(std::span<const std::int32_t> tokens, std::span<Piece> pi
   for (std::size_t first = 0; first < tokens.size();) {
     std::size_t count = 1;
     std::string text = behind(tokens.subspan(first, count), text::Tokenizer::Special::skip);
-    while (!is_whole(text) && first + count < tokens.size() && count < 8) text = behind(tokens.subspan(first, ++count), text::Tokenizer::Special::skip);
-    if (!is_whole(text)) count = 1, text = behind(tokens.subspan(first, count), text::Tokenizer::Special::skip);
+    while (!is_whole(text) && first + count < tokens.size() && count < 8)
+      text = behind(tokens.subspan(first, ++count), text::Tokenizer::Special::skip);
+    if (!is_whole(text))
+      count = 1, text = behind(tokens.subspan(first, count), text::Tokenizer::Special::skip);
     pieces[first].text = text;
     first += count;
   }

@@ -1,9 +1,10 @@
-// One run as pages: its index, the files that are made of it, and one archive file in memory at a time.
+// One run as pages: its index, the files that are made of it, and one archive file in memory at a
+// time.
 #pragma once
 
 #include "core/run_config.hpp"
 #include "report/metrics.hpp"
-#include "text/tokenizer.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 #include "view/advantages.hpp"
 #include "view/archive_index.hpp"
 #include "view/step_scripts.hpp"
@@ -22,13 +23,15 @@ namespace rollcall::view {
 
 class ViewedRun {
  public:
-  /// `key` names the run in file names ("run-1"). Throws InputError when there is no run, StorageError for damaged files.
+  /// `key` names the run in file names ("run-1"). Throws InputError when there is no run,
+  /// StorageError for damaged files.
   ViewedRun(std::filesystem::path run, std::string key);
   const std::string& key() const { return key_; }
   /// Looks for what is new.
   void refresh();
   std::vector<std::string> files();
-  /// The value in one of these files, as JSON; nothing when there is none of this name. May be called by several threads.
+  /// The value in one of these files, as JSON; nothing when there is none of this name. May be
+  /// called by several threads.
   std::optional<std::string> make(const std::string& name);
   std::string summary();  ///< for runs.js: name, folder, how much there is
 
@@ -36,7 +39,8 @@ class ViewedRun {
   /// A step as it was read; what takes computing is added when somebody asks for it.
   struct Loaded {
     StepContent content;
-    std::map<PromptId, double> greedy{};  ///< rewards of the step's greedy answers, where the objective wants them
+    std::map<PromptId, double> greedy{};  ///< rewards of the step's greedy answers, where the
+                                          ///< objective wants them
     std::once_flag completed{};
   };
   using Steps = std::map<StepKey, std::shared_ptr<Loaded>>;
@@ -58,7 +62,8 @@ class ViewedRun {
   ArchiveIndex index_;
   std::map<std::uint64_t, report::MetricRow> metrics_;  ///< of training steps
   std::vector<report::MetricRow> validations_;
-  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files: threads may work at the border of one
+  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files: threads may work at the
+                                              ///< border of one
 };
 
 }  // namespace rollcall::view

@@ -89,5 +89,5 @@ function prompt_row(prompt, purpose) {
   const open = (step) => go({ purpose, step, group: 0, sample: 0, prompt: prompt.prompt_id, query: "" });
   const last = prompt.visits[prompt.visits.length - 1];
   return el("button", { class: "row", onclick: () => open(last[0]), title: `level ${prompt.level}, reference ${prompt.reference}` },
-    el("span", { class: "what mono" }, shorten(prompt.prompt, 120)), el("span", { class: "soft" }, `prompt ${prompt.prompt_id}`), el("span", { class: "more" }, story(prompt.visits)));
+    el("span", { class: "what mono" }, shorten(prompt.prompt, 120)), el("span", { class: "soft" }, `prompt ${prompt.prompt_id}${prompt.row ? ` · row ${prompt.row}` : ""}`), el("span", { class: "more" }, story(prompt.visits)));
 }

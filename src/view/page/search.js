@@ -1,4 +1,4 @@
-// Search in the whole run: the prompts first, then the answers step by step, which may take a while and can be stopped.
+// Search in the whole run: the prompts first, by their texts and by the id of their row, then the answers step by step, which may take a while and can be stopped.
 "use strict";
 
 const kHits = 500;
@@ -19,7 +19,7 @@ async function show_search(main) {
       for (const page of pages) {
         const name = `${run}/prompts-${purpose}-${page}`;
         for (const prompt of await load(name))
-          if (prompt.prompt.toLowerCase().includes(words) || prompt.reference.toLowerCase().includes(words))
+          if (prompt.prompt.toLowerCase().includes(words) || prompt.reference.toLowerCase().includes(words) || (prompt.row || "").toLowerCase() === words)
             seen.add(`${purpose} ${prompt.prompt_id}`), ++found, hit(prompts, prompt_row(prompt, purpose));
         forget(name);
         if (own !== searching) return;
@@ -30,7 +30,8 @@ async function show_search(main) {
       if (own !== searching) return;
       status.textContent = `${k + 1} of ${plural(data.steps.length, "step")}, ${plural(answered, "answer")}`;
       step.groups.forEach((group, g) => {
-        if (seen.has(`${purpose} ${group.prompt_id}`) || !(group.prompt.toLowerCase().includes(words) || group.reference.toLowerCase().includes(words))) return;
+        const here = [group.prompt, group.reference, group.extra || ""].some((text) => text.toLowerCase().includes(words));
+        if (seen.has(`${purpose} ${group.prompt_id}`) || !here) return;
         seen.add(`${purpose} ${group.prompt_id}`), ++found;
         hit(prompts, el("button", { class: "row", onclick: () => go({ view: undefined, purpose, step: number, group: g, sample: 0, query: "" }) }, el("span", { class: "what mono" }, around(group.prompt, words)),
           el("span", { class: "soft" }, `prompt ${group.prompt_id}`), el("span", { class: "more" }, `${purpose} step ${number}`)));
