@@ -3,6 +3,7 @@
 
 #include "base/faults.hpp"
 #include "base/joined.hpp"
+#include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "base/visible.hpp"
 
@@ -10,6 +11,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace rollcall::app {
@@ -54,6 +59,42 @@ Words unexpected(const CLI::App& app, const Words& arguments) {
     ordered.push_back(argument);
   }
   return ordered;
+}
+
+/// The number type of a variable that takes one or several.
+template <class Value>
+struct NumberOf {
+  using type = Value;
+};
+template <class Value>
+struct NumberOf<std::vector<Value>> : NumberOf<Value> {};
+template <class Value>
+struct NumberOf<std::optional<Value>> : NumberOf<Value> {};
+
+/// CLI11 takes -1 for the largest number without a sign, and of other words says "Could not
+/// convert".
+template <class Number>
+std::string number_fault(const std::string& word) {
+  const char* wanted = "a number";
+  bool fits = false;
+  if constexpr (std::is_integral_v<Number>) {
+    Number value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    fits = error == std::errc() && end == word.data() + word.size();
+    wanted = std::is_unsigned_v<Number> ? "a whole number from 0 on" : "a whole number";
+  } else {
+    Number value{};
+    fits = CLI::detail::lexical_cast(word, value);
+  }
+  return fits ? std::string() : fmt::format("{} is not {}", visible(brief(word)), wanted);
+}
+
+/// Refuses a word that is no number where the variable takes numbers.
+template <class Value>
+void require_number(CLI::Option* option) {
+  using Number = typename NumberOf<Value>::type;
+  if constexpr (std::is_arithmetic_v<Number>)
+    option->check(CLI::Validator([](std::string& word) { return number_fault<Number>(word); }, ""));
 }
 
 /// The message for words that cannot be understood.
@@ -108,6 +149,7 @@ Command Command::command(const std::string& name, const std::string& meaning) {
 template <class Value>
 Option Command::option(const std::string& name, Value& variable, const std::string& meaning) {
   CLI::Option* added = app_->add_option(name, variable, meaning);
+  require_number<Value>(added);
   return added;
 }
 template Option Command::option(Text, std::string&, Text);
@@ -127,6 +169,7 @@ Option Command::option(Text name, const TakesText& take, Text meaning) {
 
 Option Command::option(Text name, const TakesNumber& take, Text meaning) {
   CLI::Option* added = app_->add_option_function<std::int64_t>(name, take, meaning);
+  require_number<std::int64_t>(added);
   return added;
 }
 
@@ -167,8 +210,18 @@ CommandLine::~CommandLine() = default;
 Command CommandLine::program() { return {app_.get(), &chosen_}; }
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
+  // Names of an earlier release, which go with 0.4.
+  constexpr std::pair<const char*, const char*> kOldCommands[] = {{"policies", "schedulers"}};
+  std::vector<char*> words(argv, argv + argc);
+  std::string now;
+  for (const auto& [old, name] : kOldCommands) {
+    if (argc < 2 || std::string_view(argv[1]) != old) continue;
+    log_warning("rollcall {} is called rollcall {} now; the old name goes with the next release",
+                old, name);
+    words[1] = (now = name).data();
+  }
   try {
-    app_->parse(argc, argv);
+    app_->parse(argc, words.data());
   } catch (const CLI::CallForHelp& help) {
     return app_->exit(help);
   } catch (const CLI::ParseError& error) {

@@ -22,7 +22,7 @@ void add_compare(Command program);
 void add_plan(Command program);
 void add_prove(Command program);
 void add_recipes(Command program);
-void add_policies(Command program);
+void add_schedulers(Command program);
 void add_schedule(Command program);
 void add_simulate(Command program);
 void add_export(Command program);

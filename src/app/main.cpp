@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/stop_signals.hpp"
 #include "base/visible.hpp"
 #include "io/origin.hpp"
 
@@ -15,12 +16,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 namespace {
 
 using namespace rollcall;
 
-/// Whether what was printed has gone out. A reader that went away (head, a closed pager) wants no more.
+/// Whether what was printed has gone out. A reader that went away (head, a closed pager) wants no
+/// more.
 bool is_told() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
@@ -28,18 +31,42 @@ bool is_told() {
   return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
-/// A standard stream that was closed would be the number of the next file that is opened, and progress would be written into metrics.jsonl.
+/// A standard stream that was closed would be the number of the next file that is opened, and
+/// progress would be written into metrics.jsonl.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != stream) std::_Exit(int(ExitCode::failed));
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != stream)
+      std::_Exit(int(ExitCode::failed));
 }
+
+/// Commands that may take long, and what a stop leaves of them from their first instant on, until
+/// they know more themselves. Others end by the signal, without a word, as most programs do.
+struct LongCommand {
+  std::string_view name;
+  const char* left;
+};
+constexpr const char* kStarting =
+    "no step was under way, so nothing is lost; go on by the same command with --resume --start-if-none";
+constexpr LongCommand kLongCommands[] = {
+    {"train", kStarting},
+    {"sft", kStarting},
+    {"eval", "the evaluation is not kept; the same command makes it anew"},
+    {"score", "the verdicts that are written are whole, but the last line may be cut"},
+    {"prove", "nothing is proved; the same command begins anew"},
+    {"archive", "nothing was changed"},
+    {"view", "no pages were changed"},
+};
 
 int run(int argc, char** argv) {
   hold_standard_streams();
+  for (const auto& [name, left] : kLongCommands)
+    if (argc > 1 && name == argv[1]) end_on_stop_signals(left);
   prepare_log();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
   std::signal(SIGXFSZ, SIG_IGN);  // so is a file that becomes larger than `ulimit -f` allows
-  app::CommandLine line("rollcall", "Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job.");
+  app::CommandLine line(
+      "rollcall",
+      "Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job.");
   app::Command program = line.program();
   program.expects_commands(0, 1);
   bool show_version = false, verbose = false;
@@ -54,7 +81,7 @@ int run(int argc, char** argv) {
   app::add_plan(program);
   app::add_prove(program);
   app::add_recipes(program);
-  app::add_policies(program);
+  app::add_schedulers(program);
   app::add_schedule(program);
   app::add_simulate(program);
   app::add_export(program);
@@ -83,7 +110,8 @@ int run(int argc, char** argv) {
   try {
     io::read_files_of(io::Origin::others);
     const ExitCode code = action();
-    require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output", "the output is not complete", "check free space and quota");
+    require<StorageError>(code != ExitCode::done || is_told(), "cannot write standard output",
+                          "the output is not complete", "check free space and quota");
     return int(code);
   } catch (const Error& e) {
     complain(e.what());
@@ -94,7 +122,8 @@ int run(int argc, char** argv) {
   }
 }
 
-/// What LibTorch does at a normal exit, taking its operators out of their tables one by one, costs 60 ms of 200 and is of no use to a process that ends.
+/// What LibTorch does at a normal exit, taking its operators out of their tables one by one, costs
+/// 60 ms of 200 and is of no use to a process that ends.
 void end_at_once([[maybe_unused]] int code) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they report at a normal exit
   std::cout.flush();

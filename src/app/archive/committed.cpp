@@ -15,7 +15,7 @@ namespace rollcall::app::archive {
 namespace {
 
 Committed committed_of(const io::StoredCheckpoint& checkpoint) {
-  Committed committed{checkpoint.name(), stages::state_of(checkpoint)};
+  Committed committed{checkpoint.name(), run::state_of(checkpoint)};
   for (const auto& file : committed.state.unpacked) {
     committed.files[file.files.shard.path] = file.files.shard;
     committed.files[file.files.scores.path] = file.files.scores;
@@ -25,13 +25,15 @@ Committed committed_of(const io::StoredCheckpoint& checkpoint) {
 
 }  // namespace
 
-Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint, Depth depth) {
+Committed read_committed(const std::filesystem::path& run_dir, const std::string& checkpoint,
+                         Depth depth) {
   const io::StoredCheckpoint stored(run_dir, checkpoint);
   if (depth == Depth::whole) stored.verify();
   return committed_of(stored);
 }
 
-std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth, std::vector<std::string>& faults) {
+std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, Depth depth,
+                                          std::vector<std::string>& faults) {
   for (;;) {
     const auto names = io::list_checkpoints(run_dir, &faults);
     std::optional<Committed> newest;
@@ -44,8 +46,11 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
         faults.emplace_back(fault.what());
       }
     }
-    // A run removes checkpoints while they are read: what is said of them counts when the same ones are still there.
-    if (std::vector<std::string> told; faults.empty() || io::list_checkpoints(run_dir, &told) == names) return newest;
+    // A run removes checkpoints while they are read: what is said of them counts when the same ones
+    // are still there.
+    if (std::vector<std::string> told;
+        faults.empty() || io::list_checkpoints(run_dir, &told) == names)
+      return newest;
   }
 }
 
@@ -55,16 +60,20 @@ bool is_packed(const std::vector<io::ArchiveEntry>& entries, const std::string& 
 }
 
 std::string steps_text(std::vector<Steps> steps) {
-  std::sort(steps.begin(), steps.end(), [](const Steps& a, const Steps& b) { return std::tie(a.purpose, a.first) < std::tie(b.purpose, b.first); });
+  std::sort(steps.begin(), steps.end(), [](const Steps& a, const Steps& b) {
+    return std::tie(a.purpose, a.first) < std::tie(b.purpose, b.first);
+  });
   std::vector<Steps> merged;
   for (const Steps& s : steps) {
-    if (!merged.empty() && merged.back().purpose == s.purpose && s.first <= merged.back().last + 1) merged.back().last = std::max(merged.back().last, s.last);
+    if (!merged.empty() && merged.back().purpose == s.purpose && s.first <= merged.back().last + 1)
+      merged.back().last = std::max(merged.back().last, s.last);
     else merged.push_back(s);
   }
   std::string text;
   for (const auto& [purpose, first, last] : merged)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose),
-                        first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "" : ", ", io::text_of(purpose),
+        first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last));
   return text;
 }
 

@@ -1,4 +1,5 @@
-// Judges the manifest, the archive files it names, the checkpoints from the newest on, and what is left.
+// Judges the manifest, the archive files it names, the checkpoints from the newest on, and what is
+// left.
 #include "app/archive/diagnosis.hpp"
 
 #include "base/error.hpp"
@@ -7,7 +8,7 @@
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
 #include "io/verify.hpp"
-#include "stages/run_folder.hpp"
+#include "run/folder/run_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 /// The seed in the run file, where there is one.
 std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
   try {
-    return std::uint64_t(stages::read_run_folder(run_dir).run.seed);
+    return std::uint64_t(run::read_run_folder(run_dir).run.seed);
   } catch (const UnreadableError&) {
     throw;
   } catch (const Error&) {  // what is wrong with it is told by the next resume
@@ -31,14 +32,16 @@ std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
   }
 }
 
-/// What was published by a newer program, or cannot be read, is not known to be damaged, and nothing may be moved by one that cannot read it.
+/// What was published by a newer program, or cannot be read, is not known to be damaged, and
+/// nothing may be moved by one that cannot read it.
 const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<io::Fault>& faults) {
   for (const auto& fault : faults) {
     const std::string words = fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem);
     if (fault.kind == io::Fault::Kind::newer) throw EnvironmentError(words);
     if (fault.kind == io::Fault::Kind::unreadable)
-      throw UnreadableError(error_message(words, "it is not known whether the file is damaged",
-                                          "check the disk, then repair again; if the error persists, move the file out of the run first"));
+      throw UnreadableError(error_message(
+          words, "it is not known whether the file is damaged",
+          "check the disk, then repair again; if the error persists, move the file out of the run first"));
   }
   return faults;
 }
@@ -46,27 +49,34 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
 /// Without a manifest nothing else can be judged, so a new one is written at once.
 void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
   const fs::path manifest = run_dir / "archive" / "manifest.json";
-  if (fs::exists(manifest)) read_file(manifest);  // a disk that fails is not mended by a new manifest
+  if (fs::exists(manifest))
+    read_file(manifest);  // a disk that fails is not mended by a new
+                          // manifest
   try {
     io::open_source(run_dir);
     const auto files = io::list_files(run_dir);
-    const bool forgotten = std::any_of(files.others.begin(), files.others.end(), [](const io::RunFile& file) { return file.state == io::FileState::unlisted; });
+    const bool forgotten =
+        std::any_of(files.others.begin(), files.others.end(),
+                    [](const io::RunFile& file) { return file.state == io::FileState::unlisted; });
     if (!forgotten || fs::exists(manifest)) return;
   } catch (const StorageError&) {  // what is wrong with it is told by the file that is kept
   }
   d.rebuilt = io::new_set_aside(run_dir) + "/manifest.json";
-  for (const auto& fault : io::rebuild_manifest(run_dir, seed_of_run(run_dir), d.rebuilt)) d.left_out[fault.file] = fault.problem;
+  for (const auto& fault : io::rebuild_manifest(run_dir, seed_of_run(run_dir), d.rebuilt))
+    d.left_out[fault.file] = fault.problem;
 }
 
 void judge_archive(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& entry : io::read_manifest(run_dir)) {
     const auto faults = known(run_dir, io::verify_archive(run_dir, entry));
     (faults.empty() ? d.sound : d.damaged).push_back(entry);
-    if (!faults.empty() && fs::exists(run_dir / entry.file.path)) d.moves.push_back({entry.file.path, faults.front().problem});
+    if (!faults.empty() && fs::exists(run_dir / entry.file.path))
+      d.moves.push_back({entry.file.path, faults.front().problem});
   }
 }
 
-/// Of another seed than the run file's, or of data that no other file is of (a run's data may change, and so be of two).
+/// Of another seed than the run file's, or of data that no other file is of (a run's data may
+/// change, and so be of two).
 bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
   const auto own = io::identity_of(run_dir, entry.file);
   if (seed_of_run(run_dir).value_or(own.seed) != own.seed) return true;
@@ -79,26 +89,32 @@ bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, c
 
 /// Why an archive file that the manifest does not name cannot be taken in; empty when it can.
 std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
-  if (const auto faults = known(run_dir, io::verify_archive(run_dir, entry)); !faults.empty()) return faults.front().problem;
+  if (const auto faults = known(run_dir, io::verify_archive(run_dir, entry)); !faults.empty())
+    return faults.front().problem;
   const auto before = io::entries_before(run_dir, entry.file.path);
-  const auto same = [&](const io::ArchiveEntry& e) { return e.file.bytes == entry.file.bytes && e.file.checksum == entry.file.checksum; };
+  const auto same = [&](const io::ArchiveEntry& e) {
+    return e.file.bytes == entry.file.bytes && e.file.checksum == entry.file.checksum;
+  };
   const bool returned = std::any_of(before.begin(), before.end(), same);
-  if (!before.empty() && !returned) return "its bytes differ from those of the file that was withdrawn under this name";
+  if (!before.empty() && !returned)
+    return "its bytes differ from those of the file that was withdrawn under this name";
   if (!returned && is_of_another_run(run_dir, entry, d)) return "it belongs to another run";
   for (const auto* named : {&d.sound, &d.readmitted})
     for (const auto& other : *named)
-      if (io::overlap(other, io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step))
+      if (io::overlap(other, io::purpose_from_text(entry.purpose), entry.first_step,
+                      entry.last_step))
         return fmt::format("{} holds steps of it", other.file.path);
   return {};
 }
 
-/// An archive file that the manifest does not name was published just before a crash, or is a copy that somebody has put back. Its steps, if they are drawn
-/// again, will have the same content.
+/// An archive file that the manifest does not name was published just before a crash, or is a copy
+/// that somebody has put back. Its steps, if they are drawn again, will have the same content.
 void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& file : io::list_files(run_dir).others) {
     if (file.state != io::FileState::unlisted) continue;
     std::string why;
-    if (const auto known = d.left_out.find(file.path); known != d.left_out.end()) why = known->second;
+    if (const auto known = d.left_out.find(file.path); known != d.left_out.end())
+      why = known->second;
     try {
       const auto entry = io::describe(run_dir, file.path);
       if (why.empty()) why = unfit(run_dir, entry, d);
@@ -114,25 +130,34 @@ void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
   }
 }
 
-bool is_whole_in_archive(const Diagnosis& d, const std::string& shard) { return is_packed(d.sound, shard) || is_packed(d.readmitted, shard); }
+bool is_whole_in_archive(const Diagnosis& d, const std::string& shard) {
+  return is_packed(d.sound, shard) || is_packed(d.readmitted, shard);
+}
 
 /// Shards and scores of a checkpoint that are neither in a sound archive file nor whole.
-std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint, const Diagnosis& d) {
+std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint,
+                                      const Diagnosis& d) {
   std::vector<std::string> broken;
   for (const auto& [path, published] : checkpoint.files) {
-    if (!is_whole_in_archive(d, path) && !known(run_dir, io::verify_shard(run_dir, path, published)).empty()) broken.push_back(path);
+    if (!is_whole_in_archive(d, path) &&
+        !known(run_dir, io::verify_shard(run_dir, path, published)).empty())
+      broken.push_back(path);
   }
   return broken;
 }
 
-/// A step counts whole or not at all, its greedy answers included, so the other shards of a broken one go too.
-void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>& broken, std::vector<std::string>& lost) {
-  const auto unit = [](Purpose purpose, std::uint64_t step) { return std::pair(purpose == Purpose::greedy ? Purpose::train : purpose, step); };
+/// A step counts whole or not at all, its greedy answers included, so the other shards of a broken
+/// one go too.
+void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>& broken,
+                           std::vector<std::string>& lost) {
+  const auto unit = [](Purpose purpose, std::uint64_t step) {
+    return std::pair(purpose == Purpose::greedy ? Purpose::train : purpose, step);
+  };
   std::set<std::pair<Purpose, std::uint64_t>> units;
   for (const std::string& path : broken) {
     if (const auto name = io::ShardName::parse(path)) units.insert(unit(name->purpose, name->step));
   }
-  std::erase_if(checkpoint.state.unpacked, [&](const stages::UnpackedFile& file) {
+  std::erase_if(checkpoint.state.unpacked, [&](const run::UnpackedFile& file) {
     if (!units.contains(unit(file.purpose, file.step))) return false;
     lost.push_back(file.files.shard.path), lost.push_back(file.files.scores.path);
     return true;
@@ -140,18 +165,22 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
   for (const std::string& path : lost) checkpoint.files.erase(path);
 }
 
-/// From the newest on: a checkpoint that cannot be resumed is set aside, so that a resume finds the one before and draws again what was broken. Where
-/// there is none, a run that has lost steps is more than none.
+/// From the newest on: a checkpoint that cannot be resumed is set aside, so that a resume finds the
+/// one before and draws again what was broken. Where there is none, a run that has lost steps is
+/// more than none.
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
   std::vector<Move> moves;
-  for (const auto& [name, fault] : io::damaged_checkpoints(run_dir)) moves.push_back({"checkpoints/" + name, fault});
+  for (const auto& [name, fault] : io::damaged_checkpoints(run_dir))
+    moves.push_back({"checkpoints/" + name, fault});
   std::optional<std::pair<Committed, std::vector<std::string>>> holed;
   for (auto name = names.rbegin(); name != names.rend() && !d.resume; ++name) {
     try {
       Committed checkpoint = read_committed(run_dir, *name, Depth::whole);
       const auto broken = broken_files(run_dir, checkpoint, d);
-      if (!broken.empty()) moves.push_back({"checkpoints/" + *name, fmt::format("it needs {}, which is damaged or missing", broken.front())});
+      if (!broken.empty())
+        moves.push_back({"checkpoints/" + *name,
+                         fmt::format("it needs {}, which is damaged or missing", broken.front())});
       if (broken.empty()) d.resume = std::move(checkpoint);
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
     } catch (const EnvironmentError&) {
@@ -165,21 +194,27 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   if (!d.resume && holed) {
     d.resume = std::move(holed->first);
     take_out_broken_steps(*d.resume, holed->second, d.lost);
-    std::erase_if(moves, [&](const Move& move) { return move.path == "checkpoints/" + d.resume->checkpoint; });
+    std::erase_if(moves, [&](const Move& move) {
+      return move.path == "checkpoints/" + d.resume->checkpoint;
+    });
   }
   for (const Move& move : moves) {
     d.moves.push_back(move);
     // What it replaced must not come back in its place.
     const std::string replaced = "checkpoints/.replaced-" + fs::path(move.path).filename().string();
-    if (fs::exists(run_dir / replaced)) d.moves.push_back({replaced, "a later checkpoint of that name was in its place"});
+    if (fs::exists(run_dir / replaced))
+      d.moves.push_back({replaced, "a later checkpoint of that name was in its place"});
   }
 }
 
 void judge_shards(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& file : io::list_files(run_dir).others) {
-    if (file.state == io::FileState::partial) d.moves.push_back({file.path, "it was never published"});
+    if (file.state == io::FileState::partial)
+      d.moves.push_back({file.path, "it was never published"});
     if (file.state != io::FileState::shard) continue;
-    if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path)) continue;  // whole, or the checkpoint would not have been taken
+    // whole, or the checkpoint would not have been taken
+    if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path))
+      continue;
     const auto faults = known(run_dir, io::verify_shard(run_dir, file.path, std::nullopt));
     const bool lost = std::find(d.lost.begin(), d.lost.end(), file.path) != d.lost.end();
     d.moves.push_back({file.path, !faults.empty()                     ? faults.front().problem

@@ -3,10 +3,17 @@
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/json.hpp"
+#include "base/long_phase.hpp"
+#include "base/stop_signals.hpp"
 #include "io/schema.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace rollcall::app::archive {
 namespace {
@@ -26,7 +33,9 @@ ordered_json lists_of(const Turn& turn) {
   auto lists = ordered_json::array();
   for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
     const auto kept = turn.kept.of(t);
-    lists.push_back(kept.empty() ? ordered_json() : ordered_json(std::vector<std::int32_t>(kept.begin(), kept.end())));
+    lists.push_back(kept.empty()
+                        ? ordered_json()
+                        : ordered_json(std::vector<std::int32_t>(kept.begin(), kept.end())));
   }
   return lists;
 }
@@ -35,7 +44,9 @@ ordered_json turns_of(const Rollout& rollout) {
   auto turns = ordered_json::array();
   for (const auto& turn : rollout.turns) {
     ordered_json line{{"role", kRoles[std::size_t(turn.role)]}, {"tokens", turn.tokens}};
-    if (turn.role == Role::policy) line["logprob"] = turn.logprob, line["entropy"] = turn.entropy, line["policy_version"] = turn.policy_version;
+    if (turn.role == Role::policy)
+      line["logprob"] = turn.logprob, line["entropy"] = turn.entropy,
+      line["policy_version"] = turn.policy_version;
     if (!turn.kept_mass.empty()) line["kept_mass"] = turn.kept_mass;
     if (!turn.kept.empty()) line["kept"] = lists_of(turn);
     turns.push_back(std::move(line));
@@ -55,7 +66,8 @@ ordered_json extra_of(const io::ShardPrompt& prompt) {
   return extra.is_discarded() ? ordered_json() : extra;
 }
 
-std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector<std::string>& component_names, bool tokens) {
+std::string line_of(const io::ArchivedGroup& g, std::size_t i,
+                    const std::vector<std::string>& component_names, bool tokens) {
   const Rollout& rollout = g.group.rollouts[i];
   const Score& score = g.scores[i];
   ordered_json line{{"purpose", io::text_of(g.purpose)},
@@ -79,17 +91,29 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i, const std::vector
                     {"clock_ended", score.clock_ended},
                     {"reason", score.reason}};
   if (!g.training.empty()) {  // null: it has none
-    line["trained"] = g.training[i].trained, line["weight"] = g.training[i].weight, line["advantage"] = g.training[i].advantage;
+    line["trained"] = g.training[i].trained, line["weight"] = g.training[i].weight,
+    line["advantage"] = g.training[i].advantage;
   }
-  for (std::size_t k = 0; k < component_names.size(); ++k) line["components"][component_names[k]] = score.components.at(k);
+  for (std::size_t k = 0; k < component_names.size(); ++k)
+    line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
   // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 ExitCode export_lines(const Flags& flags) {
+  const bool to_file = !flags.out.empty();
+  end_on_stop_signals(
+      to_file ? flags.out + " is as it was before; what was written is beside it, as .partial"
+              : "what is printed is not complete");
   Output out(flags.out);
+  std::atomic<std::uint64_t> lines = 0;
+  std::optional<LongPhase> phase;  // printed lines show that it goes on
+  if (to_file)
+    phase.emplace("exporting to " + flags.out,
+                  [&] { return fmt::format("{} rollouts", lines.load()); });
   each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
+    lines += group.group.rollouts.size();
     for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
       if (!out.write(line_of(group, i, component_names, flags.tokens))) return false;
     }
@@ -103,14 +127,17 @@ ExitCode export_lines(const Flags& flags) {
 
 void add_export(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto verb = command.command("export", "JSON lines, one rollout each, to standard output or a file");
+  auto verb =
+      command.command("export", "JSON lines, one rollout each, to standard output or a file");
   add_source(verb, flags->choice);
   verb.option("--out", flags->out, "file to write; a plain file of that name is replaced");
   add_purpose(verb, flags->choice);
   add_scores(verb, flags->choice);
   add_step(verb, flags->choice);
   add_prompt(verb, flags->choice);
-  verb.flag("--tokens", flags->tokens, "with token ids, log-probs, entropies, policy versions and what the draws kept, by turn");
+  verb.flag(
+      "--tokens", flags->tokens,
+      "with token ids, log-probs, entropies, policy versions and what the draws kept, by turn");
   verb.runs([flags] { return export_lines(*flags); });
 }
 

@@ -26,33 +26,46 @@ struct Line {
   bool counts = false;  ///< its rollouts are in no other line
 };
 
-std::string range_text(std::uint64_t first, std::uint64_t last) { return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last); }
-
-Line line_of(const io::ArchiveEntry& entry, const std::string& state) {
-  return {entry.file.path,  "archive",        entry.purpose, range_text(entry.first_step, entry.last_step), state, io::Rows{entry.groups, entry.rollouts},
-          entry.file.bytes, state != kMissing};
+std::string range_text(std::uint64_t first, std::uint64_t last) {
+  return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
 }
 
-Line line_of(const fs::path& run_dir, const io::RunFile& file, const std::map<std::string, io::PublishedFile>& committed) {
+Line line_of(const io::ArchiveEntry& entry, const std::string& state) {
+  return {entry.file.path,
+          "archive",
+          entry.purpose,
+          range_text(entry.first_step, entry.last_step),
+          state,
+          io::Rows{entry.groups, entry.rollouts},
+          entry.file.bytes,
+          state != kMissing};
+}
+
+Line line_of(const fs::path& run_dir, const io::RunFile& file,
+             const std::map<std::string, io::PublishedFile>& committed) {
   Line line{.path = file.path,
             .kind = fs::path(file.path).extension() == ".partial" ? "partial" : "archive",
             .state = text_of(file.state),
             .rows = {},
             .bytes = file.bytes};
   if (const auto name = io::ShardName::parse(file.path)) {
-    line.kind = io::kKinds[std::size_t(name->holds)], line.purpose = io::text_of(name->purpose), line.steps = range_text(name->step, name->step);
+    line.kind = io::kKinds[std::size_t(name->holds)], line.purpose = io::text_of(name->purpose),
+    line.steps = range_text(name->step, name->step);
   }
-  if (file.state == io::FileState::shard && !committed.contains(file.path)) line.state = "no checkpoint yet";
+  if (file.state == io::FileState::shard && !committed.contains(file.path))
+    line.state = "no checkpoint yet";
   if (line.kind == "partial") return line;
   line.rows = io::count_rows(run_dir / file.path);
   if (!line.rows) line.state += ", unreadable";
-  line.counts = line.rows && line.kind != "scores" && line.kind != "training" && file.state == io::FileState::shard;
+  line.counts = line.rows && line.kind != "scores" && line.kind != "training" &&
+                file.state == io::FileState::shard;
   return line;
 }
 
 struct Listing {
   std::vector<Line> lines;
-  std::string numerics;  ///< what a run was computed in up to its newest checkpoint; empty where there is none
+  std::string numerics;  ///< what a run was computed in up to its newest checkpoint; empty where
+                         ///< there is none
 };
 
 /// Nothing when a file went while it was looked at: the run has packed it in between.
@@ -61,10 +74,11 @@ std::optional<Listing> try_lines(const fs::path& run_dir) {
   std::map<std::string, io::PublishedFile> committed;
   Listing listing;
   if (const auto newest = newest_committed(run_dir, Depth::state, faults))
-    committed = newest->files, listing.numerics = stages::text_of(newest->state.numerics);
+    committed = newest->files, listing.numerics = run::text_of(newest->state.numerics);
   const auto files = io::list_files(run_dir);
   auto& lines = listing.lines;
-  for (const auto& entry : files.packed) lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
+  for (const auto& entry : files.packed)
+    lines.push_back(line_of(entry, fs::exists(run_dir / entry.file.path) ? "packed" : kMissing));
   for (const auto& file : files.others) {
     lines.push_back(line_of(run_dir, file, committed));
     if (lines.back().kind != "partial" && !fs::exists(run_dir / file.path)) return std::nullopt;
@@ -86,17 +100,22 @@ ExitCode list(const fs::path& path) {
   else if (!source.packed.empty()) lines = {line_of(source.packed.front(), "one file")};
   else {
     for (const auto& file : io::files_of_shard(source.loose.front()))
-      lines.push_back(line_of(source.root, {file, io::FileState::shard, fs::file_size(source.root / file)}, {{file, {}}}));
+      lines.push_back(line_of(source.root,
+                              {file, io::FileState::shard, fs::file_size(source.root / file)},
+                              {{file, {}}}));
   }
   Output out;
   std::size_t width = 4;
   std::uint64_t rollouts = 0, bytes = 0;
   for (const auto& line : lines) width = std::max(width, visible(line.path).size());
-  out.write(
-      fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width, "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
+  out.write(fmt::format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", "file", width,
+                        "kind", "purpose", "steps", "groups", "rollouts", "bytes", "state"));
   for (const auto& l : lines) {
-    const auto count = [&](std::uint64_t io::Rows::*member) { return l.rows ? fmt::format("{}", (*l.rows).*member) : "-"; };
-    out.write(visible_format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width, l.kind, l.purpose, l.steps, count(&io::Rows::groups),
+    const auto count = [&](std::uint64_t io::Rows::*member) {
+      return l.rows ? fmt::format("{}", (*l.rows).*member) : "-";
+    };
+    out.write(visible_format("{:<{}}  {:<8} {:<10} {:>11} {:>9} {:>9} {:>12}  {}\n", l.path, width,
+                             l.kind, l.purpose, l.steps, count(&io::Rows::groups),
                              count(&io::Rows::rollouts), l.bytes, l.state));
     bytes += l.bytes;
     if (l.counts) rollouts += l.rows->rollouts;

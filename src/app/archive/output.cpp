@@ -26,8 +26,9 @@ Output::Output(std::filesystem::path path) : path_(std::move(path)), fd_(STDOUT_
   require_output_file(path_);
   partial_ = path_.string() + ".partial";
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  require<StorageError>(fd_ >= 0, fmt::format("cannot create {}: {}", partial_.string(), std::strerror(errno)), "there is nowhere to write to",
-                        "choose another file");
+  require<StorageError>(
+      fd_ >= 0, fmt::format("cannot create {}: {}", partial_.string(), std::strerror(errno)),
+      "there is nowhere to write to", "choose another file");
 }
 
 Output::~Output() {
@@ -48,8 +49,11 @@ bool Output::flush() {
     if (n >= 0) done += std::size_t(n);
     else if (errno == EPIPE) open_ = false;
     else
-      require<StorageError>(errno == EINTR, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : partial_.string(), std::strerror(errno)),
-                            "the output is not complete", "check free space and quota");
+      require<StorageError>(
+          errno == EINTR,
+          fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : partial_.string(),
+                      std::strerror(errno)),
+          "the output is not complete", "check free space and quota");
   }
   buffer_.clear();
   return open_;

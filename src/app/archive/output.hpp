@@ -10,7 +10,8 @@ namespace rollcall::app::archive {
 
 class Output {
  public:
-  /// An empty path is standard output. A file appears under its name with finish(), whole. Throws StorageError.
+  /// An empty path is standard output. A file appears under its name with finish(), whole. Throws
+  /// StorageError.
   explicit Output(std::filesystem::path path = {});
   ~Output();
   Output(const Output&) = delete;

@@ -1,24 +1,29 @@
-// rollcall archive rescore: other verdicts on the rollouts of a run, in score files of their own, and how they agree with the stored ones.
+// rollcall archive rescore: other verdicts on the rollouts of a run, in score files of their own,
+// and how they agree with the stored ones.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
-#include "app/model_judge.hpp"
-#include "app/start_sandbox.hpp"
+#include "app/models/model_judge.hpp"
+#include "app/tools/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/long_phase.hpp"
+#include "base/stop_signals.hpp"
 #include "base/visible.hpp"
 #include "core/judge_task.hpp"
 #include "io/rescored.hpp"
 #include "io/schema.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
-#include "stages/run_folder.hpp"
-#include "stages/self_judging.hpp"
+#include "run/context/self_judging.hpp"
+#include "run/folder/run_folder.hpp"
 #include "task/task.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -27,7 +32,8 @@
 namespace rollcall::app::archive {
 namespace {
 
-constexpr std::size_t kMostWaiting = 4096;  // groups that wait for their verdicts: bounds the texts in memory
+constexpr std::size_t kMostWaiting = 4096;  // groups that wait for their verdicts: bounds the texts
+                                            // in memory
 constexpr std::size_t kMostAsked = 1024;    // answers that a model is asked about together
 
 struct Flags {
@@ -36,31 +42,34 @@ struct Flags {
   JudgeFlags judge;
 };
 
-/// Old verdicts against new ones.
+/// Stored verdicts against new ones.
 struct Agreement {
-  std::uint64_t rollouts = 0, both = 0, old_only = 0, new_only = 0, neither = 0, undecided = 0;
+  std::uint64_t rollouts = 0, both = 0, stored_only = 0, new_only = 0, neither = 0, undecided = 0;
   void add(const Score& before, const Score& now) {
     ++rollouts;
     if (now.undecided) ++undecided;
-    else if (before.correct) ++(now.correct ? both : old_only);
+    else if (before.correct) ++(now.correct ? both : stored_only);
     else ++(now.correct ? new_only : neither);
   }
 };
 
 std::string line_of(const std::string& level, const Agreement& a) {
   const std::uint64_t decided = a.rollouts - a.undecided;
-  return fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", level, a.rollouts, a.both, a.old_only, a.new_only, a.neither, a.undecided,
-                     decided == 0 ? "-" : fmt::format("{:.4f}", double(a.both + a.neither) / double(decided)));
+  return fmt::format(
+      "{:>7} {:>9} {:>12} {:>11} {:>9} {:>10} {:>10} {:>10}\n", level, a.rollouts, a.both,
+      a.stored_only, a.new_only, a.neither, a.undecided,
+      decided == 0 ? "-" : fmt::format("{:.4f}", double(a.both + a.neither) / double(decided)));
 }
 
 std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
-  std::string text = fmt::format("{:>7} {:>9} {:>12} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "level", "rollouts", "both correct", "only old", "only new",
+  std::string text = fmt::format("{:>7} {:>9} {:>12} {:>11} {:>9} {:>10} {:>10} {:>10}\n", "level",
+                                 "rollouts", "both correct", "only stored", "only new",
                                  "both wrong", "undecided", "agreement");
   Agreement all;
   for (const auto& [level, a] : levels) {
     text += line_of(std::to_string(level), a);
-    all.rollouts += a.rollouts, all.both += a.both, all.old_only += a.old_only, all.new_only += a.new_only, all.neither += a.neither,
-        all.undecided += a.undecided;
+    all.rollouts += a.rollouts, all.both += a.both, all.stored_only += a.stored_only,
+        all.new_only += a.new_only, all.neither += a.neither, all.undecided += a.undecided;
   }
   return text + line_of("all", all);
 }
@@ -68,9 +77,13 @@ std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
 /// Takes groups one by one, in the archive's order, and their verdicts in any.
 class Rescoring {
  public:
-  /// `model` judges where there is one; `verdicts` the verdicts of the policy on its own answers, where the run asked for them and no other program judges.
-  Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model, std::optional<reward::Judge> verdicts)
-      : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier : flags.verifier), task, flags.reward),
+  /// `model` judges where there is one; `verdicts` the verdicts of the policy on its own answers,
+  /// where the run asked for them and no other program judges.
+  Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model,
+            std::optional<reward::Grader> verdicts)
+      : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier
+                                                            : flags.verifier),
+               task, flags.reward),
         verdicts_(std::move(verdicts)),
         section_(flags.reward),
         model_(model) {
@@ -79,7 +92,10 @@ class Rescoring {
 
   void add(const io::ArchivedGroup& g) {
     if (all_.empty() || all_.back().purpose != g.purpose)
-      all_.push_back({g.purpose, model_ != nullptr ? std::vector{model_->section().component} : judge_.components(), {}});
+      all_.push_back(
+          {g.purpose,
+           model_ != nullptr ? std::vector{model_->section().component} : judge_.components(),
+           {}});
     Waiting group{all_.size() - 1, all_.back().groups.size(), {}, g.scores, g.group.level};
     Group light{.id = g.group.id, .level = g.group.level, .rollouts = {}};
     for (const Rollout& rollout : g.group.rollouts) {
@@ -107,9 +123,13 @@ class Rescoring {
   };
 
   void judge(const io::ArchivedGroup& g, const Waiting& group) {
-    const Prompt prompt{.id = g.group.id.prompt, .level = g.group.level, .text = g.prompt.text, .answer = g.prompt.answer, .solution = {}};
+    const Prompt prompt{.id = g.group.id.prompt,
+                        .level = g.group.level,
+                        .text = g.prompt.text,
+                        .answer = g.prompt.answer,
+                        .solution = {}};
     std::vector<Score> scores;
-    const reward::Judge& by = verdicts_ && asks_verdict(prompt.id) ? *verdicts_ : judge_;
+    const reward::Grader& by = verdicts_ && asks_verdict(prompt.id) ? *verdicts_ : judge_;
     for (const auto& [response, finished] : group.responses) {
       scores.push_back(by.score(prompt, response, finished));
       scores.back().components.resize(judge_.components().size(), 0.0);
@@ -119,8 +139,9 @@ class Rescoring {
   void ask(const io::ArchivedGroup& g, Waiting group) {
     std::vector<reward::Sample> samples;
     for (const Rollout& rollout : g.group.rollouts)
-      samples.push_back({fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step, g.group.id.prompt.value, g.group.id.draw, rollout.sample), g.prompt.text,
-                         rollout.text, g.prompt.answer, g.prompt.extra});
+      samples.push_back({fmt::format("{}/{}/{}/{}/{}", io::text_of(g.purpose), g.step,
+                                     g.group.id.prompt.value, g.group.id.draw, rollout.sample),
+                         g.prompt.text, rollout.text, g.prompt.answer, g.prompt.extra});
     if (!graders_) {
       auto first = samples.at(0);
       first.response = text::first_accepted(first.answer);
@@ -142,7 +163,9 @@ class Rescoring {
   }
   void ask_model(const io::ArchivedGroup& g, Waiting group) {
     for (std::size_t i = 0; i < group.responses.size(); ++i)
-      if (is_asked(group.before[i])) questions_.push_back(model_->model().tokens({g.prompt.text, group.responses[i].first, g.prompt.answer}));
+      if (is_asked(group.before[i]))
+        questions_.push_back(
+            model_->model().tokens({g.prompt.text, group.responses[i].first, g.prompt.answer}));
     asked_.push_back(std::move(group));
     if (questions_.size() >= kMostAsked) settle_asked();
   }
@@ -152,14 +175,17 @@ class Rescoring {
     auto next = judgements.begin();
     for (const Waiting& group : asked_) {
       std::vector<Score> scores;
-      for (const Score& before : group.before) scores.push_back(score_of(is_asked(before) ? *next++ : stages::Judgement{}, before.correct));
+      for (const Score& before : group.before)
+        scores.push_back(score_of(is_asked(before) ? *next++ : run::Judgement{}, before.correct));
       keep(group, std::move(scores));
     }
     questions_.clear(), asked_.clear();
   }
-  bool is_asked(const Score& before) const { return model_->section().asked == "all" || before.correct; }
+  bool is_asked(const Score& before) const {
+    return model_->section().asked == "all" || before.correct;
+  }
   /// A reward model's score is no verdict: the stored one stands.
-  Score score_of(const stages::Judgement& judgement, bool was_correct) const {
+  Score score_of(const run::Judgement& judgement, bool was_correct) const {
     const double value = judgement.undecided ? 0.0 : judgement.value;
     return {.components = {value},
             .reward = value,
@@ -168,12 +194,13 @@ class Rescoring {
             .reason = judgement.reason};
   }
   void keep(const Waiting& group, std::vector<Score> scores) {
-    for (std::size_t i = 0; i < scores.size(); ++i) levels_[group.level].add(group.before[i], scores[i]);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      levels_[group.level].add(group.before[i], scores[i]);
     all_[group.purpose].groups[group.group].scores = std::move(scores);
   }
 
-  reward::Judge judge_;
-  std::optional<reward::Judge> verdicts_;
+  reward::Grader judge_;
+  std::optional<reward::Grader> verdicts_;
   RewardSection section_;
   std::vector<io::Rescored> all_;  ///< by purpose, as the archive goes
   std::map<std::int32_t, Agreement> levels_;
@@ -194,52 +221,79 @@ std::string who(const Flags& flags, const ModelJudge* model) {
 }
 
 void check_who(const Flags& flags) {
-  const int judges = int(!flags.verifier.empty()) + int(!flags.reward.command.empty()) + int(!flags.judge.file.empty());
-  require<ConfigError>(judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
-                       "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md)");
-  require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given", "a verdict comes from one of them",
+  const int judges = int(!flags.verifier.empty()) + int(!flags.reward.command.empty()) +
+                     int(!flags.judge.file.empty());
+  require<ConfigError>(
+      judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
+      "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md)");
+  require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given",
+                       "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
-  const bool is_option = !flags.reward.command.empty() && flags.reward.command.front().starts_with('-');
-  require<ConfigError>(!is_option, fmt::format("the command that would judge begins with {}", is_option ? flags.reward.command.front() : ""),
-                       "all that follows --command is the program and its arguments", "put --command behind the other options");
+  const bool is_option =
+      !flags.reward.command.empty() && flags.reward.command.front().starts_with('-');
+  require<ConfigError>(!is_option,
+                       fmt::format("the command that would judge begins with {}",
+                                   is_option ? flags.reward.command.front() : ""),
+                       "all that follows --command is the program and its arguments",
+                       "put --command after the other options");
 }
 
 std::string default_name(const Flags& flags) {
   if (!flags.verifier.empty()) return flags.verifier;
-  return flags.reward.command.empty() ? "judge" : std::filesystem::path(flags.reward.command.front()).stem().string();
+  return flags.reward.command.empty()
+             ? "judge"
+             : std::filesystem::path(flags.reward.command.front()).stem().string();
 }
 
 ExitCode rescore(Flags flags) {
-  start_log("warn", 0, 1);  // to standard error: standard output is the table's
+  start_log("info", 0, 1);  // to standard error: standard output is the table's
+  end_on_stop_signals("no verdict is kept, since all are written together at the end");
   check_who(flags);
   if (flags.name.empty()) flags.name = default_name(flags);
-  require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'), fmt::format("--name {} is no name of a folder", flags.name),
+  require<ConfigError>(flags.name.find('/') == std::string::npos && !flags.name.starts_with('.'),
+                       fmt::format("--name {} is no name of a folder", flags.name),
                        "the verdicts go to RUN/rescored/NAME", "choose letters and digits");
   const auto folder = io::rescored_folder(flags.run, flags.name);
-  require<ConfigError>(!std::filesystem::exists(folder), fmt::format("{} already exists", folder.string()), "verdicts are never overwritten",
-                       "choose another --name, or remove it");
-  RunConfig config = stages::read_run_folder(flags.run);
-  std::optional<reward::Judge> verdicts;
+  require<ConfigError>(!std::filesystem::exists(folder),
+                       fmt::format("{} already exists", folder.string()),
+                       "verdicts are never overwritten", "choose another --name, or remove it");
+  RunConfig config = run::read_run_folder(flags.run);
+  std::optional<reward::Grader> verdicts;
   if (config.self_judging.share > 0.0)
-    verdicts.emplace(stages::verdict_judge(config.task, reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)));
+    verdicts.emplace(run::verdict_grader(
+        config.task,
+        reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier)));
   config.reward = flags.reward, config.self_judging.share = 0.0;
   if (!flags.reward.command.empty()) config.task.format_weight = 0.0, config.task.forms.clear();
-  check(config);
+  Faults faults;
+  check(config, faults);
+  faults.require_none();
   if (!flags.verifier.empty()) start_sandbox(reward::find_verifier(flags.verifier), config.sandbox);
   std::optional<ModelJudge> model;
-  if (!flags.judge.file.empty()) model.emplace(flags.judge);
+  if (!flags.judge.file.empty()) {
+    const LongPhase phase("reading the judge of " + flags.judge.file);
+    model.emplace(flags.judge);
+  }
   const ModelJudge* judge = model ? &*model : nullptr;
   Rescoring rescoring(flags, config.task, judge, std::move(verdicts));
   std::optional<io::RunIdentity> identity;
   const auto source = io::open_source(flags.run);
   for (const auto& entry : source.packed)
     if (!identity) identity = io::identity_of(flags.run, entry.file);
-  each_chosen({.source = flags.run, .purpose = flags.purpose, .step = {}, .prompt = {}}, [&](const io::ArchivedGroup& group, const auto&) {
-    rescoring.add(group);
-    return true;
-  });
-  rescoring.finish();
-  require(!rescoring.all().empty(), fmt::format("{} holds no rollouts", flags.run), "there is nothing to judge", "rollcall archive ls shows what there is");
+  std::atomic<std::uint64_t> rollouts = 0;
+  {
+    const LongPhase phase("judging " + flags.run,
+                          [&] { return fmt::format("{} rollouts", rollouts.load()); });
+    each_chosen({.source = flags.run, .purpose = flags.purpose, .step = {}, .prompt = {}},
+                [&](const io::ArchivedGroup& group, const auto&) {
+                  rescoring.add(group);
+                  rollouts += group.group.rollouts.size();
+                  return true;
+                });
+    rescoring.finish();
+  }
+  require(!rescoring.all().empty(), fmt::format("{} holds no rollouts", flags.run),
+          "there is nothing to judge", "rollcall archive ls shows what there is");
   io::RunIdentity written = identity.value_or(io::RunIdentity{});
   written.judge = judge != nullptr ? judge->model().identity().json : "";
   io::write_rescored(flags.run, flags.name, rescoring.all(), who(flags, judge), written);
@@ -254,18 +308,28 @@ ExitCode rescore(Flags flags) {
 
 void add_rescore(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto verb =
-      command.command("rescore", "score stored rollouts again; writes new score files to RUN/rescored/NAME and prints how far old and new scores agree");
-  verb.option("run", flags->run, "RUN").required();
+  auto verb = command.command(
+      "rescore",
+      "judge stored rollouts again; the new verdicts go to RUN/rescored/NAME, the stored ones stay, and a table says where the two agree");
+  verb.option("run", flags->run, "run folder").required();
   verb.option("--verifier", flags->verifier, "a verifier of Rollcall");
-  verb.option("--command", flags->reward.command, "program and arguments that judge, as reward.command; must be the last option");
+  verb.option("--command", flags->reward.command,
+              "program and arguments that judge, as reward.command; must be the last option");
   add_judge_options(verb, flags->judge);
-  verb.option("--components", flags->reward.components, "components that the command reports beside correct").comma_separated().expected(1, 1);
+  verb.option("--components", flags->reward.components,
+              "components that the command reports beside correct")
+      .comma_separated()
+      .expected(1, 1);
   verb.option("--processes", flags->reward.processes, "processes of the command side by side");
   verb.option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
-  verb.option("--name", flags->name, "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
+  verb.option(
+      "--name", flags->name,
+      "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
   verb.option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
-  verb.footer("Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
+  verb.footer(
+      "The table counts rollouts that are correct by both verdicts, by the stored one only, by the new one only, and by neither; agreement is the share of "
+      "both and neither among those that the new judge decided.\n"
+      "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
   verb.runs([flags] { return rescore(*flags); });
 }
 

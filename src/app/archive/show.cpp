@@ -2,9 +2,11 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/error.hpp"
 #include "base/visible.hpp"
+#include "io/row_name.hpp"
 #include "io/schema.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -38,42 +40,61 @@ Tokens tokens_of(const Rollout& rollout) {
 /// What the step's update made of it.
 std::string text_of(const io::RolloutTraining& training) {
   if (!training.trained) return ", left out";
-  std::string text = std::isnan(training.advantage) ? "" : fmt::format(", advantage {:.3g}", training.advantage);
+  std::string text =
+      std::isnan(training.advantage) ? "" : fmt::format(", advantage {:.3g}", training.advantage);
   return training.weight == 1.0 ? text : text + fmt::format(", weight {:.3g}", training.weight);
 }
 
-std::string text_of(const Rollout& rollout, const Score& score, const std::vector<std::string>& component_names, const std::string& training) {
+std::string text_of(const Rollout& rollout, const Score& score,
+                    const std::vector<std::string>& component_names, const std::string& training) {
   const Tokens t = tokens_of(rollout);
   std::string parts;
-  for (std::size_t k = 0; k < component_names.size(); ++k) parts += visible_format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
-  std::string text =
-      fmt::format("  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n", rollout.sample, score.reward, parts,
-                  score.undecided ? "undecided"
-                  : score.correct ? "correct"
-                                  : "wrong",
-                  t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob, t.count == 0 ? 0.0 : t.entropy / double(t.count),
-                  score.answer.empty() ? "no answer found" : visible_format("extracted \"{}\"", score.answer), training);
-  if (!score.reason.empty()) text += visible_format("  {}{}\n", score.correct ? "" : "because ", score.reason);
+  for (std::size_t k = 0; k < component_names.size(); ++k)
+    parts +=
+        visible_format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
+  std::string text = fmt::format(
+      "  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n",
+      rollout.sample, score.reward, parts,
+      score.undecided ? "undecided"
+      : score.correct ? "correct"
+                      : "wrong",
+      t.count, rollout.finish == FinishReason::length ? " (cut at the limit)" : "", t.logprob,
+      t.count == 0 ? 0.0 : t.entropy / double(t.count),
+      score.answer.empty() ? "no answer found" : visible_format("extracted \"{}\"", score.answer),
+      training);
+  if (!score.reason.empty())
+    text += visible_format("  {}{}\n", score.correct ? "" : "because ", score.reason);
   return text + barred(rollout.text);
 }
 
 std::string text_of(const io::ArchivedGroup& g, const std::vector<std::string>& component_names) {
   const auto& group = g.group;
-  std::string text = fmt::format("{} step {}, prompt {}, draw {}: level {}, {} rollouts", io::text_of(g.purpose), g.step, group.id.prompt.value, group.id.draw,
-                                 group.level, group.rollouts.size());
+  const io::RowName row = io::row_name(g.prompt.extra);
+  std::string text = fmt::format("{} step {}, prompt {}{}, draw {}: level {}, {} rollouts",
+                                 io::text_of(g.purpose), g.step, group.id.prompt.value,
+                                 row.name.empty() ? "" : visible_format(" ({})", brief(row.text())),
+                                 group.id.draw, group.level, group.rollouts.size());
   if (group.planned > 0) text += fmt::format(" ({} planned)", group.planned);
   if (group.bin >= 0) text += fmt::format(", bin {}", group.bin);
-  text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature, barred(g.prompt.text), barred(text::shown_reference(g.prompt.answer)));
+  text += fmt::format(", temperature {:g}\n  prompt\n{}  reference\n{}", g.temperature,
+                      barred(g.prompt.text), barred(text::shown_reference(g.prompt.answer)));
   if (!g.prompt.shown.empty()) text += "  as the policy was shown it\n" + barred(g.prompt.shown);
   if (!g.prompt.extra.empty()) text += visible_format("  row of the file  {}\n", g.prompt.extra);
   for (std::size_t i = 0; i < group.rollouts.size(); ++i)
-    text += text_of(group.rollouts[i], g.scores[i], component_names, g.training.empty() ? "" : text_of(g.training[i]));
+    text += text_of(group.rollouts[i], g.scores[i], component_names,
+                    g.training.empty() ? "" : text_of(g.training[i]));
   return text + "\n";
 }
 
 ExitCode show(const Choice& choice) {
+  require<ConfigError>(
+      choice.prompt || !choice.row.empty(), "neither --prompt nor --row is given",
+      "a whole run is too much to read",
+      "name a prompt by --prompt N, its position in its split, or by --row ID, its row of task.file");
   Output out;
-  each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) { return out.write(text_of(group, component_names)); });
+  each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
+    return out.write(text_of(group, component_names));
+  });
   out.finish();
   return ExitCode::done;
 }
@@ -82,9 +103,11 @@ ExitCode show(const Choice& choice) {
 
 void add_show(Command command) {
   auto choice = std::make_shared<Choice>();
-  auto verb = command.command("show", "the groups of a prompt: prompt, completions, rewards by component, extracted answers");
+  auto verb = command.command(
+      "show",
+      "the groups of a prompt or row: prompt, completions, rewards by component, extracted answers");
   add_source(verb, *choice);
-  add_prompt(verb, *choice).required();
+  add_prompt(verb, *choice);
   add_step(verb, *choice);
   add_purpose(verb, *choice);
   verb.runs([choice] { return show(*choice); });

@@ -4,14 +4,18 @@
 #include "app/archive/verbs.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/long_phase.hpp"
 #include "base/nearest.hpp"
 #include "io/schema.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace rollcall::app::archive {
 namespace {
@@ -24,7 +28,8 @@ struct Flags {
 
 /// Sums over the rollouts of one row.
 struct Sums {
-  std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0, longest = 0;
+  std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0,
+                longest = 0;
   double reward = 0.0, entropy = 0.0;
   std::map<std::uint64_t, std::pair<double, double>> prompts{};  ///< rollouts, and the correct ones
 };
@@ -55,12 +60,17 @@ double pass_rate(const Sums& sums) {
 double share(double part, std::uint64_t whole) { return whole == 0 ? 0.0 : part / double(whole); }
 
 std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
-  std::string text = fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "purpose", by, "groups", "rollouts", "pass",
-                                 "by rollout", "undecided", "reward", "tokens", "longest", "cut", "entropy");
+  std::string text =
+      fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}\n",
+                  "purpose", by, "groups", "rollouts", "pass", "by rollout", "undecided", "reward",
+                  "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
-    text += fmt::format("{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n", io::text_of(row.first), row.second,
-                        s.groups, s.rollouts, pass_rate(s), share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
-                        share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts), share(s.entropy, s.tokens));
+    text += fmt::format(
+        "{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n",
+        io::text_of(row.first), row.second, s.groups, s.rollouts, pass_rate(s),
+        share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
+        share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
+        share(s.entropy, s.tokens));
   }
   return text;
 }
@@ -86,11 +96,18 @@ std::string json_of(const std::map<Row, Sums>& rows, const std::string& by) {
 
 ExitCode stats(const Flags& flags) {
   const std::vector<std::string> ways{"step", "level", "bin"};
-  require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(), fmt::format("--by {}: rows are by step, level or bin", flags.by),
+  require<ConfigError>(std::find(ways.begin(), ways.end(), flags.by) != ways.end(),
+                       fmt::format("--by {}: rows are by step, level or bin", flags.by),
                        "these are the keys that every group has", suggest_name(flags.by, ways));
   std::map<Row, Sums> rows;
+  std::atomic<std::uint64_t> groups = 0;
+  std::optional<LongPhase> phase(std::in_place, "reading " + flags.choice.source,
+                                 [&] { return fmt::format("{} groups", groups.load()); });
   each_chosen(flags.choice, [&](const io::ArchivedGroup& g, const auto&) {
-    Sums& sums = rows[{g.purpose, flags.by == "step" ? std::int64_t(g.step) : flags.by == "level" ? g.group.level : g.group.bin}];
+    ++groups;
+    Sums& sums = rows[{g.purpose, flags.by == "step"    ? std::int64_t(g.step)
+                                  : flags.by == "level" ? g.group.level
+                                                        : g.group.bin}];
     ++sums.groups;
     auto& [drawn, solved] = sums.prompts[g.group.id.prompt.value];
     for (std::size_t i = 0; i < g.group.rollouts.size(); ++i) {
@@ -99,6 +116,7 @@ ExitCode stats(const Flags& flags) {
     }
     return true;
   });
+  phase.reset();
   Output out;
   out.write(flags.json ? json_of(rows, flags.by) : text_of(rows, flags.by));
   out.finish();
@@ -109,9 +127,12 @@ ExitCode stats(const Flags& flags) {
 
 void add_stats(Command command) {
   auto flags = std::make_shared<Flags>();
-  auto verb = command.command("stats", "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
+  auto verb = command.command(
+      "stats",
+      "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
   add_source(verb, flags->choice);
-  verb.option("--by", flags->by, "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
+  verb.option("--by", flags->by,
+              "step (default), level, or the scheduler's difficulty bin (-1: it has none)");
   add_purpose(verb, flags->choice);
   add_scores(verb, flags->choice);
   add_step(verb, flags->choice);

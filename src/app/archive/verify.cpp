@@ -1,10 +1,12 @@
-// rollcall archive verify: every file against manifest and checkpoint, every column against its checksums, every structure.
+// rollcall archive verify: every file against manifest and checkpoint, every column against its
+// checksums, every structure.
 #include "io/verify.hpp"
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/long_phase.hpp"
 #include "base/visible.hpp"
 #include "io/kept_rollouts.hpp"
 #include "io/run_files.hpp"
@@ -31,11 +33,14 @@ void add(Findings& findings, std::vector<io::Fault> faults, std::uint64_t bytes)
   findings.faults.insert(findings.faults.end(), faults.begin(), faults.end());
 }
 
-/// A run publishes an archive file a moment before it names it. When no process holds the folder, the manifest of now is the last word.
+/// A run publishes an archive file a moment before it names it. When no process holds the folder,
+/// the manifest of now is the last word.
 bool is_forgotten(const fs::path& run_dir, const std::string& path) {
   if (FolderLock::is_held(run_dir)) return false;
   const auto entries = io::read_manifest(run_dir);
-  return fs::exists(run_dir / path) && std::none_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.file.path == path; });
+  return fs::exists(run_dir / path) &&
+         std::none_of(entries.begin(), entries.end(),
+                      [&](const auto& entry) { return entry.file.path == path; });
 }
 
 /// What is wrong with a checkpoint of which nothing is known.
@@ -48,10 +53,13 @@ std::string unreadable_checkpoint(const fs::path& run_dir) {
   }
 }
 
-/// Whether a repair has taken something out of the archive, which it said and which result.json cannot know.
+/// Whether a repair has taken something out of the archive, which it said and which result.json
+/// cannot know.
 bool is_repaired(const fs::path& run_dir) {
   const auto folders = list_folder(run_dir / "set_aside");
-  return std::any_of(folders.begin(), folders.end(), [](const auto& folder) { return fs::exists(folder.path() / "manifest.json"); });
+  return std::any_of(folders.begin(), folders.end(), [](const auto& folder) {
+    return fs::exists(folder.path() / "manifest.json");
+  });
 }
 
 /// What result.json says of the archive, where it speaks of what the newest checkpoint has drawn.
@@ -69,11 +77,16 @@ std::optional<io::Fault> unlike_result(const fs::path& run_dir, const Committed*
   } catch (const InputError& fault) {
     return io::Fault{name, fault.what()};
   }
-  if (newest != nullptr && newest->state.rollouts_total != total) return std::nullopt;  // of an earlier end: the run has gone on since
+  // of an earlier end: the run has gone on since
+  if (newest != nullptr && newest->state.rollouts_total != total) return std::nullopt;
   if (const auto kept = io::kept_rollouts(run_dir); kept != total - std::min(total, missing))
+    return io::Fault{
+        "archive",
+        fmt::format("it holds {} rollouts where {} counts {}: files are missing or were added",
+                    kept, name, total - std::min(total, missing))};
+  if (io::archive_sha256(run_dir) != sha)
     return io::Fault{"archive",
-                     fmt::format("it holds {} rollouts where {} counts {}: files are missing or were added", kept, name, total - std::min(total, missing))};
-  if (io::archive_sha256(run_dir) != sha) return io::Fault{"archive", fmt::format("its rollouts are not those of which {} has the hash", name)};
+                     fmt::format("its rollouts are not those of which {} has the hash", name)};
   return std::nullopt;
 }
 
@@ -84,19 +97,26 @@ Findings verify_run(const fs::path& run_dir) {
   const auto newest = newest_committed(run_dir, Depth::whole, damaged_checkpoints);
   if (newest) committed = newest->files;
   for (const auto& fault : damaged_checkpoints)
-    findings.faults.push_back({"checkpoints", fault, fault == unreadable_checkpoint(run_dir) ? io::Fault::Kind::unreadable : io::Fault::Kind::damage});
+    findings.faults.push_back({"checkpoints", fault,
+                               fault == unreadable_checkpoint(run_dir) ? io::Fault::Kind::unreadable
+                                                                       : io::Fault::Kind::damage});
   const auto files = io::list_files(run_dir);
-  for (const auto& entry : files.packed) add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
+  for (const auto& entry : files.packed)
+    add(findings, io::verify_archive(run_dir, entry), entry.file.bytes);
   for (const auto& file : files.others) {
     if (file.state == io::FileState::unlisted && is_forgotten(run_dir, file.path))
-      add(findings, {{file.path, "the manifest does not name it: it is not part of the run"}}, file.bytes);
+      add(findings, {{file.path, "the manifest does not name it: it is not part of the run"}},
+          file.bytes);
     if (file.state != io::FileState::shard) continue;
     const auto known = committed.find(file.path);
-    auto faults = io::verify_shard(run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
-    if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);  // otherwise it was packed in the meantime
+    auto faults = io::verify_shard(
+        run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
+    // otherwise it was packed in the meantime
+    if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);
   }
   if (findings.faults.empty() && !FolderLock::is_held(run_dir))
-    if (const auto fault = unlike_result(run_dir, newest ? &*newest : nullptr)) findings.faults.push_back(*fault);
+    if (const auto fault = unlike_result(run_dir, newest ? &*newest : nullptr))
+      findings.faults.push_back(*fault);
   for (const auto& [path, published] : committed) {
     if (!fs::exists(run_dir / path) && !is_packed(io::read_manifest(run_dir), path))
       findings.faults.push_back({path, "it is missing, and the newest checkpoint needs it"});
@@ -106,35 +126,49 @@ Findings verify_run(const fs::path& run_dir) {
 
 Findings verify_file(const io::Source& source) {
   Findings findings;
-  for (const auto& entry : source.packed) add(findings, io::verify_archive(source.root, entry), entry.file.bytes);
+  for (const auto& entry : source.packed)
+    add(findings, io::verify_archive(source.root, entry), entry.file.bytes);
   for (const auto& shard : source.loose)
-    for (const auto& path : io::files_of_shard(shard)) add(findings, io::verify_shard(source.root, path, std::nullopt), fs::file_size(source.root / path));
+    for (const auto& path : io::files_of_shard(shard))
+      add(findings, io::verify_shard(source.root, path, std::nullopt),
+          fs::file_size(source.root / path));
   return findings;
 }
 
 ExitCode verify(const fs::path& path) {
   const auto source = io::open_source(path);
-  const Findings findings = source.is_run ? verify_run(path) : verify_file(source);
+  const Findings findings = [&] {
+    const LongPhase phase("reading the files of " + path.string());
+    return source.is_run ? verify_run(path) : verify_file(source);
+  }();
   Output out;
-  for (const auto& fault : findings.faults) out.write(visible_format("{}: {}\n", fault.file, fault.problem));
+  for (const auto& fault : findings.faults)
+    out.write(visible_format("{}: {}\n", fault.file, fault.problem));
   const auto count = findings.faults.size();
   const auto all_are = [&](io::Fault::Kind kind) {
-    return std::all_of(findings.faults.begin(), findings.faults.end(), [&](const io::Fault& fault) { return fault.kind == kind; });
+    return std::all_of(findings.faults.begin(), findings.faults.end(),
+                       [&](const io::Fault& fault) { return fault.kind == kind; });
   };
-  const std::string remedy = all_are(io::Fault::Kind::unreadable) ? "check the disk, then verify again"
-                             : source.is_run                      ? "rollcall archive repair " + path.string() + " sets aside what is damaged"
-                                                                  : "restore it from a copy";
-  out.write(visible_format("{} files, {} bytes: {}\n", findings.files, findings.bytes,
-                           count == 0 ? "all checksums and structures are correct" : fmt::format("{} problem{}; {}", count, count == 1 ? "" : "s", remedy)));
+  const std::string remedy =
+      all_are(io::Fault::Kind::unreadable) ? "check the disk, then verify again"
+      : source.is_run ? "rollcall archive repair " + path.string() + " sets aside what is damaged"
+                      : "restore it from a copy";
+  out.write(visible_format(
+      "{} files, {} bytes: {}\n", findings.files, findings.bytes,
+      count == 0 ? "all checksums and structures are correct"
+                 : fmt::format("{} problem{}; {}", count, count == 1 ? "" : "s", remedy)));
   out.finish();
-  return count == 0 ? ExitCode::done : all_are(io::Fault::Kind::newer) ? ExitCode::misconfigured : ExitCode::failed;
+  return count == 0                        ? ExitCode::done
+         : all_are(io::Fault::Kind::newer) ? ExitCode::misconfigured
+                                           : ExitCode::failed;
 }
 
 }  // namespace
 
 void add_verify(Command command) {
   auto path = std::make_shared<std::string>();
-  auto verb = command.command("verify", "check every file, column and structure; exit code 3 when something is wrong");
+  auto verb = command.command(
+      "verify", "check every file, column and structure; exit code 3 when something is wrong");
   verb.option("run", *path, "RUN|FILE").required();
   verb.runs([path] { return verify(*path); });
 }

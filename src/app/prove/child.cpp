@@ -26,7 +26,8 @@ std::vector<pid_t> tree_of(pid_t root) {
   std::multimap<pid_t, pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const auto name = entry.path().filename().string();
-    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
+    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      continue;
     std::ifstream file(entry.path() / "stat");
     std::string line;
     if (!std::getline(file, line)) continue;  // it has ended
@@ -34,7 +35,8 @@ std::vector<pid_t> tree_of(pid_t root) {
     if (behind_name == std::string::npos) continue;
     char state = 0;
     int parent = 0;
-    if (std::sscanf(line.c_str() + behind_name + 1, " %c %d", &state, &parent) == 2) children.emplace(parent, std::stoi(name));
+    if (std::sscanf(line.c_str() + behind_name + 1, " %c %d", &state, &parent) == 2)
+      children.emplace(parent, std::stoi(name));
   }
   std::vector<pid_t> tree{root};
   for (std::size_t i = 0; i < tree.size(); ++i) {
@@ -52,14 +54,17 @@ Child::Child(const std::vector<std::string>& words, const std::filesystem::path&
   argv.push_back(nullptr);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  require<EnvironmentError>(pid_ >= 0, fmt::format("cannot start a process: {}", std::strerror(errno)), "nothing can be proved without runs",
-                            "end other processes");
+  require<EnvironmentError>(pid_ >= 0,
+                            fmt::format("cannot start a process: {}", std::strerror(errno)),
+                            "nothing can be proved without runs", "end other processes");
   if (pid_ > 0) return;
   // Only what may be called between fork and exec.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
-  const int in = ::open("/dev/null", O_RDONLY), out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (in < 0 || out < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(out, 2) < 0) ::_exit(127);
+  const int in = ::open("/dev/null", O_RDONLY),
+            out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (in < 0 || out < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(out, 2) < 0)
+    ::_exit(127);
   ::execvp(argv[0], argv.data());
   ::_exit(127);
 }

@@ -11,7 +11,8 @@ namespace rollcall::app::prove {
 
 class Child {
  public:
-  /// Its output goes behind what `log` holds. It ends when this process does. Throws EnvironmentError.
+  /// Its output goes behind what `log` holds. It ends when this process does. Throws
+  /// EnvironmentError.
   Child(const std::vector<std::string>& words, const std::filesystem::path& log);
   ~Child();  ///< kills what still runs
   Child(const Child&) = delete;

@@ -1,8 +1,8 @@
 // Starts, kills and resumes a run, and reads what it left.
 #include "app/prove/trial.hpp"
 
-#include "app/install_paths.hpp"
 #include "app/prove/child.hpp"
+#include "app/tools/install_paths.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -24,7 +24,8 @@ constexpr double kLeastShare = 0.2;  // kills are moved forward at most so far
 constexpr double kGrace_s = 30.0;    // for ranks to notice that their launcher is gone
 constexpr std::size_t kTail = 12;    // lines of a failed run's log that are shown
 
-std::vector<std::string> words_of(const Starting& starting, const Place& place, const fs::path& folder, bool resume) {
+std::vector<std::string> words_of(const Starting& starting, const Place& place,
+                                  const fs::path& folder, bool resume) {
   std::vector<std::string> words;
   if (place.ranks > 1) {
     std::istringstream launcher(starting.launcher);
@@ -32,9 +33,12 @@ std::vector<std::string> words_of(const Starting& starting, const Place& place, 
     words.push_back(std::to_string(place.ranks));
   }
   words.insert(words.end(), {executable().string(), "train", starting.run_file.string()});
-  if (resume) words.insert(words.end(), {"--resume", "--start-if-none"});  // it may have been killed before its first file
-  for (const auto& assignment : starting.assignments) words.insert(words.end(), {"--set", assignment});
-  words.insert(words.end(), {"--set", "run.dir=" + folder.string(), "--set", "run.layout=" + place.layout});
+  // it may have been killed before its first file
+  if (resume) words.insert(words.end(), {"--resume", "--start-if-none"});
+  for (const auto& assignment : starting.assignments)
+    words.insert(words.end(), {"--set", assignment});
+  words.insert(words.end(),
+               {"--set", "run.dir=" + folder.string(), "--set", "run.layout=" + place.layout});
   return words;
 }
 
@@ -43,22 +47,27 @@ std::string tail_of(const fs::path& log) {
   std::istringstream text(read_file(log));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   std::string tail;
-  for (std::size_t i = lines.size() - std::min(kTail, lines.size()); i < lines.size(); ++i) tail += "\n  " + lines[i];
+  for (std::size_t i = lines.size() - std::min(kTail, lines.size()); i < lines.size(); ++i)
+    tail += "\n  " + lines[i];
   return tail;
 }
 
 /// Ranks on other nodes may live a little longer than their launcher.
 void await_end(const fs::path& folder) {
   const Stopwatch clock;
-  while (fs::exists(folder) && FolderLock::is_held(folder) && clock.seconds() < kGrace_s) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (fs::exists(folder) && FolderLock::is_held(folder) && clock.seconds() < kGrace_s)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 /// A time differs from run to run, and so does who was slowest.
-bool is_time(const std::string& metric) { return metric.starts_with("timing_s/") || metric.starts_with("perf/"); }
+bool is_time(const std::string& metric) {
+  return metric.starts_with("timing_s/") || metric.starts_with("perf/");
+}
 
 std::vector<std::pair<std::string, double>> without_times(const report::MetricRow& row) {
   std::vector<std::pair<std::string, double>> values;
-  std::copy_if(row.values.begin(), row.values.end(), std::back_inserter(values), [](const auto& value) { return !is_time(value.first); });
+  std::copy_if(row.values.begin(), row.values.end(), std::back_inserter(values),
+               [](const auto& value) { return !is_time(value.first); });
   return values;
 }
 
@@ -81,9 +90,12 @@ Outcome run(const Trial& trial, const Starting& starting, const fs::path& folder
       require<EnvironmentError>(
           code == 0,
           fmt::format("a run on {} ranks ({}) {}", place.ranks, place.layout,
-                      code == -1 ? fmt::format("did not end within {:.0f} s", starting.longest_s) : fmt::format("ended with exit code {}", code)),
-          "it cannot be compared", fmt::format("see {}.log:{}", folder.string(), tail_of(folder.string() + ".log")));
-      if (kill && share > kLeastShare) {  // it was quicker than its like before: once more, with earlier kills
+                      code == -1 ? fmt::format("did not end within {:.0f} s", starting.longest_s)
+                                 : fmt::format("ended with exit code {}", code)),
+          "it cannot be compared",
+          fmt::format("see {}.log:{}", folder.string(), tail_of(folder.string() + ".log")));
+      if (kill && share > kLeastShare) {  // it was quicker than its like before: once more, with
+                                          // earlier kills
         fs::remove_all(folder);
         share /= 2, start = 0, outcome = {};
         continue;
@@ -103,7 +115,8 @@ Moved moved_in(const std::vector<report::MetricRow>& metrics) {
   for (const auto& row : metrics) {
     if (row.phase != "train") continue;
     const auto value = [&](const char* name) {
-      const auto found = std::find_if(row.values.begin(), row.values.end(), [&](const auto& v) { return v.first == name; });
+      const auto found = std::find_if(row.values.begin(), row.values.end(),
+                                      [&](const auto& v) { return v.first == name; });
       return found == row.values.end() ? 0.0 : found->second;
     };
     ++moved.steps;
@@ -114,17 +127,21 @@ Moved moved_in(const std::vector<report::MetricRow>& metrics) {
   return moved;
 }
 
-std::string first_difference(const std::vector<report::MetricRow>& a, const std::vector<report::MetricRow>& b) {
+std::string first_difference(const std::vector<report::MetricRow>& a,
+                             const std::vector<report::MetricRow>& b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     const std::string where = fmt::format("{} step {}", a[i].phase, a[i].step);
-    if (a[i].phase != b[i].phase || a[i].step != b[i].step) return fmt::format("row {} is of {} and of {} step {}", i + 1, where, b[i].phase, b[i].step);
+    if (a[i].phase != b[i].phase || a[i].step != b[i].step)
+      return fmt::format("row {} is of {} and of {} step {}", i + 1, where, b[i].phase, b[i].step);
     const auto x = without_times(a[i]), y = without_times(b[i]);
     for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
-      if (x[k].first != y[k].first) return fmt::format("{}: {} stands where the other has {}", where, x[k].first, y[k].first);
+      if (x[k].first != y[k].first)
+        return fmt::format("{}: {} stands where the other has {}", where, x[k].first, y[k].first);
       if (std::bit_cast<std::uint64_t>(x[k].second) != std::bit_cast<std::uint64_t>(y[k].second))
         return fmt::format("{}: {} is {} and {}", where, x[k].first, x[k].second, y[k].second);
     }
-    if (x.size() != y.size()) return fmt::format("{}: {} metrics and {}", where, x.size(), y.size());
+    if (x.size() != y.size())
+      return fmt::format("{}: {} metrics and {}", where, x.size(), y.size());
   }
   return a.size() == b.size() ? "" : fmt::format("{} rows of metrics and {}", a.size(), b.size());
 }

@@ -1,0 +1,73 @@
+// rollcall report: the page of a run from its folder, also of one that stopped or failed.
+#include "app/archive/committed.hpp"
+#include "app/commands.hpp"
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/output_file.hpp"
+#include "base/visible.hpp"
+#include "run/coordinator/run_report.hpp"
+#include "run/folder/recorded_settings.hpp"
+#include "run/folder/run_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rollcall::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+nlohmann::json read_object(const fs::path& path) {
+  auto object =
+      fs::exists(path) ? nlohmann::json::parse(read_file(path), nullptr, false) : nlohmann::json();
+  return object.is_object() ? object : nlohmann::json::object();
+}
+
+/// What status.json says, and whether a process is behind it.
+std::string phase_of(const fs::path& dir) {
+  const std::string phase = read_object(dir / "status.json").value("phase", "not started");
+  const bool over = phase == "done" || phase.starts_with("stopped");
+  return over || FolderLock::is_held(dir) ? phase : phase + ", but no process holds the folder";
+}
+
+ExitCode report_of(const fs::path& dir, const std::string& out) {
+  RunConfig config = run::read_run_folder(dir);
+  std::vector<std::string> faults;
+  const auto newest = archive::newest_committed(dir, archive::Depth::state, faults);
+  // config.toml may have been edited
+  if (newest) config = run::recorded_settings(dir, newest->checkpoint)->config;
+  for (const auto& fault : faults) print_visible("note    {}\n", fault);
+  const auto result = read_object(dir / "result.json");
+  const bool done =
+      newest && result.value("train_steps", std::int64_t{-1}) == newest->state.train_steps;
+  auto input = run::read_report(dir, config, newest ? newest->state : run::CoordinatorState{},
+                                phase_of(dir));
+  if (done) {
+    input.run_id = result.value("run_id", ""),
+    input.policy_sha256 = result.value("policy_sha256", "");
+    for (auto& fact : run::facts_of(result)) input.facts.push_back(std::move(fact));
+  }
+  const fs::path path = out.empty() ? dir / "report.html" : fs::path(out);
+  require_output_file(path);
+  write_file_atomic(path, report::html_report(input));
+  print_visible("report  {} ({}; {} of {} steps are in its newest checkpoint)\n", path.string(),
+                phase_of(dir), newest ? newest->state.train_steps : 0, config.train.steps);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_report(Command program) {
+  auto words = std::make_shared<std::pair<std::string, std::string>>();
+  auto command = program.command(
+      "report", "write report.html of a run as it is now: done, stopped, failed or still running");
+  command.option("run", words->first, "run folder").required();
+  command.option("--out", words->second, "file to write; default: RUN/report.html");
+  command.runs([words] { return report_of(words->first, words->second); });
+}
+
+}  // namespace rollcall::app

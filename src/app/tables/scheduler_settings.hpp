@@ -1,0 +1,24 @@
+// A policy as flags name it: a row of the table, and settings key=value that change its pieces and
+// knobs.
+#pragma once
+
+#include "scheduling/scheduler.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rollcall::app {
+
+struct PolicySettings {
+  scheduling::SchedulerChoice choice{};
+  scheduling::Knobs knobs{};
+  std::optional<std::uint64_t> seed{};
+  bool hears_shaped = true;  ///< scheduler.hears
+  /// "key=value": sampler, allocator, rounds and selection name pieces, seed a number, hears which
+  /// rewards; any other key is a knob, whose owner checks it.
+  void set(const std::string& assignment);
+  static bool names_piece(const std::string& assignment);
+};
+
+}  // namespace rollcall::app

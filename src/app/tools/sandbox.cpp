@@ -1,0 +1,152 @@
+// rollcall sandbox: a grader that nobody has vouched for behind the contract of reward.command:
+// each line in is a run of its own, confined.
+#include "sandbox/sandbox.hpp"
+#include "app/commands.hpp"
+#include "app/tools/start_sandbox.hpp"
+#include "base/file.hpp"
+#include "base/foreign_json.hpp"
+#include "base/json.hpp"
+#include "base/lines.hpp"
+#include "base/visible.hpp"
+#include "text/answer/answer_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::app {
+namespace {
+
+using Json = nlohmann::json;
+
+struct SandboxFlags {
+  SandboxSection limits{.workers = 1};
+  std::vector<std::string> with;
+};
+
+/// What a program finds in the sandbox anyway.
+bool is_of_the_system(const std::string& path) {
+  return path.starts_with("/usr/") || path.starts_with("/bin/");
+}
+
+/// Puts a file beside the program, under its name without folders; the name.
+std::string taken_along(const std::string& path, sandbox::Program& program) {
+  const std::string name = std::filesystem::path(path).filename();
+  const bool again = std::any_of(program.files.begin(), program.files.end(),
+                                 [&](const auto& file) { return file.first == name; });
+  require<ConfigError>(!again, fmt::format("two files are called {}", name),
+                       "in the sandbox both would stand in one folder", "rename one of them");
+  program.files.emplace_back(name, read_file(path));
+  return name;
+}
+
+/// The program with every file that its command line names.
+sandbox::Program packed(std::vector<std::string> argv, const std::vector<std::string>& with) {
+  require<ConfigError>(!argv.empty(), "no program is named", "there would be nothing to run",
+                       "rollcall sandbox ./grade.py");
+  require<ConfigError>(!argv.front().starts_with('-'),
+                       fmt::format("there is no option {}", argv.front()),
+                       "it would be taken for the program", "rollcall sandbox --help shows all");
+  sandbox::Program program = sandbox::command({});
+  const std::string named = argv.front();
+  const bool is_path = named.find('/') != std::string::npos,
+             is_found = std::filesystem::exists("/usr/bin/" + named) ||
+                        std::filesystem::exists("/bin/" + named);
+  require<InputError>(is_path || is_found, fmt::format("{} is in neither /usr/bin nor /bin", named),
+                      "no other program is found by its name in the sandbox",
+                      "give the path of yours, such as ./" + named);
+  for (std::size_t n = 0; n < argv.size(); ++n) {
+    if (is_of_the_system(argv[n]) ||
+        (n == 0 ? !is_path : !std::filesystem::is_regular_file(argv[n])))
+      continue;
+    argv[n] = (n == 0 ? "./" : "") + taken_along(argv[n], program);
+  }
+  for (const std::string& path : with) taken_along(path, program);
+  program.argv = std::move(argv);
+  return program;
+}
+
+/// The first line that the program wrote; where there is none, or it did not end well, a reply that
+/// says so.
+std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
+  const std::string_view line =
+      text::trim(std::string_view(outcome.out).substr(0, outcome.out.find('\n')));
+  if (outcome.end == sandbox::End::passed && !line.empty()) return std::string(line);
+  const std::string_view said = text::trim(outcome.err);
+  std::string reason =
+      outcome.end == sandbox::End::passed ? "it wrote no line" : name_of(outcome.end);
+  if (!outcome.reason.empty()) reason += ": " + outcome.reason;
+  else if (!said.empty()) reason += fmt::format(": {}", said.substr(said.rfind('\n') + 1));
+  // by the answer, or so it may be; the rest is the machine's
+  const bool ended = outcome.end != sandbox::End::sandbox_error;
+  return visible_lines(
+      Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(
+          -1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string id_of(const std::string& line, std::size_t number) {
+  std::string fault;
+  const Json sample = parse_foreign<Json>(line, fault);
+  if (fault.empty() && (!sample.contains("id") || !sample["id"].is_string()))
+    fault = "no text under \"id\"";
+  require(fault.empty(), fmt::format("line {} of the input: {}", number, fault),
+          "its answer could not name it",
+          R"(write {"id": "...", "prompt": "...", "response": "...", "answer": "..."} a line)");
+  return sample["id"].get<std::string>();
+}
+
+ExitCode run(const SandboxFlags& flags, const std::vector<std::string>& argv) {
+  const sandbox::Program program = packed(argv, flags.with);
+  start_sandbox(flags.limits);
+  std::string line;
+  for (std::size_t number = 1; next_line(std::cin, line); ++number) {
+    if (text::trim(line).empty()) continue;
+    const std::string id = id_of(line, number);
+    std::puts(
+        for_standard_output(reply(sandbox::started()->run(program, line + '\n'), id)).c_str());
+    if (std::fflush(stdout) != 0) break;  // nobody reads any more, or main says why not
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_sandbox(Command program) {
+  auto flags = std::make_shared<SandboxFlags>();
+  auto command = program.command(
+      "sandbox",
+      "run a grader in the sandbox, once for each line of standard input: reward.command = [\"rollcall\", \"sandbox\", \"./grade.py\"]");
+  command
+      .option("--with", flags->with,
+              "a further file that the program needs, such as a module; may be repeated")
+      .repeated();
+  command.option("--cpu", flags->limits.cpu_s, "processor time of a run [s]")
+      .range(1, 86400)
+      .default_shown();
+  command.option("--wall", flags->limits.wall_s, "wall clock that guards a run [s]")
+      .range(0.1, 86400.0)
+      .default_shown();
+  command.option("--memory", flags->limits.memory, "address space of each process").default_shown();
+  command.option("--output", flags->limits.output, "most output of a run").default_shown();
+  command.option("--files", flags->limits.files, "most that a run may write to its folder")
+      .default_shown();
+  command.option("--processes", flags->limits.processes, "processes and threads at a time")
+      .range(1, 4096)
+      .default_shown();
+  command.flag("--allow-landlock", flags->limits.allow_landlock,
+               "where user namespaces are forbidden, Landlock and seccomp may serve");
+  command.keeps_rest();
+  command.footer(
+      "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its standard input and writes one\n"
+      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
+  command.runs([flags, command] { return run(*flags, command.rest()); });
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,356 @@
+// rollcall score: verdicts on responses by a verifier, a program of one's own or a model that
+// judges, as a filter of JSON lines.
+#include "app/commands.hpp"
+#include "app/models/model_judge.hpp"
+#include "app/tools/start_sandbox.hpp"
+#include "base/exact_number.hpp"
+#include "base/file.hpp"
+#include "base/foreign_json.hpp"
+#include "base/json.hpp"
+#include "base/lfs_pointer.hpp"
+#include "base/lines.hpp"
+#include "base/long_phase.hpp"
+#include "base/visible.hpp"
+#include "reward/command/graders.hpp"
+#include "reward/verifier.hpp"
+#include "text/answer/accepted_answers.hpp"
+#include "text/tokenizer/text_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <thread>
+
+namespace rollcall::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kMostLines = 1024;  // that are scored together; fewer where the input has no
+                                          // more to give yet
+
+struct ScoreFlags {
+  std::string file, verifier;
+  TaskSection task;      // extract and answer_marker
+  JudgeFlags judge;      // its threads are the verifier's too
+  RewardSection reward;  // the command and its components
+};
+
+struct Line {
+  std::size_t number;
+  std::string text;
+  std::string verdict{};  ///< its line of the output
+  std::exception_ptr fault{};
+};
+
+/// Text as it is; another JSON value as JSON, as verifiers with structured references read it.
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// The reference of a list: its texts and numbers, each right. One with other entries is no choice
+/// and goes to the verifier as JSON.
+std::string accepting_each(const Json& list) {
+  std::vector<std::string> answers;
+  for (const Json& one : list) {
+    if (!one.is_string() && !one.is_number()) return text::accepting(list.dump());
+    answers.push_back(text_of(one));
+  }
+  return text::accepting(answers);
+}
+
+/// A response and what it answers, as a line gives them.
+struct Answered {
+  Prompt prompt;
+  std::string response, extra;  ///< `extra`: an object for a command, as a run gives it the row's
+                                ///< other fields; empty: none
+};
+
+/// The row's other fields, as a run hands them to its command; under "extra" or beside the answer.
+std::string extra_of(const Json& value) {
+  if (value.contains("extra")) return value["extra"].dump();
+  Json fields = Json::object();
+  for (const auto& [key, field] : value.items())
+    if (key != "response" && key != "prompt" && key != "answer" && key != "tests")
+      fields[key] = field;
+  return fields.empty() ? std::string() : fields.dump();
+}
+
+Answered answered(const Line& line, const std::string& file) {
+  const auto need = [&](bool ok, const std::string& problem) {
+    require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
+            R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
+  };
+  std::string fault;
+  const std::string json = text::valid_utf8(line.text);
+  const Json value = parse_foreign<Json>(json, fault);
+  need(fault.empty(), fault);
+  need(value.contains("response") && value["response"].is_string(), "no text under \"response\"");
+  const char* reference = value.contains("tests") ? "tests" : "answer";
+  need(value.contains(reference) && !value[reference].is_null(),
+       "neither \"answer\" nor \"tests\"");
+  need(!value.contains("prompt") || value["prompt"].is_string(),
+       "what is under \"prompt\" is no text");
+  need(!value.contains("extra") || value["extra"].is_object(),
+       "what is under \"extra\" is no object");
+  Answered result;
+  result.extra = extra_of(value);
+  const Json& given = value[reference];
+  const bool is_list = given.is_array() && !value.contains("tests");
+  need(!is_list || !given.empty(), "an empty list under \"answer\"");
+  if (is_list) result.prompt.answer = accepting_each(given);
+  else
+    result.prompt.answer =
+        text::accepting(given.is_number() ? exact_number(json, reference) : text_of(given));
+  result.prompt.text = value.value("prompt", std::string());
+  result.response = value["response"].get<std::string>();
+  return result;
+}
+
+std::string score_line(const reward::Grader& judge, const Line& line, const std::string& file) {
+  const auto [prompt, response, extra] = answered(line, file);
+  Score score;
+  std::string problem;
+  try {
+    score = judge.score(prompt, response, true);
+    if (score.undecided) problem = judge.reference_problem(prompt);
+  } catch (const InputError& unusable) {
+    throw InputError(fmt::format("{}:{}: {}", file, line.number, unusable.what()));
+  }
+  if (!problem.empty()) score.reason = fmt::format("{}:{}: {}", file, line.number, problem);
+  if (score.reason.empty() && !score.correct)
+    score.reason =
+        score.answer.empty() ? "no answer was found" : "another answer than the reference";
+  const Json verdict = {{"verdict", score.undecided ? "undecided"
+                                    : score.correct ? "correct"
+                                                    : "wrong"},
+                        {"score", score.reward},
+                        {"reason", score.reason},
+                        {"extracted", score.answer.empty() ? Json() : Json(score.answer)}};
+  return verdict.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement) {
+  const auto accepts = judge.accepts(judgement);
+  const Json verdict = judgement.undecided ? Json("undecided")
+                       : !accepts          ? Json()
+                                           : Json(*accepts ? "correct" : "wrong");
+  const Json line = {{"verdict", verdict},
+                     {"score", judgement.undecided ? 0.0 : judgement.value},
+                     {"reason", judgement.reason},
+                     {"extracted", nullptr}};
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Lines up to the first that is none, in one batch.
+void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
+  std::vector<std::vector<std::int32_t>> questions;
+  try {
+    for (const Line& line : lines) {
+      const auto [prompt, response, extra] = answered(line, flags.file);
+      questions.push_back(judge.model().tokens({prompt.text, response, prompt.answer}));
+    }
+  } catch (...) {
+    lines[questions.size()].fault = std::current_exception();
+  }
+  const auto judgements = judge.judge(questions);
+  for (std::size_t n = 0; n < judgements.size(); ++n)
+    lines[n].verdict = judged_line(judge, judgements[n]);
+}
+
+std::string graded_line(const reward::Verdict& verdict,
+                        const std::vector<std::string>& components) {
+  const reward::Reply& reply = verdict.reply;
+  Json line = {{"verdict", reply.undecided ? "undecided"
+                           : reply.correct ? "correct"
+                                           : "wrong"},
+               {"score", reply.score},
+               {"reason", reply.reason},
+               {"extracted", nullptr}};
+  for (std::size_t k = 0; k < components.size(); ++k)
+    line["components"][components[k]] = reply.components.at(k);
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Lines up to the first that is none go to the command's processes in one batch.
+void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFlags& flags) {
+  std::vector<reward::Sample> samples;
+  try {
+    for (const Line& line : lines) {
+      const auto [prompt, response, extra] = answered(line, flags.file);
+      samples.push_back({fmt::format("score/0/{}/0/0", line.number), prompt.text, response,
+                         prompt.answer, extra});
+    }
+  } catch (...) {
+    lines[samples.size()].fault = std::current_exception();
+  }
+  if (samples.empty()) return;
+  graders.add(std::move(samples));
+  const auto verdicts = graders.await().second;
+  for (std::size_t n = 0; n < verdicts.size(); ++n)
+    lines[n].verdict = graded_line(verdicts[n], flags.reward.components);
+}
+
+/// Each thread takes the next line; the order of the output is that of the input.
+void score_all(const reward::Grader& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t n = next++; n < lines.size(); n = next++) {
+      try {
+        lines[n].verdict = score_line(judge, lines[n], flags.file);
+      } catch (...) {
+        lines[n].fault = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t n = 1; n < std::min(flags.judge.threads, lines.size() / 8); ++n)
+    others.emplace_back(work);
+  work();
+}
+
+/// Verdicts in order up to the first line that could not be scored, which ends the command. False
+/// when nobody reads any more.
+bool write_out(const std::vector<Line>& lines) {
+  const auto bad = std::find_if(lines.begin(), lines.end(),
+                                [](const Line& line) { return line.fault != nullptr; });
+  std::string out;
+  for (auto line = lines.begin(); line != bad; ++line) out += visible_lines(line->verdict) + '\n';
+  const bool is_written =
+      std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+  if (!is_written && errno == EPIPE) return false;
+  require<StorageError>(is_written,
+                        fmt::format("the verdicts cannot be written: {}", std::strerror(errno)),
+                        "their reader would miss them", "free space, or write elsewhere");
+  if (bad != lines.end()) std::rethrow_exception(bad->fault);
+  return true;
+}
+
+constexpr const char* kUndecided = R"("verdict":"undecided")";
+
+/// Hands the lines to `score`, many at a time, and writes what it makes of them.
+ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Line>&)>& score) {
+  if (flags.file != "-") refuse_lfs_pointer(std::filesystem::path(flags.file));
+  std::ifstream input(flags.file == "-" ? "/dev/stdin" : flags.file);
+  if (!input) reading_failure("open", flags.file, errno);
+  std::size_t number = 0, all = 0, decided = 0;
+  for (;;) {
+    std::vector<Line> lines;
+    std::string text;
+    while (lines.size() < kMostLines && (lines.empty() || input.rdbuf()->in_avail() > 0) &&
+           next_line(input, text, flags.file)) {
+      ++number;
+      if (text.find_first_not_of(" \t\r") != std::string::npos) lines.push_back({number, text});
+    }
+    if (input.bad()) reading_failure("read", flags.file, errno);
+    if (lines.empty()) break;
+    score(lines);
+    if (!write_out(lines)) return ExitCode::done;
+    all += lines.size();
+    decided += std::size_t(std::count_if(lines.begin(), lines.end(), [](const Line& line) {
+      return line.verdict.find(kUndecided) == std::string::npos;
+    }));
+  }
+  require<InputError>(all > 0, fmt::format("{} holds no line to score", flags.file),
+                      "there is nothing to judge",
+                      R"(write {"response": "...", "answer": "..."} a line)");
+  if (decided > 0) return ExitCode::done;
+  complain(
+      fmt::format("none of the {} responses got a verdict: each line of the output says why", all));
+  return ExitCode::failed;
+}
+
+void check_who(const ScoreFlags& flags) {
+  const int judges = int(!flags.verifier.empty()) + int(!flags.judge.file.empty()) +
+                     int(!flags.reward.command.empty());
+  require<ConfigError>(
+      judges == 1, "one of --verifier, --command and --judge says who judges",
+      judges == 0 ? "there is nobody to ask otherwise" : "a verdict comes from one of them",
+      "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] names a model");
+  require<ConfigError>(flags.reward.components.empty() || !flags.reward.command.empty(),
+                       "--components is given without --command", "they are what a program reports",
+                       "leave it out, or name the program");
+}
+
+ExitCode run(const ScoreFlags& flags) {
+  check_who(flags);
+  if (!flags.judge.file.empty()) {
+    std::optional<LongPhase> phase(std::in_place, "reading the judge of " + flags.judge.file);
+    const ModelJudge judge(flags.judge);
+    phase.reset();
+    return filter(flags, [&](std::vector<Line>& lines) { judge_all(judge, lines, flags); });
+  }
+  if (!flags.reward.command.empty()) {
+    reward::Spawner spawner;
+    reward::Graders graders(
+        spawner, flags.reward,
+        {.errors = [](std::size_t, std::string_view bytes) { std::cerr << visible_lines(bytes); }});
+    return filter(flags, [&](std::vector<Line>& lines) { grade_all(graders, lines, flags); });
+  }
+  start_sandbox(reward::find_verifier(flags.verifier),
+                {.workers = std::int64_t(flags.judge.threads)});
+  const reward::Grader judge(reward::find_verifier(flags.verifier), flags.task);
+  return filter(flags, [&](std::vector<Line>& lines) { score_all(judge, lines, flags); });
+}
+
+std::string footer() {
+  std::string rows;
+  for (const auto& name : reward::verifier_names())
+    rows += fmt::format("\n  {:21}{}", name, reward::find_verifier(name).meaning);
+  return fmt::format(
+      R"(A line of FILE: {{"response": "...", "answer": "..."}}; "tests" takes the place of "answer" where a verifier runs tests, "prompt" may be given,
+and with --command "extra", an object.
+A list as the "answer" accepts each of its texts and numbers; a text accepts itself, whatever it looks like.
+Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
+With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
+An "answer" that the verifier cannot use ends the command with an example of one it can; docs/reference/tasks.md describes them.
+Verifiers, and in brackets the tasks whose answers they judge:{})",
+      rows);
+}
+
+}  // namespace
+
+void add_score(Command program) {
+  auto flags = std::make_shared<ScoreFlags>();
+  auto command = program.command(
+      "score", "judge responses with a verifier, a program or a model, one JSON object a line");
+  command.option("file", flags->file, "JSON lines; - reads standard input").required();
+  command.option("--verifier", flags->verifier, "who judges");
+  auto judge = add_judge_options(command, flags->judge);
+  command
+      .option(
+          "--extract", flags->task.extract,
+          "how the answer is found in a response, as task.extract; default: the verifier's own way")
+      .excludes(judge);
+  command
+      .option("--marker", flags->task.answer_marker,
+              "what stands before the answer, for --extract marker (verifier marked_answer)")
+      .default_shown()
+      .excludes(judge);
+  command.option("--command", flags->reward.command,
+                 "program and arguments that judge, as reward.command; must be the last option");
+  command
+      .option("--components", flags->reward.components,
+              "components that the command reports beside correct")
+      .comma_separated()
+      .expected(1, 1);
+  command.option("--processes", flags->reward.processes, "processes of the command side by side")
+      .default_shown();
+  command
+      .option("--timeout", flags->reward.timeout_s, "longest time of the command for a verdict [s]")
+      .default_shown();
+  command.footer(footer());
+  command.runs([flags] { return run(*flags); });
+}
+
+}  // namespace rollcall::app

@@ -1,0 +1,53 @@
+// The [sandbox] section of a run file as the sandbox's own limits.
+#include "app/tools/start_sandbox.hpp"
+
+#include "base/byte_size.hpp"
+#include "base/error.hpp"
+#include "sandbox/sandbox.hpp"
+#include "task/task.hpp"
+
+#include <optional>
+
+namespace rollcall::app {
+namespace {
+
+sandbox::Setup setup_of(const SandboxSection& s) {
+  const sandbox::Limits limits{s.cpu_s,
+                               s.wall_s,
+                               parse_bytes(s.memory, "sandbox.memory"),
+                               parse_bytes(s.output, "sandbox.output"),
+                               parse_bytes(s.files, "sandbox.files"),
+                               s.processes};
+  return {limits, s.allow_landlock, int(s.workers)};
+}
+
+/// None where the job is going to refuse these settings.
+std::optional<RunConfig> readable(const std::string& run_file,
+                                  const std::vector<std::string>& assignments) {
+  try {
+    RunConfig config = load_run_config(run_file, assignments);
+    (void)reward::chosen_verifier(config.reward, task::find_task(config.task.name).verifier);
+    (void)setup_of(config.sandbox);
+    return config;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void start_sandbox(const SandboxSection& section) { sandbox::start(setup_of(section)); }
+
+void start_sandbox(const reward::Verifier& verifier, const SandboxSection& section) {
+  if (reward::runs_code(verifier)) start_sandbox(section);
+}
+
+void start_sandbox(const std::string& run_file, const std::vector<std::string>& assignments) {
+  const auto config = readable(run_file, assignments);
+  if (config && config->reward.command.empty())
+    start_sandbox(
+        reward::chosen_verifier(config->reward, task::find_task(config->task.name).verifier),
+        config->sandbox);
+}
+
+}  // namespace rollcall::app
