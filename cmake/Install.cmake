@@ -20,8 +20,9 @@ if(TARGET rollcall)
   get_filename_component(_torch_lib "${RollcallTorch_CPU_LIBRARY}" DIRECTORY)
   set_target_properties(rollcall PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   set_target_properties(rollcall_objective_library PROPERTIES INSTALL_RPATH "${_torch_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS rollcall RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(TARGETS rollcall_objective_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rollcall)
+  # The component `program` is what scripts/package archives: no headers and no static libraries.
+  install(TARGETS rollcall RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(TARGETS rollcall_objective_library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rollcall COMPONENT program)
 endif()
 
 # The package file repeats the dependencies at the versions that were found here, and looks for them where they were.
@@ -35,5 +36,5 @@ install(FILES ${PROJECT_BINARY_DIR}/rollcallConfig.cmake ${PROJECT_BINARY_DIR}/r
 
 # A run must not need the source tree.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/jobs ${PROJECT_SOURCE_DIR}/scripts DESTINATION ${CMAKE_INSTALL_DATADIR}/rollcall USE_SOURCE_PERMISSIONS
-  PATTERN __pycache__ EXCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  COMPONENT program PATTERN __pycache__ EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
