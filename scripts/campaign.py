@@ -67,15 +67,16 @@ class Campaign:
             sys.exit(f"{self.name}: rollcall {' '.join(map(str, words))} ended with {done.returncode}:\n{done.stderr}")
         return done.stdout
 
-    def prepare(self, folders, make):
-        """Makes what all runs start from, unless the run file is that of last time. The run file's [sft] section: sft.steps is 0 in the runs themselves."""
-        stamp = self.runs / "warm_start.toml"
-        if stamp.exists() and stamp.read_text() == self.text:
+    def prepare(self, folders, make, beside=""):
+        """Makes what all runs start from, unless the run file, and what is set `beside` it, are those of last time. The run file's [sft] section: sft.steps is 0 in the
+        runs themselves."""
+        stamp, wanted = self.runs / "warm_start.toml", self.text + (f"# {beside}\n" if beside else "")
+        if stamp.exists() and stamp.read_text() == wanted:
             return
         for folder in folders:
             shutil.rmtree(self.runs / folder, ignore_errors=True)
         make()
-        stamp.write_text(self.text)
+        stamp.write_text(wanted)
 
     def key(self, *parts):
         return hashlib.sha256("\n".join([self.text, *parts]).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What check_methods and check_policies share: the cards of METHODS.md beside the rows of a table."""
+"""What check_methods and check_schedulers share: the cards of METHODS.md beside the rows of a table."""
 import re
 
 

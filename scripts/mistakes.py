@@ -12,6 +12,12 @@ SWITCH = "ROLLCALL_BREAK"  # environment variable with the name of the mistake t
 AT_ONCE = 2  # builds and runs side by side; as tests these scripts have two processors
 
 
+def spelled(expression):
+    """A pattern of the expression however clang-format breaks it into lines."""
+    tokens = re.findall(r"\w+|\s+|[^\w\s]", expression)
+    return re.compile(r"\s*".join(r"\s" if token.isspace() else re.escape(token) for token in tokens))
+
+
 def broken_sources(layer, mistakes):
     """mistakes: name -> edits (file below src/layer, expression, the wrong one). Returns the files that hold them, each expression behind its switch: path -> text."""
     places = collections.defaultdict(list)
@@ -21,13 +27,15 @@ def broken_sources(layer, mistakes):
     texts = {}
     for path, edits in places.items():
         text = (ROOT / "src" / layer / path).read_text()
-        for name, right, _ in edits:
-            if text.count(right) != 1:
-                sys.exit(f"{pathlib.Path(sys.argv[0]).name}: src/{layer}/{path} holds {right!r} {text.count(right)} times (mistake {name}); bring the script up to date")
+        spans = []
+        for name, right, wrong in edits:
+            found = list(spelled(right).finditer(text))
+            if len(found) != 1:
+                sys.exit(f"{pathlib.Path(sys.argv[0]).name}: src/{layer}/{path} holds {right!r} {len(found)} times (mistake {name}); bring the script up to date")
+            spans.append((*found[0].span(), name, right, wrong))
         pieces, end = [], len(text)
-        for name, right, wrong in sorted(edits, key=lambda edit: -text.index(edit[1])):
-            begin = text.index(right)
-            pieces[:0] = [f'(broken("{name}") ? either({wrong}) : either({right}))', text[begin + len(right):end]]
+        for begin, behind, name, right, wrong in sorted(spans, reverse=True):
+            pieces[:0] = [f'(broken("{name}") ? either({wrong}) : either({right}))', text[behind:end]]
             end = begin
         texts[path] = text[:end] + "".join(pieces)
     return texts
