@@ -9,7 +9,8 @@ from harness import check, main, metrics, result, sets
 
 FAILED, STOPPED = 3, 75
 # A step that is applied sets the running mean, and every later one of its phase is a spike: one step of the warm start and one of training count.
-SPIKES = sets(train__loss_spike_factor=1e-9, train__max_bad_steps=100, run__deadline_s=20)
+SPIKES = sets(train__loss_spike_factor=1e-9, run__deadline_s=20)
+MANY = sets(train__max_bad_steps=100)
 # The advantage is reward - 0.5, so that answers which are all wrong have a gradient too.
 SHORT = sets(sft__steps=3, train__steps=4, objective__pieces__advantage="fixed_baseline", eval__before="false", eval__after="false")
 
@@ -26,7 +27,7 @@ def ends_like(harness, what, says, steps, reference):
     harness.train(expected, *SHORT, *reference)
     for ranks in (1, 3):
         folder = harness.work / f"{what}_{ranks}"
-        code, said = train(harness, folder, ranks, *sets(train__on_nonfinite=what))
+        code, said = train(harness, folder, ranks, *sets(train__on_nonfinite=what), *MANY)
         check(code == 0, f"{what} on {ranks} ranks: exit code {code}\n{said}")
         told = re.findall(f"the gradient norm spiked in ((?:supervised )?step .): {says}", said)
         check(set(steps) <= set(told), f"{what} on {ranks} ranks: \"{says}\" is told of {told}, not of {steps}\n{said}")
@@ -45,7 +46,7 @@ def rolled_back(harness):
 def rolled_back_with_what_is_known(harness):
     """Weights are taken back and rollouts are not: scheduler and objective still know the same of every prompt."""
     folder = harness.work / "rollback_known"
-    settings = sets(run__dir=folder, sft__steps=1, train__steps=4, train__on_nonfinite="rollback", objective__recipe="spo-single-stream", scheduler__policy="spo")
+    settings = sets(run__dir=folder, sft__steps=1, train__steps=4, train__on_nonfinite="rollback", train__max_bad_steps=100, objective__recipe="spo-single-stream", scheduler__policy="spo")
     code, out, err, _ = harness.run("train", harness.tiny, *settings, *SPIKES, *sets(eval__before="false", eval__after="false"))
     check(code == 0 and "step 4: rolling back" in out + err, f"exit code {code}, or nothing was rolled back\n{out}\n{err}")
     state = {name: json.loads((folder / f"checkpoints/train_000004/{name}.json").read_text()) for name in ("objective", "scheduler")}
@@ -75,7 +76,7 @@ def rolled_back_behind_a_stop(harness):
     """To the checkpoint that was due, not to the one that a stop has made: the run ends as if nobody had stopped it."""
     expected = harness.work / "reference_of_stop"
     harness.train(expected, *SHORT, *sets(sft__steps=1, train__steps=0))
-    settings = [*SHORT, *SPIKES, *sets(train__on_nonfinite="rollback", train__rollouts_per_prompt=32)]
+    settings = [*SHORT, *SPIKES, *MANY, *sets(train__on_nonfinite="rollback", train__rollouts_per_prompt=32)]
     folder = stopped_behind_its_first_step(harness, settings)
     code, out, err, _ = harness.run("train", harness.tiny, "--resume", *sets(run__dir=folder), *settings)
     check(code == 0 and "step 2: rolling back" in out + err, f"exit code {code}, or nothing was rolled back\n{out}\n{err}")

@@ -176,9 +176,9 @@ def wrong_commands(harness):
     silent.write_text("#!/bin/sh\necho no module named judge >&2\nexit 1\n")
     silent.chmod(0o755)
     for command, words in (
-        (["./no-such-grader"], "cannot be started: ./no-such-grader: No such file or directory"),
+        (["./no-such-grader"], "reward.command begins with ./no-such-grader, which is no program that may be run here"),
         (["silent.sh"], "write ./silent.sh: a name without a slash is looked for in PATH alone"),
-        ([str(plain)], "Permission denied"),
+        ([str(plain)], "make the file executable with chmod +x"),
         ([str(silent)], "wrote to standard error: no module named judge"),
         (["/bin/cat"], 'it has no "score"'),
         (["/bin/sleep", "60"], "no verdict after 1 s"),

@@ -181,6 +181,13 @@ ALONE = ("objective.", "reward.", "task.")  # settings of one section that do no
 APART = ("judge", "replay", "self_judging")  # sections that do not go with others
 
 
+# What is said of a setting that needs others, of which a page need not speak.
+OTHERS = re.compile(r"nothing would read it|guide\.model is empty|guide\.max_tokens is|experts\.share is|self_judging\.share is 0|objective\.recipe is \S+, but|nor a judge fills"
+                    r"|teacher\.model is empty|requires \S+, which is not set|the policy \S+ requires|draws up to|requires a value model|task\.shuffle_rewards is set"
+                    r"|reward\.command begins with|there is no validation prompt|does not measure|no validation measures|a probe behind|no such folder|holds no checkpoint"
+                    r"|goes by rewards|nothing would be learnt|cannot open|it would draw as another policy")
+
+
 def settings_are_accepted(harness):
     """Wrong names and values are refused all at once; then each is tried with what it needs beside it."""
     found = quoted_settings(harness)
@@ -198,12 +205,16 @@ def settings_are_accepted(harness):
         return code, err
 
     def refused_by_name(settings):
-        return [line for line in plan(settings)[1].splitlines() if re.match(r"(rollcall: |  \| )--set ", line) or "is not a key of the run file" in line]
+        """Keys, types, ranges and names of tables."""
+        wrong = re.compile(r"is not a key of the run file|must be |use a value from|did you mean|valid are|is not in the table|is not a piece|has a knob|is read as one")
+        apart = "no chosen piece has a knob"  # which another setting of the turn may have replaced
+        return [line for line in plan(settings)[1].splitlines() if wrong.search(line) and apart not in line]
 
     def refused(settings):
         beside = [other for setting in settings for begin, others in BESIDE.items() if setting.startswith(begin) for other in others]
         code, err = plan(list(dict.fromkeys(beside)) + settings)
-        return [f"{', '.join(settings)}: {err.strip()}"] if code else []
+        told = [line for line in err.splitlines() if re.match(r"rollcall: |  \| ", line) and " mistakes, one a line:" not in line]
+        return [f"{', '.join(settings)}: {line}" for line in told if code and not OTHERS.search(line)]
 
     groups = []
     for turn in turns:
@@ -232,7 +243,7 @@ def pages_of_the_program_are_those_of_the_program(harness):
 def tasks_are_those_of_the_program(harness):
     page = (harness.source / "docs/reference/tasks.md").read_text()
     listed = dict(re.findall(r"^\| `(\w+)` \| .* \| `(\w+)`", page, re.M))
-    tasks = dict(re.findall(r'TaskRow\{"(\w+)", .*"(\w+)"\}', (harness.source / "src/task/tasks.cpp").read_text()))
+    tasks = dict(re.findall(r'TaskRow\{\s*"(\w+)",(?:(?!TaskRow).)*?"(\w+)"\}', (harness.source / "src/task/tasks.cpp").read_text(), re.S))
     check(len(tasks) > 10 and listed == tasks, f"tasks.md lists {listed}, tasks.cpp has {tasks}")
     verifiers = re.findall(r'^      \{"(\w+)",', (harness.source / "src/reward/verifiers.cpp").read_text(), re.M)
     lacking = [name for name in verifiers if f"`{name}`" not in page]
@@ -241,7 +252,7 @@ def tasks_are_those_of_the_program(harness):
 
 def metrics_are_those_of_the_program(harness):
     named = re.findall(r"`([a-z_]+/[\w/]+)`", (harness.source / "docs/reference/metrics.md").read_text())
-    source = (harness.source / "src/stages/metric_names.cpp").read_text()
+    source = (harness.source / "src/run/coordinator/metric_names.cpp").read_text()
     names = set(re.findall(r'"([a-z_]+/[a-z0-9_/]*[a-z0-9_])"', source.split("kNames[] = {")[1].split("};")[0]))
     families = re.findall(r'"([a-z_/]+/)"', source.split("kFamilies[] = {")[1].split("};")[0])
     check(len(names) > 60 and families, "metric_names.cpp is not understood")

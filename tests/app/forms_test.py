@@ -95,7 +95,7 @@ def refusals(harness):
                         ("in the form answer_tag of task.forms is judged wrong", sets(task__name="tags", task__forms='["answer_tag"]', model__max_position_embeddings=160)),
                         ("task.forms is set, and reward.command is set", sets(task__forms='["boxed"]', reward__command='["grade"]', task__format_weight=0)),
                         ("sft.thought_dropout is 0.5, and no example has a thought", sets(sft__thought_dropout=0.5)),
-                        ("objective.recipe is ton-thought-dropout, and sft.thought_dropout is 0", sets(objective__recipe="ton-thought-dropout"))):
+                        ("objective.recipe is ton-thought-dropout, but sft.thought_dropout is 0", sets(objective__recipe="ton-thought-dropout"))):
         code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "refused"), *words)
         check(code == 2 and said in err, f"exit code {code}, not a word of {said!r}:\n{err}")
 

@@ -1,6 +1,7 @@
 """Starts rollcall alone or under the MPI launcher, as the end-to-end tests need it.
 
 Every test program is called as: TEST.py BINARY SOURCE_DIR MPIEXEC NUMPROC_FLAG [LAUNCHER_FLAG ...]"""
+import array
 import concurrent.futures
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -209,6 +211,17 @@ def metrics(folder, phase="train"):
     text = (pathlib.Path(folder) / "metrics.jsonl").read_text()
     rows = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]  # the last line of a run in progress may be half there
     return [row for row in rows if row["phase"] == phase]
+
+
+def weights(folder):
+    """Of a model folder: tensor name -> its numbers (F32)."""
+    data = (folder / "model.safetensors").read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for tensor, entry in json.loads(data[8: 8 + size]).items():
+        if tensor != "__metadata__":
+            tensors[tensor] = array.array("f", data[8 + size + entry["data_offsets"][0]: 8 + size + entry["data_offsets"][1]])
+    return tensors
 
 
 def ranks_of(folder):

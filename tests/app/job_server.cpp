@@ -1,11 +1,13 @@
-// Runs jobs one after another in the ranks that a launcher started once: for tests that compare what many short runs end with, where loading LibTorch takes
-// longer than a run. A job is a line of standard input, {"run_file", "assignments", "resume", "start_if_none"}; each ends with a line "exit code N" on standard output.
+// Runs jobs one after another in the ranks that a launcher started once: for tests that compare
+// what many short runs end with, where loading LibTorch takes longer than a run. A job is a line of
+// standard input, {"run_file", "assignments", "resume", "start_if_none"}; each ends with a line
+// "exit code N" on standard output.
 #include "app/commands.hpp"
-#include "app/job_world.hpp"
-#include "app/start_sandbox.hpp"
+#include "app/runs/job_world.hpp"
+#include "app/tools/start_sandbox.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "stages/rank.hpp"
+#include "run/rank.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -22,12 +24,13 @@ constexpr int kJob = 1 << 20;  // no tag of the stages
 
 std::string version() { return "rollcall " ROLLCALL_VERSION; }
 
-stages::Start start_of(const nlohmann::json& asked) {
-  if (!asked.at("resume").get<bool>()) return stages::Start::anew;
-  return asked.at("start_if_none").get<bool>() ? stages::Start::resume_or_anew : stages::Start::resume;
+run::Start start_of(const nlohmann::json& asked) {
+  if (!asked.at("resume").get<bool>()) return run::Start::anew;
+  return asked.at("start_if_none").get<bool>() ? run::Start::resume_or_anew : run::Start::resume;
 }
 
-/// The next line of rank 0's standard input on every rank, empty at its end. Ranks that wait sleep: the cores belong to other tests meanwhile.
+/// The next line of rank 0's standard input on every rank, empty at its end. Ranks that wait sleep:
+/// the cores belong to other tests meanwhile.
 std::string next_line(comm::Communicator& world) {
   std::string line;
   if (world.rank() == 0) {
@@ -47,14 +50,15 @@ std::string next_line(comm::Communicator& world) {
 void serve(comm::Communicator& world, reward::Spawner& spawner) {
   for (std::string line; !(line = next_line(world)).empty();) {
     const auto asked = nlohmann::json::parse(line);
-    const stages::JobRequest request{.kind = stages::JobKind::train,
-                                     .run_file = asked.at("run_file").get<std::string>(),
-                                     .assignments = asked.at("assignments").get<std::vector<std::string>>(),
-                                     .start = start_of(asked),
-                                     .binary_version = version,
-                                     .evaluate = {},
-                                     .spawner = &spawner};
-    const int code = int(stages::run_job(world, request));
+    const run::JobRequest request{
+        .kind = run::JobKind::train,
+        .run_file = asked.at("run_file").get<std::string>(),
+        .assignments = asked.at("assignments").get<std::vector<std::string>>(),
+        .start = start_of(asked),
+        .binary_version = version,
+        .evaluate = {},
+        .spawner = &spawner};
+    const int code = int(run::run_job(world, request));
     world.barrier();  // no job's message reaches a rank that is still in the one before
     if (world.rank() == 0) std::cout << "exit code " << code << std::endl;
   }

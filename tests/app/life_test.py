@@ -1,6 +1,7 @@
 """A run's life: stopped and resumed, run again, started from another, watched, evaluated, exported; and the small subcommands."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -102,6 +103,74 @@ def signal_within_a_supervised_step(harness):
     check(not list((folder / "checkpoints").glob("*")), "a checkpoint of nothing")
     harness.train(folder, "--resume", *LONG_SUPERVISED_STEP)
     same_end(folder, reference, "policy_sha256")
+
+
+def await_handlers(job):
+    """Until the process has taken SIGTERM over (proc(5)): it does so in its first instants."""
+    while job.poll() is None:
+        mask = int(re.search(r"SigCgt:\s+(\w+)", pathlib.Path(f"/proc/{job.pid}/status").read_text())[1], 16)
+        if mask >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.001)
+    check(False, f"it ended by itself: {job.communicate()}")
+
+
+def file_run(harness):
+    """A tiny run whose start takes a while: it reads many questions."""
+    questions = harness.work / "many.jsonl"
+    if not questions.exists():
+        questions.write_text("".join(json.dumps({"question": f"{i}+0=", "answer": str(i % 97)}) + "\n" for i in range(150_000)))
+    return [*sets(task__name="jsonl", task__file=questions, task__answer_marker="", task__validation_prompts=4, task__heldout_prompts=8, text__tokenizer="byte",
+                  reward__verifier="exact_match", run__log_level="info", train__steps=2, sft__steps=20, eval__samples=200)]
+
+
+def signals_before_the_first_step(harness):
+    """From its first instant on a run that is asked to stop says so and ends with 75, whatever it is at: reading, warm start, first evaluation. A resume ends like a run that was left alone."""
+    settings, reference, folder = file_run(harness), harness.work / "left_alone", harness.work / "stopped_early"
+    began = time.monotonic()
+    harness.train(reference, *settings)
+    whole_s, told = time.monotonic() - began, set()
+    for number, share in enumerate((0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75)):
+        job = harness.start("train", harness.tiny, "--resume", "--start-if-none", *sets(run__dir=folder), *settings)
+        await_handlers(job)
+        time.sleep(share * whole_s)
+        how = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)[number % 4]
+        began = time.monotonic()
+        job.send_signal(how)
+        out, err = job.communicate(timeout=60)
+        took, name = time.monotonic() - began, signal.Signals(how).name
+        if job.returncode == 0:  # it was done before
+            break
+        check(job.returncode == REQUEUE, f"{name} after {share:.2f} of a run: exit code {job.returncode}, not {REQUEUE}\n{out}\n{err}")
+        how_told = {"at once": f"rollcall: stopped by {name}: no step was under way", "in order": f"stopping on {name}"}
+        here = {key for key, words in how_told.items() if words in err}
+        check(len(here) == 1, f"{name} after {share:.2f} of a run is not told once:\n{out}\n{err}")
+        check(took < 10, f"{name} after {share:.2f} of a run took {took:.1f} s")
+        told |= here
+    check("at once" in told, f"it was stopped only {told}")
+    harness.train(folder, "--resume", "--start-if-none", *settings)
+    same_end(folder, reference)
+
+
+def a_signal_to_ranks_that_start(harness):
+    settings, folder = file_run(harness), harness.work / "ranks_that_start"
+    job = harness.start("train", harness.tiny, *sets(run__dir=folder), *settings, ranks=3)
+    time.sleep(1.0)
+    job.send_signal(signal.SIGUSR1)
+    out, err = job.communicate(timeout=60)
+    check(job.returncode == REQUEUE, f"exit code {job.returncode}, not {REQUEUE}\n{out}\n{err}")
+    check(err.count("rollcall: stopped by SIGUSR1") == 1 or "stopping on SIGUSR1" in err, f"it is not told once:\n{out}\n{err}")
+
+
+def other_commands_that_are_stopped(harness):
+    run = finished(harness)
+    for words, says in ((["score", "-", "--verifier", "exact_match"], "the verdicts that are written are whole"), (["archive", "export", run, "--tokens"], "what is printed is not complete")):
+        job = harness.start(*words, stdin=subprocess.PIPE)  # which waits for its input, or for a reader
+        await_handlers(job)
+        time.sleep(0.5)
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=60)
+        check(job.returncode == REQUEUE and f"rollcall: stopped by SIGINT: {says}" in err, f"{words[0]}: exit code {job.returncode}\n{err}")
 
 
 def wall_time(harness):
@@ -237,7 +306,7 @@ def descriptions(harness):
     check("fp32_fixed_order: none of scalar" in doctor and "ROLLCALL_KERNELS is 'amx'" in doctor, f"doctor does not say whose kernels are missing:\n{doctor}")
     version = harness.succeed("--version", "--verbose")
     check(harness.succeed("--version").strip() in version and all(word in version for word in ("HDF5", "fp32_fixed_order: ", "bf16_sliced8: ")), f"--version --verbose:\n{version}")
-    commands = ("train", "sft", "eval", "generate", "chat", "plan", "prove", "recipes", "policies", "schedule", "simulate", "export", "tokenize", "template", "logprob", "status")
+    commands = ("train", "sft", "eval", "generate", "chat", "plan", "prove", "recipes", "schedulers", "schedule", "simulate", "export", "tokenize", "template", "logprob", "status")
     for command in (*commands, "submit", "doctor"):
         check(command in harness.succeed(command, "--help"), f"{command} --help says nothing of it")
 
@@ -254,5 +323,5 @@ def closed_pipe(harness):
     same_end(folder, finished(harness))
 
 
-main(stop_file_and_signals_to_one_process, signal_to_the_launcher, signal_within_a_step, signal_within_a_supervised_step, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
+main(stop_file_and_signals_to_one_process, signal_to_the_launcher, signal_within_a_step, signal_within_a_supervised_step, signals_before_the_first_step, a_signal_to_ranks_that_start, other_commands_that_are_stopped, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
      damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)

@@ -12,6 +12,7 @@ NOVEL = sets(objective__recipe="g2rl")
 # Of known columns a leaf holds 65,536 tokens: the objective is evaluated in two.
 LARGE = sets(
     train__steps=1, train__prompts_per_step=1024, train__rollouts_per_prompt=20, checkpoint__every=1)
+DRAWN = sets(objective__recipe="otr", objective__knobs__draws=5, objective__knobs__draw_temperature=1.5, experts__share=0.5, train__mini_batches=2)
 CRITIC = sets(objective__recipe="ppo", critic__lr=0.05, critic__warmup_steps=0, critic__min_lr_ratio=1)
 
 
@@ -20,7 +21,7 @@ def same_on_three_ranks(harness):
         ("rate", sets(objective__pieces__weight="ess_lr", replay__share=0.5, train__lr=1e-3, train__warmup_steps=0)),
         ("baseline", sets(objective__recipe="reinforce", train__mini_batches=2, train__leaf_tokens=64)))
     batches = sets(train__mini_batches=2, train__epochs=2, objective__recipe="kl_cov")
-    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", batches), *of_the_step):
+    for name, settings in (("moving", MOVING), ("critic", CRITIC), ("novel", NOVEL), ("large", LARGE), ("batches", batches), ("drawn", DRAWN), *of_the_step):
         one, three = harness.work / f"{name}_1", harness.work / f"{name}_3"
         harness.train(one, *SMALL, *settings)
         harness.train(three, *SMALL, *settings, ranks=3)
@@ -31,6 +32,8 @@ def same_on_three_ranks(harness):
     check(slowed and all(abs(row["actor/lr"] / row["actor/lr_factor"] - 1e-3) < 1e-9 for row in slowed), f"the objective's factor is not in the rate: {slowed}")
     state = json.loads((harness.work / "baseline_1/checkpoints/train_000004/objective.json").read_text())
     check(state["statistics"].get("reward_mean", 0) > 0, f"no moving baseline is left behind: {state['statistics']}")
+    harness.train(harness.work / "averaged", *SMALL, *DRAWN, *sets(objective__knobs__draws=0, objective__knobs__draw_temperature=1))
+    check(result(harness.work / "averaged")["policy_sha256"] != result(harness.work / "drawn_1")["policy_sha256"], "draws change nothing")
     answers = metrics(harness.work / "large_1")[0]
     check(answers["response_length/mean"] * answers["train/rollouts_generated"] > 65536, f"one leaf holds the large step: {answers}")
 
@@ -60,13 +63,13 @@ def further_passes_are_named(harness):
     """On policy the columns are the archive's and no pass runs but that of the gradient; each one more is counted under its name, alike on any number of ranks."""
     harness.train(harness.work / "plain_1", *SMALL)
     harness.train(harness.work / "later_1", *SMALL, *sets(train__mini_batches=2))
-    named = {"plain": set(), "moving": {"reference"}, "critic": {"critic", "policy"}, "novel": {"gradients"}, "batches": {"current"}, "later": {"policy"}}
+    named = {"drawn": {"draws", "experts", "policy"}, "plain": set(), "moving": {"reference"}, "critic": {"critic", "policy"}, "novel": {"gradients"}, "batches": {"current"}, "later": {"policy"}}
     for name, passes in named.items():
         for row in metrics(harness.work / f"{name}_1"):
             ran = {key.removeprefix("perf/tokens_forward_"): value for key, value in row.items() if key.startswith("perf/tokens_forward_")}
             check(set(ran) == passes, f"{name}, step {row['step']}: passes {ran}")
             answers = row["response_length/mean"] * row["train/rollouts_generated"]
-            check(name == "later" or all(value > answers for value in ran.values()), f"{name}, step {row['step']}: {ran} tokens, answers alone have {answers}")
+            check(name in ("later", "drawn") or all(value > answers for value in ran.values()), f"{name}, step {row['step']}: {ran} tokens, answers alone have {answers}")
     # The same rollouts in step 1. Its first mini-batch is on policy: of two in two rounds the other one, and then both, are run.
     whole, second, both = (metrics(harness.work / f"{name}_1")[0][f"perf/tokens_forward_{of}"] for name, of in (("moving", "reference"), ("later", "policy"), ("batches", "current")))
     check(0 < second < whole and both == whole + second, f"{both} tokens in two rounds, {whole} in the step, {second} in its second mini-batch")
@@ -79,7 +82,7 @@ def further_passes_are_named(harness):
 
 def goes_on_after_a_stop(harness):
     """The reference and the value head are in the checkpoint: two halves are the whole."""
-    for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm"), ("novel", NOVEL, "train/gradient_cosine_sq")):
+    for name, settings, row in (("moving", MOVING, "actor/kl_loss"), ("critic", CRITIC, "critic/grad_norm"), ("novel", NOVEL, "train/gradient_cosine_sq"), ("drawn", DRAWN, "actor/grad_norm")):
         folder, whole = harness.work / f"{name}_halves", harness.work / f"{name}_1"
         half = ["--set" if word == "--set" else word.replace("train.steps=4", "train.steps=2") for word in SMALL]
         harness.train(folder, *half, *settings)

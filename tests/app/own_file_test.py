@@ -1,6 +1,7 @@
 """A file of one's own from beginning to end: README's example, graders written for other trainers, evaluations from anywhere."""
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from chat_test import folder_with_template
 from harness import check, main, metrics, sets
 
-MISCONFIGURED, FAILED = 2, 3
+MISCONFIGURED, FAILED, STOPPED = 2, 3, 75
 
 
 def example(harness):
@@ -145,7 +146,7 @@ def evaluations_work_from_anywhere(harness):
     check((elsewhere / "here/eval.json").exists() and found == json.loads((elsewhere / "here/eval.json").read_text()), "--out is not where the command was given")
     rows = len((harness.work / "questions.jsonl").read_text().splitlines())
     check(found["data"] == f"{found['prompts']} of the {rows} rows of questions.jsonl", str(found))
-    for part in (r"level +prompts +pass@1 +pass@8", r"all +\d+ +0\.\d+ \[", "questions: ", r"eval \[#+\] +\d+/\d+", r"prompts?/s|s/prompt"):
+    for part in (r"level +prompts +pass@1 +pass@8", r"all +\d+ +0\.\d+ \[", "questions: ", r"eval \[#+\] +\d+/\d+", r"rollouts?/s|s/rollout"):
         check(re.search(part, done.stdout), f"no {part!r} in:\n{done.stdout}")
     for folder, count in ((elsewhere, 3), (harness.work, 5)):
         (folder / "q2.jsonl").write_text("".join(json.dumps({"question": f"{i}+2", "answer": str(i + 2)}) + "\n" for i in range(count)))
@@ -153,8 +154,9 @@ def evaluations_work_from_anywhere(harness):
     check(done.returncode == 0 and json.loads(done.stdout.splitlines()[-1])["data"] == f"3 of the 3 rows of elsewhere/q2.jsonl", f"{done.stdout}\n{done.stderr}")
     code, _, err, _ = harness.run("eval", folder_with_template(harness))
     check(code == MISCONFIGURED and "is no run of Rollcall, and there is no --run-file" in err and "which questions to ask" in err, err)
-    code, _, err, _ = harness.run("eval", folder_with_template(harness), *sets(task__heldout_file="q2.jsonl"))
-    check(code == MISCONFIGURED and "for all rows of another file" in err, f"it asks made questions: {err}")
+    check("--set task.heldout_file=QUESTIONS.jsonl asks all of them" in err, err)
+    found = json.loads(harness.succeed("eval", folder_with_template(harness), "--out", "all_asked", *sets(task__heldout_file="q2.jsonl", eval__samples=8)).splitlines()[-1])
+    check(found["data"] == "5 of the 5 rows of q2.jsonl", f"not all rows of the file: {found}")
 
 
 def an_evaluation_stops_at_once(harness):
@@ -169,12 +171,99 @@ def an_evaluation_stops_at_once(harness):
         process.send_signal(signal.SIGUSR1 if ranks > 1 else signal.SIGTERM)  # mpirun passes the first on
         _, err = process.communicate(timeout=60)
         took = time.monotonic() - began
-        check(process.returncode != 0 and "the evaluation is not kept" in err, f"{ranks} ranks: {process.returncode} {err}")
+        check(process.returncode == STOPPED and "the evaluation is not kept" in err, f"{ranks} ranks: {process.returncode} {err}")
         check(took < 15, f"{ranks} ranks: {took:.1f} s after the signal")
         check(not (out / "eval.json").exists() and not list((out / "archive").glob("*.h5")), "a part of an evaluation is kept")
         if ranks == 1:
             _, _, err, _ = harness.run("eval", run_of(harness), "--out", out, *sets(eval__samples=8))
             check("did not finish: it is made anew" in err and (out / "eval.json").exists(), f"the next one is refused: {err}")
+
+
+def an_evaluation_of_one_prompt_shows_progress(harness):
+    """On a terminal the bar moves with rollouts that end, although all of them are of one round."""
+    terminal, line = pty.openpty()
+    job = harness.start("eval", run_of(harness), "--out", harness.work / "one_prompt", *sets(eval__samples=20000, task__heldout_prompts=1, run__threads=1), stdout=line, stderr=line, text=False)
+    os.close(line)
+    said = b""
+    while True:
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:  # Linux says so where nobody has the other end any more
+            break
+    os.close(terminal)
+    check(job.wait(60) == 0, said.decode(errors="replace"))
+    seen = {int(count) for count in re.findall(rb"(\d+)/20000", said)}
+    check({0, 20000} < seen and len(seen) >= 3, f"the bar stood still between {sorted(seen)}")
+    check(re.search(rb"tokens \d", said), "no tokens are counted")
+
+
+TINY_FILE = "[task]\nfile = \"rows.jsonl\"\n[text]\ntokenizer = \"byte\"\n"
+
+
+def rows_run(harness):
+    """The run file of a tiny run on twenty rows, with ids."""
+    run_file = harness.work / "rows.toml"
+    (harness.work / "rows.jsonl").write_text("".join(json.dumps({"id": f"q{i}", "question": f"{i}+2", "answer": str(i + 2)}) + "\n" for i in range(20)))
+    run_file.write_text(re.sub(r"(?s)\[task\].*?(?=\[model\])", TINY_FILE, (harness.source / "tests/app/tiny.toml").read_text()))
+    return run_file
+
+
+def all_rows_train_unless_something_validates(harness):
+    run_file = rows_run(harness)
+
+    def train(name, *settings, resume=False, code=0):
+        got, _, err, _ = harness.run("train", run_file, *["--resume"] * resume, *sets(run__dir=harness.work / name, run__log_level="info"), *settings)
+        check(got == code, f"exit code {got}, not {code}:\n{err}")
+        return err
+
+    def kept(name):
+        return re.search(r"validation_prompts = (-?\d+)", (harness.work / name / "config.toml").read_text())[1]
+
+    err = train("never")
+    check("rows.jsonl: no row is kept for validations, since eval.every is 0" in err and "20 rows: 18 train, 0 validation, 2 held-out" in err and kept("never") == "0", err)
+    err = train("never", *sets(eval__every=2), resume=True, code=MISCONFIGURED)
+    check("the run trains on all rows" in err, err)
+    err = train("sometimes", *sets(eval__every=2, eval__validation_samples=8))
+    check("20 rows: 16 train, 2 validation, 2 held-out" in err and kept("sometimes") == "2", err)
+    err = train("sometimes", *sets(eval__every=0, train__steps=8), resume=True)
+    check("20 rows: 16 train, 2 validation, 2 held-out" in err and "the prompts are not those" not in err, err)
+    err = train("asked_for", *sets(task__validation_prompts=3))
+    check("15 train, 3 validation, 2 held-out" in err, err)
+
+
+def a_run_of_an_earlier_build_keeps_its_rows(harness):
+    """Its record has no task.split and no number of rows that validate."""
+    reference, folder = harness.work / "by_row", harness.work / "earlier"
+    settings = sets(run__log_level="info", eval__every=2, eval__validation_samples=8, task__split="by_row")
+    _, _, err, _ = harness.run("train", rows_run(harness), *sets(run__dir=reference), *settings)
+    told = re.search(r"20 rows: .* held-out", err)
+    check(told and told[0] != "20 rows: 16 train, 2 validation, 2 held-out", f"the two ways agree here, so that this test is blind:\n{err}")
+    record = (reference / "config.toml").read_text()
+    check("\nvalidation_prompts = -1" in record, "an earlier build recorded no number")
+    folder.mkdir()
+    (folder / "config.toml").write_text(re.sub(r"\nsplit = [^\n]*", "", record))
+    code, _, again, _ = harness.run("train", folder / "config.toml", "--resume")
+    check(code == 0 and told[0] in again, f"not {told[0]}:\n{again}")
+    check('\nsplit = "by_row"' in (folder / "config.toml").read_text(), "the next resume would not know")
+    check(json.loads((folder / "result.json").read_text())["policy_sha256"] == json.loads((reference / "result.json").read_text())["policy_sha256"], "another policy")
+
+
+def rows_and_rollouts_find_each_other(harness):
+    run = harness.work / "with_rows"
+    harness.succeed("train", rows_run(harness), *sets(run__dir=run))
+    lines = [json.loads(line) for line in harness.succeed("archive", "export", run).splitlines()]
+    of_row = [line for line in lines if line["extra"]["id"] == "q3"]
+    check(of_row and len(of_row) < len(lines) and all(line["prompt"] == "3+2\n" for line in of_row), "the row was never asked")
+    exported = [json.loads(line) for line in harness.succeed("archive", "export", run, "--row", "q3").splitlines()]
+    check(exported == of_row, "export --row gives other rollouts")
+    shown = harness.succeed("archive", "show", run, "--row", "q3")
+    heads = re.findall(r"^\w+ step \d+, prompt \d+.*", shown, re.M)
+    check(heads and all("(row q3)" in head for head in heads) and shown.count("  sample ") == len(of_row), shown)
+    back = harness.succeed("archive", "show", run, "--prompt", of_row[0]["prompt_id"], "--purpose", of_row[0]["purpose"])
+    check("(row q3)" in back.splitlines()[0], back)
+    harness.succeed("view", run, "--out", harness.work / "row_pages")
+    pages = "".join(path.read_text() for path in (harness.work / "row_pages/data/run-1").glob("prompts-*.js"))
+    check(pages.count('"row":"q3"') == len({line["purpose"] for line in of_row}), "the pages' search knows no rows")
 
 
 def a_failed_run_says_why(harness):
@@ -189,7 +278,7 @@ def wrong_settings_are_told_at_once_and_first(harness):
     """Before a model is read or a grader is started: neither of these exists."""
     nothing = sets(model__path="/no/such/model", reward__command='["/no/such/grader"]', task__file="no.jsonl")
     code, _, err, _ = harness.run("train", *nothing, *sets(learning_rate=1, train__stepz=3, run__threads=-1))
-    check(code == MISCONFIGURED and all(part in err for part in ("3 settings are wrong", "here it is train.lr", "did you mean train.steps", "run.threads is -1")), err)
+    check(code == MISCONFIGURED and all(part in err for part in ("mistakes, one a line", "here it is train.lr", "did you mean train.steps", "run.threads is -1")), err)
     code, _, err, _ = harness.run("train", *nothing, *sets(teacher__model="x", probes__draws=3))
     check(code == MISCONFIGURED and "teacher.model is set" in err and "probes.draws is set" in err, err)
 
@@ -224,4 +313,6 @@ def a_folder_of_others_is_named_with_the_reason(harness):
 
 if __name__ == "__main__":
     main(the_example_of_the_readme_runs, an_unchanged_file_continues_its_run, functions_of_other_trainers_judge, what_nobody_could_judge_is_told, evaluations_work_from_anywhere, an_evaluation_stops_at_once,
+         an_evaluation_of_one_prompt_shows_progress, all_rows_train_unless_something_validates, a_run_of_an_earlier_build_keeps_its_rows,
+         rows_and_rollouts_find_each_other,
          a_failed_run_says_why, wrong_settings_are_told_at_once_and_first, costs_are_told, a_folder_of_others_is_named_with_the_reason)

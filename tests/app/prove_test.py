@@ -66,7 +66,8 @@ def an_interrupt_leaves_no_runs(harness):
         check(job.poll() is None, "it ended too early")
         time.sleep(0.02)
     job.send_signal(signal.SIGTERM)
-    job.communicate()
+    _, err = job.communicate()
+    check(job.returncode == 75 and "stopped by SIGTERM: nothing is proved" in err, f"exit code {job.returncode}: {err}")
     began = time.monotonic()
     while time.monotonic() - began < 30 and any(str(folder) in line for line in commands()):
         time.sleep(0.1)

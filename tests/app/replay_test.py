@@ -10,7 +10,7 @@ STEPS, BUDGET = 12, 32
 SMALL = sets(sft__steps=20, train__steps=STEPS, train__mini_batches=2, eval__before="false", eval__after="false", checkpoint__every=3, archive__pack_every=6)
 REPLAY = sets(replay__share=0.5, replay__max_staleness=10)
 KINDS = {
-    "uniform": [*REPLAY, *sets(objective__recipe="dots-rr")],
+    "uniform": [*REPLAY, *sets(objective__recipe="dots-rr", replay__old_policy="current")],
     "advantage": [*REPLAY, *sets(objective__recipe="skywork-r1v2-ssb", replay__choose="advantage")],
     "current": [*REPLAY, *sets(objective__recipe="remix-squeeze", replay__old_policy="current", replay__choose="newest", train__epochs=2)],
     "restart": [*REPLAY, *sets(objective__recipe="remix-squeeze", replay__old_policy="current", reference__refresh_every=4, train__mini_batches=1)],

@@ -8,18 +8,18 @@ STEP = {"prompts": [3, 1, 2], "select": 2, "budget": 8}
 
 
 def the_table_is_listed(harness):
-    listed = harness.succeed("policies")
+    listed = harness.succeed("schedulers")
     names = [line.split()[0] for line in listed.splitlines()[:-1]]
-    check("uniform" in names and "uniform_sqrt" in names and f"{len(names)} of {len(names)} policies" in listed, listed)
-    check("uniform_sqrt " in harness.succeed("policies", "--paper", "2601.19280"), "uniform_sqrt is not found by its paper")
-    by_piece = harness.succeed("policies", "--piece", "allocator=square_root")
+    check("uniform" in names and "uniform_sqrt" in names and f"{len(names)} of {len(names)} schedulers" in listed, listed)
+    check("uniform_sqrt " in harness.succeed("schedulers", "--paper", "2601.19280"), "uniform_sqrt is not found by its paper")
+    by_piece = harness.succeed("schedulers", "--piece", "allocator=square_root")
     check("uniform_sqrt " in by_piece and "\nuniform " not in by_piece and not by_piece.startswith("uniform "), by_piece)
-    check(by_piece == harness.succeed("policies", "--piece", "square_root"), "a piece is found with its family only")
-    harness.succeed("policies", "--year", "1999", code=2)
-    shown = harness.succeed("policies", "uniform_sqrt")
+    check(by_piece == harness.succeed("schedulers", "--piece", "square_root"), "a piece is found with its family only")
+    harness.succeed("schedulers", "--year", "1999", code=2)
+    shown = harness.succeed("schedulers", "uniform_sqrt")
     check(all(word in shown for word in ("sqrt(p_i (1 - p_i))", "variance_floor", "exactly", "arXiv:2601.19280")), shown)
     for name in names[::6]:
-        check(f"{name}: " in harness.succeed("policies", name), f"{name} cannot be shown")
+        check(f"{name}: " in harness.succeed("schedulers", name), f"{name} cannot be shown")
     for wrong, expected in ((["unifrm"], "did you mean uniform"), (["--piece", "alocator=equal"], "did you mean allocator")):
         code, _, err, _ = harness.run("policies", *wrong)
         check(code == 2 and expected in err, f"policies {wrong}: exit code {code}\n{err}")
@@ -122,7 +122,7 @@ def short_but(change):
 
 def flags_reach_the_simulation(harness):
     everything = harness.succeed("simulate", "--policy", "all", *SHORT)
-    names = [line.split()[0] for line in harness.succeed("policies").splitlines()[:-1]]
+    names = [line.split()[0] for line in harness.succeed("schedulers").splitlines()[:-1]]
     check([line.split()[0] for line in everything.splitlines()[1:-1]] == names, everything)
 
     def table(*arguments):
@@ -150,10 +150,24 @@ def flags_reach_the_simulation(harness):
 SMALL = sets(sft__steps=10, train__steps=4, train__min_lr_ratio=1, eval__before="false", eval__after="false", checkpoint__every=2)
 
 
+DIVERSE = sets(scheduler__knobs__outcome_weight=0, scheduler__knobs__diversity_weight=1)
+
+
+def differing_answers_reach_the_sampler(harness):
+    """Scores by diversity alone, which scoring measures: either measure draws other prompts than the outcomes and than the other."""
+    def draws(name, *knobs):
+        folder = harness.work / f"diverse_{name}"
+        harness.train(folder, *SMALL, *sets(scheduler__policy="mmr1", scheduler__knobs__variance_share=1), *knobs)
+        return result(folder)["archive_sha256"]
+
+    ends = {"outcomes": draws("outcomes"), "self_bleu": draws("self_bleu", *DIVERSE), "distinct": draws("distinct", *DIVERSE, *sets(scheduler__knobs__diversity="distinct_3"))}
+    check(len(set(ends.values())) == 3, f"{ends}")
+
+
 def state_survives_a_stop_on_any_ranks(harness):
     """Two halves on one and on three ranks are the whole, for policies whose pieces all keep a state."""
-    for name, exact in (("gdro_both", True), ("gdro_both_resample", True), ("reinforce_ada", False)):
-        policy = sets(scheduler__policy=name)
+    for name, exact, *knobs in (("gdro_both", True), ("gdro_both_resample", True), ("reinforce_ada", False), ("mmr1", True, *DIVERSE)):
+        policy = [*sets(scheduler__policy=name), *knobs]
         whole = harness.work / f"{name}_whole"
         harness.train(whole, *SMALL, *policy)
         drawn = [row["rollout_alloc/drawn"] for row in metrics(whole)]
@@ -173,7 +187,7 @@ def state_survives_a_stop_on_any_ranks(harness):
 
 
 def a_large_step_is_spent_exactly(harness):
-    """256 prompts and 1,024 rollouts, generated, scored and trained on; tests/stages has a hundred such steps of every policy without a model."""
+    """256 prompts and 1,024 rollouts, generated, scored and trained on; tests/run has a hundred such steps of every policy without a model."""
     for name in ("gdro_both", "knapsack"):
         folder = harness.work / f"large_{name}"
         harness.train(folder, *SMALL, *sets(scheduler__policy=name, train__steps=3, train__prompts_per_step=256, train__rollouts_per_prompt=4, task__train_prompts=512, task__max_level=4))
@@ -229,4 +243,4 @@ def changed_prompts_are_told(harness):
 
 
 main(the_table_is_listed, a_policy_is_a_filter, it_answers_line_by_line, a_trainer_drives_it, bad_lines_end_it, policies_are_compared, flags_reach_the_simulation, a_large_step_is_spent_exactly, rollouts_end_a_run, weights_reach_the_update,
-     losses_reach_the_policy, changed_prompts_are_told, state_survives_a_stop_on_any_ranks)
+     losses_reach_the_policy, changed_prompts_are_told, differing_answers_reach_the_sampler, state_survives_a_stop_on_any_ranks)

@@ -8,7 +8,7 @@ from harness import check, main, metrics, result, sets
 SMALL = sets(sft__steps=20, train__steps=6, train__mini_batches=2, train__epochs=2, eval__before="false", eval__after="false", checkpoint__every=2,
              archive__pack_every=4, sampling__top_p=0.7, sampling__temperature=1.3)
 KEPT = [*SMALL, *sets(sampling__logprob="kept")]
-REPLAYED = [*KEPT, *sets(objective__recipe="dots-rr", replay__share=0.5)]
+REPLAYED = [*KEPT, *sets(objective__recipe="dots-rr", replay__share=0.5, replay__old_policy="current")]
 
 
 def run(harness, name, settings, ranks=1):

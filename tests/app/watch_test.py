@@ -14,7 +14,7 @@ WATCH_S = 2
 STEPS = 5
 SHORT = sets(train__steps=STEPS, sft__steps=10, eval__before="false", eval__after="false")
 SCORED = "train-000003-00-0000-scored.h5.partial"  # of step 3: what rank 0 writes for all, beside the update
-STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::stages::{stage}"
+STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::run::{stage}"
 
 reference_lock = threading.Lock()
 
@@ -130,7 +130,7 @@ def endless_loop(harness):
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=10)
         check(interrupted.returncode == -signal.SIGINT, f"Ctrl-C: exit code {interrupted.returncode}")
-        run.await_log(r"\[0/3\].*at rollcall::stages::Update::on_update")
+        run.await_log(r"\[0/3\].*at rollcall::run::Update::on_update")
         run.await_text(watched.read_text, suspect, "--watch")
         run.end_well(suspect)
         _, err = following.communicate(timeout=30)
@@ -176,8 +176,8 @@ def one_rank_and_its_worker(harness):
     suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
     with Held(harness, "worker", "worker", 1, 0, file=SCORED, settings=MANY_LEAVES) as run:
         said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
-        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::stages::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said), f"main thread?\n{said}")
-        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::stages::Update::", said),
+        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::run::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::run::Update::", said), f"main thread?\n{said}")
+        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::run::Update::", said),
               f"worker?\n{said}")
         run.job.send_signal(signal.SIGSTOP)
         run.release()

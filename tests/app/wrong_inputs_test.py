@@ -13,6 +13,8 @@ from harness import LOG_LINE, PROGRESS, check, main, sets
 from wrong_inputs_table import FILES, ROWS
 
 GRAMMAR = re.compile(r"^rollcall: (rank \d+: )?.+ \(.+\); .+$")
+LIST = re.compile(r"^rollcall: (?:at least )?(\d+) mistakes, one a line:$")
+MORE = re.compile(r"^\d+ more are told once these are corrected$")
 QUICK_S = 2.0  # beyond what the program needs to start
 ATTEMPTS = 3  # a busy machine may delay a quick message
 
@@ -27,6 +29,7 @@ class Bench:
     def __init__(self, harness):
         self.harness, self.work, self.run = harness, harness.work, harness.work / "finished"
         for name, text in FILES.items():
+            (self.work / name).parent.mkdir(exist_ok=True)
             (self.work / name).write_text(text)
         harness.train(self.run)
         self.mounts, self.jobs = [], []
@@ -48,6 +51,12 @@ class Bench:
 
     def model_shape(self):
         self.model(lambda config, _: config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_size": 64})))
+
+    def model_pointer(self):
+        self.model(lambda _, weights: weights.write_text(FILES["pointer.jsonl"]))
+
+    def tokenizer_pointer(self):
+        self.model(lambda config, _: config.with_name("tokenizer.json").write_text(FILES["pointer.jsonl"]))
 
     def model_nan(self):
         self.model(lambda _, weights: weights.write_bytes(with_nan(weights.read_bytes())))
@@ -124,6 +133,16 @@ def messages(err):
     return [line for line in err.replace("\r", "\n").splitlines() if line.strip() and not LOG_LINE.match(line) and not PROGRESS.match(line)]
 
 
+def mistakes(err):
+    """The mistakes of one refusal, each without what begins its line."""
+    lines = [line for line in messages(err) if line.startswith(("rollcall: ", "  | "))]
+    if many := LIST.match(lines[0]):
+        told = [line.removeprefix("  | ") for line in lines[1:]]
+        check(int(many[1]) == len(told) or MORE.match(told[-1]), f"not as many as it says:\n{err}")
+        return told
+    return [line.removeprefix("rollcall: ") for line in lines if line.startswith("rollcall: ")]
+
+
 def judge(bench, row, options):
     """One attempt at a row; returns the seconds it took."""
     name, line, code, fragment, *_ = row
@@ -139,9 +158,11 @@ def judge(bench, row, options):
         return seconds
     own = [text for text in messages(err) if text.startswith("rollcall: ")]
     check(len(own) == 1, f"{len(own)} messages, not 1:\n{err}")
-    check(options.get("ranks", 1) > 1 or len(messages(err)) == 1, f"more than the message on stderr:\n{err}")
-    check(fragment in own[0], f"'{fragment}' is not in: {own[0]}")
-    check(GRAMMAR.match(own[0]), f"not \"problem (why); what to do\": {own[0]}")
+    told = mistakes(err)
+    check(options.get("ranks", 1) > 1 or len(messages(err)) == len(told) + (len(told) > 1), f"more than the message on stderr:\n{err}")
+    check(any(fragment in line for line in told), f"'{fragment}' is not in: {err}")
+    for line in told:
+        check(GRAMMAR.match("rollcall: " + line) or MORE.match(line), f"not \"problem (why); what to do\": {line}")
     after = files(bench.work)
     check(not [p for p in after if ".partial" in str(p)], f"half-written: {[str(p) for p in after if '.partial' in str(p)]}")
     check("damage" in str(options) or all(after.get(path) == state for path, state in before.items()), "an existing file was changed")
@@ -178,4 +199,87 @@ def each_wrong_input_gives_one_message(harness):
     check(not failed, f"{failed} of {len(lines)} rows")
 
 
-main(each_wrong_input_gives_one_message)
+MANY = """[run]
+dir = "{w}/many"
+memory_limit = "lots"
+[task]
+file = "{w}/rows.jsonl"
+heldout_file = "{w}/none.jsonl"
+min_level = 3
+[model]
+path = "{w}/nowhere"
+head_dim = 15
+[sft]
+file = "{w}/examples.jsonl"
+steps = 0
+lr = 3e-4
+[train]
+stepz = 3
+epochs = "two"
+mini_batches = 65
+on_nonfinite = ignore
+[eval]
+pass_k = 99
+[reward]
+command = ["{w}/no_grader"]
+[scheduler]
+policy = "unifrm"
+[checkpoint]
+keep_best = "validation/pass_at_99"
+"""
+ROWS_OF_MANY = ['{"question": "1+1", "answer": "2"}', "not JSON", '{"answer": "2"}', '{"answer": "3"}', '{"question": "3+3", "answer": "6"}', '{"answer": "4"}']
+
+
+def all_mistakes_are_one_refusal(harness):
+    w = harness.work / "many_mistakes"
+    w.mkdir()
+    run_file = w / "many.toml"
+    run_file.write_text(MANY.replace("{w}", str(w)))
+    (w / "rows.jsonl").write_text("\n".join(ROWS_OF_MANY) + "\n")
+    (w / "examples.jsonl").write_text('{"prompt": "a"}\n')
+    expected = [("many.toml:3: ", "lots"), ("many.toml:6: ", "none.jsonl"), ("many.toml:7: ", "task.min_level is set, but the task draws no levels"),
+                ("many.toml:9: ", "there is no such folder"), ("many.toml:10: ", "model.head_dim 15 is odd"), ("many.toml:12: ", "sft.file is set, but sft.steps is 0"),
+                ("many.toml:14: ", "sft.lr is set, but sft.steps is 0"), ("many.toml:16: ", "did you mean train.steps"), ("many.toml:17: ", "must be an integer"),
+                ("many.toml:18: ", "train.mini_batches 65 exceeds"), ("many.toml:19: ", 'text goes in quotes: on_nonfinite = "ignore"'),
+                ("many.toml:21: ", "eval.pass_k 99 exceeds"), ("many.toml:23: ", "no_grader"), ("many.toml:25: ", "did you mean uniform"),
+                ("many.toml:27: ", "checkpoint.keep_best is set, but eval.every is 0"), ("--set sampling.stop=[a", "is read as one"),
+                ("rows.jsonl:2: ", "not JSON"), ("rows.jsonl:3: ", 'no key "question"')]
+    for words in (("train", run_file), ("plan", run_file), ("submit", run_file, "--dry-run")):
+        code, out, err, _ = harness.run(*words, "--set", "sampling.stop=[a")
+        check(code == 2, f"{words[0]}: exit code {code}\n{out}\n{err}")
+        told = mistakes(err)
+        check(len(told) == len(expected), f"{words[0]}: {len(told)} mistakes, not {len(expected)}:\n{err}")
+        for line, (place, what) in zip(told, expected):
+            check(place in line and what in line and GRAMMAR.match("rollcall: " + line), f"{words[0]}: no '{place}' with '{what}': {line}")
+        check("lines 4, 6" in told[-1], f"rows with the same mistake: {told[-1]}")
+        check(not (w / "many").exists(), f"{words[0]} left a run folder")
+
+
+def one_file_is_corrected_line_by_line(harness):
+    """Whatever is corrected is not told again, and nothing comes up that was there before."""
+    w = harness.work / "corrected"
+    w.mkdir()
+    (w / "rows.jsonl").write_text("".join(f'{{"question": "{n}+{n}", "answer": "{2 * n}"}}\n' for n in range(200)))
+    wrong = {"steps": ("train", '"six"', "1"), "file": ("task", f'"{w}/none.jsonl"', f'"{w}/rows.jsonl"'), "head_dim": ("model", "15", "16"),
+             "pass_k": ("eval", "99", "2"), "recipe": ("objective", '"gprpo"', '"grpo"')}
+    run_file, left = w / "run.toml", None
+    for corrected in range(len(wrong) + 1):
+        values = {key: (section, good if n < corrected else bad) for n, (key, (section, bad, good)) in enumerate(wrong.items())}
+        run_file.write_text("".join(f"{section}.{key} = {value}\n" for key, (section, value) in values.items()))
+        code, out, err, _ = harness.run("plan", run_file, *sets(run__dir=w / "new", text__tokenizer="byte", sft__steps=0))
+        told = mistakes(err) if code else []
+        check(code == (0 if corrected == len(wrong) else 2) and len(told) == len(wrong) - corrected, f"{corrected} corrected: exit code {code}\n{out}\n{err}")
+        check(left is None or told == left[1:], f"{corrected} corrected, and other mistakes are left:\n{err}\nbefore: {left}")
+        left = told
+
+
+def a_run_without_a_file_says_what_it_is(harness):
+    few = sets(run__dir=harness.work / "no_file", sft__steps=0, train__steps=0, eval__before="false", eval__after="false", task__train_prompts=64)
+    code, out, err, _ = harness.run("train", *few)
+    said = [line for line in (out + err).splitlines() if "no run file is given" in line]
+    check(code == 0 and len(said) == 1 and "built-in task sorting" in said[0] and "docs/guide/own-data.md" in said[0], f"exit code {code}\n{out}\n{err}")
+    code, out, err, _ = harness.run("train", *few, *sets(run__dir=harness.work / "named", task__name="sorting"))
+    check(code == 0 and "no run file" not in out + err, f"exit code {code}: the task was named\n{out}\n{err}")
+
+
+main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, one_file_is_corrected_line_by_line, a_run_without_a_file_says_what_it_is)

@@ -9,7 +9,8 @@ namespace rollcall {
 namespace {
 
 TEST(Error, MessageIsProblemWhySuggestion) {
-  EXPECT_EQ(error_message("a.txt is empty", "there is nothing to read", "name another file"), "a.txt is empty (there is nothing to read); name another file");
+  EXPECT_EQ(error_message("a.txt is empty", "there is nothing to read", "name another file"),
+            "a.txt is empty (there is nothing to read); name another file");
   try {
     require<StorageError>(false, "p", "w", "s");
     FAIL() << "passed";
@@ -57,7 +58,8 @@ TEST(Nearest, LongListsAreNotPrinted) {
   std::vector<std::string> many;
   for (int i = 0; i < 21; ++i) many.push_back("name" + std::to_string(i));
   EXPECT_EQ(suggest_name("nam7", many), "did you mean name7?");
-  EXPECT_EQ(suggest_name("zebra", {"grpo", "rloo", "dapo"}), "valid are grpo, rloo, dapo") << "nothing is near";
+  EXPECT_EQ(suggest_name("zebra", {"grpo", "rloo", "dapo"}), "valid are grpo, rloo, dapo")
+      << "nothing is near";
   EXPECT_EQ(suggest_name("zebra", many).find("did you mean"), std::string::npos);
 }
 
@@ -68,7 +70,8 @@ RC_GTEST_PROP(Nearest, AValidNameIsItsOwnNearest, (std::vector<std::string> vali
 }
 
 RC_GTEST_PROP(Nearest, OneSlipFindsTheWayBack, ()) {
-  const std::vector<std::string> valid = {"train.steps", "task.max_level", "sampling.temperature", "eval.bootstrap"};
+  const std::vector<std::string> valid = {"train.steps", "task.max_level", "sampling.temperature",
+                                          "eval.bootstrap"};
   const auto& name = valid[*rc::gen::inRange<std::size_t>(0, valid.size())];
   const auto at = *rc::gen::inRange<std::size_t>(0, name.size());
   std::string slipped = name;

@@ -6,10 +6,13 @@
 namespace rollcall {
 namespace {
 
-std::string number(const std::string& digits) { return exact_number(R"({"b": {"a": 7}, "a": )" + digits + R"(, "c": [1.5]})", "a"); }
+std::string number(const std::string& digits) {
+  return exact_number(R"({"b": {"a": 7}, "a": )" + digits + R"(, "c": [1.5]})", "a");
+}
 
 TEST(ExactNumber, KeepsWhatADoubleRounds) {
-  for (const char* kept : {"5", "-5", "9007199254740993", "18446744073709551616", "-12345678901234567890123", "0.12345678901234567891", "1.5"})
+  for (const char* kept : {"5", "-5", "9007199254740993", "18446744073709551616",
+                           "-12345678901234567890123", "0.12345678901234567891", "1.5"})
     EXPECT_EQ(number(kept), kept);
 }
 

@@ -1,4 +1,5 @@
-// Content in parts: borrowed and owned bytes come out in order, large parts as they are, and the checksum is that of the whole.
+// Content in parts: borrowed and owned bytes come out in order, large parts as they are, and the
+// checksum is that of the whole.
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,11 +25,13 @@ std::string letters(std::size_t count, char first) {
 
 TEST(FileContent, IsWrittenWholeAndInOrder) {
   const testing::TemporaryFolder folder;
-  for (const auto& sizes : std::vector<std::vector<std::size_t>>{{0}, {3}, {3, kMiB, kMiB - 1, 2, 0}, {kMiB + 1, 1, kMiB}, {kMiB - 1, 2, 5}}) {
+  for (const auto& sizes : std::vector<std::vector<std::size_t>>{
+           {0}, {3}, {3, kMiB, kMiB - 1, 2, 0}, {kMiB + 1, 1, kMiB}, {kMiB - 1, 2, 5}}) {
     std::string whole = letters(sizes.front(), 'A');
     FileContent content(whole);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
-      const auto owner = std::make_shared<const std::string>(letters(sizes[i], char('a' + char(i))));
+      const auto owner =
+          std::make_shared<const std::string>(letters(sizes[i], char('a' + char(i))));
       content.add(std::as_bytes(std::span(*owner)), owner);
       whole += *owner;
     }

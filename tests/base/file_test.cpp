@@ -4,7 +4,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/late_names.hpp"
+#include "base/nfs_visibility.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 namespace {
-std::atomic<int> flock_error{0};  // what flock() refuses with in this program, EINTR once; 0: what the kernel says
+std::atomic<int> flock_error{0};  // what flock() refuses with in this program, EINTR once; 0: what
+                                  // the kernel says
 }
 
 /// In place of the C library's: no file system here is without locks.
@@ -43,11 +44,14 @@ namespace {
 namespace fs = std::filesystem;
 using rollcall::testing::TemporaryFolder;
 
-std::size_t entries(const TemporaryFolder& folder) { return std::size_t(std::distance(fs::directory_iterator(folder.path()), {})); }
+std::size_t entries(const TemporaryFolder& folder) {
+  return std::size_t(std::distance(fs::directory_iterator(folder.path()), {}));
+}
 
 TEST(File, ContentSurvivesReplacesAndNothingElseIsLeft) {  // few cases: each is two synced writes
   const TemporaryFolder folder;
-  for (const std::string& content : {std::string("text\r\n"), std::string(), std::string("\0\xFF\0", 3), std::string(3'000'000, 'x')}) {
+  for (const std::string& content : {std::string("text\r\n"), std::string(),
+                                     std::string("\0\xFF\0", 3), std::string(3'000'000, 'x')}) {
     write_file_atomic(folder / "a", content);
     EXPECT_TRUE(read_file(folder / "a") == content) << content.size();
     EXPECT_EQ(entries(folder), 1U);
@@ -82,13 +86,16 @@ TEST(File, UnreadableInputIsNamed) {
 }
 
 TEST(File, WhatTheFileSystemSaysIsOneMessageToo) {
-  const std::filesystem::filesystem_error refused("status", "run/x.h5", std::make_error_code(std::errc::io_error));
-  EXPECT_EQ(message_of(refused),
-            "run/x.h5: Input/output error (the file system refuses to say what is there); check the disk, permissions and quota, then try again");
+  const std::filesystem::filesystem_error refused("status", "run/x.h5",
+                                                  std::make_error_code(std::errc::io_error));
+  EXPECT_EQ(
+      message_of(refused),
+      "run/x.h5: Input/output error (the file system refuses to say what is there); check the disk, permissions and quota, then try again");
   EXPECT_EQ(message_of(InputError("a; b")), "a; b");
 }
 
-/// Whether it is damaged or missing cannot be told. The first page of a process is mapped by nobody, so that reading it fails with EIO.
+/// Whether it is damaged or missing cannot be told. The first page of a process is mapped by
+/// nobody, so that reading it fails with EIO.
 TEST(File, AFailingDiskIsNeitherAMissingNorADamagedFile) {
   EXPECT_THROW(read_file("/proc/self/mem"), UnreadableError);
   EXPECT_EQ(UnreadableError("").code(), ExitCode::failed);
@@ -130,7 +137,8 @@ TEST(File, WhatCannotBecomeAFolderIsRefusedAtOnce) {
   folder.write("plain", "");
   fs::create_symlink("nowhere", folder / "dangling");
   const Stopwatch clock;
-  for (const char* name : {"plain", "plain/x", "dangling"}) EXPECT_THROW(make_folder(folder / name), StorageError) << name;
+  for (const char* name : {"plain", "plain/x", "dangling"})
+    EXPECT_THROW(make_folder(folder / name), StorageError) << name;
   EXPECT_LT(clock.seconds(), kLateName_s / 4);
 }
 
@@ -158,7 +166,8 @@ TEST(File, ALinkIsTheFileAndACopyIsOne) {
   EXPECT_EQ(read_file(folder / "b"), "text");
   EXPECT_THROW(link_or_copy(folder / "a", folder / "b"), StorageError);  // it is there already
   EXPECT_THROW(link_or_copy(folder / "none", folder / "c"), StorageError);
-  const fs::path memory = "/dev/shm";  // another file system than that of most temporary folders: links do not cross
+  const fs::path memory = "/dev/shm";  // another file system than that of most temporary folders:
+                                       // links do not cross
   if (!fs::is_directory(memory)) return;
   const fs::path far = memory / ("rollcall_link_" + std::to_string(::getpid()));
   link_or_copy(folder / "a", far);
@@ -174,16 +183,21 @@ TEST(File, WhatNeverEndsHasALimit) {
       return std::string(e.what());
     }
   };
-  EXPECT_NE(refusal("/dev/zero").find("/dev/zero gives more than 134217728 bytes"), std::string::npos) << refusal("/dev/zero");
+  EXPECT_NE(refusal("/dev/zero").find("/dev/zero gives more than 134217728 bytes"),
+            std::string::npos)
+      << refusal("/dev/zero");
   const TemporaryFolder folder;
   const auto holes = folder.path() / "holes";
   std::ofstream(holes).close();
   std::filesystem::resize_file(holes, std::uintmax_t{1} << 42);
-  EXPECT_NE(refusal(holes).find("more than this machine's memory"), std::string::npos) << refusal(holes);
+  EXPECT_NE(refusal(holes).find("more than this machine's memory"), std::string::npos)
+      << refusal(holes);
   EXPECT_NE(message_of(std::bad_alloc()).find("no more memory ("), std::string::npos);
 }
 
-TEST(File, FilesThatDoNotKnowTheirSizeAreReadWhole) { EXPECT_GT(read_file("/proc/self/maps").size(), 4096U); }
+TEST(File, FilesThatDoNotKnowTheirSizeAreReadWhole) {
+  EXPECT_GT(read_file("/proc/self/maps").size(), 4096U);
+}
 
 TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
   const TemporaryFolder folder;
@@ -203,7 +217,8 @@ TEST(FolderLock, ASecondHolderIsRefusedAndToldByWhom) {
 TEST(FolderLock, AFileSystemWithoutLocksIsNoOtherHolder) {
   const TemporaryFolder folder;
   folder.write(".lock", "job 17 on n1");
-  const std::vector<std::function<void()>> questions{[&] { const FolderLock lock(folder.path(), "job 18"); }};
+  const std::vector<std::function<void()>> questions{
+      [&] { const FolderLock lock(folder.path(), "job 18"); }};
   for (const int error : {ENOSYS, ENOLCK, EOPNOTSUPP}) {
     for (const auto& ask : questions) {
       flock_error = error;
@@ -218,7 +233,8 @@ TEST(FolderLock, AFileSystemWithoutLocksIsNoOtherHolder) {
   for (const int error : {EIO, ESTALE}) {  // of a file system that has them, and trouble
     flock_error = error;
     EXPECT_THROW(FolderLock(folder.path(), "job 18"), StorageError);
-    EXPECT_THROW(FolderLock::is_held(folder.path()), UnreadableError) << "whether somebody holds it is not known";
+    EXPECT_THROW(FolderLock::is_held(folder.path()), UnreadableError)
+        << "whether somebody holds it is not known";
   }
   flock_error = EINTR;
   EXPECT_NO_THROW(FolderLock(folder.path(), "job 18")) << "an interrupted call is made again";
@@ -261,15 +277,19 @@ TEST(FolderLock, AMissingFolderIsAStorageError) {
 }
 
 TEST(Hash, KnownAnswers) {
-  EXPECT_EQ(checksum64(std::string_view()), 0x2D06800538D394C2U);                                 // XXH3-64 of nothing, as published with the library
-  EXPECT_EQ(Sha256().hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");  // FIPS 180-4
-  EXPECT_EQ(Sha256().add("ab").add("c").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  // XXH3-64 of nothing, as published with the library
+  EXPECT_EQ(checksum64(std::string_view()), 0x2D06800538D394C2U);
+  // FIPS 180-4
+  EXPECT_EQ(Sha256().hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256().add("ab").add("c").hex(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex64(0xAB), "00000000000000ab");
 }
 
 TEST(Hash, AFileHasTheChecksumOfItsBytes) {
   const TemporaryFolder folder;
-  for (const std::size_t size : {0, 1, 240, 1 << 20, 3'000'001}) {  // the last two: exactly one piece, several
+  // the last two: exactly one piece, several
+  for (const std::size_t size : {0, 1, 240, 1 << 20, 3'000'001}) {
     std::string content(size, 'x');
     for (std::size_t i = 0; i < size; ++i) content[i] = char(i * 31);
     EXPECT_EQ(file_checksum64(folder.write("a", content)), checksum64(content)) << size;

@@ -23,7 +23,10 @@ struct Counted {
 /// In memory that children share.
 class ProcessMutexTest : public ::testing::Test {
  protected:
-  ProcessMutexTest() : pages_(::mmap(nullptr, sizeof(Counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)), shared_(new (pages_) Counted) {}
+  ProcessMutexTest()
+      : pages_(::mmap(nullptr, sizeof(Counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0)),
+        shared_(new (pages_) Counted) {}
   ~ProcessMutexTest() override { ::munmap(pages_, sizeof(Counted)); }
   void* pages_;
   Counted* shared_;

@@ -1,4 +1,5 @@
-// Addressed random numbers: published Philox vectors, the address rebuilt by hand, moments, independence.
+// Addressed random numbers: published Philox vectors, the address rebuilt by hand, moments,
+// independence.
 #include "base/random.hpp"
 
 #include <gtest/gtest.h>
@@ -18,28 +19,37 @@ using Block = std::array<std::uint32_t, 4>;
 Block philox4x32_10(Block c, std::array<std::uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * c[0], b = std::uint64_t{0xCD9E8D57} * c[2];
-    c = {std::uint32_t(b >> 32) ^ c[1] ^ k[0], std::uint32_t(b), std::uint32_t(a >> 32) ^ c[3] ^ k[1], std::uint32_t(a)};
+    c = {std::uint32_t(b >> 32) ^ c[1] ^ k[0], std::uint32_t(b),
+         std::uint32_t(a >> 32) ^ c[3] ^ k[1], std::uint32_t(a)};
     k[0] += 0x9E3779B9, k[1] += 0xBB67AE85;
   }
   return c;
 }
 
 TEST(Random, OurPhiloxIsThePublishedOne) {  // known answers of the Random123 distribution
-  EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32_10({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}), (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}), (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}),
+            (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox4x32_10({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}),
+            (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(
+      philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+      (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 std::array<std::uint64_t, 2> wide(std::uint64_t key, std::uint64_t high, std::uint64_t low) {
-  const Block r = philox4x32_10({std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)},
+  const Block r = philox4x32_10({std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high),
+                                 std::uint32_t(high >> 32)},
                                 {std::uint32_t(key), std::uint32_t(key >> 32)});
   return {r[0] | std::uint64_t{r[1]} << 32, r[2] | std::uint64_t{r[3]} << 32};
 }
 
-RC_GTEST_PROP(Random, AStreamIsPhiloxAtItsAddress, (std::uint64_t seed, std::uint64_t step, std::uint64_t prompt, std::uint64_t sample, std::uint64_t index)) {
+RC_GTEST_PROP(Random, AStreamIsPhiloxAtItsAddress,
+              (std::uint64_t seed, std::uint64_t step, std::uint64_t prompt, std::uint64_t sample,
+               std::uint64_t index)) {
   const auto first = wide(seed, std::uint64_t(RandomPurpose::sampling), step);
   const auto second = wide(first[0], first[1] ^ prompt, sample);
-  RC_ASSERT(RandomStream(seed, RandomPurpose::sampling, step, prompt, sample).bits(index) == wide(second[0], second[1], index)[0]);
+  RC_ASSERT(RandomStream(seed, RandomPurpose::sampling, step, prompt, sample).bits(index) ==
+            wide(second[0], second[1], index)[0]);
 }
 
 TEST(Random, Pinned) {  // a change gives every seed another run, so it must be meant
@@ -68,7 +78,8 @@ TEST(Random, PurposesAreUncorrelated) {
   const RandomStream a(1, RandomPurpose::task), b(1, RandomPurpose::init);
   double sum = 0;
   for (std::uint64_t i = 0; i < 100000; ++i) sum += (a.uniform(i) - 0.5) * (b.uniform(i) - 0.5);
-  EXPECT_LT(std::abs(sum / 100000 * 12), 5 / std::sqrt(100000.0));  // correlation; five standard deviations
+  // correlation; five standard deviations
+  EXPECT_LT(std::abs(sum / 100000 * 12), 5 / std::sqrt(100000.0));
 }
 
 struct Moments {
@@ -109,7 +120,8 @@ RC_GTEST_PROP(Random, ValuesStayInTheirRanges, (std::uint64_t seed, std::uint64_
   const double u = s.uniform(index);
   RC_ASSERT(u >= 0 && u < 1);
   RC_ASSERT(std::isfinite(s.normal(index)));
-  const auto n = *rc::gen::suchThat(rc::gen::arbitrary<std::uint64_t>(), [](std::uint64_t v) { return v > 0; });
+  const auto n = *rc::gen::suchThat(rc::gen::arbitrary<std::uint64_t>(),
+                                    [](std::uint64_t v) { return v > 0; });
   RC_ASSERT(s.below(index, n) < n);
   RC_ASSERT(s.below(index, 1) == 0);
 }

@@ -1,4 +1,5 @@
-// Other threads' stacks: one that computes, one held in a call of the kernel, one that rests, one that has gone.
+// Other threads' stacks: one that computes, one held in a call of the kernel, one that rests, one
+// that has gone.
 #include "base/thread_stack.hpp"
 
 #include <gtest/gtest.h>
@@ -99,7 +100,8 @@ TEST(ThreadStack, WhoRestsIsNotBusy) {
   }
   // Who is joined has still some way to go in the kernel.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (look_at_thread(number, 25).state != "gone" && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (look_at_thread(number, 25).state != "gone" && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(look_at_thread(number, 25).state, "gone");
 }
 

@@ -53,9 +53,11 @@ TEST(Activity, AWaitOfACommunicatorIsSeenFromAnotherThread) {
 TEST(RankGroups, OneWordingForOneRankAndForMany) {
   EXPECT_EQ(name_ranks({3}), "rank 3");
   EXPECT_EQ(name_ranks({0, 1, 2, 5}), "ranks 0-2,5");
-  EXPECT_EQ(wait_within("in MPI_Iallreduce", "update of step 2"), "in MPI_Iallreduce in the update of step 2");
+  EXPECT_EQ(wait_within("in MPI_Iallreduce", "update of step 2"),
+            "in MPI_Iallreduce in the update of step 2");
   EXPECT_EQ(wait_within("for the plan", ""), "for the plan");
-  EXPECT_EQ(waiting_sentences({{"for a", {1}}, {"for b", {0, 2}}}), (std::vector<std::string>{"rank 1 waits for a", "ranks 0,2 wait for b"}));
+  EXPECT_EQ(waiting_sentences({{"for a", {1}}, {"for b", {0, 2}}}),
+            (std::vector<std::string>{"rank 1 waits for a", "ranks 0,2 wait for b"}));
 }
 
 }  // namespace

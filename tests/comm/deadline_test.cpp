@@ -1,4 +1,5 @@
-// Deadlines of waits: a process that is suspended loses no time, and neither do those that wait for one that was.
+// Deadlines of waits: a process that is suspended loses no time, and neither do those that wait for
+// one that was.
 #include "comm/deadline.hpp"
 
 #include "comm/timed_call.hpp"

@@ -1,4 +1,5 @@
-// Fails on rank 2, where nothing is printed: the run with three ranks must be seen to fail, the run with one must pass.
+// Fails on rank 2, where nothing is printed: the run with three ranks must be seen to fail, the run
+// with one must pass.
 #include "comm/world.hpp"
 
 #include <gtest/gtest.h>

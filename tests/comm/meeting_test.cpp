@@ -1,5 +1,6 @@
-// Where ranks meet: nobody sleeps through what it waits for. Every sleep here could last so long that one that is missed shows.
-#include "comm/meeting.hpp"
+// Where ranks meet: nobody sleeps through what it waits for. Every sleep here could last so long
+// that one that is missed shows.
+#include "comm/node_rendezvous.hpp"
 
 #include "base/clock.hpp"
 #include "comm/shared_pages.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr double kLong_s = 20.0;
 
-void await_all(const Meeting& meeting, std::uint32_t number) {
+void await_all(const NodeRendezvous& meeting, std::uint32_t number) {
   for (;;) {
     const std::uint32_t heard = meeting.bell();
     if (meeting.all_entered(number)) return;
@@ -26,8 +27,9 @@ void await_all(const Meeting& meeting, std::uint32_t number) {
   }
 }
 
-/// Each brings a number to every collective and adds up what all have brought; how many sums were wrong.
-int wrong_sums(Meeting& meeting, int rank, int ranks, std::uint32_t collectives) {
+/// Each brings a number to every collective and adds up what all have brought; how many sums were
+/// wrong.
+int wrong_sums(NodeRendezvous& meeting, int rank, int ranks, std::uint32_t collectives) {
   int wrong = 0;
   for (std::uint32_t turn = 0; turn < collectives; ++turn) {
     const std::uint32_t number = meeting.next();
@@ -47,17 +49,18 @@ int wrong_sums(Meeting& meeting, int rank, int ranks, std::uint32_t collectives)
   return wrong;
 }
 
-TEST(Meeting, WhoComesLastWakesAllOthers) {
+TEST(NodeRendezvous, WhoComesLastWakesAllOthers) {
   for (const std::uint32_t entered : {0U, 0xFFFFFF00U}) {  // the count may wrap
     constexpr int kRanks = 5;
-    const SharedMemory pages = map_pages(Meeting::bytes(kRanks));
-    for (int rank = 0; rank < kRanks; ++rank) std::memcpy(pages.bytes.data() + rank * 64, &entered, sizeof entered);
+    const SharedMemory pages = map_pages(NodeRendezvous::bytes(kRanks));
+    for (int rank = 0; rank < kRanks; ++rank)
+      std::memcpy(pages.bytes.data() + rank * 64, &entered, sizeof entered);
     std::atomic<int> wrong = 0;
     const Stopwatch clock;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < kRanks; ++rank) {
       ranks.emplace_back([&, rank] {
-        Meeting meeting(pages, rank, kRanks);
+        NodeRendezvous meeting(pages, rank, kRanks);
         wrong += wrong_sums(meeting, rank, kRanks, 3000);
       });
     }
@@ -67,11 +70,11 @@ TEST(Meeting, WhoComesLastWakesAllOthers) {
   }
 }
 
-TEST(Meeting, ProcessesWakeEachOther) {
-  const SharedPages file(Meeting::bytes(2));
+TEST(NodeRendezvous, ProcessesWakeEachOther) {
+  const SharedPages file(NodeRendezvous::bytes(2));
   const Stopwatch clock;
   const pid_t child = ::fork();
-  Meeting meeting(map_pages(Meeting::bytes(2), file.file()), child == 0 ? 1 : 0, 2);
+  NodeRendezvous meeting(map_pages(NodeRendezvous::bytes(2), file.file()), child == 0 ? 1 : 0, 2);
   const int wrong = wrong_sums(meeting, child == 0 ? 1 : 0, 2, 3000);
   if (child == 0) ::_exit(wrong == 0 ? 0 : 1);
   int status = 1;
@@ -81,15 +84,16 @@ TEST(Meeting, ProcessesWakeEachOther) {
   EXPECT_LT(clock.seconds(), kLong_s);
 }
 
-TEST(Meeting, OneThatIsWaitedForAloneWakesTheOthers) {
-  const SharedMemory pages = map_pages(Meeting::bytes(3));
+TEST(NodeRendezvous, OneThatIsWaitedForAloneWakesTheOthers) {
+  const SharedMemory pages = map_pages(NodeRendezvous::bytes(3));
   const Stopwatch clock;
   std::thread waits([&] {
-    Meeting meeting(pages, 1, 3);
+    NodeRendezvous meeting(pages, 1, 3);
     meeting.enter(false);
-    for (std::uint32_t heard = meeting.bell(); !meeting.has_entered(0, 1); heard = meeting.bell()) meeting.sleep(heard, kLong_s);
+    for (std::uint32_t heard = meeting.bell(); !meeting.has_entered(0, 1); heard = meeting.bell())
+      meeting.sleep(heard, kLong_s);
   });
-  Meeting root(pages, 0, 3);
+  NodeRendezvous root(pages, 0, 3);
   while (!root.has_entered(1, 1)) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   root.enter(true);  // rank 2 never comes
@@ -98,9 +102,9 @@ TEST(Meeting, OneThatIsWaitedForAloneWakesTheOthers) {
   EXPECT_LT(clock.seconds(), kLong_s);
 }
 
-TEST(Meeting, AMessageRingsItsReceiversBellAlone) {
-  const SharedMemory pages = map_pages(Meeting::bytes(2));
-  const Meeting sender(pages, 0, 2), receiver(pages, 1, 2);
+TEST(NodeRendezvous, AMessageRingsItsReceiversBellAlone) {
+  const SharedMemory pages = map_pages(NodeRendezvous::bytes(2));
+  const NodeRendezvous sender(pages, 0, 2), receiver(pages, 1, 2);
   const Stopwatch clock;
   const std::uint32_t heard = receiver.own_bell(), others = sender.own_bell();
   sender.ring(1);

@@ -3,8 +3,11 @@
 #include "comm/world.hpp"
 
 #include "base/error.hpp"
+#include "support/allocated_bytes.hpp"
 
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace rollcall::comm {
 namespace {
@@ -19,8 +22,12 @@ void expect_named(Communicator& world, Communicator& twin, const std::string& ca
       twin.barrier();
       ADD_FAILURE() << "the others have not come";
     } catch (const ProtocolError& error) {
-      EXPECT_EQ(std::string(error.what()).rfind("rank 0 of " + std::to_string(world.size()) + " waited 0.05", 0), 0u) << error.what();
-      EXPECT_NE(std::string(error.what()).find(" s in " + call + " ("), std::string::npos) << error.what();
+      EXPECT_EQ(std::string(error.what())
+                    .rfind("rank 0 of " + std::to_string(world.size()) + " waited 0.05", 0),
+                0u)
+          << error.what();
+      EXPECT_NE(std::string(error.what()).find(" s in " + call + " ("), std::string::npos)
+          << error.what();
     }
     twin.set_collective_deadline(deadline_s);
   }
@@ -37,7 +44,27 @@ TEST(Mpi, SoItDoesWhereRanksMeetWhichThenGoOn) {
   over_mpi([](Communicator& world) {
     const auto node = world.split_by_node(), twin = world.split(0);
     expect_named(world, *twin, "a barrier");
-    EXPECT_EQ(twin->gather_all(std::to_string(world.rank())).back(), std::to_string(world.size() - 1));
+    EXPECT_EQ(twin->gather_all(std::to_string(world.rank())).back(),
+              std::to_string(world.size() - 1));
+  });
+}
+
+/// A copy for each receiver would be 10^5 times a plan in the largest jobs.
+TEST(Mpi, ReceiversShareOneCopyOfWhatIsSentToAll) {
+  over_mpi([](Communicator& world) {
+    constexpr int kLetters = 8;  // to each of the others
+    const std::string bytes(1 << 20, 'b');
+    std::vector<int> others;
+    for (int i = 0; world.rank() == 0 && i < kLetters; ++i)
+      for (int to = 1; to < world.size(); ++to) others.push_back(to);
+    const std::size_t before = test::allocated_bytes();
+    world.send_all(others, 1, bytes);
+    const std::size_t taken = test::allocated_bytes() - before;
+    EXPECT_GE(taken, bytes.size());
+    EXPECT_LT(taken, 2 * bytes.size()) << others.size() << " receivers";
+    for (int i = 0; world.rank() > 0 && i < kLetters; ++i)
+      EXPECT_TRUE(world.receive(30, "a letter").bytes == bytes);
+    world.barrier();
   });
 }
 
@@ -53,9 +80,11 @@ TEST(Mpi, WhatHasComeIsSeenAtTheFirstLook) {
       node->barrier();  // ranks of a node meet in memory, without a look at messages
       const auto seen = node->try_receive();
       seen_at_once += seen ? 1 : 0;
-      EXPECT_EQ(seen ? seen->bytes : node->receive(10.0, "what the first look has missed").bytes, std::to_string(round));
+      EXPECT_EQ(seen ? seen->bytes : node->receive(10.0, "what the first look has missed").bytes,
+                std::to_string(round));
     }
-    EXPECT_GT(seen_at_once, kRounds * 3 / 4);  // a single look finds fewer than half; MPI promises nothing
+    EXPECT_GT(seen_at_once, kRounds * 3 / 4);  // a single look finds fewer than half; MPI promises
+                                               // nothing
   });
 }
 

@@ -1,6 +1,7 @@
-// Carriers of device memory against MPI on the same numbers: over NCCL where the ranks have a device each, and over the stand-in for it on an emulated device.
-#include "comm/carrier.hpp"
-#include "comm/device_carrier.hpp"
+// Carriers of device memory against MPI on the same numbers: over NCCL where the ranks have a
+// device each, and over the stand-in for it on an emulated device.
+#include "comm/device_transport.hpp"
+#include "comm/transport.hpp"
 #include "comm/weight_transfer.hpp"
 #include "comm/world.hpp"
 
@@ -29,7 +30,8 @@ class OnDevice {
  public:
   explicit OnDevice(const std::vector<T>& values) : count_(values.size()) {
     EXPECT_EQ(cudaMalloc(&memory_, count_ * sizeof(T)), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(memory_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(memory_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
+              cudaSuccess);
   }
   ~OnDevice() { cudaFree(memory_); }
   OnDevice(const OnDevice&) = delete;
@@ -37,7 +39,8 @@ class OnDevice {
   std::span<T> span() const { return {static_cast<T*>(memory_), count_}; }
   std::vector<T> values() const {
     std::vector<T> all(count_);
-    EXPECT_EQ(cudaMemcpy(all.data(), memory_, count_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(all.data(), memory_, count_ * sizeof(T), cudaMemcpyDeviceToHost),
+              cudaSuccess);
     return all;
   }
 
@@ -54,8 +57,8 @@ std::vector<T> numbers(int rank, std::size_t count) {
   return values;
 }
 
-/// body(world, carrier) over NCCL (`staged`: over MPI), one device a rank.
-void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
+/// body(world, transport) over NCCL (`staged`: over MPI), one device a rank.
+void with_carriers(const std::function<void(Communicator&, Transport&)>& body) {
   bool enough = true;
   over_mpi([&](Communicator& world) {
     const int ranks = world.split_by_host()->size();
@@ -65,16 +68,16 @@ void with_carriers(const std::function<void(Communicator&, Carrier&)>& body) {
   over_mpi([&](Communicator& world) {
     world.set_collective_deadline(30);
     const int device = world.rank() % devices();
-    body(world, *nccl_carrier(device, kWork));
+    body(world, *nccl_transport(device, kWork));
     body(world, *staged_carrier(device, kWork));
   });
 }
 
 const std::vector<std::size_t> kCounts{1, 1000, kWork / 8 + 1};
 
-TEST(DeviceCarrier, SumsMaximaAndBroadcastsHaveTheBitsOfMpi) {
-  with_carriers([](Communicator& world, Carrier& carrier) {
-    const auto ranks = carrier.over(world);
+TEST(DeviceTransport, SumsMaximaAndBroadcastsHaveTheBitsOfMpi) {
+  with_carriers([](Communicator& world, Transport& transport) {
+    const auto ranks = transport.over(world);
     for (const std::size_t count : kCounts) {
       auto expected = numbers<std::int64_t>(world.rank(), count);
       const OnDevice<std::int64_t> device(expected);
@@ -91,18 +94,25 @@ TEST(DeviceCarrier, SumsMaximaAndBroadcastsHaveTheBitsOfMpi) {
       const int root = world.size() - 1;
       const OnDevice<std::int64_t> sent(numbers<std::int64_t>(world.rank(), count));
       ranks->broadcast(std::as_writable_bytes(sent.span()), root);
-      ranks->broadcast(std::as_writable_bytes(std::span(host = numbers<std::int64_t>(world.rank(), count))), root);
+      ranks->broadcast(
+          std::as_writable_bytes(std::span(host = numbers<std::int64_t>(world.rank(), count))),
+          root);
       EXPECT_EQ(host, numbers<std::int64_t>(root, count));
       EXPECT_EQ(sent.values(), host);
     }
   });
 }
 
-TEST(DeviceCarrier, ABarrierIsLeftWhenTheLastRankHasCome) {
-  with_carriers([](Communicator& world, Carrier& carrier) {
-    const auto ranks = carrier.over(world);
-    const auto now_s = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };  // of all ranks of a node
-    if (world.rank() == world.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+TEST(DeviceTransport, ABarrierIsLeftWhenTheLastRankHasCome) {
+  with_carriers([](Communicator& world, Transport& transport) {
+    const auto ranks = transport.over(world);
+    // of all ranks of a node
+    const auto now_s = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+          .count();
+    };
+    if (world.rank() == world.size() - 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     double last_came = now_s();
     ranks->barrier();
     const double left = now_s();
@@ -111,13 +121,15 @@ TEST(DeviceCarrier, ABarrierIsLeftWhenTheLastRankHasCome) {
   });
 }
 
-/// Equal, ragged and empty shares; of which one is so much the longest that whole buffers move less.
-TEST(DeviceCarrier, SharesOfSumsAndWeights) {
-  with_carriers([](Communicator& world, Carrier& carrier) {
-    const auto ranks = carrier.over(world);
+/// Equal, ragged and empty shares; of which one is so much the longest that whole buffers move
+/// less.
+TEST(DeviceTransport, SharesOfSumsAndWeights) {
+  with_carriers([](Communicator& world, Transport& transport) {
+    const auto ranks = transport.over(world);
     const auto n = std::int64_t(world.size());
     for (const auto& share : std::vector<std::function<std::int64_t(std::int64_t)>>{
-             [](std::int64_t) { return 70000; }, [](std::int64_t r) { return 900 + 150 * r; }, [](std::int64_t r) { return r == 0 ? 500 : 0; }}) {
+             [](std::int64_t) { return 70000; }, [](std::int64_t r) { return 900 + 150 * r; },
+             [](std::int64_t r) { return r == 0 ? 500 : 0; }}) {
       std::vector<std::int64_t> begins{0};
       for (std::int64_t r = 0; r < n; ++r) begins.push_back(begins.back() + share(r));
       const std::size_t size = std::size_t(begins.back()), own = std::size_t(world.rank());
@@ -126,7 +138,8 @@ TEST(DeviceCarrier, SharesOfSumsAndWeights) {
       ranks->sum_to_shares(sums.span(), begins);
       world.sum(expected);
       const auto got = sums.values();
-      EXPECT_TRUE(std::equal(got.begin() + begins[own], got.begin() + begins[own + 1], expected.begin() + begins[own]));
+      EXPECT_TRUE(std::equal(got.begin() + begins[own], got.begin() + begins[own + 1],
+                             expected.begin() + begins[own]));
 
       std::vector<float> whole(size, -1.0F);
       std::fill(whole.begin() + begins[own], whole.begin() + begins[own + 1], float(own) + 0.5F);
@@ -137,9 +150,10 @@ TEST(DeviceCarrier, SharesOfSumsAndWeights) {
   });
 }
 
-/// Every rank fills one slice of all others, of which each is longer than a part; on odd ranks the weights lie on the host.
-TEST(DeviceCarrier, WeightsTravelAsNamedSlicesSideBySide) {
-  with_carriers([](Communicator& world, Carrier& carrier) {
+/// Every rank fills one slice of all others, of which each is longer than a part; on odd ranks the
+/// weights lie on the host.
+TEST(DeviceTransport, WeightsTravelAsNamedSlicesSideBySide) {
+  with_carriers([](Communicator& world, Transport& transport) {
     constexpr std::int64_t kSlice = kWork / 16 + 3;
     std::vector<TransferBatch> plan;
     for (int root = 0; root < world.size(); ++root) {
@@ -150,7 +164,8 @@ TEST(DeviceCarrier, WeightsTravelAsNamedSlicesSideBySide) {
     }
     std::vector<float> weights(std::size_t(kSlice * world.size()), float(world.rank()) - 7.0F);
     const OnDevice<float> there(weights);
-    WeightTransfer(world, plan, std::shared_ptr<Carrier>(std::shared_ptr<void>(), &carrier)).run(world.rank() % 2 == 0 ? there.span() : std::span(weights), 5);
+    WeightTransfer(world, plan, std::shared_ptr<Transport>(std::shared_ptr<void>(), &transport))
+        .run(world.rank() % 2 == 0 ? there.span() : std::span(weights), 5);
     if (world.rank() % 2 == 0) weights = there.values();
     for (std::int64_t i = 0; i < std::int64_t(weights.size()); ++i) {
       const bool sent = i % kSlice < kSlice - 1 - i / kSlice;  // what no slice has stays
@@ -159,8 +174,10 @@ TEST(DeviceCarrier, WeightsTravelAsNamedSlicesSideBySide) {
   });
 }
 
-TEST(DeviceCarrier, AMissingDeviceIsNamed) {
-  over_mpi([](Communicator& world) { EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError); });
+TEST(DeviceTransport, AMissingDeviceIsNamed) {
+  over_mpi([](Communicator& world) {
+    EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError);
+  });
 }
 
 }  // namespace

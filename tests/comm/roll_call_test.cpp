@@ -1,4 +1,5 @@
-// What a rank that gives up says of the others: the text by hand, then over MPI with one rank that stays away.
+// What a rank that gives up says of the others: the text by hand, then over MPI with one rank that
+// stays away.
 #include "comm/roll_call.hpp"
 
 #include "base/clock.hpp"
@@ -15,11 +16,14 @@ namespace {
 std::string role(int rank) { return rank < 2 ? "generation" : "update"; }
 
 TEST(RollCall, NamesTheSilentFirstAndGroupsTheOthers) {
-  const std::string plan = "for the plan of step 3", sum = "in MPI_Iallreduce in the update of step 2";
-  EXPECT_EQ(describe_roll({plan, std::nullopt, sum, sum, std::nullopt, sum}, 0, role),
-            "rank 1 (generation) does not answer: stopped, dead or computing; rank 4 (update) does not answer: stopped, dead or computing; "
-            "ranks 2-3,5 wait in MPI_Iallreduce in the update of step 2");
-  EXPECT_EQ(describe_roll({plan, std::nullopt, std::nullopt}, 0, {}), "ranks 1-2 do not answer: stopped, dead or computing");
+  const std::string plan = "for the plan of step 3",
+                    sum = "in MPI_Iallreduce in the update of step 2";
+  EXPECT_EQ(
+      describe_roll({plan, std::nullopt, sum, sum, std::nullopt, sum}, 0, role),
+      "rank 1 (generation) does not answer: stopped, dead or computing; rank 4 (update) does not answer: stopped, dead or computing; "
+      "ranks 2-3,5 wait in MPI_Iallreduce in the update of step 2");
+  EXPECT_EQ(describe_roll({plan, std::nullopt, std::nullopt}, 0, {}),
+            "ranks 1-2 do not answer: stopped, dead or computing");
   EXPECT_EQ(describe_roll({plan, plan}, 1, role), "rank 0 waits for the plan of step 3");
   EXPECT_EQ(describe_roll({plan}, 0, role), "");
 }
@@ -32,7 +36,8 @@ TEST(RollCall, ManyDifferentAnswersAreCutShort) {
   EXPECT_EQ(std::count(text.begin(), text.end(), ';'), 6) << text;
 }
 
-/// The last rank computes for longer than rank 0 is ready to wait; the ranks between wait in a barrier and say so.
+/// The last rank computes for longer than rank 0 is ready to wait; the ranks between wait in a
+/// barrier and say so.
 TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
   over_mpi([](Communicator& world) {
     const int away = world.size() - 1;
@@ -40,7 +45,8 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
     world.set_roles(role);
     world.set_activity("update of step 7");
     const Stopwatch clock;
-    while (world.rank() == away && away > 0 && clock.seconds() < 3.5) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    while (world.rank() == away && away > 0 && clock.seconds() < 3.5)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (world.rank() == 0 && away > 0) {
       twin->set_collective_deadline(0.2);
       try {
@@ -48,9 +54,13 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
         ADD_FAILURE() << "the last rank has not come";
       } catch (const ProtocolError& error) {
         const std::string text = error.what();
-        EXPECT_NE(text.find(" s in MPI_Ibarrier (it is in the update of step 7; rank " + std::to_string(away) + " (update) does not answer"), std::string::npos)
+        EXPECT_NE(text.find(" s in MPI_Ibarrier (it is in the update of step 7; rank " +
+                            std::to_string(away) + " (update) does not answer"),
+                  std::string::npos)
             << text;
-        const bool others = text.find(away == 2 ? "; rank 1 waits in MPI_Ibarrier" : "; ranks 1-2 wait in MPI_Ibarrier") != std::string::npos;
+        const bool others =
+            text.find(away == 2 ? "; rank 1 waits in MPI_Ibarrier"
+                                : "; ranks 1-2 wait in MPI_Ibarrier") != std::string::npos;
         EXPECT_TRUE(others) << text;
       }
     }
@@ -91,7 +101,9 @@ TEST(RollCall, EveryRankMayCallAtOnce) {
     } catch (const ProtocolError& error) {
       const std::string text = error.what();
       EXPECT_EQ(text.find("not answer"), std::string::npos) << text;
-      EXPECT_NE(text.find(world.size() == 1 ? "(there is no other rank)" : "wait"), std::string::npos) << text;
+      EXPECT_NE(text.find(world.size() == 1 ? "(there is no other rank)" : "wait"),
+                std::string::npos)
+          << text;
     }
     world.barrier();
   });

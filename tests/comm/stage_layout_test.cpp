@@ -27,16 +27,22 @@ TEST(StageLayout, HoldsItsPromisesUpTo4096Ranks) {
       for (const Stage stage : kAll) {
         const auto& hosts = layout.of(stage);
         ASSERT_FALSE(hosts.empty()) << stage_name(stage) << " of " << ranks;
-        ASSERT_TRUE(std::is_sorted(hosts.begin(), hosts.end()) && hosts.front() >= 0 && hosts.back() < ranks);
+        ASSERT_TRUE(std::is_sorted(hosts.begin(), hosts.end()) && hosts.front() >= 0 &&
+                    hosts.back() < ranks);
         for (const int r : hosts) ++hosted[std::size_t(r)];
       }
       const bool apart = name == "disaggregated";
-      for (int r = 0; r < ranks; ++r) ASSERT_EQ(hosted[std::size_t(r)], apart ? 1 : r == 0 ? 4 : 3) << name << " rank " << r << " of " << ranks;
+      for (int r = 0; r < ranks; ++r)
+        ASSERT_EQ(hosted[std::size_t(r)], apart    ? 1
+                                          : r == 0 ? 4
+                                                   : 3)
+            << name << " rank " << r << " of " << ranks;
     }
   }
 }
 
-/// Largest remainder stays within one rank of the exact share; the floor of one rank a stage can move a share by one more.
+/// Largest remainder stays within one rank of the exact share; the floor of one rank a stage can
+/// move a share by one more.
 TEST(StageLayout, SharesAreFourToOneToThree) {
   for (int ranks = 4; ranks <= 4096; ++ranks) {
     const StageLayout layout = make_layout("disaggregated", ranks);
@@ -49,7 +55,8 @@ TEST(StageLayout, SharesAreFourToOneToThree) {
   EXPECT_EQ(nine.of(Stage::generation), (std::vector<int>{1, 2, 3, 4}));
   EXPECT_EQ(nine.of(Stage::scoring), std::vector<int>{5});
   EXPECT_EQ(nine.of(Stage::update), (std::vector<int>{6, 7, 8}));
-  const StageLayout six = make_layout("disaggregated", 6);  // 5 * {4, 1, 3} / 8 = {2.5, 0.625, 1.875}: the two left go to update and scoring
+  // 5 * {4, 1, 3} / 8 = {2.5, 0.625, 1.875}: the two left go to update and scoring
+  const StageLayout six = make_layout("disaggregated", 6);
   EXPECT_EQ(six.of(Stage::generation).size(), 2u);
   EXPECT_EQ(six.of(Stage::scoring).size(), 1u);
   EXPECT_EQ(six.of(Stage::update).size(), 2u);
@@ -61,7 +68,8 @@ TEST(StageLayout, JudgesStandOnTheLastRanksOrWithScoring) {
       const int ranks = 6 + own;
       const StageLayout layout = with_judges(name, ranks, own), without = make_layout(name, 6);
       EXPECT_EQ(layout.ranks, ranks);
-      for (const Stage stage : kAll) EXPECT_EQ(layout.of(stage), without.of(stage)) << stage_name(stage);
+      for (const Stage stage : kAll)
+        EXPECT_EQ(layout.of(stage), without.of(stage)) << stage_name(stage);
       EXPECT_TRUE(without.of(Stage::judge).empty());
       std::vector<int> last(std::size_t(own), 0);
       std::iota(last.begin(), last.end(), 6);
@@ -74,7 +82,10 @@ TEST(StageLayout, JudgesStandOnTheLastRanksOrWithScoring) {
       with_judges("auto", 2, own);
       ADD_FAILURE();
     } catch (const EnvironmentError& error) {
-      EXPECT_NE(std::string(error.what()).find("judge.ranks is " + std::to_string(own) + ", and the job has 2 ranks"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what())
+                    .find("judge.ranks is " + std::to_string(own) + ", and the job has 2 ranks"),
+                std::string::npos)
+          << error.what();
     }
   }
 }
@@ -96,7 +107,8 @@ TEST(StageLayout, AutoAndMisfits) {
     make_layout("collocated", 3);
     ADD_FAILURE();
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean colocated?"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("did you mean colocated?"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -119,14 +131,16 @@ TEST(TransferPlan, EveryFloatTravelsOnceInEqualShares) {
       std::int64_t bytes = 0;
       for (const WeightSlice& piece : batch.slices) {
         const WeightSlice& whole = slices.at(std::size_t(std::stoi(piece.name)));
-        RC_ASSERT(piece.offset >= whole.offset && piece.offset + piece.count <= whole.offset + whole.count);
+        RC_ASSERT(piece.offset >= whole.offset &&
+                  piece.offset + piece.count <= whole.offset + whole.count);
         for (std::int64_t i = 0; i < piece.count; ++i) ++sent[std::size_t(piece.offset + i)];
         bytes += piece.count;
       }
       most = std::max(most, bytes), total += bytes;
     }
     for (const WeightSlice& slice : slices) {
-      for (std::int64_t i = 0; i < slice.count; ++i) RC_ASSERT(sent[std::size_t(slice.offset + i)] == 1);
+      for (std::int64_t i = 0; i < slice.count; ++i)
+        RC_ASSERT(sent[std::size_t(slice.offset + i)] == 1);
     }
     RC_ASSERT(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}) == total);
     const auto roots = std::int64_t(std::min<std::size_t>(8, layout.of(Stage::update).size()));
@@ -142,7 +156,8 @@ TEST(TransferPlan, ANodeReceivesOnceAndNoneThatUpdates) {
   const auto hosted = layout.of(Stage::generation);
   ASSERT_EQ(hosted, (std::vector<int>{1, 2, 3}));
   ASSERT_EQ(layout.of(Stage::update), (std::vector<int>{5, 6, 7}));
-  for (const auto& batch : plan_transfer(layout, slices)) EXPECT_EQ(batch.receivers, (std::vector<int>{1, 2}));
+  for (const auto& batch : plan_transfer(layout, slices))
+    EXPECT_EQ(batch.receivers, (std::vector<int>{1, 2}));
   EXPECT_EQ(layout.on_node_of(3), 2);
   EXPECT_EQ(layout.on_node_of(0, Stage::generation), 1);
   EXPECT_EQ(layout.on_node_of(7, Stage::update), 2);

@@ -1,4 +1,5 @@
-// What only ranks as threads can show: failures that end the others, misuse that is named, and one rank alone.
+// What only ranks as threads can show: failures that end the others, misuse that is named, and one
+// rank alone.
 #include "comm/communicator.hpp"
 
 #include "base/clock.hpp"
@@ -9,7 +10,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// Runs `body` on three ranks and returns what each of them threw; the first one comes out of run_as_threads.
+/// Runs `body` on three ranks and returns what each of them threw; the first one comes out of
+/// run_as_threads.
 std::vector<std::string> errors_of(const std::function<void(Communicator&)>& body) {
   std::vector<std::string> errors(3);
   EXPECT_ANY_THROW(run_as_threads(3, [&](Communicator& world) {
@@ -53,7 +55,8 @@ TEST(ThreadWorld, DifferentCallsAreNamed) {
     if (world.rank() == 1) world.barrier();
     else world.sum(values);
   });
-  EXPECT_EQ(errors[1].rfind("rank 1 calls barrier(0) while rank 0 calls sum(5) (", 0), 0u) << errors[1];
+  EXPECT_EQ(errors[1].rfind("rank 1 calls barrier(0) while rank 0 calls sum(5) (", 0), 0u)
+      << errors[1];
 }
 
 TEST(ThreadWorld, DifferentSizesAreNamed) {

@@ -15,7 +15,8 @@ namespace rollcall::comm {
 namespace {
 
 constexpr std::size_t kFloats = 1200000;  // more than one part of a broadcast
-const std::vector<WeightSlice> kSlices{{"embed", 0, 250001}, {"norm", 250001, 3}, {"gap comes before", 250100, 949900}};
+const std::vector<WeightSlice> kSlices{
+    {"embed", 0, 250001}, {"norm", 250001, 3}, {"gap comes before", 250100, 949900}};
 constexpr std::size_t kGap = 250050;  // in no slice: must stay untouched
 
 /// Every bit pattern may occur: NaN payloads, denormals and both zeros must survive.
@@ -29,14 +30,17 @@ std::vector<float> bits(std::uint64_t version) {
   return values;
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) { return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; }
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
 
 TEST(WeightTransfer, EveryGeneratorHoldsTheUpdatersBits) {
   in_world([](Communicator& world) {
     for (const std::string& name : valid_layouts(world.size())) {
       const StageLayout layout = make_layout(name, world.size());
       WeightTransfer transfer(world, plan_transfer(layout, kSlices));
-      const bool updates = layout.hosts_stage(world.rank(), Stage::update), generates = layout.hosts_stage(world.rank(), Stage::generation);
+      const bool updates = layout.hosts_stage(world.rank(), Stage::update),
+                 generates = layout.hosts_stage(world.rank(), Stage::generation);
       EXPECT_TRUE(updates || transfer.takes_part() == generates);
       for (std::uint64_t version = 1; version <= 2; ++version) {
         const auto expected = bits(version);
@@ -53,7 +57,8 @@ TEST(WeightTransfer, EveryGeneratorHoldsTheUpdatersBits) {
   });
 }
 
-/// A plan by hand with the root before, among and after its receivers: each rank in turn fills one slice of all others.
+/// A plan by hand with the root before, among and after its receivers: each rank in turn fills one
+/// slice of all others.
 TEST(WeightTransfer, EveryRankCanBeARoot) {
   in_world([](Communicator& world) {
     std::vector<TransferBatch> plan;
@@ -70,7 +75,7 @@ TEST(WeightTransfer, EveryRankCanBeARoot) {
 }
 
 /// MPI whose last byte arrives with one bit changed on one rank.
-class ChangesABit final : public Carrier, public Collectives {
+class ChangesABit final : public Transport, public Collectives {
  public:
   ChangesABit(Communicator& world, bool here) : world_(&world), here_(here) {}
   std::unique_ptr<Collectives> over(Communicator& group) override { return mpi_->over(group); }
@@ -78,7 +83,9 @@ class ChangesABit final : public Carrier, public Collectives {
     mpi_->broadcast(all);
     if (here_) change(all.back().bytes);
   }
-  std::uint64_t checksum(std::span<const std::byte> bytes) override { return mpi_->checksum(bytes); }
+  std::uint64_t checksum(std::span<const std::byte> bytes) override {
+    return mpi_->checksum(bytes);
+  }
   int rank() const override { return world_->rank(); }
   int size() const override { return world_->size(); }
   void sum(std::span<std::int64_t> values) override { world_->sum(values); }
@@ -92,12 +99,13 @@ class ChangesABit final : public Carrier, public Collectives {
 
  private:
   static void change(std::span<std::byte> bytes) { bytes.back() ^= std::byte{1}; }
-  std::unique_ptr<Carrier> mpi_ = mpi_carrier();
+  std::unique_ptr<Transport> mpi_ = mpi_transport();
   Communicator* world_;
   bool here_;
 };
 
-/// With the bit changed on this rank it must refuse what came; the others, whose bits are right, must not.
+/// With the bit changed on this rank it must refuse what came; the others, whose bits are right,
+/// must not.
 void expect_notice(bool changed, const std::function<void()>& act) {
   std::string said;
   try {
@@ -114,7 +122,9 @@ TEST(WeightTransfer, ABitChangedOnTheWayIsNoticed) {
     const StageLayout layout = make_layout("disaggregated", world.size());
     const auto plan = plan_transfer(layout, {{"one stretch from each root", 0, kFloats}});
     EXPECT_FALSE(plan.empty());
-    const auto receives = [&](const TransferBatch& batch) { return std::binary_search(batch.receivers.begin(), batch.receivers.end(), world.rank()); };
+    const auto receives = [&](const TransferBatch& batch) {
+      return std::binary_search(batch.receivers.begin(), batch.receivers.end(), world.rank());
+    };
     const bool changed = std::any_of(plan.begin(), plan.end(), receives);
     WeightTransfer transfer(world, plan, std::make_shared<ChangesABit>(world, changed));
     auto weights = bits(3);
@@ -122,23 +132,27 @@ TEST(WeightTransfer, ABitChangedOnTheWayIsNoticed) {
   });
 }
 
-/// Two roots, one of several parts and one of less than a part, and ranks that take part in one of them, in both or in none.
+/// Two roots, one of several parts and one of less than a part, and ranks that take part in one of
+/// them, in both or in none.
 TEST(WeightTransfer, LegsOfAnySizeTravelSideBySide) {
   constexpr std::int64_t kLong = (9 << 20) / 4, kShort = (1 << 20) / 4;
   in_world([](Communicator& world) {
     if (world.size() < 4) return;
-    std::vector<TransferBatch> plan{{0, {2, 3}, {{"long", 0, kLong}}}, {1, {3}, {{"short", kLong, kShort}}}};
+    std::vector<TransferBatch> plan{{0, {2, 3}, {{"long", 0, kLong}}},
+                                    {1, {3}, {{"short", kLong, kShort}}}};
     for (int order = 0; order < 2; ++order, std::swap(plan[0], plan[1])) {
       for (const bool changes : {false, true}) {
         const bool changed = changes && world.rank() == 3;  // in the last leg
         WeightTransfer transfer(world, plan, std::make_shared<ChangesABit>(world, changed));
         std::vector<float> weights(std::size_t(kLong + kShort));
-        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = world.rank() < 2 ? float(i % 8191) + float(world.rank()) : -1.0F;
+        for (std::size_t i = 0; i < weights.size(); ++i)
+          weights[i] = world.rank() < 2 ? float(i % 8191) + float(world.rank()) : -1.0F;
         expect_notice(changed, [&] { transfer.run(weights, 4); });
         if (changed || world.rank() < 2) continue;
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < weights.size(); ++i) {
-          const bool of_long = i < std::size_t(kLong), mine = world.rank() == 3 || (world.rank() == 2 && of_long);
+          const bool of_long = i < std::size_t(kLong),
+                     mine = world.rank() == 3 || (world.rank() == 2 && of_long);
           wrong += weights[i] == (mine ? float(i % 8191) + (of_long ? 0.0F : 1.0F) : -1.0F) ? 0 : 1;
         }
         EXPECT_EQ(wrong, 0U);
@@ -153,7 +167,8 @@ TEST(WeightTransfer, ABitOfAShareChangedOnTheWayIsNoticed) {
     std::vector<std::int64_t> begins;
     for (int r = 0; r <= world.size(); ++r) begins.push_back(1'000 * r);
     for (const bool changes : {false, true}) {
-      const bool changed = changes && world.rank() == 0 && world.size() > 1;  // the last share is another's
+      // the last share is another's
+      const bool changed = changes && world.rank() == 0 && world.size() > 1;
       ChangesABit way(world, changed);
       std::vector<float> weights(std::size_t(begins.back()), float(world.rank()));
       expect_notice(changed, [&] { gather_checked(world, way, weights, begins); });
@@ -163,7 +178,8 @@ TEST(WeightTransfer, ABitOfAShareChangedOnTheWayIsNoticed) {
 }
 
 /// Roots bring version 7 and two floats, too few for the slice, so that they end after the header.
-void expect_refusal(Communicator& world, std::size_t floats, std::uint64_t version, const std::string& text) {
+void expect_refusal(Communicator& world, std::size_t floats, std::uint64_t version,
+                    const std::string& text) {
   const StageLayout layout = make_layout("disaggregated", world.size());
   const bool generates = layout.hosts_stage(world.rank(), Stage::generation);
   WeightTransfer transfer(world, plan_transfer(layout, {{"w", 0, 4}}));

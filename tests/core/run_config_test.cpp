@@ -1,4 +1,5 @@
-// The run file: defaults are valid, everything is written out and read back, and contradictions are refused.
+// The run file: defaults are valid, everything is written out and read back, and contradictions are
+// refused.
 #include "core/run_config.hpp"
 #include "core/settings_text.hpp"
 
@@ -34,8 +35,10 @@ TEST(RunConfig, EveryDefaultLiesInItsOwnRange) {
 TEST(RunConfig, WritingAndReadingBackIsTheIdentity) {
   const TemporaryFolder folder;
   RunConfig config = load_run_config(
-      {}, {"run.dir=runs/a \"b\"", "run.seed=987654321012345", "train.lr=0.1234567890123456789", "sampling.stop=[\"\\n\", \"####\"]",
-           "task.shuffle_rewards=true", "objective.knobs.clip_high=0.28", "objective.pieces.advantage=rloo", "scheduler.knobs.window=50", "sft.lr=3e-4"});
+      {}, {"run.dir=runs/a \"b\"", "run.seed=987654321012345", "train.lr=0.1234567890123456789",
+           "sampling.stop=[\"\\n\", \"####\"]", "task.shuffle_rewards=true",
+           "objective.knobs.clip_high=0.28", "objective.pieces.advantage=rloo",
+           "scheduler.knobs.window=50", "sft.lr=3e-4"});
   const std::string text = bind(config).to_toml();
   RunConfig copy = load_run_config(folder.write("run.toml", text), {});
   EXPECT_EQ(bind(copy).to_toml(), text);
@@ -45,12 +48,14 @@ TEST(RunConfig, WritingAndReadingBackIsTheIdentity) {
   EXPECT_EQ(copy.sft.optimizer.lr, 3e-4);
   EXPECT_EQ(copy.sampling.stop, (std::vector<std::string>{"\n", "####"}));
   EXPECT_EQ(copy.objective.knobs, config.objective.knobs);
-  EXPECT_EQ(copy.scheduler.knobs, (std::vector<std::pair<std::string, std::string>>{{"window", "50"}}));
+  EXPECT_EQ(copy.scheduler.knobs,
+            (std::vector<std::pair<std::string, std::string>>{{"window", "50"}}));
 }
 
 TEST(RunConfig, SettingsOverrideTheFile) {
   const TemporaryFolder folder;
-  const auto config = load_run_config(folder.write("run.toml", "[train]\nsteps = 5\nepochs = 2\n"), {"train.steps=7", "train.steps=8"});
+  const auto config = load_run_config(folder.write("run.toml", "[train]\nsteps = 5\nepochs = 2\n"),
+                                      {"train.steps=7", "train.steps=8"});
   EXPECT_EQ(config.train.steps, 8);
   EXPECT_EQ(config.train.epochs, 2);
 }
@@ -62,7 +67,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// How many lines of the written run file differ from the defaults after `assignment`; 0 also when it is refused.
+/// How many lines of the written run file differ from the defaults after `assignment`; 0 also when
+/// it is refused.
 int changed_lines(const std::string& assignment) {
   RunConfig config;
   ConfigSchema schema = bind(config);
@@ -74,17 +80,23 @@ int changed_lines(const std::string& assignment) {
   }
   const auto after = lines_of(schema.to_toml());
   int changed = before.size() == after.size() ? 0 : 1000;
-  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) changed += before[i] != after[i];
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+    changed += before[i] != after[i];
   return changed;
 }
 
-TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would write another key's value
+TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would write another key's
+                                              // value
   RunConfig config;
   for (const auto& key : bind(config).keys()) {
-    if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;  // tables
+    // tables
+    if (key.ends_with("knobs") || key.ends_with("pieces") || key == "text.variables") continue;
     int most = 0;
-    for (const char* value : {"bf16_sliced8", "true",  "false", "0.5",    "2",       "16",    "[2]",          "[\"x\"]", "x",    "byte",
-                              "single",       "debug", "stop",  "newest", "current", "wrong", "reward_model", "correct", "nccl", "verifier", "kept"}) {
+    for (const char* value :
+         {"bf16_sliced8", "true",  "false",        "0.5",     "2",     "16",       "[2]",
+          "[\"x\"]",      "x",     "byte",         "single",  "debug", "stop",     "newest",
+          "current",      "wrong", "reward_model", "correct", "nccl",  "verifier", "kept",
+          "by_row"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
@@ -110,25 +122,36 @@ TEST(RunConfig, ARunsOwnFileBelongsToItsFolder) {
   for (const char* name : {"config.toml", "submitted.toml", "submitted-0123456789abcdef.toml"}) {
     EXPECT_EQ(load_run_config(folder.write(name, own), {}).run.dir, folder.path().string());
     EXPECT_EQ(load_run_config(folder.write(name, own), {"run.dir=named"}).run.dir, "named");
-    EXPECT_EQ(load_run_config(folder.write(name, plain), {}).run.dir, "runs/original") << "a person's file means what it says";
+    EXPECT_EQ(load_run_config(folder.write(name, plain), {}).run.dir, "runs/original")
+        << "a person's file means what it says";
   }
   EXPECT_EQ(load_run_config(folder.write("other.toml", own), {}).run.dir, "runs/original");
   config.run.dir = (folder.path() / "." / "").string();
-  EXPECT_EQ(load_run_config(folder.write("config.toml", settings_text(config)), {}).run.dir, config.run.dir) << "the same folder keeps its name";
+  EXPECT_EQ(load_run_config(folder.write("config.toml", settings_text(config)), {}).run.dir,
+            config.run.dir)
+      << "the same folder keeps its name";
 }
 
 TEST(RunConfig, VariablesOfOlderRunsAreOfTheTypeThatTheyHad) {
   const testing::TemporaryFolder folder;
-  const std::string body = "[text.variables]\n%enable_thinking = \"false\"\nmood = \"calm\"\nversion = \"1.10\"\nwords = \"[1, 2]\"\n";
+  const std::string body =
+      "[text.variables]\n%enable_thinking = \"false\"\nmood = \"calm\"\nversion = \"1.10\"\nwords = \"[1, 2]\"\n";
   const auto file = [&](const std::string& comment) {
     std::string text = body;
     return folder.write("config.toml", text.replace(text.find('%'), 1, comment));
   };
   using KeyValues = ConfigSchema::KeyValues;
-  EXPECT_EQ(read_run_config(file("")).text.variables,
-            (KeyValues{{"enable_thinking", "\"false\""}, {"mood", "\"calm\""}, {"version", "\"1.10\""}, {"words", "\"[1, 2]\""}}));
-  EXPECT_EQ(read_run_config(file("# variables of the chat template, for example enable_thinking = false\n")).text.variables,
-            (KeyValues{{"enable_thinking", "false"}, {"mood", "\"calm\""}, {"version", "1.1"}, {"words", "[1, 2]"}}));
+  EXPECT_EQ(read_run_config(file("")).text.variables, (KeyValues{{"enable_thinking", "\"false\""},
+                                                                 {"mood", "\"calm\""},
+                                                                 {"version", "\"1.10\""},
+                                                                 {"words", "\"[1, 2]\""}}));
+  EXPECT_EQ(read_run_config(
+                file("# variables of the chat template, for example enable_thinking = false\n"))
+                .text.variables,
+            (KeyValues{{"enable_thinking", "false"},
+                       {"mood", "\"calm\""},
+                       {"version", "1.1"},
+                       {"words", "[1, 2]"}}));
 }
 
 struct Refused {
@@ -138,36 +161,60 @@ struct Refused {
 
 TEST(RunConfig, ContradictionsAreRefused) {
   for (const auto& [settings, says] : {
-           Refused{{"task.min_level=5", "task.max_level=4"}, "task.min_level 5 is above task.max_level 4"},
-           Refused{{"model.num_attention_heads=4", "model.num_key_value_heads=3"}, "is not a multiple"},
+           Refused{{"task.min_level=5", "task.max_level=4"},
+                   "task.min_level 5 is above task.max_level 4"},
+           Refused{{"model.num_attention_heads=4", "model.num_key_value_heads=3"},
+                   "is not a multiple"},
            Refused{{"model.head_dim=33"}, "model.head_dim 33 is odd"},
-           Refused{{"train.rollouts_per_prompt=33"}, "the budget of 33 rollouts a prompt lies outside"},
+           Refused{{"train.rollouts_per_prompt=33"},
+                   "the budget of 33 rollouts a prompt lies outside"},
            Refused{{"train.rollouts_per_prompt=1"}, "the budget of 1 rollouts"},
            Refused{{"eval.pass_k=17"}, "eval.pass_k 17 exceeds"},
-           Refused{{"eval.every=5", "eval.validation_samples=4"}, "eval.pass_k 8 exceeds"},
+           Refused{{"eval.every=5", "eval.validation_samples=4", "eval.pass_k=8"},
+                   "eval.pass_k 8 exceeds"},
            Refused{{"train.mini_batches=65"}, "train.mini_batches 65 exceeds"},
            Refused{{"task.name=jsonl"}, "task.file is empty"},
-           Refused{{"reward.components=[\"style\"]"}, "reward.components is set without reward.command"},
-           Refused{{"reward.verifier=math", "reward.command=[\"./grade\"]"}, "reward.verifier is math, and reward.command is set"},
+           Refused{{"reward.components=[\"style\"]"},
+                   "reward.components is set without reward.command"},
+           Refused{{"reward.verifier=math", "reward.command=[\"./grade\"]"},
+                   "reward.verifier is math, and reward.command is set"},
            Refused{{"reward.command=[\"\"]"}, "the first word of reward.command is empty"},
-           Refused{{"reward.command=[\"./grade\"]", "task.format_weight=0.5"}, "task.format_weight is 0.5"},
-           Refused{{"reward.command=[\"./grade\"]", "reward.components=[\"a\", \"correct\"]"}, "reward.components has correct twice"},
+           Refused{{"reward.command=[\"./grade\"]", "task.format_weight=0.5"},
+                   "task.format_weight is 0.5"},
+           Refused{{"reward.command=[\"./grade\"]", "reward.components=[\"a\", \"correct\"]"},
+                   "reward.components has correct twice"},
            Refused{{"judge.ranks=1"}, "judge.ranks is 1, but judge.model is empty"},
            Refused{{"judge.model=x", "judge.prompt=right?"}, "judge.prompt is \"right?\""},
            Refused{{"judge.model=x", "judge.component=a/b"}, "judge.component is \"a/b\""},
            Refused{{"judge.model=x", "judge.scale=[5, 1]"}, "judge.scale is [5, 1]"},
            Refused{{"judge.model=x", "judge.scale=[0, inf]"}, "judge.scale is [0, inf]"},
            Refused{{"judge.model=x", "judge.votes=2"}, "judge.votes is 2 and judge.temperature 0"},
-           Refused{{"judge.model=x", "experts.share=1"}, "experts.share is 1, and judge.model is set"},
-           Refused{{"self_judging.share=0.5", "self_judging.pointwise=right?"}, "self_judging.pointwise is \"right?\""},
-           Refused{{"self_judging.share=0.5", "self_judging.pairwise={prompt}{first}"}, "self_judging.pairwise is \"{prompt}{first}\""},
-           Refused{{"self_judging.share=0.5", "self_judging.pointwise=", "self_judging.pairwise=", "self_judging.reflection="}, "all of its texts are empty"},
-           Refused{{"self_judging.share=0.01"}, "self_judging.share is 0.01 of train.prompts_per_step 64"},
-           Refused{{"self_judging.share=0.5", "train.prompts_per_step=200000"}, "over train.steps 200"},
-           Refused{{"self_judging.share=0.5", "judge.model=x"}, "self_judging.share is 0.5, and judge.model is set"},
-           Refused{{"self_judging.share=0.5", "reward.command=[\"./grade\"]"}, "self_judging.share is 0.5, and reward.command is set"},
-           Refused{{"self_judging.share=0.5", "guide.share=0.5"}, "self_judging.share is 0.5, and guide.share is above 0"},
-           Refused{{"self_judging.share=0.5", "experts.share=0.5"}, "self_judging.share is 0.5, and experts.share is above 0"},
+           Refused{{R"(reward.command=["grade"])", "experts.share=1"},
+                   "experts.share is 1, and reward.command is set"},
+           Refused{{R"(reward.command=["grade"])", R"(reward.components=["a", "b"])",
+                    "experts.share=0.5"},
+                   "experts.share is 0.5, and reward.command is set"},
+           Refused{{"judge.model=x", "experts.share=1"},
+                   "experts.share is 1, and judge.model is set"},
+           Refused{{"self_judging.share=0.5", "self_judging.pointwise=right?"},
+                   "self_judging.pointwise is \"right?\""},
+           Refused{{"self_judging.share=0.5", "self_judging.pairwise={prompt}{first}"},
+                   "self_judging.pairwise is \"{prompt}{first}\""},
+           Refused{{"self_judging.share=0.5", "self_judging.pointwise=", "self_judging.pairwise=",
+                    "self_judging.reflection="},
+                   "all of its texts are empty"},
+           Refused{{"self_judging.share=0.01"},
+                   "self_judging.share is 0.01 of train.prompts_per_step 64"},
+           Refused{{"self_judging.share=0.5", "train.prompts_per_step=200000"},
+                   "over train.steps 200"},
+           Refused{{"self_judging.share=0.5", "judge.model=x"},
+                   "self_judging.share is 0.5, and judge.model is set"},
+           Refused{{"self_judging.share=0.5", "reward.command=[\"./grade\"]"},
+                   "self_judging.share is 0.5, and reward.command is set"},
+           Refused{{"self_judging.share=0.5", "guide.share=0.5"},
+                   "self_judging.share is 0.5, and guide.share is above 0"},
+           Refused{{"self_judging.share=0.5", "experts.share=0.5"},
+                   "self_judging.share is 0.5, and experts.share is above 0"},
        }) {
     const std::string message = refusal(settings);
     EXPECT_NE(message.find(says), std::string::npos) << message;
@@ -185,36 +232,113 @@ TEST(RunConfig, MisspeltKeysAndNamesAreRefused) {
 }
 
 TEST(RunConfig, KeysOfOtherTrainersLeadToOurs) {
-  for (const auto& [theirs, ours] : {std::pair("learning_rate=1e-5", "here it is train.lr"),
-                                     {"actor_rollout_ref.actor.optim.lr=1e-5", "here it is train.lr"},
-                                     {"critic.optim.lr=1e-5", "here it is critic.lr"},
-                                     {"data.train_files=x", "here it is task.file"},
-                                     {"train.num_generations=8", "here it is train.rollouts_per_prompt"},
-                                     {"actor_rollout_ref.rollout.n=8", "here it is train.rollouts_per_prompt"},
-                                     {"max-completion-length=8", "here it is sampling.max_new_tokens"}})
+  for (const auto& [theirs, ours] :
+       {std::pair("learning_rate=1e-5", "here it is train.lr"),
+        {"actor_rollout_ref.actor.optim.lr=1e-5", "here it is train.lr"},
+        {"critic.optim.lr=1e-5", "here it is critic.lr"},
+        {"data.train_files=x", "here it is task.file"},
+        {"train.num_generations=8", "here it is train.rollouts_per_prompt"},
+        {"actor_rollout_ref.rollout.n=8", "here it is train.rollouts_per_prompt"},
+        {"max-completion-length=8", "here it is sampling.max_new_tokens"}})
     EXPECT_NE(refusal({theirs}).find(ours), std::string::npos) << refusal({theirs});
-  EXPECT_NE(refusal({"train.temperature=1"}).find("sampling.temperature or "), std::string::npos) << refusal({"train.temperature=1"});
+  EXPECT_NE(refusal({"train.temperature=1"}).find("sampling.temperature or "), std::string::npos)
+      << refusal({"train.temperature=1"});
   const std::string far = refusal({"zebra=1"});
   EXPECT_EQ(far.find("did you mean"), std::string::npos) << far;
 }
 
 TEST(RunConfig, AllThatIsWrongIsToldAtOnce) {
   const std::string read = refusal({"train.stepz=3", "train.lr=fast", "task.min_level=99"});
-  for (const char* said : {"3 settings are wrong:", "train.stepz", "train.lr must be a number", "task.min_level is 99"})
+  for (const char* said : {"3 mistakes, one a line:", "train.stepz", "train.lr must be a number",
+                           "task.min_level is 99"})
     EXPECT_NE(read.find(said), std::string::npos) << read;
-  const std::string checked = refusal({"task.min_level=5", "task.max_level=4", "model.head_dim=33", "judge.ranks=1"});
-  for (const char* said : {"3 settings are wrong:", "task.min_level 5", "model.head_dim 33", "judge.ranks is 1"})
+  const std::string checked =
+      refusal({"task.min_level=5", "task.max_level=4", "model.head_dim=33", "judge.ranks=1"});
+  for (const char* said :
+       {"3 mistakes, one a line:", "task.min_level 5", "model.head_dim 33", "judge.ranks is 1"})
     EXPECT_NE(checked.find(said), std::string::npos) << checked;
+}
+
+TEST(RunConfig, MistakesOfEveryKindAreToldAtOnceWithTheirPlaces) {
+  const TemporaryFolder folder;
+  const auto file = folder.write(
+      "run.toml",
+      "[train]\nstepz = 3\nlr = \"fast\"\nepochs = 1000\nmini_batches = 65\non_nonfinite = \"ignore\"\n"
+      "[model]\nhead_dim = 33\n[task]\nmin_level = 5\nmax_level = 4\nname = sorting\n"
+      "[self_judging]\nshare = 0.5\npointwise = \"right?\"\npairwise = \"{first}\"\n");
+  std::string said;
+  try {
+    load_run_config(file, {"eval.pass_k=17", "sampling.stop=[a", "judge.ranks=1"});
+  } catch (const ConfigError& error) {
+    said = error.what();
+  }
+  std::vector<std::string> expected{"13 mistakes, one a line:"};
+  for (const int line : {2, 3, 4, 5, 6, 8, 10, 12, 15, 16})
+    expected.push_back(file + ":" + std::to_string(line) + ": ");
+  for (const char* set : {"--set eval.pass_k=17: eval.pass_k 17 exceeds",
+                          "--set sampling.stop=[a: ", "--set judge.ranks=1: judge.ranks is 1"})
+    expected.emplace_back(set);
+  const auto lines = lines_of(said);
+  ASSERT_EQ(lines.size(), expected.size()) << said;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    EXPECT_TRUE(lines[i].starts_with(expected[i])) << lines[i] << "\n" << expected[i];
+}
+
+/// What could not be read has its default, of which nothing need be said.
+TEST(RunConfig, AWrongSettingLeadsNoOtherCheckAstray) {
+  for (const auto& [settings, key] : {
+           Refused{{"train.rollouts_per_prompt=many", "scheduler.max_rollouts=4"},
+                   "scheduler.max_rollouts 4"},
+           Refused{{"task.nmae=corpus", "task.validation_prompts=-1"}, "made task"},
+           Refused{{"reward.comand=[\"x\"]", "reward.components=[\"a\"]"},
+                   "without reward.command"},
+           Refused{{"eval.sampels=4", "eval.pass_k=17"}, "exceeds"},
+           Refused{{"judge.modle=x", "judge.ranks=1"}, "judge.model is empty"},
+       }) {
+    const std::string said = refusal(settings);
+    EXPECT_NE(said, "accepted");
+    EXPECT_EQ(said.find(key), std::string::npos) << said;
+  }
+  const TemporaryFolder folder;
+  const auto open = folder.write(
+      "open.toml",
+      "[task]\nmin_level = 5\nmax_level = 4\n[sampling]\nstop = [\n[model]\nhead_dim = 33\n");
+  try {
+    load_run_config(open, {"train.steps=many"});
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string said = error.what();
+    // the list without an end, and what --set says
+    EXPECT_NE(said.find("2 mistakes"), std::string::npos) << said;
+    EXPECT_EQ(said.find("min_level 5"), std::string::npos)
+        << "what is below the list may set it otherwise: " << said;
+  }
+}
+
+TEST(RunConfig, PassKFollowsTheSamplesWhereItIsNotSet) {
+  const auto pass_k = [](const std::vector<std::string>& settings) {
+    return load_run_config({}, settings).eval.pass_k;
+  };
+  EXPECT_EQ(pass_k({}), 8);
+  EXPECT_EQ(pass_k({"eval.samples=4"}), 4);
+  EXPECT_EQ(pass_k({"eval.samples=100"}), 8);
+  EXPECT_EQ(pass_k({"eval.samples=16", "eval.every=5", "eval.validation_samples=2"}), 2);
+  EXPECT_EQ(pass_k({"eval.samples=4", "eval.pass_k=3"}), 3);
+  EXPECT_NE(refusal({"eval.samples=4", "eval.pass_k=8"}).find("eval.pass_k 8 exceeds"),
+            std::string::npos);
 }
 
 TEST(RunConfig, AFileOfQuestionsIsATaskOfItsOwn) {
   const RunConfig c = load_run_config("", {"task.file=q.jsonl"});
   EXPECT_EQ(c.task.name, "jsonl");
   EXPECT_EQ(c.task.answer_marker, "auto");
-  EXPECT_EQ(load_run_config("", {"task.file=q.txt", "task.name=corpus"}).task.answer_marker, "####");
+  EXPECT_EQ(load_run_config("", {"task.file=q.txt", "task.name=corpus"}).task.answer_marker,
+            "####");
 }
 
-TEST(RunConfig, AMissingRunFileIsAnInputError) { EXPECT_THROW(load_run_config("/no/such/run.toml", {}), InputError); }
+TEST(RunConfig, AMissingRunFileIsAnInputError) {
+  EXPECT_THROW(load_run_config("/no/such/run.toml", {}), InputError);
+}
 
 }  // namespace
 }  // namespace rollcall

@@ -68,8 +68,10 @@ CHECKS = [
 def mutated(check):
     name, old, new = check
     text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
-    count = text.count(old)
-    return (text.replace(old, new), count)
+    # However clang-format breaks it into lines.
+    tokens = re.findall(r"\w+|\s+|[^\w\s]", old)
+    spelled = re.compile(r"\s*".join(r"\s" if token.isspace() else re.escape(token) for token in tokens))
+    return (spelled.sub(lambda _: new, text), len(spelled.findall(text)))
 
 
 def commands(build, target):

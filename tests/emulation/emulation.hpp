@@ -13,7 +13,8 @@ namespace emulation {
 /// Orders of threads, blocks and independent streams follow from it.
 void seed(std::uint64_t value);
 
-/// What was wrong since the last call: conflicts that no barrier orders, accesses outside of memory, barriers that not all threads reach. One line each.
+/// What was wrong since the last call: conflicts that no barrier orders, accesses outside of
+/// memory, barriers that not all threads reach. One line each.
 std::vector<std::string> take_reports();
 
 /// Barriers (and waits for copies) that threads have met so far, sorted.
@@ -21,12 +22,14 @@ std::vector<Site> barriers_met();
 /// From now on threads pass this one without waiting; {} ends it.
 void leave_out(Site barrier);
 
-/// Queues work of a library on a stream: asked again and again, with device memory open to the host, until it says that it is done.
+/// Queues work of a library on a stream: asked again and again, with device memory open to the
+/// host, until it says that it is done.
 void push_work(cudaStream_t stream, std::function<bool()> advance);
 /// PCI bus id of the only device.
 void name_device(const std::string& bus_id);
 
-/// Bytes of device memory asked for and not given back, now and at most since begin_memory(). Without stream-ordered memory, which here is given back late.
+/// Bytes of device memory asked for and not given back, now and at most since begin_memory().
+/// Without stream-ordered memory, which here is given back late.
 struct MemoryTaken {
   std::size_t now, most;
 };
@@ -39,7 +42,8 @@ struct Counts {
 };
 Counts counts();
 
-/// Graphs that can be launched, and how often some were. With `refused`, captures fail from now on, as they do where a driver makes no graphs.
+/// Graphs that can be launched, and how often some were. With `refused`, captures fail from now on,
+/// as they do where a driver makes no graphs.
 struct GraphCounts {
   std::int64_t kept, launched;
 };

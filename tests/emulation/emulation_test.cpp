@@ -1,4 +1,5 @@
-// The emulated device itself: each fault of a kernel is reported, a right kernel is not, work is late, the host is kept out.
+// The emulated device itself: each fault of a kernel is reported, a right kernel is not, work is
+// late, the host is kept out.
 #include "emulation.hpp"
 #include "sample_kernels.hpp"
 
@@ -17,13 +18,15 @@ template <class T>
 T* on_device(const std::vector<T>& values) {
   void* memory = nullptr;
   EXPECT_EQ(cudaMalloc(&memory, values.size() * sizeof(T)), cudaSuccess);
-  EXPECT_EQ(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+            cudaSuccess);
   return static_cast<T*>(memory);
 }
 template <class T>
 std::vector<T> from_device(const T* memory, std::size_t count) {
   std::vector<T> values(count);
-  EXPECT_EQ(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost),
+            cudaSuccess);
   return values;
 }
 std::vector<float> ramp() {
@@ -53,21 +56,27 @@ TEST(Emulation, ARightKernelIsRightInEveryOrder) {
 }
 
 TEST(Emulation, EveryFaultIsReported) {
-  const std::vector<std::pair<Fault, const char*>> faults{{Fault::no_barrier, "conflict in shared memory that no barrier orders"},
-                                                          {Fault::no_barrier_before_reuse, "conflict in shared memory"},
-                                                          {Fault::no_warp_barrier, "conflict in shared memory"},
-                                                          {Fault::divergent, "threads wait at and the others never reach"},
-                                                          {Fault::out_of_bounds, "outside of all device memory"},
-                                                          {Fault::host_memory, "memory of the host touched"},
-                                                          {Fault::same_word, "conflict in global memory"},
-                                                          {Fault::plain_beside_atomic, "conflict in global memory"}};
+  const std::vector<std::pair<Fault, const char*>> faults{
+      {Fault::no_barrier, "conflict in shared memory that no barrier orders"},
+      {Fault::no_barrier_before_reuse, "conflict in shared memory"},
+      {Fault::no_warp_barrier, "conflict in shared memory"},
+      {Fault::divergent, "threads wait at and the others never reach"},
+      {Fault::out_of_bounds, "outside of all device memory"},
+      {Fault::host_memory, "memory of the host touched"},
+      {Fault::same_word, "conflict in global memory"},
+      {Fault::plain_beside_atomic, "conflict in global memory"}};
   for (const auto& [fault, text] : faults)
     for (std::uint64_t order = 0; order < 5; ++order) {
       seed(order);
       const auto reports = turned(fault);
-      EXPECT_TRUE(std::any_of(reports.begin(), reports.end(), [&, t = text](const std::string& r) { return r.find(t) != std::string::npos; })) << text;
-      const auto names = [](const std::string& r) { return r.find("sample_kernels.cu:") != std::string::npos; };
-      EXPECT_TRUE(std::all_of(reports.begin(), reports.end(), names)) << (reports.empty() ? "" : reports.front());
+      EXPECT_TRUE(std::any_of(reports.begin(), reports.end(), [&, t = text](const std::string& r) {
+        return r.find(t) != std::string::npos;
+      })) << text;
+      const auto names = [](const std::string& r) {
+        return r.find("sample_kernels.cu:") != std::string::npos;
+      };
+      EXPECT_TRUE(std::all_of(reports.begin(), reports.end(), names))
+          << (reports.empty() ? "" : reports.front());
     }
 }
 
@@ -149,13 +158,16 @@ TEST(Emulation, AGraphRepeatsWhatItCaptured) {
   cudaGraphLaunch(executable, stream), cudaGraphLaunch(executable, stream);
   cudaStreamSynchronize(stream);
   EXPECT_EQ(from_device(value, 1)[0], 16.0F);
-  cudaGraphDestroy(graph), cudaGraphExecDestroy(executable), cudaStreamDestroy(stream), cudaFree(value);
+  cudaGraphDestroy(graph), cudaGraphExecDestroy(executable), cudaStreamDestroy(stream),
+      cudaFree(value);
 }
 
-/// Copies read pinned memory, and kernels device memory, when the launch is done; so host and streams must not be ahead of it.
+/// Copies read pinned memory, and kernels device memory, when the launch is done; so host and
+/// streams must not be ahead of it.
 TEST(Emulation, AGraphIsLate) {
   cudaStream_t one, two;
-  cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking), cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking),
+      cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking);
   float* value = on_device(std::vector<float>{1.0F});
   samples::step(one, value, 0);  // the kernel is loaded
   void* pinned = nullptr;
@@ -176,7 +188,8 @@ TEST(Emulation, AGraphIsLate) {
   cudaStreamSynchronize(two);
   EXPECT_EQ(cudaStreamQuery(one), cudaSuccess) << "launches of one graph come one after the other";
   EXPECT_EQ(from_device(value, 1)[0], 10.0F);
-  cudaGraphDestroy(graph), cudaStreamDestroy(one), cudaStreamDestroy(two), cudaFree(value), cudaFreeHost(pinned);
+  cudaGraphDestroy(graph), cudaStreamDestroy(one), cudaStreamDestroy(two), cudaFree(value),
+      cudaFreeHost(pinned);
 }
 
 /// Each call by itself; what is left is no graph.
@@ -189,16 +202,17 @@ TEST(Emulation, ACaptureMayOnlyQueue) {
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   samples::step(other, value, 1);
   cudaEventRecord(event, other);
-  const std::vector<std::function<cudaError_t()>> forbidden{[&] { return cudaMalloc(&taken, 4); },
-                                                            [&] { return cudaMallocAsync(&taken, 4, stream); },
-                                                            [&] { return cudaMallocHost(&taken, 4); },
-                                                            [&] { return cudaFree(value); },
-                                                            [&] { return cudaStreamSynchronize(stream); },
-                                                            [&] { return cudaStreamQuery(stream); },
-                                                            [&] { return cudaDeviceSynchronize(); },
-                                                            [&] { return cudaMemcpy(value, value, 4, cudaMemcpyDefault); },
-                                                            [&] { return cudaStreamWaitEvent(stream, event); },
-                                                            [&] { return samples::idle(stream); }};
+  const std::vector<std::function<cudaError_t()>> forbidden{
+      [&] { return cudaMalloc(&taken, 4); },
+      [&] { return cudaMallocAsync(&taken, 4, stream); },
+      [&] { return cudaMallocHost(&taken, 4); },
+      [&] { return cudaFree(value); },
+      [&] { return cudaStreamSynchronize(stream); },
+      [&] { return cudaStreamQuery(stream); },
+      [&] { return cudaDeviceSynchronize(); },
+      [&] { return cudaMemcpy(value, value, 4, cudaMemcpyDefault); },
+      [&] { return cudaStreamWaitEvent(stream, event); },
+      [&] { return samples::idle(stream); }};
   for (std::size_t i = 0; i < forbidden.size(); ++i) {
     cudaGraph_t graph;
     EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);

@@ -1,4 +1,5 @@
-// Runs a kernel: blocks one after the other in random order, the threads of a block as fibers of which a random one goes on until it waits.
+// Runs a kernel: blocks one after the other in random order, the threads of a block as fibers of
+// which a random one goes on until it waits.
 #include "machine.hpp"
 
 #include <boost/context/fiber.hpp>
@@ -17,7 +18,8 @@ Running running;
 namespace {
 
 using boost::context::fiber;
-constexpr std::size_t kStackBytes = 64 << 10, kSharedBytes = 227 << 10;  // the most of a block on Hopper
+// the most of a block on Hopper
+constexpr std::size_t kStackBytes = 64 << 10, kSharedBytes = 227 << 10;
 constexpr unsigned kWarp = 32;
 
 enum class State { runnable, at_block_barrier, at_warp, done };
@@ -58,22 +60,24 @@ struct Block {
 
 Block block;
 unsigned current;
-auto& threads = *new std::vector<Thread*>;  // never given back: the next block uses them again, and at the end fibers are not unwound
+auto& threads = *new std::vector<Thread*>;  // never given back: the next block uses them again, and
+                                            // at the end fibers are not unwound
 std::set<Site> met;
 Site left_out{};
 Counts counted{};
 
 unsigned char* shared_memory() {
   static unsigned char* const memory = [] {
-    auto* m = static_cast<unsigned char*>(std::aligned_alloc(4096, (kSharedBytes + 4095) / 4096 * 4096));
+    auto* m =
+        static_cast<unsigned char*>(std::aligned_alloc(4096, (kSharedBytes + 4095) / 4096 * 4096));
     watch_shared(m, kSharedBytes);
     return m;
   }();
   return memory;
 }
 
-/// Protected stacks, of which the thread notes where its own is. They are never given back. Each begins elsewhere in its page, or all would share lines of the
-/// cache.
+/// Protected stacks, of which the thread notes where its own is. They are never given back. Each
+/// begins elsewhere in its page, or all would share lines of the cache.
 struct NotingStacks {
   Thread* thread;
   boost::context::protected_fixedsize_stack stacks{kStackBytes};
@@ -144,10 +148,13 @@ bool skipped(Site site) {
 }
 
 void wait_for_warp(unsigned mask, Site site, bool orders_memory) {
-  if (mask != ~0U) report("a warp operation with a mask that is not full at " + file_and_line(site) + " (the emulation knows full warps only)");
+  if (mask != ~0U)
+    report("a warp operation with a mask that is not full at " + file_and_line(site) +
+           " (the emulation knows full warps only)");
   Warp& warp = block.warps[current / kWarp];
   if (warp.waiting > 0 && warp.site != site)
-    report("lanes of a warp wait at different places: " + file_and_line(warp.site) + " and " + file_and_line(site) + " in " + source_of(running.kernel));
+    report("lanes of a warp wait at different places: " + file_and_line(warp.site) + " and " +
+           file_and_line(site) + " in " + source_of(running.kernel));
   warp.site = site;
   self().state = State::at_warp, self().waits = site;
   if (++warp.waiting == kWarp) {
@@ -163,8 +170,9 @@ void report_stuck() {
   Site site{};
   for (unsigned i = 0; i < block.size; ++i)
     if (threads[i]->state != State::done) ++waiting, site = threads[i]->waits;
-  report("a barrier at " + file_and_line(site) + " that " + std::to_string(waiting) + " of " + std::to_string(block.size) +
-         " threads wait at and the others never reach, in " + source_of(running.kernel));
+  report("a barrier at " + file_and_line(site) + " that " + std::to_string(waiting) + " of " +
+         std::to_string(block.size) + " threads wait at and the others never reach, in " +
+         source_of(running.kernel));
 }
 
 void run_block(std::uint32_t index) {
@@ -176,12 +184,14 @@ void run_block(std::uint32_t index) {
   for (Warp& warp : block.warps) warp.waiting = 0, warp.epoch = 0;
   block.runnable.clear();
   std::memset(shared_memory(), kGarbage, block.launch->config.dynamicSmemBytes);
-  if (const std::size_t bytes = block.launch->config.dynamicSmemBytes; bytes != block.shared_bytes) {
+  if (const std::size_t bytes = block.launch->config.dynamicSmemBytes;
+      bytes != block.shared_bytes) {
     set_alive(shared_memory(), kSharedBytes, false);
     set_alive(shared_memory(), block.shared_bytes = bytes, true);
   }
   for (unsigned i = 0; i < block.size; ++i)
-    threads[i]->state = State::runnable, threads[i]->copies.clear(), threads[i]->groups.clear(), block.runnable.push_back(i);
+    threads[i]->state = State::runnable, threads[i]->copies.clear(), threads[i]->groups.clear(),
+    block.runnable.push_back(i);
   for (unsigned done = 0; done < block.size;) {
     if (block.runnable.empty()) {
       report_stuck();
@@ -211,7 +221,8 @@ void land(const Copy& copy) {
 void sync_threads(Site site) {
   if (skipped(site)) return;
   if (block.waiting > 0 && block.site != site)
-    report("threads of a block wait at different barriers: " + file_and_line(block.site) + " and " + file_and_line(site) + " in " + source_of(running.kernel));
+    report("threads of a block wait at different barriers: " + file_and_line(block.site) + " and " +
+           file_and_line(site) + " in " + source_of(running.kernel));
   block.site = site;
   self().state = State::at_block_barrier, self().waits = site;
   if (++block.waiting == block.size) release_block();
@@ -236,13 +247,16 @@ void note_atomic(void* place, std::size_t bytes, void* site) {
 void* dynamic_shared() { return shared_memory(); }
 
 void cp_async(void* to, const void* from, int bytes, int filled, const void* site) {
-  if (reinterpret_cast<std::uintptr_t>(to) % unsigned(bytes) != 0 || reinterpret_cast<std::uintptr_t>(from) % unsigned(bytes) != 0)
-    report("an asynchronous copy of " + std::to_string(bytes) + " bytes that is not aligned at " + source_of(site));
+  if (reinterpret_cast<std::uintptr_t>(to) % unsigned(bytes) != 0 ||
+      reinterpret_cast<std::uintptr_t>(from) % unsigned(bytes) != 0)
+    report("an asynchronous copy of " + std::to_string(bytes) + " bytes that is not aligned at " +
+           source_of(site));
   touch(to, std::size_t(bytes), true, false, site);
   if (!is_alive(to, std::size_t(bytes)) || (filled > 0 && !is_alive(from, std::size_t(filled))))
     return (void)touch(from, std::size_t(filled), false, false, site);
   std::memset(to, kGarbage, std::size_t(bytes));  // until it lands
-  self().copies.push_back({static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), bytes, filled, site});
+  self().copies.push_back({static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from),
+                           bytes, filled, site});
 }
 
 void cp_async_commit() { self().groups.push_back(self().copies.size()); }
@@ -252,9 +266,11 @@ void cp_async_wait(int pending, Site site) {
   auto& copies = self().copies;
   auto& groups = self().groups;
   if (int(groups.size()) <= pending) return;
-  const auto done = std::ptrdiff_t(groups.size()) - pending, landed = std::ptrdiff_t(groups[std::size_t(done - 1)]);
+  const auto done = std::ptrdiff_t(groups.size()) - pending,
+             landed = std::ptrdiff_t(groups[std::size_t(done - 1)]);
   for (std::ptrdiff_t i = 0; i < landed; ++i) land(copies[std::size_t(i)]);
-  copies.erase(copies.begin(), copies.begin() + landed), groups.erase(groups.begin(), groups.begin() + done);
+  copies.erase(copies.begin(), copies.begin() + landed),
+      groups.erase(groups.begin(), groups.begin() + done);
   for (std::size_t& end : groups) end -= std::size_t(landed);
 }
 
@@ -266,8 +282,10 @@ void run_kernel(const Launch& launch) {
   built_in.block_dim = launch.config.blockDim, built_in.grid_dim = launch.config.gridDim;
   running.in_kernel = true, running.kernel = launch.kernel;
   ++running.launch;
-  running.arguments = reinterpret_cast<std::uintptr_t>(launch.arguments.get()), running.arguments_end = running.arguments + launch.bytes;
-  std::vector<std::uint32_t> order(std::size_t(launch.config.gridDim.x) * launch.config.gridDim.y * launch.config.gridDim.z);
+  running.arguments = reinterpret_cast<std::uintptr_t>(launch.arguments.get()),
+  running.arguments_end = running.arguments + launch.bytes;
+  std::vector<std::uint32_t> order(std::size_t(launch.config.gridDim.x) * launch.config.gridDim.y *
+                                   launch.config.gridDim.z);
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random_engine());
   for (const std::uint32_t i : order) run_block(i);
@@ -275,7 +293,9 @@ void run_kernel(const Launch& launch) {
 }
 
 std::string file_and_line(Site site) {
-  return site.file == nullptr ? "nowhere" : std::filesystem::path(site.file).filename().string() + ":" + std::to_string(site.line);
+  return site.file == nullptr ? "nowhere"
+                              : std::filesystem::path(site.file).filename().string() + ":" +
+                                    std::to_string(site.line);
 }
 
 std::vector<Site> barriers_met() { return {met.begin(), met.end()}; }

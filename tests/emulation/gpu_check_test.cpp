@@ -1,4 +1,5 @@
-// What scripts/gpu_check trains and times, on the emulated device: its gradients are those of the plain loops, and a training learns with the ratio exactly 1.
+// What scripts/gpu_check trains and times, on the emulated device: its gradients are those of the
+// plain loops, and a training learns with the ratio exactly 1.
 #include "emulation.hpp"
 #include "step_model.hpp"
 
@@ -11,8 +12,19 @@ using kernels::kMatrices;
 
 TEST(GpuCheck, GradientsAreThoseOfThePlainLoops) {
   const kernels::Parameters weights = kernels::first_weights();
-  const auto angle = [](std::int64_t position, std::int64_t j, std::int64_t) { return double(0.3F * float(position) / float(1 + j)); };  // step_model.hpp's
-  const Shape shape{"small", kernels::kHidden, kernels::kInner, kernels::kLayers, kernels::kHeads, kernels::kVocabulary, kernels::kTokens, false, angle};
+  // step_model.hpp's
+  const auto angle = [](std::int64_t position, std::int64_t j, std::int64_t) {
+    return double(0.3F * float(position) / float(1 + j));
+  };
+  const Shape shape{"small",
+                    kernels::kHidden,
+                    kernels::kInner,
+                    kernels::kLayers,
+                    kernels::kHeads,
+                    kernels::kVocabulary,
+                    kernels::kTokens,
+                    false,
+                    angle};
   Transformer model(shape, 4, std::size_t{8} << 20);
   for (const auto& [name, values] : weights) model.set(name, values);
   kernels::Rows rows;
@@ -22,8 +34,12 @@ TEST(GpuCheck, GradientsAreThoseOfThePlainLoops) {
   for (std::int32_t s = 0; s < 4; ++s)
     for (std::int32_t t = 0; t < kernels::kTokens; ++t) {
       const std::int32_t token = (s * 7 + t * 13) % std::int32_t(kernels::kVocabulary);
-      rows.token.push_back(token), rows.sequence.push_back(s), rows.position.push_back(t), tokens.add(token, s, t);
-      target.push_back(t == 0 ? -1 : (s * 5 + t) % std::int32_t(kernels::kVocabulary)), coefficient.push_back(t == 0 ? 0.0F : s % 2 == 0 ? -0.1F : 0.05F);
+      rows.token.push_back(token), rows.sequence.push_back(s), rows.position.push_back(t),
+          tokens.add(token, s, t);
+      target.push_back(t == 0 ? -1 : (s * 5 + t) % std::int32_t(kernels::kVocabulary)),
+          coefficient.push_back(t == 0       ? 0.0F
+                                : s % 2 == 0 ? -0.1F
+                                             : 0.05F);
     }
   const auto columns = model.learn(tokens, target, coefficient);
 
@@ -31,16 +47,20 @@ TEST(GpuCheck, GradientsAreThoseOfThePlainLoops) {
   kernels::Model reference(plain, weights);
   const kernels::Floats logits = reference.logits(rows);
   const auto n = rows.count();
-  kernels::Floats logprob(target.size()), entropy(target.size()), lse(target.size()), zeros(target.size()), dlogits(logits.size());
+  kernels::Floats logprob(target.size()), entropy(target.size()), lse(target.size()),
+      zeros(target.size()), dlogits(logits.size());
   kernels::ExecutionContext context;
-  plain.set->token_columns(context, logits.data(), n, kernels::kVocabulary, 1.0F, target.data(), logprob.data(), entropy.data(), lse.data(), nullptr, nullptr);
-  plain.set->token_columns_backward(context, logits.data(), n, kernels::kVocabulary, 1.0F, target.data(), lse.data(), entropy.data(), coefficient.data(),
+  plain.set->token_columns(context, logits.data(), n, kernels::kVocabulary, 1.0F, target.data(),
+                           logprob.data(), entropy.data(), lse.data(), nullptr, nullptr);
+  plain.set->token_columns_backward(context, logits.data(), n, kernels::kVocabulary, 1.0F,
+                                    target.data(), lse.data(), entropy.data(), coefficient.data(),
                                     zeros.data(), dlogits.data());
   EXPECT_TRUE(kernels::near(columns.logprob, logprob, 2e-2));
   for (const auto& [name, derivative] : reference.backward(dlogits)) {
     const auto gradient = model.gradient(name);
     double error = 0, size = 0;
-    for (std::size_t i = 0; i < gradient.size(); ++i) error += std::pow(gradient[i] - derivative[i], 2), size += std::pow(derivative[i], 2);
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      error += std::pow(gradient[i] - derivative[i], 2), size += std::pow(derivative[i], 2);
     EXPECT_GT(size, 0.0) << name;
     EXPECT_LT(std::sqrt(error / size), 3e-2) << name;
   }
@@ -67,7 +87,8 @@ TEST(GpuCheck, AGraphDrawsWhatLaunchesDraw) {
 TEST(GpuCheck, ATrainingLearnsAndItsRatioIsOne) {
   TrainingPlan plan;
   plan.shape = {"glimpse", 32, 48, 1, {2, 1, 16}, 16, 8};
-  plan.examples = 8, plan.supervised_steps = 30, plan.prompts = 2, plan.rollouts = 4, plan.steps = 1, plan.judged = 4, plan.longest = 2, plan.new_tokens = 4;
+  plan.examples = 8, plan.supervised_steps = 30, plan.prompts = 2, plan.rollouts = 4,
+  plan.steps = 1, plan.judged = 4, plan.longest = 2, plan.new_tokens = 4;
   int said = 0;
   const auto result = train(plan, [&](const std::string&) { ++said; });
   EXPECT_NEAR(result.first_loss, std::log(16.0), 0.5);

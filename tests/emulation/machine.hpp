@@ -7,7 +7,8 @@
 
 namespace emulation {
 
-/// The thread that runs, as shadow memory sees it. Epochs count the barriers that its block and its warp have passed.
+/// The thread that runs, as shadow memory sees it. Epochs count the barriers that its block and its
+/// warp have passed.
 struct Running {
   bool in_kernel = false;
   std::uint32_t launch = 0, block = 0;
@@ -26,7 +27,8 @@ void run_kernel(const Launch& launch);
 std::string file_and_line(Site site);
 
 // shadow.cpp
-void watch_device(void* begin, std::size_t bytes);  ///< of such regions there are two: of the device and managed
+void watch_device(void* begin, std::size_t bytes);  ///< of such regions there are two: of the
+                                                    ///< device and managed
 void watch_shared(void* begin, std::size_t bytes);
 void set_alive(const void* begin, std::size_t bytes, bool alive);
 bool is_alive(const void* begin, std::size_t bytes);

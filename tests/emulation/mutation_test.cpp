@@ -1,4 +1,5 @@
-// Every barrier of the kernels, and every wait for copies, is left out in turn at run time: a report or another result must tell.
+// Every barrier of the kernels, and every wait for copies, is left out in turn at run time: a
+// report or another result must tell.
 #include "emulation.hpp"
 
 #include "kernels/on_device.hpp"
@@ -30,12 +31,15 @@ void attend(Floats& all) {
   ExecutionContext context;
   std::vector<OnDevice<std::byte>> pages;
   std::vector<const void*> places;
-  for (std::int64_t p = 0; p < pages_of(t); ++p) pages.emplace_back(cuda::page_bytes(shape)), places.push_back(pages.back());
+  for (std::int64_t p = 0; p < pages_of(t); ++p)
+    pages.emplace_back(cuda::page_bytes(shape)), places.push_back(pages.back());
   const OnDevice<const void*> table(places);
   std::vector<AttentionRow> rows;
   for (std::int64_t i = 0; i < t; ++i) rows.push_back({table, i + 1});
-  const OnDevice<AttentionRow> stored(rows), asked(std::vector<AttentionRow>(rows.end() - 2, rows.end()));
-  const OnDevice<float> k(random_floats(t * d, 3)), v(random_floats(t * d, 4)), q(random_floats(4 * d, 5)), out(4 * d);
+  const OnDevice<AttentionRow> stored(rows),
+      asked(std::vector<AttentionRow>(rows.end() - 2, rows.end()));
+  const OnDevice<float> k(random_floats(t * d, 3)), v(random_floats(t * d, 4)),
+      q(random_floats(4 * d, 5)), out(4 * d);
   cuda::store_positions(context, k, v, stored, t, shape, 0);
   cuda::attention(context, q, asked, 2, shape, {0, 0, 1}, out);
   append(all, out);
@@ -44,7 +48,8 @@ void attend(Floats& all) {
 void attend_backward(Floats& all) {
   const std::int64_t t = 130, d = 16;
   ExecutionContext context;
-  const OnDevice<float> q(random_floats(2 * t * d, 1)), k(random_floats(t * d, 2)), v(random_floats(t * d, 3)), dout(random_floats(2 * t * d, 4));
+  const OnDevice<float> q(random_floats(2 * t * d, 1)), k(random_floats(t * d, 2)),
+      v(random_floats(t * d, 3)), dout(random_floats(2 * t * d, 4));
   const OnDevice<float> dq(2 * t * d), dk(t * d), dv(t * d);
   attention_backward(context, q, k, v, dout, 100, t, {2, 1, d}, dq, dk, dv);
   append(all, dq), append(all, dk), append(all, dv);
@@ -63,8 +68,8 @@ void columns(Floats& all) {
 void draws_and_whole_rows(Floats& all) {
   const std::int64_t n = 2, v = 1500;
   ExecutionContext context;
-  const OnDevice<float> logits(random_floats(n * v, 7)), other(random_floats(n * v, 8)), logprob(n), entropy(n), lse(n), squares(n), kl(n),
-      u(Floats{0.3F, 0.9F});
+  const OnDevice<float> logits(random_floats(n * v, 7)), other(random_floats(n * v, 8)), logprob(n),
+      entropy(n), lse(n), squares(n), kl(n), u(Floats{0.3F, 0.9F});
   const OnDevice<std::int32_t> target(std::vector<std::int32_t>{3, 1100}), token(n);
   const OnDevice<BlockMass> blocks(n * 3);
   cuda::token_columns(context, logits, n, v, 1.0F, target, logprob, entropy, lse, blocks);

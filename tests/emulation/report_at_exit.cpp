@@ -1,4 +1,5 @@
-// Fails a program that ends with reports of the emulated device, and writes what it took of its memory where a test asks for that.
+// Fails a program that ends with reports of the emulated device, and writes what it took of its
+// memory where a test asks for that.
 #include "emulation.hpp"
 
 #include <sys/syscall.h>
@@ -22,7 +23,8 @@ void say_memory() {
 void say_reports() {
   say_memory();
   const auto problems = emulation::take_reports();
-  for (const std::string& problem : problems) std::fprintf(stderr, "emulated device: %s\n", problem.c_str());
+  for (const std::string& problem : problems)
+    std::fprintf(stderr, "emulated device: %s\n", problem.c_str());
   if (!problems.empty()) std::_Exit(kReported);
 }
 

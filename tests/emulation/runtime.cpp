@@ -1,4 +1,5 @@
-// (long: every call over one machine) The emulated runtime: device memory that the host may not touch, and work that is done as late as its order allows.
+// (long: every call over one machine) The emulated runtime: device memory that the host may not
+// touch, and work that is done as late as its order allows.
 #include "machine.hpp"
 
 #include <link.h>
@@ -37,9 +38,11 @@ struct Graph {
 
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{64} << 20, kGap = 256;  // gaps behind allocations: nothing may be touched there
+// gaps behind allocations: nothing may be touched there
+constexpr std::size_t kMemory = std::size_t{64} << 20, kGap = 256;
 
-/// Memory handed out round and round in a window that grows when it is full: what was freed is not soon another's, and the shadow of little memory is little.
+/// Memory handed out round and round in a window that grows when it is full: what was freed is not
+/// soon another's, and the shadow of little memory is little.
 struct Memory {
   unsigned char* begin = nullptr;
   std::size_t window = std::size_t{1} << 20, cursor = 0;
@@ -48,8 +51,10 @@ struct Memory {
   /// The first gap of so many bytes from `from` on, or the window's end.
   std::size_t gap(std::size_t from, std::size_t bytes) const {
     auto next = pieces.lower_bound(from);
-    if (next != pieces.begin() && std::prev(next)->first + std::prev(next)->second > from) from = std::prev(next)->first + std::prev(next)->second;
-    for (; next != pieces.end() && from + bytes > next->first; ++next) from = next->first + next->second;
+    if (next != pieces.begin() && std::prev(next)->first + std::prev(next)->second > from)
+      from = std::prev(next)->first + std::prev(next)->second;
+    for (; next != pieces.end() && from + bytes > next->first; ++next)
+      from = next->first + next->second;
     return from + bytes <= window ? from : window;
   }
 };
@@ -72,7 +77,8 @@ struct Machine {
 
   Machine() {
     for (Memory* memory : {&device, &managed}) {
-      void* made = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* made = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (made == MAP_FAILED) std::perror("emulated device memory"), std::abort();
       memory->begin = static_cast<unsigned char*>(made);
       watch_device(made, kMemory);
@@ -93,7 +99,8 @@ Machine& machine() {
 void host_touched(int, siginfo_t* fault, void*) {
   const auto* place = static_cast<unsigned char*>(fault->si_addr);
   const unsigned char* begin = machine().device.begin;
-  const char* text = place >= begin && place < begin + kMemory ? "the host touched device memory\n" : "segmentation fault\n";
+  const char* text = place >= begin && place < begin + kMemory ? "the host touched device memory\n"
+                                                               : "segmentation fault\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
   signal(SIGSEGV, SIG_DFL);  // and again, to end the process
 }
@@ -101,7 +108,8 @@ void host_touched(int, siginfo_t* fault, void*) {
 /// While it lives device memory may be touched.
 struct Opened {
   Opened() {
-    if (machine().open++ == 0) mprotect(machine().device.begin, machine().device.window, PROT_READ | PROT_WRITE);
+    if (machine().open++ == 0)
+      mprotect(machine().device.begin, machine().device.window, PROT_READ | PROT_WRITE);
   }
   ~Opened() {
     if (--machine().open == 0) mprotect(machine().device.begin, machine().device.window, PROT_NONE);
@@ -115,7 +123,8 @@ cudaError_t failed(cudaError_t error) {
   return error;
 }
 
-/// Does a piece of work and whatever must come before, in random order, as far as it is ready. Whether it is done.
+/// Does a piece of work and whatever must come before, in random order, as far as it is ready.
+/// Whether it is done.
 bool advance(const std::shared_ptr<Work>& work) {
   if (work == nullptr || work->done) return true;
   const Opened opened;
@@ -165,7 +174,9 @@ void append(Stream* stream, std::function<bool()> run, const std::shared_ptr<Wor
 }
 
 /// Ends what the stream captures: the call at hand is none that a capture may have.
-cudaError_t break_capture(Stream* stream) { return stream->captures->broken = true, failed(cudaErrorStreamCaptureUnsupported); }
+cudaError_t break_capture(Stream* stream) {
+  return stream->captures->broken = true, failed(cudaErrorStreamCaptureUnsupported);
+}
 bool captures(const Stream* stream) { return stream != nullptr && stream->captures != nullptr; }
 /// For calls that no thread may make while it captures, on whatever stream: they may wait for work.
 bool breaks_a_capture() {
@@ -175,7 +186,8 @@ bool breaks_a_capture() {
   return broken;
 }
 
-cudaError_t push(Stream* stream, std::function<void()> run, const std::shared_ptr<Work>& also = nullptr) {
+cudaError_t push(Stream* stream, std::function<void()> run,
+                 const std::shared_ptr<Work>& also = nullptr) {
   if (captures(stream)) {
     if (also != nullptr) return break_capture(stream);
     stream->captures->nodes.push_back(std::move(run));
@@ -207,7 +219,9 @@ cudaError_t take(Memory& memory, void** out, std::size_t bytes) {
 
 cudaError_t give(void* memory) {
   for (Memory* of : {&machine().device, &machine().managed})
-    if (const auto piece = of->pieces.find(std::size_t(static_cast<unsigned char*>(memory) - of->begin)); memory >= of->begin && piece != of->pieces.end()) {
+    if (const auto piece =
+            of->pieces.find(std::size_t(static_cast<unsigned char*>(memory) - of->begin));
+        memory >= of->begin && piece != of->pieces.end()) {
       set_alive(memory, piece->second, false);
       of->pieces.erase(piece);
       return cudaSuccess;
@@ -224,8 +238,10 @@ bool on_device(const void* place) {
 
 void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  if (on_device(to) && !is_alive(to, bytes)) return report("a copy to outside of all device memory");
-  if (on_device(from) && !is_alive(from, bytes)) return report("a copy from outside of all device memory");
+  if (on_device(to) && !is_alive(to, bytes))
+    return report("a copy to outside of all device memory");
+  if (on_device(from) && !is_alive(from, bytes))
+    return report("a copy from outside of all device memory");
   std::memmove(to, from, bytes);
 }
 
@@ -235,7 +251,11 @@ std::uintptr_t program_base();
 std::uintptr_t program_base() {
   static const std::uintptr_t base = [] {
     std::uintptr_t found = 0;
-    dl_iterate_phdr([](dl_phdr_info* program, std::size_t, void* out) { return *static_cast<std::uintptr_t*>(out) = program->dlpi_addr, 1; }, &found);
+    dl_iterate_phdr(
+        [](dl_phdr_info* program, std::size_t, void* out) {
+          return *static_cast<std::uintptr_t*>(out) = program->dlpi_addr, 1;
+        },
+        &found);
     return found;
   }();
   return base;
@@ -251,21 +271,28 @@ GraphCounts graph_counts() { return machine().graphs; }
 void refuse_captures(bool refused) { machine().captures_refused = refused; }
 void seed(std::uint64_t value) { machine().random.seed(value); }
 std::mt19937_64& random_engine() { return machine().random; }
-void push_work(cudaStream_t stream, std::function<bool()> advance) { append(stream, std::move(advance), nullptr); }
+void push_work(cudaStream_t stream, std::function<bool()> advance) {
+  append(stream, std::move(advance), nullptr);
+}
 void limit_shared(const void* kernel, int bytes) { machine().shared_limits[kernel] = bytes; }
 
 cudaError_t enqueue(Launch launch) {
-  constexpr int kUnasked = 48 << 10, kMost = 227 << 10;  // of dynamic shared memory: without cudaFuncSetAttribute, and on sm_90
+  constexpr int kUnasked = 48 << 10, kMost = 227 << 10;  // of dynamic shared memory: without
+                                                         // cudaFuncSetAttribute, and on sm_90
   const auto& c = launch.config;
   const auto limit = machine().shared_limits.find(launch.kernel);
-  const std::size_t most = limit == machine().shared_limits.end() ? kUnasked : std::min(limit->second, kMost),
+  const std::size_t most = limit == machine().shared_limits.end() ? kUnasked
+                                                                  : std::min(limit->second, kMost),
                     size = c.blockDim.x * c.blockDim.y * c.blockDim.z;
-  if (size == 0 || size > 1024 || c.gridDim.x == 0 || c.gridDim.y == 0 || c.gridDim.z == 0 || c.gridDim.y > 65535 || c.gridDim.z > 65535 ||
-      c.dynamicSmemBytes > most)
+  if (size == 0 || size > 1024 || c.gridDim.x == 0 || c.gridDim.y == 0 || c.gridDim.z == 0 ||
+      c.gridDim.y > 65535 || c.gridDim.z > 65535 || c.dynamicSmemBytes > most)
     return failed(cudaErrorInvalidValue);
-  if (size % 32 != 0) report("a block of " + std::to_string(size) + " threads (the emulation knows whole warps only)");
+  if (size % 32 != 0)
+    report("a block of " + std::to_string(size) +
+           " threads (the emulation knows whole warps only)");
   if (!captures(c.stream)) machine().loaded.insert(launch.kernel);
-  else if (!machine().loaded.contains(launch.kernel)) return break_capture(c.stream);  // a kernel is loaded by its first launch, which takes memory
+  else if (!machine().loaded.contains(launch.kernel))
+    return break_capture(c.stream);  // a kernel is loaded by its first launch, which takes memory
   return push(c.stream, [launch = std::move(launch)] { run_kernel(launch); });
 }
 
@@ -279,24 +306,37 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorNotReady: return "device not ready";
-    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
-    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
   }
   return "unknown error";
 }
 cudaError_t cudaGetLastError() { return std::exchange(machine().last_error, cudaSuccess); }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : failed(cudaErrorInvalidValue); }
-cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) { return std::snprintf(id, std::size_t(bytes), "%s", device_name.c_str()), cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : failed(cudaErrorInvalidValue);
+}
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) {
+  return std::snprintf(id, std::size_t(bytes), "%s", device_name.c_str()), cudaSuccess;
+}
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place) {
-  const auto inside = [&](const Memory& memory) { return place >= memory.begin && place < memory.begin + kMemory; };
-  attributes->type = inside(machine().device) ? cudaMemoryTypeDevice : inside(machine().managed) ? cudaMemoryTypeManaged : cudaMemoryTypeUnregistered;
+  const auto inside = [&](const Memory& memory) {
+    return place >= memory.begin && place < memory.begin + kMemory;
+  };
+  attributes->type = inside(machine().device)    ? cudaMemoryTypeDevice
+                     : inside(machine().managed) ? cudaMemoryTypeManaged
+                                                 : cudaMemoryTypeUnregistered;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) { return std::strcpy(properties->name, "emulated device"), cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  return std::strcpy(properties->name, "emulated device"), cudaSuccess;
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMultiProcessorCount ? 2 : 227 << 10;  // few, so that all tiles of a product come
+  // few, so that all tiles of a product come
+  *value = attribute == cudaDevAttrMultiProcessorCount ? 2 : 227 << 10;
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
@@ -305,8 +345,11 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) { return *pool = nullptr, cudaSuccess; }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }  // emulated memory costs nothing to take
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  return *pool = nullptr, cudaSuccess;
+}
+// emulated memory costs nothing to take
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
@@ -317,10 +360,14 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   return error;
 }
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t stream) {
-  if (captures(stream)) return break_capture(stream);  // a device would give the graph memory of its own
+  if (captures(stream))
+    return break_capture(stream);  // a device would give the graph memory of
+                                   // its own
   return take(machine().device, memory, bytes);
 }
-cudaError_t cudaMallocManaged(void** memory, std::size_t bytes) { return take(machine().managed, memory, bytes); }
+cudaError_t cudaMallocManaged(void** memory, std::size_t bytes) {
+  return take(machine().managed, memory, bytes);
+}
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
   *memory = std::malloc(bytes);
@@ -330,7 +377,8 @@ cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   if (breaks_a_capture()) return cudaErrorStreamCaptureUnsupported;
   complete_all();
-  if (const auto asked = machine().asked.find(memory); asked != machine().asked.end()) machine().taken.now -= asked->second, machine().asked.erase(asked);
+  if (const auto asked = machine().asked.find(memory); asked != machine().asked.end())
+    machine().taken.now -= asked->second, machine().asked.erase(asked);
   return give(memory);
 }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
@@ -341,7 +389,8 @@ cudaError_t cudaFreeHost(void* memory) {
   complete_all();  // some of it may be read or written by copies
   return std::free(memory), cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
   return push(stream, [=] { copy(to, from, bytes); });
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -356,14 +405,18 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
     std::memset(to, value, bytes);
   });
 }
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return cudaMemsetAsync(to, value, bytes, nullptr); }
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, nullptr);
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   machine().streams.insert(*stream = new Stream);
   (*stream)->apart = flags == cudaStreamNonBlocking;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return machine().streams.insert(*stream = new Stream), cudaSuccess; }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return machine().streams.insert(*stream = new Stream), cudaSuccess;
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   complete(stream->last);  // the device would go on with it; nobody can ask for it any more
   machine().streams.erase(stream);
@@ -386,14 +439,18 @@ cudaError_t cudaDeviceSynchronize() {
   return complete_all(), cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return *event = new Event, cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const cudaError_t error = push(stream, [] {});
   event->recorded = stream == nullptr ? machine().null_stream.last : stream->last;
   return error;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return complete(event->recorded), cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return complete(event->recorded), cudaSuccess;
+}
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->recorded == nullptr || event->recorded->done) return cudaSuccess;
   complete(event->recorded);
@@ -405,7 +462,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (stream == nullptr || stream->captures != nullptr || machine().captures_refused) return failed(cudaErrorStreamCaptureUnsupported);
+  if (stream == nullptr || stream->captures != nullptr || machine().captures_refused)
+    return failed(cudaErrorStreamCaptureUnsupported);
   return stream->captures = new Graph, cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
@@ -415,7 +473,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   delete std::exchange(*graph, nullptr);
   return failed(cudaErrorStreamCaptureInvalidated);
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
   ++machine().graphs.kept;
   return *executable = new Graph(*graph), cudaSuccess;
 }
@@ -423,7 +482,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const auto run = [nodes = executable->nodes] {
     for (const auto& node : nodes) node();
   };
-  if (const cudaError_t error = push(stream, run, executable->last); error != cudaSuccess) return error;
+  if (const cudaError_t error = push(stream, run, executable->last); error != cudaSuccess)
+    return error;
   executable->last = stream == nullptr ? machine().null_stream.last : stream->last;
   return ++machine().graphs.launched, cudaSuccess;
 }

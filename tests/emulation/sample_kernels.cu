@@ -9,9 +9,11 @@ namespace {
 using namespace rollcall::kernels::cuda;
 
 template <class... Parameters, class... Arguments>
-void launch(cudaStream_t stream, unsigned threads, void (*kernel)(Parameters...), Arguments... arguments) {
+void launch(cudaStream_t stream, unsigned threads, void (*kernel)(Parameters...),
+            Arguments... arguments) {
   cudaLaunchConfig_t config{};
-  config.gridDim = 1, config.blockDim = threads, config.dynamicSmemBytes = 256, config.stream = stream;
+  config.gridDim = 1, config.blockDim = threads, config.dynamicSmemBytes = 256,
+  config.stream = stream;
   cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
 }
 
@@ -25,7 +27,8 @@ __global__ void turn_kernel(Fault fault, float* values, int* counter, const floa
   turned[63 - i] = value;
   __syncthreads();
   value = turned[i];
-  float* of_warp = shared_memory<float>();  // of each warp half of it; a warp turns its 32 round and back
+  float* of_warp = shared_memory<float>();  // of each warp half of it; a warp turns its 32 round
+                                            // and back
   const unsigned lane = i % 32, begin = i - lane;
   of_warp[begin + lane] = value;
   if (fault != Fault::no_warp_barrier) __syncwarp();
@@ -52,7 +55,9 @@ __global__ void step_kernel(float* values, int count) {
   if (i < count) values[i] = 2.0F * values[i] + float(i);
 }
 
-__global__ void order_kernel(int* order, int* counter) { order[atomicAdd(counter, 1)] = int(threadIdx.x); }
+__global__ void order_kernel(int* order, int* counter) {
+  order[atomicAdd(counter, 1)] = int(threadIdx.x);
+}
 __global__ void idle_kernel() {}
 
 }  // namespace
@@ -61,8 +66,12 @@ void turn_round(cudaStream_t stream, Fault fault, float* values, int* counter) {
   static float* const host = new float(0.0F);
   launch(stream, 64, turn_kernel, fault, values, counter, host);
 }
-void step(cudaStream_t stream, float* values, int count) { launch(stream, 32, step_kernel, values, count); }
-void note_order(cudaStream_t stream, int* order, int* counter) { launch(stream, 64, order_kernel, order, counter); }
+void step(cudaStream_t stream, float* values, int count) {
+  launch(stream, 32, step_kernel, values, count);
+}
+void note_order(cudaStream_t stream, int* order, int* counter) {
+  launch(stream, 64, order_kernel, order, counter);
+}
 cudaError_t idle(cudaStream_t stream) {
   launch(stream, 32, idle_kernel);
   return cudaGetLastError();

@@ -18,7 +18,8 @@ enum class Fault {
   early_read
 };
 
-/// A block of 64 threads turns `values` [64] round through shared memory, twice, and counts itself in `counter`.
+/// A block of 64 threads turns `values` [64] round through shared memory, twice, and counts itself
+/// in `counter`.
 void turn_round(cudaStream_t stream, Fault fault, float* values, int* counter);
 /// values[i] = 2 values[i] + i of `count` threads.
 void step(cudaStream_t stream, float* values, int count);

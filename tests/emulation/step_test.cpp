@@ -1,4 +1,5 @@
-// A whole step by the device's kernels: 4 prompts x 4 rollouts are generated, columns and derivatives taken, gradients summed in integers, AdamW run and weights published.
+// A whole step by the device's kernels: 4 prompts x 4 rollouts are generated, columns and
+// derivatives taken, gradients summed in integers, AdamW run and weights published.
 #include "emulation.hpp"
 #include "step_model.hpp"
 
@@ -14,23 +15,27 @@ Columns columns_of(Math& math, const Floats& logits, const std::vector<std::int3
   const auto n = std::int64_t(target.size());
   Columns c{Floats(target.size()), Floats(target.size()), Floats(target.size())};
   ExecutionContext context;
-  math.set->token_columns(context, logits.data(), n, kVocabulary, 1.0F, target.data(), c.logprob.data(), c.entropy.data(), c.lse.data(), nullptr, nullptr);
+  math.set->token_columns(context, logits.data(), n, kVocabulary, 1.0F, target.data(),
+                          c.logprob.data(), c.entropy.data(), c.lse.data(), nullptr, nullptr);
   return c;
 }
 
 /// Whole sequences [begin, end).
-Rows rows_of(const std::vector<std::vector<std::int32_t>>& tokens, std::int64_t begin, std::int64_t end) {
+Rows rows_of(const std::vector<std::vector<std::int32_t>>& tokens, std::int64_t begin,
+             std::int64_t end) {
   Rows rows;
   for (std::int64_t s = begin; s < end; ++s)
     for (std::int64_t t = 0; t < kTokens; ++t)
-      rows.token.push_back(tokens[std::size_t(s)][std::size_t(t)]), rows.sequence.push_back(std::int32_t(s)), rows.position.push_back(std::int32_t(t));
+      rows.token.push_back(tokens[std::size_t(s)][std::size_t(t)]),
+          rows.sequence.push_back(std::int32_t(s)), rows.position.push_back(std::int32_t(t));
   return rows;
 }
 /// Of each row the answer's token that follows, or -1.
 std::vector<std::int32_t> targets_of(const Rows& rows) {
   std::vector<std::int32_t> target;
   for (std::size_t i = 0; i < rows.token.size(); ++i)
-    target.push_back(rows.position[i] + 1 >= kPrompt && rows.position[i] + 1 < kTokens ? rows.token[i + 1] : -1);
+    target.push_back(
+        rows.position[i] + 1 >= kPrompt && rows.position[i] + 1 < kTokens ? rows.token[i + 1] : -1);
   return target;
 }
 
@@ -45,34 +50,43 @@ Rollouts generated(const Parameters& weights, std::int64_t batch) {
   Model model(device, weights);
   Rollouts all{std::vector<std::vector<std::int32_t>>(kSequences), std::vector<Floats>(kSequences)};
   for (std::int64_t s = 0; s < kSequences; ++s)
-    for (std::int64_t t = 0; t < kPrompt; ++t) all.tokens[std::size_t(s)].push_back(std::int32_t((s / 4 * 7 + t * 13) % kVocabulary));
+    for (std::int64_t t = 0; t < kPrompt; ++t)
+      all.tokens[std::size_t(s)].push_back(std::int32_t((s / 4 * 7 + t * 13) % kVocabulary));
   for (std::int64_t t = 0; t < kTokens - 1; ++t)
     for (std::int64_t first = 0; first < kSequences; first += batch) {
       Rows rows;
       for (std::int64_t s = first; s < std::min(first + batch, kSequences); ++s)
-        rows.token.push_back(all.tokens[std::size_t(s)][std::size_t(t)]), rows.sequence.push_back(std::int32_t(s)), rows.position.push_back(std::int32_t(t));
+        rows.token.push_back(all.tokens[std::size_t(s)][std::size_t(t)]),
+            rows.sequence.push_back(std::int32_t(s)), rows.position.push_back(std::int32_t(t));
       const Floats logits = model.logits(rows);
       if (t + 1 < kPrompt) continue;
       const std::int64_t n = rows.count();
       Floats u;
-      for (const std::int32_t s : rows.sequence) u.push_back(random_floats(1, unsigned(1000 * s + t), 1.0F)[0]);
+      for (const std::int32_t s : rows.sequence)
+        u.push_back(random_floats(1, unsigned(1000 * s + t), 1.0F)[0]);
       for (float& x : u) x = 0.5F + 0.5F * std::tanh(x);
       ExecutionContext context;
       const OnDevice<float> on_logits(logits), on_u(u), logprob(n), entropy(n), lse(n);
       const OnDevice<std::int32_t> none(std::vector<std::int32_t>(std::size_t(n), -1)), token(n);
       const OnDevice<BlockMass> blocks(n * 2);
-      cuda::token_columns(context, on_logits, n, kVocabulary, 1.0F, none, logprob, entropy, lse, blocks);
-      cuda::sample(context, on_logits, n, kVocabulary, {kVocabulary, 1.0F}, blocks, on_u, token, logprob);
+      cuda::token_columns(context, on_logits, n, kVocabulary, 1.0F, none, logprob, entropy, lse,
+                          blocks);
+      cuda::sample(context, on_logits, n, kVocabulary, {kVocabulary, 1.0F}, blocks, on_u, token,
+                   logprob);
       const auto drawn = token.values();
       const Floats logprobs = logprob.values();
       for (std::size_t i = 0; i < drawn.size(); ++i)
-        all.tokens[std::size_t(rows.sequence[i])].push_back(drawn[i]), all.logprob[std::size_t(rows.sequence[i])].push_back(logprobs[i]);
+        all.tokens[std::size_t(rows.sequence[i])].push_back(drawn[i]),
+            all.logprob[std::size_t(rows.sequence[i])].push_back(logprobs[i]);
     }
   return all;
 }
 
-/// The columns of sequences [begin, end) and the derivatives of sum(advantage logprob) + 0.1 sum(entropy) over answers.
-std::pair<Columns, Parameters> learned(Math& math, const Parameters& weights, const Rollouts& rollouts, std::int64_t begin, std::int64_t end) {
+/// The columns of sequences [begin, end) and the derivatives of sum(advantage logprob) + 0.1
+/// sum(entropy) over answers.
+std::pair<Columns, Parameters> learned(Math& math, const Parameters& weights,
+                                       const Rollouts& rollouts, std::int64_t begin,
+                                       std::int64_t end) {
   Model model(math, weights);
   const Rows rows = rows_of(rollouts.tokens, begin, end);
   const auto target = targets_of(rows);
@@ -81,40 +95,57 @@ std::pair<Columns, Parameters> learned(Math& math, const Parameters& weights, co
   Floats dlogprob, dentropy, dlogits(logits.size());
   for (std::size_t i = 0; i < target.size(); ++i) {
     const bool counts = target[i] >= 0;
-    dlogprob.push_back(counts ? (rows.sequence[i] % 4 < 2 ? 1.0F : -1.0F) : 0.0F), dentropy.push_back(counts ? 0.1F : 0.0F);
+    dlogprob.push_back(counts ? (rows.sequence[i] % 4 < 2 ? 1.0F : -1.0F) : 0.0F),
+        dentropy.push_back(counts ? 0.1F : 0.0F);
   }
   ExecutionContext context;
-  math.set->token_columns_backward(context, logits.data(), rows.count(), kVocabulary, 1.0F, target.data(), c.lse.data(), c.entropy.data(), dlogprob.data(),
+  math.set->token_columns_backward(context, logits.data(), rows.count(), kVocabulary, 1.0F,
+                                   target.data(), c.lse.data(), c.entropy.data(), dlogprob.data(),
                                    dentropy.data(), dlogits.data());
   return {c, model.backward(dlogits)};
 }
 
 constexpr int kExponent = 30;
-constexpr std::int64_t kLeaf = 4;  ///< sequences
+constexpr std::int64_t kMicroBatch = 4;  ///< sequences
 
-/// The integer sums of leaves [begin, end) of the step.
-std::map<std::string, std::vector<std::int64_t>> summed(const Parameters& weights, const Rollouts& rollouts, std::int64_t begin, std::int64_t end) {
+/// The integer sums of micro-batches [begin, end) of the step.
+std::map<std::string, std::vector<std::int64_t>> summed(const Parameters& weights,
+                                                        const Rollouts& rollouts,
+                                                        std::int64_t begin, std::int64_t end) {
   std::map<std::string, std::vector<std::int64_t>> sums;
   for (const auto& [name, m] : kMatrices) sums[name].resize(std::size_t(m.o * m.k));
-  for (std::int64_t leaf = begin; leaf < end; ++leaf) {
+  for (std::int64_t micro_batch = begin; micro_batch < end; ++micro_batch) {
     Device device;
-    for (const auto& [name, gradient] : learned(device, weights, rollouts, leaf * kLeaf, (leaf + 1) * kLeaf).second)
-      device.set->accumulate_fixed_point(gradient.data(), std::int64_t(gradient.size()), std::ldexp(1.0, kExponent), sums[name].data());
+    for (const auto& [name, gradient] :
+         learned(device, weights, rollouts, micro_batch * kMicroBatch,
+                 (micro_batch + 1) * kMicroBatch)
+             .second)
+      device.set->accumulate_fixed_point(gradient.data(), std::int64_t(gradient.size()),
+                                         std::ldexp(1.0, kExponent), sums[name].data());
   }
   return sums;
 }
 
 /// The weights after AdamW, as they are published.
-std::map<std::string, std::vector<Bf16>> published(const Parameters& weights, const std::map<std::string, std::vector<std::int64_t>>& sums) {
+std::map<std::string, std::vector<Bf16>> published(
+    const Parameters& weights, const std::map<std::string, std::vector<std::int64_t>>& sums) {
   std::map<std::string, std::vector<Bf16>> all;
   for (const auto& [name, m] : kMatrices) {
     ExecutionContext context;
     const OnDevice<std::int64_t> sum(sums.at(name));
-    const OnDevice<float> w(weights.at(name)), gradient(m.o * m.k), first(Floats(std::size_t(m.o * m.k))), second(Floats(std::size_t(m.o * m.k)));
+    const OnDevice<float> w(weights.at(name)), gradient(m.o * m.k),
+        first(Floats(std::size_t(m.o * m.k))), second(Floats(std::size_t(m.o * m.k)));
     const OnDevice<Bf16> out(m.o * cuda::stepped(m.k));
     cuda::from_fixed_point(context, sum, m.o * m.k, kExponent, gradient);
     cuda::adamw(context, w, m.o, m.k, gradient, first, second,
-                {.lr = 1e-2, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.0, .gradient_scale = -1.0, .step = 1}, out);
+                {.lr = 1e-2,
+                 .beta1 = 0.9,
+                 .beta2 = 0.95,
+                 .eps = 1e-8,
+                 .weight_decay = 0.0,
+                 .gradient_scale = -1.0,
+                 .step = 1},
+                out);
     all[name] = out.values();
   }
   return all;
@@ -126,14 +157,18 @@ TEST(DeviceStep, IsTheSameForAnyBatchRanksAndOrderOfThreads) {
   emulation::seed(7);
   const Rollouts again = generated(weights, 5);
   EXPECT_EQ(again.tokens, rollouts.tokens);
-  for (std::size_t s = 0; s < std::size_t(kSequences); ++s) EXPECT_TRUE(same_bits(again.logprob[s], rollouts.logprob[s])) << s;
+  for (std::size_t s = 0; s < std::size_t(kSequences); ++s)
+    EXPECT_TRUE(same_bits(again.logprob[s], rollouts.logprob[s])) << s;
   // The training forward has the bits of generation: the ratio is exactly 1.
   Device device;
-  const Columns columns = learned(device, weights, rollouts, 0, kLeaf).first;
-  for (std::int64_t s = 0; s < kLeaf; ++s)
+  const Columns columns = learned(device, weights, rollouts, 0, kMicroBatch).first;
+  for (std::int64_t s = 0; s < kMicroBatch; ++s)
     for (std::int64_t t = 0; t < kAnswer; ++t)
-      EXPECT_EQ(columns.logprob[std::size_t(s * kTokens + kPrompt - 1 + t)], rollouts.logprob[std::size_t(s)][std::size_t(t)]) << s << ' ' << t;
-  // One rank sums four leaves; of three ranks one has two, and their sums are added. Another order of threads each time.
+      EXPECT_EQ(columns.logprob[std::size_t(s * kTokens + kPrompt - 1 + t)],
+                rollouts.logprob[std::size_t(s)][std::size_t(t)])
+          << s << ' ' << t;
+  // One rank sums four micro-batches; of three ranks one has two, and their sums are added. Another
+  // order of threads each time.
   auto sums = summed(weights, rollouts, 0, 4);
   const auto alone = published(weights, sums);
   EXPECT_NE(alone.at("0.q")[0], 0);
@@ -149,8 +184,8 @@ TEST(DeviceStep, IsNearThePlainLoops) {
   const Rollouts rollouts = generated(weights, kSequences);
   Device device;
   Plain plain;
-  const auto [columns, gradients] = learned(device, weights, rollouts, 0, kLeaf);
-  const auto [expected, derivatives] = learned(plain, weights, rollouts, 0, kLeaf);
+  const auto [columns, gradients] = learned(device, weights, rollouts, 0, kMicroBatch);
+  const auto [expected, derivatives] = learned(plain, weights, rollouts, 0, kMicroBatch);
   // Operands of all products have 8 bits, errors of 2^-9 each; two layers of them.
   EXPECT_TRUE(near(columns.logprob, expected.logprob, 2e-2));
   EXPECT_TRUE(near(columns.entropy, expected.entropy, 1e-2));

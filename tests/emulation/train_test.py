@@ -14,7 +14,7 @@ STEPS = 5
 OTHER = {"EMULATED_CAPABILITY": "10"}
 # The entropy bonus moves the weights also where all answers of so short a warm start are wrong.
 DEVICE = sets(run__numerics="cuda_bf16_sliced8", objective__pieces__regularizer="entropy", model__num_hidden_layers=2, sft__steps=2, sft__batch_size=6, train__steps=STEPS,
-              train__prompts_per_step=2, train__rollouts_per_prompt=3, task__heldout_prompts=2, task__validation_prompts=2, eval__samples=2, eval__pass_k=2, eval__validation_samples=2, eval__bootstrap=10,
+              train__prompts_per_step=2, train__rollouts_per_prompt=3, task__heldout_prompts=2, task__validation_prompts=2, eval__samples=2, eval__pass_k=2, eval__bootstrap=10,
               checkpoint__every=1, archive__pack_every=1)
 
 
@@ -50,7 +50,8 @@ def ranks_agree(harness):
 
 def shares_agree(harness):
     """So many weights that the optimizer has a share for each of two ranks of three, the third has none; one step."""
-    wide = (*DEVICE, *sets(model__intermediate_size=1400, sft__steps=0, train__steps=1, train__rollouts_per_prompt=2, run__layout="colocated"))
+    cold = [word for pair in zip(DEVICE[::2], DEVICE[1::2]) if not pair[1].startswith("sft.") for word in pair]
+    wide = (*cold, *sets(model__intermediate_size=1400, sft__steps=0, train__steps=1, train__rollouts_per_prompt=2, run__layout="colocated"))
     for ranks in (1, 3):
         harness.train(harness.work / f"shares_{ranks}", *wide, ranks=ranks)
     parts = sorted(path.name for path in (harness.work / "shares_3").glob("checkpoints/*/optimizer-*"))

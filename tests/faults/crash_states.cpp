@@ -1,4 +1,5 @@
-// Replays a record twice: all of it for what the program saw, and what survives for what the disk holds.
+// Replays a record twice: all of it for what the program saw, and what survives for what the disk
+// holds.
 #include "faults/crash_states.hpp"
 
 #include "base/hash.hpp"
@@ -56,9 +57,12 @@ class Replay {
   void exchange_names(const Operation& o);
   void move(const Operation& o);
   void sync_folder(int folder);
-  std::vector<bool> kept_changes(std::uint64_t draw, const RandomStream& dice, std::uint64_t& at) const;
-  std::string content(const Node& node, std::uint64_t draw, const RandomStream& dice, std::uint64_t& at) const;
-  void collect(const std::map<int, std::map<std::string, int>>& names, int folder, const std::string& path, const std::map<int, std::string>& contents,
+  std::vector<bool> kept_changes(std::uint64_t draw, const RandomStream& dice,
+                                 std::uint64_t& at) const;
+  std::string content(const Node& node, std::uint64_t draw, const RandomStream& dice,
+                      std::uint64_t& at) const;
+  void collect(const std::map<int, std::map<std::string, int>>& names, int folder,
+               const std::string& path, const std::map<int, std::string>& contents,
                DiskState& state) const;
 
   std::vector<Node> nodes_;  // 0: the run folder
@@ -98,17 +102,22 @@ int Replay::add(const std::string& path, bool folder) {
 
 void Replay::exchange_names(const Operation& o) {
   const int a = find(o.path), b = find(o.target);
-  change({{{find(parent(o.path)), leaf(o.path), b}, {find(parent(o.target)), leaf(o.target), a}}, false});
+  change({{{find(parent(o.path)), leaf(o.path), b}, {find(parent(o.target)), leaf(o.target), a}},
+          false});
 }
 
 void Replay::move(const Operation& o) {
   const int node = find(o.path);
-  change({{{find(parent(o.path)), leaf(o.path), -1}, {find(parent(o.target)), leaf(o.target), node}}, false});
+  change(
+      {{{find(parent(o.path)), leaf(o.path), -1}, {find(parent(o.target)), leaf(o.target), node}},
+       false});
 }
 
 void Replay::sync_folder(int folder) {
   for (NameChange& change : changes_) {
-    change.durable = change.durable || std::any_of(change.entries.begin(), change.entries.end(), [&](const auto& entry) { return entry.folder == folder; });
+    change.durable =
+        change.durable || std::any_of(change.entries.begin(), change.entries.end(),
+                                      [&](const auto& entry) { return entry.folder == folder; });
   }
 }
 
@@ -128,20 +137,25 @@ void Replay::apply(const Operation& o) {
     case Kind::sync_folder: sync_folder(find(o.path)); return;
     case Kind::rename: move(o); return;
     case Kind::exchange: exchange_names(o); return;
-    case Kind::link: change({{{find(parent(o.target)), leaf(o.target), find(o.path)}}, false}); return;
+    case Kind::link:
+      change({{{find(parent(o.target)), leaf(o.target), find(o.path)}}, false});
+      return;
     case Kind::unlink:
     case Kind::rmdir: unname(o.path); return;
     case Kind::mark: return;
   }
 }
 
-/// Within a folder the changes that are not durable are kept up to some point; one that two folders share counts only if both keep it.
-std::vector<bool> Replay::kept_changes(std::uint64_t draw, const RandomStream& dice, std::uint64_t& at) const {
+/// Within a folder the changes that are not durable are kept up to some point; one that two folders
+/// share counts only if both keep it.
+std::vector<bool> Replay::kept_changes(std::uint64_t draw, const RandomStream& dice,
+                                       std::uint64_t& at) const {
   std::vector<bool> kept(changes_.size(), false);
   std::map<int, bool> lost;  // folders whose point is passed
   for (std::size_t i = 0; i < changes_.size(); ++i) {
     bool keep = changes_[i].durable || draw == 1 || (draw != 0 && dice.below(at++, 4) != 0);
-    for (const auto& entry : changes_[i].entries) keep = keep && (changes_[i].durable || !lost[entry.folder]);
+    for (const auto& entry : changes_[i].entries)
+      keep = keep && (changes_[i].durable || !lost[entry.folder]);
     kept[i] = keep;
     if (!keep) {
       for (const auto& entry : changes_[i].entries) lost[entry.folder] = true;
@@ -150,7 +164,8 @@ std::vector<bool> Replay::kept_changes(std::uint64_t draw, const RandomStream& d
   return kept;
 }
 
-std::string Replay::content(const Node& node, std::uint64_t draw, const RandomStream& dice, std::uint64_t& at) const {
+std::string Replay::content(const Node& node, std::uint64_t draw, const RandomStream& dice,
+                            std::uint64_t& at) const {
   std::string bytes = node.durable;
   for (const Operation* o : node.pending) {
     if (draw == 0) break;
@@ -161,10 +176,13 @@ std::string Replay::content(const Node& node, std::uint64_t draw, const RandomSt
     }
     const std::size_t block = all || dice.below(at++, 2) == 0 ? 4096 : 512;
     for (std::size_t begin = 0; begin < o->bytes.size();) {
-      const std::size_t end = std::min(o->bytes.size(), begin + block - (o->offset + begin) % block);  // blocks lie at multiples of their size
+      // blocks lie at multiples of their size
+      const std::size_t end =
+          std::min(o->bytes.size(), begin + block - (o->offset + begin) % block);
       if (all || dice.below(at++, 2) == 0) {
         if (bytes.size() < o->offset + end) bytes.resize(o->offset + end, '\0');
-        std::copy(o->bytes.begin() + std::ptrdiff_t(begin), o->bytes.begin() + std::ptrdiff_t(end), bytes.begin() + std::ptrdiff_t(o->offset + begin));
+        std::copy(o->bytes.begin() + std::ptrdiff_t(begin), o->bytes.begin() + std::ptrdiff_t(end),
+                  bytes.begin() + std::ptrdiff_t(o->offset + begin));
       }
       begin = end;
     }
@@ -172,7 +190,8 @@ std::string Replay::content(const Node& node, std::uint64_t draw, const RandomSt
   return bytes;
 }
 
-void Replay::collect(const std::map<int, std::map<std::string, int>>& names, int folder, const std::string& path, const std::map<int, std::string>& contents,
+void Replay::collect(const std::map<int, std::map<std::string, int>>& names, int folder,
+                     const std::string& path, const std::map<int, std::string>& contents,
                      DiskState& state) const {
   const auto entries = names.find(folder);
   if (entries == names.end()) return;
@@ -230,7 +249,8 @@ DiskState Disk::cut(std::size_t count, std::uint64_t draw, const RandomStream& d
 
 int Disk::promised(std::size_t count, const std::string& word) const {
   for (std::size_t i = count; i-- > 0;) {
-    if (record_[i].kind == Kind::mark && record_[i].target.starts_with(word + " ")) return std::stoi(record_[i].target.substr(word.size() + 1));
+    if (record_[i].kind == Kind::mark && record_[i].target.starts_with(word + " "))
+      return std::stoi(record_[i].target.substr(word.size() + 1));
   }
   return 0;
 }

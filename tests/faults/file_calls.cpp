@@ -1,4 +1,5 @@
-// The file calls of the C library, each a question to interpose.cpp and then itself. Linked in front of it, or preloaded. (long: one function a call)
+// The file calls of the C library, each a question to interpose.cpp and then itself. Linked in
+// front of it, or preloaded. (long: one function a call)
 #include "faults/file_calls.hpp"
 
 #include <dirent.h>
@@ -51,7 +52,8 @@ int openat(int folder, const char* path, int flags, ...) {
   REAL(openat);
   return open_watched(folder, path, flags, [&] { return call_real(folder, path, flags, mode); });
 }
-FILE* fopen_watched(const char* path, const char* mode, FILE* (*call_real)(const char*, const char*)) {
+FILE* fopen_watched(const char* path, const char* mode,
+                    FILE* (*call_real)(const char*, const char*)) {
   FILE* file = nullptr;
   const int flags = std::strchr(mode, 'w') != nullptr ? O_TRUNC : 0;
   open_watched(AT_FDCWD, path, flags, [&] {
@@ -114,13 +116,16 @@ ssize_t write(int fd, const void* bytes, size_t size) {
 }
 ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
   REAL(pwrite);
-  return write_watched(fd, size, offset, bytes, [&](size_t n) { return call_real(fd, bytes, n, offset); });
+  return write_watched(fd, size, offset, bytes,
+                       [&](size_t n) { return call_real(fd, bytes, n, offset); });
 }
 ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t offset) {
   REAL(pwrite64);
-  return write_watched(fd, size, offset, bytes, [&](size_t n) { return call_real(fd, bytes, n, offset); });
+  return write_watched(fd, size, offset, bytes,
+                       [&](size_t n) { return call_real(fd, bytes, n, offset); });
 }
-ssize_t writev(int fd, const struct iovec* parts, int count) {  // as one write after the other: the caller has to cope with less than it asked for
+// as one write after the other: the caller has to cope with less than it asked for
+ssize_t writev(int fd, const struct iovec* parts, int count) {
   ssize_t sum = 0;
   for (int i = 0; i < count; ++i) {
     const ssize_t n = write(fd, parts[i].iov_base, parts[i].iov_len);
@@ -132,13 +137,18 @@ ssize_t writev(int fd, const struct iovec* parts, int count) {  // as one write 
 }
 ssize_t readv(int fd, const struct iovec* parts, int count) {
   REAL(readv);
-  return read_watched(fd, std::size_t(count), [&](size_t n) { return call_real(fd, parts, int(n)); });  // half of the parts
+  // half of the parts
+  return read_watched(fd, std::size_t(count),
+                      [&](size_t n) { return call_real(fd, parts, int(n)); });
 }
 ssize_t preadv(int fd, const struct iovec* parts, int count, off_t offset) {
   REAL(preadv);
-  return read_watched(fd, std::size_t(count), [&](size_t n) { return call_real(fd, parts, int(n), offset); });
+  return read_watched(fd, std::size_t(count),
+                      [&](size_t n) { return call_real(fd, parts, int(n), offset); });
 }
-ssize_t preadv64(int fd, const struct iovec* parts, int count, off64_t offset) { return preadv(fd, parts, count, offset); }
+ssize_t preadv64(int fd, const struct iovec* parts, int count, off64_t offset) {
+  return preadv(fd, parts, count, offset);
+}
 ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) {
   ssize_t sum = 0;
   for (int i = 0; i < count; ++i) {
@@ -149,7 +159,9 @@ ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) {
   }
   return sum;
 }
-ssize_t pwritev64(int fd, const struct iovec* parts, int count, off64_t offset) { return pwritev(fd, parts, count, offset); }
+ssize_t pwritev64(int fd, const struct iovec* parts, int count, off64_t offset) {
+  return pwritev(fd, parts, count, offset);
+}
 int fsync(int fd) {
   REAL(fsync);
   return sync_watched(fd, [&] { return call_real(fd); });
@@ -160,7 +172,10 @@ int fdatasync(int fd) {
 }
 int ftruncate(int fd, off_t length) noexcept {
   REAL(ftruncate);
-  return change(Call::truncate, {Operation::Kind::truncate, watched(fd), {}, number_of(fd), std::uint64_t(length), {}}, [&] { return call_real(fd, length); });
+  return change(
+      Call::truncate,
+      {Operation::Kind::truncate, watched(fd), {}, number_of(fd), std::uint64_t(length), {}},
+      [&] { return call_real(fd, length); });
 }
 int posix_fallocate(int fd, off_t offset, off_t length) {  // its error is its result
   REAL(posix_fallocate);
@@ -171,49 +186,69 @@ int posix_fallocate(int fd, off_t offset, off_t length) {  // its error is its r
   struct stat facts {};
   ::fstat(fd, &facts);
   const int error = call_real(fd, offset, length);
-  if (error == 0 && offset + length > facts.st_size) note({Operation::Kind::truncate, name, {}, facts.st_ino, std::uint64_t(offset + length), {}});
+  if (error == 0 && offset + length > facts.st_size)
+    note({Operation::Kind::truncate, name, {}, facts.st_ino, std::uint64_t(offset + length), {}});
   return error;
 }
-int posix_fallocate64(int fd, off64_t offset, off64_t length) { return posix_fallocate(fd, offset, length); }
+int posix_fallocate64(int fd, off64_t offset, off64_t length) {
+  return posix_fallocate(fd, offset, length);
+}
 int ftruncate64(int fd, off64_t length) noexcept { return ftruncate(fd, length); }
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
-  return change(Call::rename, {Operation::Kind::rename, watched(AT_FDCWD, from), watched(AT_FDCWD, to), 0, 0, {}}, [&] { return call_real(from, to); });
+  return change(Call::rename,
+                {Operation::Kind::rename, watched(AT_FDCWD, from), watched(AT_FDCWD, to), 0, 0, {}},
+                [&] { return call_real(from, to); });
 }
-int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+              unsigned flags) noexcept {
   REAL(renameat2);
-  const auto kind = (flags & RENAME_EXCHANGE) != 0 ? Operation::Kind::exchange : Operation::Kind::rename;
+  const auto kind =
+      (flags & RENAME_EXCHANGE) != 0 ? Operation::Kind::exchange : Operation::Kind::rename;
   return change(Call::rename, {kind, watched(from_folder, from), watched(to_folder, to), 0, 0, {}},
                 [&] { return call_real(from_folder, from, to_folder, to, flags); });
 }
 int link(const char* from, const char* to) noexcept {
   REAL(link);
-  return change(Call::link, {Operation::Kind::link, watched(AT_FDCWD, from), watched(AT_FDCWD, to), number_of(from), 0, {}},
+  return change(Call::link,
+                {Operation::Kind::link,
+                 watched(AT_FDCWD, from),
+                 watched(AT_FDCWD, to),
+                 number_of(from),
+                 0,
+                 {}},
                 [&] { return call_real(from, to); });
 }
 int mkdir(const char* path, mode_t mode) noexcept {
   REAL(mkdir);
-  return change(Call::mkdir, {Operation::Kind::mkdir, watched(AT_FDCWD, path), {}, 0, 0, {}}, [&] { return call_real(path, mode); });
+  return change(Call::mkdir, {Operation::Kind::mkdir, watched(AT_FDCWD, path), {}, 0, 0, {}},
+                [&] { return call_real(path, mode); });
 }
 int unlink(const char* path) noexcept {
   REAL(unlink);
-  return change(Call::unlink, {Operation::Kind::unlink, watched(AT_FDCWD, path), {}, 0, 0, {}}, [&] { return call_real(path); });
+  return change(Call::unlink, {Operation::Kind::unlink, watched(AT_FDCWD, path), {}, 0, 0, {}},
+                [&] { return call_real(path); });
 }
 int rmdir(const char* path) noexcept {
   REAL(rmdir);
-  return change(Call::unlink, {Operation::Kind::rmdir, watched(AT_FDCWD, path), {}, 0, 0, {}}, [&] { return call_real(path); });
+  return change(Call::unlink, {Operation::Kind::rmdir, watched(AT_FDCWD, path), {}, 0, 0, {}},
+                [&] { return call_real(path); });
 }
 int unlinkat(int folder, const char* path, int flags) noexcept {
   REAL(unlinkat);
   const auto kind = (flags & AT_REMOVEDIR) != 0 ? Operation::Kind::rmdir : Operation::Kind::unlink;
-  return change(Call::unlink, {kind, watched(folder, path), {}, 0, 0, {}}, [&] { return call_real(folder, path, flags); });
+  return change(Call::unlink, {kind, watched(folder, path), {}, 0, 0, {}},
+                [&] { return call_real(folder, path, flags); });
 }
 int remove(const char* path) noexcept {
   struct stat facts {};
-  return ::fstatat(AT_FDCWD, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(facts.st_mode) ? rmdir(path) : unlink(path);
+  return ::fstatat(AT_FDCWD, path, &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(facts.st_mode)
+             ? rmdir(path)
+             : unlink(path);
 }
 
-// What asks about a file. LibTorch brings its own std::filesystem, which knows stat() by the names of an older C library.
+// What asks about a file. LibTorch brings its own std::filesystem, which knows stat() by the names
+// of an older C library.
 #define LOOK(name, declared, path, passed)                                                  \
   int name declared noexcept {                                                              \
     REAL(name);                                                                             \

@@ -1,4 +1,5 @@
-// What the interposed calls share with their controls: which of them are watched, and what becomes of a watched one. Private to this folder.
+// What the interposed calls share with their controls: which of them are watched, and what becomes
+// of a watched one. Private to this folder.
 #pragma once
 
 #include "faults/interpose.hpp"
@@ -29,7 +30,9 @@ void note(Operation operation);
 
 // Each does `real` or fails in its place.
 int open_watched(int folder, const char* path, int flags, const std::function<int()>& real);
-ssize_t write_watched(int fd, std::size_t size, off_t offset, const void* bytes, const std::function<ssize_t(std::size_t)>& real);  ///< offset < 0: here
+/// offset < 0: here
+ssize_t write_watched(int fd, std::size_t size, off_t offset, const void* bytes,
+                      const std::function<ssize_t(std::size_t)>& real);
 ssize_t read_watched(int fd, std::size_t size, const std::function<ssize_t(std::size_t)>& real);
 int sync_watched(int fd, const std::function<int()>& real);
 int change(Call call, Operation operation, const std::function<int()>& real);

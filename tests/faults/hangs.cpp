@@ -1,10 +1,13 @@
-// Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where its main thread calls the worker threads for the first time
-// after it has sent or received a message with that name, until it is released through a pipe.
-//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just as the path does; after:NAME is the message's; KIND is
+// Preloaded, it holds one rank where it opens a file of a certain name for the first time, or where
+// its main thread calls the worker threads for the first time after it has sent or received a
+// message with that name, until it is released through a pipe.
+//   ROLLCALL_HANG        "KIND RANK NAME": the name is part of the path, and ends in .partial just
+//   as the path does; after:NAME is the message's; KIND is
 //                          stop     the process stops itself (SIGSTOP)
 //                          loop     the thread computes for ever
 //                          read     the thread reads from the pipe
-//                          worker   from then on, the first thread other than the main one that allocates as LibTorch does computes for ever
+//                          worker   from then on, the first thread other than the main one that
+//                          allocates as LibTorch does computes for ever
 //   ROLLCALL_HANG_PIPE   a named pipe; a byte in it is the release, also of the loops
 // The file "<pipe>.began" is made when it begins to hang.
 #include <dlfcn.h>
@@ -96,7 +99,8 @@ __attribute__((noinline)) void reads_for_ever() {
 
 bool is_meant(std::string_view path) {
   constexpr std::string_view kWritten = ".partial";
-  return path.find(plan().name) != std::string_view::npos && path.ends_with(kWritten) == std::string_view(plan().name).ends_with(kWritten);
+  return path.find(plan().name) != std::string_view::npos &&
+         path.ends_with(kWritten) == std::string_view(plan().name).ends_with(kWritten);
 }
 
 __attribute__((noinline)) void hang() {
@@ -120,7 +124,8 @@ void may_hang(const char* path) {
 /// Whether a message of this rank is one with the name.
 bool named(const void* bytes, std::size_t count) {
   const Plan& p = plan();
-  return p.messages && p.rank == rank_in_job() && ::memmem(bytes, count, p.name.data(), p.name.size()) != nullptr;
+  return p.messages && p.rank == rank_in_job() &&
+         ::memmem(bytes, count, p.name.data(), p.name.size()) != nullptr;
 }
 
 }  // namespace
@@ -143,7 +148,8 @@ extern "C" {
 OPEN(open)
 OPEN(open64)
 
-/// As Open MPI has it, whose handles are pointers. Receives are as MpiCommunicator's: one message at a time, and one request until it has come.
+/// As Open MPI has it, whose handles are pointers. Receives are as MpiCommunicator's: one message
+/// at a time, and one request until it has come.
 int MPI_Imrecv(void* bytes, int count, void* type, void** message, void** request) {
   static const auto call_real = real<int (*)(void*, int, void*, void**, void**)>("MPI_Imrecv");
   plan().arriving = {bytes, std::size_t(count), request};
@@ -162,8 +168,10 @@ int MPI_Test(void** request, int* done, void* status) {
   return result;
 }
 
-int MPI_Isend(const void* bytes, int count, void* type, int to, int tag, void* communicator, void** request) {
-  static const auto call_real = real<int (*)(const void*, int, void*, int, int, void*, void**)>("MPI_Isend");
+int MPI_Isend(const void* bytes, int count, void* type, int to, int tag, void* communicator,
+              void** request) {
+  static const auto call_real =
+      real<int (*)(const void*, int, void*, int, int, void*, void**)>("MPI_Isend");
   if (named(bytes, std::size_t(count))) plan().told = true;
   return call_real(bytes, count, type, to, tag, communicator, request);
 }
@@ -177,7 +185,8 @@ void _ZNSt18condition_variable10notify_allEv(void* own) {
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   static const auto call_real = real<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");
-  if (plan().armed && ::syscall(SYS_gettid) != ::getpid() && plan().armed.exchange(false)) computes_for_ever();
+  if (plan().armed && ::syscall(SYS_gettid) != ::getpid() && plan().armed.exchange(false))
+    computes_for_ever();
   return call_real(memory, alignment, size);
 }
 

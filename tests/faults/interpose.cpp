@@ -23,12 +23,15 @@ struct State {
   std::string root;
   std::vector<Call> calls;
   std::map<std::uint64_t, Site> sites;
-  std::uint64_t chosen_site = 0, chosen = ~std::uint64_t{0}, later = 0;  // site 0: the n-th call of all
+  // site 0: the n-th call of all
+  std::uint64_t chosen_site = 0, chosen = ~std::uint64_t{0}, later = 0;
   Fault fault = Fault::eio;
-  bool from_then_on = false, struck = false, recording = false, noting_sites = false, forget_syncs = false;
+  bool from_then_on = false, struck = false, recording = false, noting_sites = false,
+       forget_syncs = false;
   void (*when_struck)() = nullptr;
   std::vector<Operation> record;
-  std::map<int, std::pair<std::string, std::uint64_t>> open;  // descriptor -> relative path, file number
+  // descriptor -> relative path, file number
+  std::map<int, std::pair<std::string, std::uint64_t>> open;
 };
 
 State& state() {
@@ -49,8 +52,9 @@ const void* program() {
   return base;
 }
 
-/// From the innermost return addresses in the program itself, as offsets, which do not move from process to process. Those of libraries between them and the
-/// call do not count: through HDF5 one line of the program has hundreds of ways to the disk. The last hexadecimal digit is the call.
+/// From the innermost return addresses in the program itself, as offsets, which do not move from
+/// process to process. Those of libraries between them and the call do not count: through HDF5 one
+/// line of the program has hundreds of ways to the disk. The last hexadecimal digit is the call.
 std::uint64_t site_of(Call call) {
   constexpr int kDepth = 64, kOwn = 5;
   void* frames[kDepth];
@@ -59,7 +63,9 @@ std::uint64_t site_of(Call call) {
   for (int i = 2, own = 0; i < depth && own < kOwn; ++i) {
     Dl_info facts{};
     if (::dladdr(frames[i], &facts) == 0 || facts.dli_fbase != program()) continue;
-    hash = (hash ^ std::uint64_t(static_cast<const char*>(frames[i]) - static_cast<const char*>(facts.dli_fbase))) * 1099511628211ULL;
+    hash = (hash ^ std::uint64_t(static_cast<const char*>(frames[i]) -
+                                 static_cast<const char*>(facts.dli_fbase))) *
+           1099511628211ULL;
     ++own;
   }
   static_assert(std::size(kCallNames) <= 16);
@@ -128,8 +134,10 @@ Verdict arrive(Call call) {
     ++known.calls;
   }
   // A storm of signals interrupts every other call: what is made again succeeds in the end.
-  if (s.struck && s.from_then_on && s.chosen_site != 0) index = s.chosen + ++s.later, here = true;  // from a place on, everything
-  const bool again = s.from_then_on && index > s.chosen && (s.fault != Fault::eintr || (index - s.chosen) % 2 == 0);
+  // from a place on, everything
+  if (s.struck && s.from_then_on && s.chosen_site != 0) index = s.chosen + ++s.later, here = true;
+  const bool again = s.from_then_on && index > s.chosen &&
+                     (s.fault != Fault::eintr || (index - s.chosen) % 2 == 0);
   const bool strikes = here && (index == s.chosen || again);
   if (!strikes || !applies(call, s.fault)) return Verdict::go_on;
   if (!s.struck && s.when_struck) s.when_struck();
@@ -163,7 +171,8 @@ int open_watched(int folder, const char* path, int flags, const std::function<in
   return fd;
 }
 
-ssize_t write_watched(int fd, std::size_t size, off_t offset, const void* bytes, const std::function<ssize_t(std::size_t)>& real_write) {
+ssize_t write_watched(int fd, std::size_t size, off_t offset, const void* bytes,
+                      const std::function<ssize_t(std::size_t)>& real_write) {
   const std::lock_guard hold(state().lock);
   const std::string name = watched(fd);
   if (name.empty()) return real_write(size);
@@ -174,11 +183,18 @@ ssize_t write_watched(int fd, std::size_t size, off_t offset, const void* bytes,
   if (::fstat(fd, &facts) != 0) return -1;
   const off_t begin = offset < 0 && (::fcntl(fd, F_GETFL) & O_APPEND) != 0 ? facts.st_size : at;
   const ssize_t n = real_write(verdict == Verdict::partial ? (size + 1) / 2 : size);
-  if (n > 0) note({Operation::Kind::write, name, {}, facts.st_ino, std::uint64_t(begin), std::string(static_cast<const char*>(bytes), std::size_t(n))});
+  if (n > 0)
+    note({Operation::Kind::write,
+          name,
+          {},
+          facts.st_ino,
+          std::uint64_t(begin),
+          std::string(static_cast<const char*>(bytes), std::size_t(n))});
   return n;
 }
 
-ssize_t read_watched(int fd, std::size_t size, const std::function<ssize_t(std::size_t)>& real_read) {
+ssize_t read_watched(int fd, std::size_t size,
+                     const std::function<ssize_t(std::size_t)>& real_read) {
   const std::lock_guard hold(state().lock);
   if (watched(fd).empty()) return real_read(size);
   const Verdict verdict = arrive(Call::read);
@@ -194,13 +210,20 @@ int sync_watched(int fd, const std::function<int()>& real_sync) {
   struct stat facts {};
   ::fstat(fd, &facts);
   if (!state().forget_syncs)
-    note({S_ISDIR(facts.st_mode) ? Operation::Kind::sync_folder : Operation::Kind::sync, known->second.first, {}, facts.st_ino, 0, {}});
+    note({S_ISDIR(facts.st_mode) ? Operation::Kind::sync_folder : Operation::Kind::sync,
+          known->second.first,
+          {},
+          facts.st_ino,
+          0,
+          {}});
   return 0;  // the record says what would have been durable; the medium of the tests is memory
 }
 
 int change(Call call, Operation operation, const std::function<int()>& real_call) {
   const std::lock_guard hold(state().lock);
-  if (operation.path.empty() || ((call == Call::rename || call == Call::link) && operation.target.empty())) return real_call();
+  if (operation.path.empty() ||
+      ((call == Call::rename || call == Call::link) && operation.target.empty()))
+    return real_call();
   if (arrive(call) == Verdict::fail) return -1;
   const int result = real_call();
   if (result == 0) note(std::move(operation));
@@ -211,8 +234,11 @@ bool applies(Call call, Fault fault) {
   switch (fault) {
     case Fault::eio: return true;
     case Fault::enospc:
-      return call == Call::open || call == Call::write || call == Call::sync || call == Call::rename || call == Call::link || call == Call::mkdir;
-    case Fault::eintr: return call == Call::open || call == Call::read || call == Call::write || call == Call::sync || call == Call::truncate;
+      return call == Call::open || call == Call::write || call == Call::sync ||
+             call == Call::rename || call == Call::link || call == Call::mkdir;
+    case Fault::eintr:
+      return call == Call::open || call == Call::read || call == Call::write ||
+             call == Call::sync || call == Call::truncate;
     case Fault::partial: return call == Call::read || call == Call::write;
     case Fault::unsupported: return call == Call::rename || call == Call::link;
   }
@@ -223,14 +249,17 @@ void watch(const std::string& root) {
   const std::lock_guard hold(state().lock);
   state().root = root;
   state().calls.clear(), state().sites.clear(), state().record.clear(), state().open.clear();
-  state().chosen = ~std::uint64_t{0}, state().chosen_site = state().later = 0, state().struck = state().recording = state().noting_sites = false;
+  state().chosen = ~std::uint64_t{0}, state().chosen_site = state().later = 0,
+  state().struck = state().recording = state().noting_sites = false;
 }
 void fail(std::uint64_t nth, Fault fault, bool from_then_on) {
-  state().chosen = state().calls.size() + nth, state().chosen_site = 0, state().fault = fault, state().from_then_on = from_then_on, state().struck = false;
+  state().chosen = state().calls.size() + nth, state().chosen_site = 0, state().fault = fault,
+  state().from_then_on = from_then_on, state().struck = false;
 }
 void fail_at(std::uint64_t site, std::uint64_t nth, Fault fault, bool from_then_on) {
   note_sites();
-  state().chosen = nth, state().chosen_site = site, state().fault = fault, state().from_then_on = from_then_on, state().struck = false;
+  state().chosen = nth, state().chosen_site = site, state().fault = fault,
+  state().from_then_on = from_then_on, state().struck = false;
 }
 bool struck() { return state().struck; }
 void when_struck(void (*call)()) { state().when_struck = call; }

@@ -1,7 +1,9 @@
-// Preloaded, it plays a network file system that shows a process what others have made or renamed only some time later: names ending in .h5, .h5.partial,
-// config.toml or manifest.json, for ROLLCALL_LATE_S seconds after their last change; not what was made or seen here once. Rank 0 ends all checkpoints and
-// chooses the one to resume, so it sees their manifests at once; the others only that time after their first look, however old the checkpoint is.
-// How many looks were in vain is added to the file ROLLCALL_LATE_COUNT at the end.
+// Preloaded, it plays a network file system that shows a process what others have made or renamed
+// only some time later: names ending in .h5, .h5.partial, config.toml or manifest.json, for
+// ROLLCALL_LATE_S seconds after their last change; not what was made or seen here once. Rank 0 ends
+// all checkpoints and chooses the one to resume, so it sees their manifests at once; the others
+// only that time after their first look, however old the checkpoint is. How many looks were in vain
+// is added to the file ROLLCALL_LATE_COUNT at the end.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,12 +43,14 @@ struct State {
   std::map<std::string, double> looked;  ///< manifests of checkpoints: when first [s]
   std::atomic<long> in_vain{0};
   int rank = rank_in_job();
-  double late_s = std::getenv("ROLLCALL_LATE_S") != nullptr ? std::atof(std::getenv("ROLLCALL_LATE_S")) : 0.0;
+  double late_s =
+      std::getenv("ROLLCALL_LATE_S") != nullptr ? std::atof(std::getenv("ROLLCALL_LATE_S")) : 0.0;
   pid_t pid = ::getpid();
   ~State() { tell(); }
   void tell() {
     const char* count = std::getenv("ROLLCALL_LATE_COUNT");
-    const int fd = count == nullptr || in_vain == 0 ? -1 : ::open(count, O_WRONLY | O_APPEND | O_CREAT, 0644);
+    const int fd =
+        count == nullptr || in_vain == 0 ? -1 : ::open(count, O_WRONLY | O_APPEND | O_CREAT, 0644);
     if (fd < 0) return;
     ::dprintf(fd, "%ld\n", in_vain.exchange(0));
     ::close(fd);
@@ -58,9 +62,12 @@ State& state() {
 }
 
 bool is_late_name(std::string_view path) {
-  return path.ends_with(".h5") || path.ends_with(".h5.partial") || path.ends_with("config.toml") || path.ends_with("/manifest.json");
+  return path.ends_with(".h5") || path.ends_with(".h5.partial") || path.ends_with("config.toml") ||
+         path.ends_with("/manifest.json");
 }
-bool is_of_checkpoint(std::string_view path) { return path.ends_with("/manifest.json") && path.find("/checkpoints/") != std::string_view::npos; }
+bool is_of_checkpoint(std::string_view path) {
+  return path.ends_with("/manifest.json") && path.find("/checkpoints/") != std::string_view::npos;
+}
 
 double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
 
@@ -73,13 +80,16 @@ void know(const char* path) {
 bool hidden(const char* path) {
   static const auto real_stat = real<int (*)(const char*, struct stat*)>("stat");
   struct stat facts {};
-  if (path == nullptr || state().late_s <= 0 || !is_late_name(path) || real_stat(path, &facts) != 0) return false;
+  if (path == nullptr || state().late_s <= 0 || !is_late_name(path) || real_stat(path, &facts) != 0)
+    return false;
   if (is_of_checkpoint(path) && state().rank == 0) return false;
   const std::lock_guard guard(state().lock);
   if (state().known.contains(path)) return false;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const double since = is_of_checkpoint(path) ? state().looked.try_emplace(path, seconds(now)).first->second : seconds(facts.st_ctim);
+  const double since = is_of_checkpoint(path)
+                           ? state().looked.try_emplace(path, seconds(now)).first->second
+                           : seconds(facts.st_ctim);
   if (seconds(now) - since >= state().late_s) {
     state().known.insert(path);
     return false;
@@ -91,7 +101,8 @@ bool hidden(const char* path) {
 
 }  // namespace
 
-extern "C" [[noreturn]] void _exit(int code) {  // how the program ends, which destructors do not see
+extern "C" [[noreturn]] void _exit(int code) {  // how the program ends, which destructors do not
+                                                // see
   if (state().pid == ::getpid()) state().tell();
   ::syscall(SYS_exit_group, code);
   std::abort();

@@ -1,6 +1,9 @@
-// Mutates what people may be sent (archives, tokenizers, templates, task files, models, checkpoints) and reads it in child processes with limits of time and
-// memory: each is read or refused with one of our errors. No signal, no time-out, no file left half-written. scripts/mutate_inputs is the long form.
-// usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated by  mutations KIND 1 N
+// Mutates what people may be sent (archives, tokenizers, templates, task files, models,
+// checkpoints) and reads it in child processes with limits of time and
+// memory: each is read or refused with one of our errors. No signal, no time-out, no file left
+// half-written. scripts/mutate_inputs is the long form.
+// usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated
+// by  mutations KIND 1 N
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/checkpoint.hpp"
@@ -8,14 +11,14 @@
 #include "io/sample_run.hpp"
 #include "io/source.hpp"
 #include "io/verify.hpp"
-#include "model/model_folder.hpp"
 #include "model/small_models.hpp"
-#include "model/weight_files.hpp"
-#include "stages/coordinator_state.hpp"
+#include "model/tensors/model_folder.hpp"
+#include "model/tensors/weight_files.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
 #include "task/json_lines.hpp"
-#include "text/chat_template.hpp"
-#include "text/text_files.hpp"
-#include "text/tokenizer.hpp"
+#include "text/chat/chat_template.hpp"
+#include "text/tokenizer/text_files.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -52,9 +55,13 @@ struct Kind {
   std::function<void(const fs::path& folder, const std::string& bytes)> read;
 };
 
-const std::vector<std::string> kJsonWords{
-    "{",    "}",  "[",  "]",   "\"",  ":", ",", "null", "true", "-1", "1e999", "18446744073709551616", "\\u0000", "\\ud800", "9223372036854775807",
-    "\"\"", "{}", "[]", "0.5", "\xff"};
+const std::vector<std::string> kJsonWords{"{",       "}",       "[",
+                                          "]",       "\"",      ":",
+                                          ",",       "null",    "true",
+                                          "-1",      "1e999",   "18446744073709551616",
+                                          "\\u0000", "\\ud800", "9223372036854775807",
+                                          "\"\"",    "{}",      "[]",
+                                          "0.5",     "\xff"};
 
 std::string repeated(const std::string& word, std::size_t times) {
   std::string all;
@@ -66,19 +73,24 @@ std::string mutated(const Kind& kind, std::uint64_t number) {
   Dice dice(number);
   std::string bytes = kind.good;
   for (auto n = 1 + dice.below(4); n > 0; --n) {
-    const std::size_t at = dice.below(bytes.size() + 1), length = 1 + dice.below(1 + dice.below(64));
+    const std::size_t at = dice.below(bytes.size() + 1),
+                      length = 1 + dice.below(1 + dice.below(64));
     switch (dice.below(9)) {
       case 0: bytes.resize(at); break;
       case 1: bytes.erase(at, length); break;
       case 2: bytes.insert(at, bytes.substr(dice.below(bytes.size() + 1), length)); break;
       case 3: bytes.insert(at, kind.words[dice.below(kind.words.size())]); break;
       case 4: bytes.replace(at, length, kind.words[dice.below(kind.words.size())]); break;
-      case 5: bytes.insert(at, repeated(kind.words[dice.below(kind.words.size())], 1 + dice.below(3000))); break;
+      case 5:
+        bytes.insert(at, repeated(kind.words[dice.below(kind.words.size())], 1 + dice.below(3000)));
+        break;
       case 6:
         for (std::size_t i = at; i < std::min(bytes.size(), at + 8); ++i) bytes[i] = char(0xff);
         break;
       default:
-        if (at < bytes.size()) bytes[at] = char(dice.below(3) == 0 ? bytes[at] ^ (1 << dice.below(8)) : int(dice.below(256)));
+        if (at < bytes.size())
+          bytes[at] =
+              char(dice.below(3) == 0 ? bytes[at] ^ (1 << dice.below(8)) : int(dice.below(256)));
         break;
     }
   }
@@ -88,11 +100,14 @@ std::string mutated(const Kind& kind, std::uint64_t number) {
 void write(const fs::path& file, const std::string& bytes) { io::test::put(file, bytes); }
 
 Kind archive(const fs::path& folder) {
-  const auto entry = io::pack(*comm::alone(), folder, "train_000002", {io::test::write(folder, io::test::sample(1, 2, 3))}, io::test::identity());
+  const auto entry =
+      io::pack(*comm::alone(), folder, "train_000002",
+               {io::test::write(folder, io::test::sample(1, 2, 3))}, io::test::identity());
   Kind kind{"archive",
             "sent.h5",
             io::test::content(folder / entry.file.path),
-            {"GCOL", "OHDR", "TREE", "SNOD", "HEAP", "FRHP", "OCHK", std::string(8, '\0'), std::string(8, '\xff')},
+            {"GCOL", "OHDR", "TREE", "SNOD", "HEAP", "FRHP", "OCHK", std::string(8, '\0'),
+             std::string(8, '\xff')},
             {}};
   for (const char* part : {"archive", "shards"}) fs::remove_all(folder / part);
   kind.read = [](const fs::path& place, const std::string& bytes) {
@@ -116,10 +131,11 @@ const char* const kTokenizer = R"({"version":"1.0","truncation":null,"padding":n
 
 Kind tokenizer() {
   auto words = kJsonWords;
-  for (const char* word :
-       {"\"type\"", "\"Sequence\"", "\"Regex\"", "(a*)*b", "(?<!x)", "{1,65535}", "\"merges\"", "\"Unigram\"", "\"WordPiece\"", "\"Metaspace\""})
+  for (const char* word : {"\"type\"", "\"Sequence\"", "\"Regex\"", "(a*)*b", "(?<!x)", "{1,65535}",
+                           "\"merges\"", "\"Unigram\"", "\"WordPiece\"", "\"Metaspace\""})
     words.emplace_back(word);
-  return {"tokenizer", "tokenizer.json", kTokenizer, words, [](const fs::path&, const std::string& bytes) {
+  return {"tokenizer", "tokenizer.json", kTokenizer, words,
+          [](const fs::path&, const std::string& bytes) {
             const auto read = text::parse_tokenizer_json(bytes, "tokenizer.json");
             const auto tokens = read->encode("abc a 12  abc's \n ab" + std::string(64, 'a'));
             (void)read->decode(tokens);
@@ -178,16 +194,18 @@ Kind task_file() {
       "{\"question\": \"2 + 2?\", \"answer\": \"4\", \"level\": 1}\n{\"question\": \"caf\\u00e9\", \"answer\": 17}\n\n{\"question\": [\"a\"], \"answer\": null}\n",
       kJsonWords, [](const fs::path& folder, const std::string& bytes) {
         write(folder / "task.jsonl", bytes);
-        task::each_json_line((folder / "task.jsonl").string(), [](const auto& object, const task::Line& line) {
-          (void)task::text_at(object, "question", "task.question", line);
-          (void)task::text_at(object, "answer", "task.answer", line);
-        });
+        task::each_json_line((folder / "task.jsonl").string(),
+                             [](const auto& object, const task::Line& line) {
+                               (void)task::text_at(object, "question", "task.question", line);
+                               (void)task::text_at(object, "answer", "task.answer", line);
+                             });
       }};
 }
 
 std::string model_bytes() {
   const auto config = model::testing::small_config(model::testing::Family::llama);
-  return model::to_model_safetensors(model::weight_layout(config), model::testing::random_weights(config, 1));
+  return model::to_model_safetensors(model::weight_layout(config),
+                                     model::testing::random_weights(config, 1));
 }
 
 Kind safetensors() {
@@ -196,23 +214,33 @@ Kind safetensors() {
   std::memcpy(&header, whole.data(), sizeof header);
   const std::string rest = whole.substr(8 + header);
   auto words = kJsonWords;
-  for (const char* word : {"\"F32\"", "\"BF16\"", "\"F64\"", "\"shape\"", "\"data_offsets\"", "[0,18446744073709551615]", "\"__metadata__\"", "-0"})
+  for (const char* word : {"\"F32\"", "\"BF16\"", "\"F64\"", "\"shape\"", "\"data_offsets\"",
+                           "[0,18446744073709551615]", "\"__metadata__\"", "-0"})
     words.emplace_back(word);
-  return {"safetensors", "model.safetensors", whole.substr(0, 8 + header), words, [rest](const fs::path& folder, const std::string& bytes) {
+  return {"safetensors", "model.safetensors", whole.substr(0, 8 + header), words,
+          [rest](const fs::path& folder, const std::string& bytes) {
             write(folder / "model.safetensors", bytes + rest);
-            (void)model::read_weights(model::testing::small_config(model::testing::Family::llama), folder / "model.safetensors");
+            (void)model::read_weights(model::testing::small_config(model::testing::Family::llama),
+                                      folder / "model.safetensors");
           }};
 }
 
 Kind checkpoint() {
-  stages::CoordinatorState state;
-  state.train_steps = 4, state.rollouts_total = 64, state.rollouts_per_level[1] = 64, state.seconds["step"] = 1.5;
-  return {"checkpoint", "checkpoints", stages::to_json(state), kJsonWords, [](const fs::path& folder, const std::string& bytes) {
-            // Half of them damage the file of a whole checkpoint, half are sealed as if a run had written them.
-            io::write_checkpoint(folder, io::Checkpoint{"train_000004", {{"coordinator.json", bytes}, {"config.json", "{}"}}});
-            if (bytes.size() % 2 == 0) write(folder / "checkpoints/train_000004/manifest.json", bytes);
+  run::CoordinatorState state;
+  state.train_steps = 4, state.rollouts_total = 64, state.rollouts_per_level[1] = 64,
+  state.seconds["step"] = 1.5;
+  return {"checkpoint", "checkpoints", run::to_json(state), kJsonWords,
+          [](const fs::path& folder, const std::string& bytes) {
+            // Half of them damage the file of a whole checkpoint, half are sealed as if a run had
+            // written them.
+            io::write_checkpoint(
+                folder, io::Checkpoint{"train_000004",
+                                       {{"coordinator.json", bytes}, {"config.json", "{}"}}});
+            if (bytes.size() % 2 == 0)
+              write(folder / "checkpoints/train_000004/manifest.json", bytes);
             (void)io::damaged_checkpoints(folder);
-            if (const auto newest = io::newest_checkpoint(folder, nullptr)) (void)stages::state_of(*newest);
+            if (const auto newest = io::newest_checkpoint(folder, nullptr))
+              (void)run::state_of(*newest);
           }};
 }
 
@@ -235,8 +263,10 @@ void limit_child() {
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGALRM}) std::signal(number, SIG_DFL);
 }
 
-/// In a child: from `first` to `last`, telling where it is. Exit code 1: what was thrown was none of our errors, or something was left.
-[[noreturn]] void work(const Kind& kind, const fs::path& folder, std::uint64_t first, std::uint64_t last, volatile std::uint64_t* at) {
+/// In a child: from `first` to `last`, telling where it is. Exit code 1: what was thrown was none
+/// of our errors, or something was left.
+[[noreturn]] void work(const Kind& kind, const fs::path& folder, std::uint64_t first,
+                       std::uint64_t last, volatile std::uint64_t* at) {
   limit_child();
   io::read_files_of(io::Origin::others);
   for (std::uint64_t number = first; number < last; ++number) {
@@ -246,12 +276,14 @@ void limit_child() {
       kind.read(folder, mutated(kind, number));
     } catch (const Error&) {  // refused
     } catch (const std::exception& error) {
-      std::printf("%s %llu: %s\n", kind.name, static_cast<unsigned long long>(number), error.what());
+      std::printf("%s %llu: %s\n", kind.name, static_cast<unsigned long long>(number),
+                  error.what());
       std::fflush(stdout);
       ::_exit(1);
     }
     if (const std::string name = left_over(folder, kind.file); !name.empty()) {
-      std::printf("%s %llu: %s is left\n", kind.name, static_cast<unsigned long long>(number), name.c_str());
+      std::printf("%s %llu: %s is left\n", kind.name, static_cast<unsigned long long>(number),
+                  name.c_str());
       std::fflush(stdout);
       ::_exit(1);
     }
@@ -260,7 +292,8 @@ void limit_child() {
 }
 
 int try_all(const Kind& kind, const fs::path& folder, std::uint64_t first, std::uint64_t count) {
-  auto* const at = static_cast<std::uint64_t*>(::mmap(nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* const at = static_cast<std::uint64_t*>(::mmap(
+      nullptr, sizeof(std::uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   int failures = 0;
   for (std::uint64_t next = first, end = first + count; next < end;) {
     const std::uint64_t last = std::min(end, next + kBatch);
@@ -272,10 +305,13 @@ int try_all(const Kind& kind, const fs::path& folder, std::uint64_t first, std::
     next = last;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     ++failures, next = *at + 1;
-    if (WIFSIGNALED(status)) std::printf("%s %llu: %s\n", kind.name, static_cast<unsigned long long>(*at), ::strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+      std::printf("%s %llu: %s\n", kind.name, static_cast<unsigned long long>(*at),
+                  ::strsignal(WTERMSIG(status)));
   }
   ::munmap(at, sizeof(std::uint64_t));
-  std::printf("%-11s %llu mutations, %d failures\n", kind.name, static_cast<unsigned long long>(count), failures);
+  std::printf("%-11s %llu mutations, %d failures\n", kind.name,
+              static_cast<unsigned long long>(count), failures);
   return failures;
 }
 
@@ -284,10 +320,12 @@ int try_all(const Kind& kind, const fs::path& folder, std::uint64_t first, std::
 int main(int argc, char** argv) {
   if (argc < 3) return std::fprintf(stderr, "usage: mutations KIND|all COUNT [FIRST]\n"), 2;
   const std::string wanted = argv[1];
-  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10), first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
+  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10),
+                      first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
   int failures = 0, tried = 0;
   const io::test::RunFolder packing;
-  for (const Kind& kind : {archive(packing), tokenizer(), chat_template(), task_file(), safetensors(), checkpoint()}) {
+  for (const Kind& kind :
+       {archive(packing), tokenizer(), chat_template(), task_file(), safetensors(), checkpoint()}) {
     if (wanted != "all" && wanted != kind.name) continue;
     const io::test::RunFolder folder;
     ++tried, failures += try_all(kind, folder, first, count);

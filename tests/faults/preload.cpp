@@ -1,7 +1,9 @@
-// Starts the interposed file calls from the environment, for a program that knows nothing of them: LD_PRELOAD it.
+// Starts the interposed file calls from the environment, for a program that knows nothing of them:
+// LD_PRELOAD it.
 //   ROLLCALL_FAULT_ROOT   calls on files below this folder count
-//   ROLLCALL_FAULT_LOG    what happened is added to this file: at the end of a survey "RANK SITE CALL COUNT" a place, after a fault "struck"
-//   ROLLCALL_FAULT        "RANK SITE NTH FAULT once|on"; without it this is a survey: nothing fails
+//   ROLLCALL_FAULT_LOG    what happened is added to this file: at the end of a survey "RANK SITE
+//   CALL COUNT" a place, after a fault "struck" ROLLCALL_FAULT        "RANK SITE NTH FAULT
+//   once|on"; without it this is a survey: nothing fails
 #include "faults/interpose.hpp"
 
 #include <fcntl.h>
@@ -33,8 +35,10 @@ std::string variable(const char* name) {
 }
 
 void tell(const std::string& text) {
-  const int fd = ::open(variable("ROLLCALL_FAULT_LOG").c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
-  if (fd < 0 || ::write(fd, text.data(), text.size()) != ssize_t(text.size())) std::fputs("cannot write ROLLCALL_FAULT_LOG\n", stderr);
+  const int fd =
+      ::open(variable("ROLLCALL_FAULT_LOG").c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
+  if (fd < 0 || ::write(fd, text.data(), text.size()) != ssize_t(text.size()))
+    std::fputs("cannot write ROLLCALL_FAULT_LOG\n", stderr);
   ::close(fd);
 }
 
@@ -49,7 +53,9 @@ void begin() {
   int rank = 0;
   std::uint64_t site = 0, nth = 0;
   std::string fault, how;
-  if (!(words >> rank >> std::hex >> site >> std::dec >> nth >> fault >> how) || rank != rank_in_job()) return;
+  if (!(words >> rank >> std::hex >> site >> std::dec >> nth >> fault >> how) ||
+      rank != rank_in_job())
+    return;
   const auto* const found = std::find(std::begin(kFaultNames), std::end(kFaultNames), fault);
   if (found == std::end(kFaultNames)) std::abort();  // the caller's mistake
   when_struck([] { tell("struck\n"); });
@@ -60,7 +66,8 @@ void end() {
   if (!is_program() || !variable("ROLLCALL_FAULT").empty()) return;
   std::ostringstream all;
   for (const auto& [number, site] : sites())
-    all << rank_in_job() << ' ' << std::hex << number << std::dec << ' ' << kCallNames[int(site.call)] << ' ' << site.calls << '\n';
+    all << rank_in_job() << ' ' << std::hex << number << std::dec << ' '
+        << kCallNames[int(site.call)] << ' ' << site.calls << '\n';
   if (!all.str().empty()) tell(all.str());
 }
 
@@ -80,7 +87,8 @@ struct Life {
 } life;
 }  // namespace
 
-extern "C" [[noreturn]] void _exit(int code) {  // how the program ends, which destructors do not see
+extern "C" [[noreturn]] void _exit(int code) {  // how the program ends, which destructors do not
+                                                // see
   life.end();
   ::syscall(SYS_exit_group, code);
   std::abort();

@@ -1,8 +1,10 @@
-// Preloaded: a process that rounds every float downward, as a processor with other arithmetic would get other bits. For tests/app/layouts_test.py.
+// Preloaded: a process that rounds every float downward, as a processor with other arithmetic would
+// get other bits. For tests/app/layouts_test.py.
 #include <cfenv>
 
 namespace {
 
-__attribute__((constructor)) void round_down() { std::fesetround(FE_DOWNWARD); }  // threads inherit it
+// threads inherit it
+__attribute__((constructor)) void round_down() { std::fesetround(FE_DOWNWARD); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Faults on purpose: every file call of a small run failed, and the disk after a power cut at every moment of it. Prints what was tried; exit code 1 when one was not survived.
+// Faults on purpose: every file call of a small run failed, and the disk after a power cut at every
+// moment of it. Prints what was tried; exit code 1 when one was not survived.
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "faults/crash_states.hpp"
@@ -25,9 +26,11 @@ namespace fs = std::filesystem;
 using io::test::RunFolder;
 
 constexpr int kShown = 10;  // failures told in full
-constexpr std::array kFaults{Fault::eio, Fault::enospc, Fault::eintr, Fault::partial, Fault::unsupported};
+constexpr std::array kFaults{Fault::eio, Fault::enospc, Fault::eintr, Fault::partial,
+                             Fault::unsupported};
 
-/// How a run begins: in an empty folder, or as the continuation of one that was killed and left a half-written step.
+/// How a run begins: in an empty folder, or as the continuation of one that was killed and left a
+/// half-written step.
 struct Scenario {
   const char* name;
   Extent extent;
@@ -38,7 +41,8 @@ constexpr std::array kScenarios{Scenario{"fresh", {4, 2}, 0}, Scenario{"resumed"
 void prepare(const fs::path& run_dir, const Scenario& scenario) {
   if (scenario.before == 0) return;
   run_to_end(run_dir, {scenario.before, scenario.extent.pack_every});
-  io::test::write(run_dir, io::test::sample(99, std::uint64_t(scenario.before) + 1, 1));  // of a step that no checkpoint covers
+  // of a step that no checkpoint covers
+  io::test::write(run_dir, io::test::sample(99, std::uint64_t(scenario.before) + 1, 1));
   io::test::put(run_dir / "shards" / "train-half.h5.partial", "half");
   io::test::put(run_dir / "checkpoints" / ".partial-train_000009" / "model.safetensors", "half");
 }
@@ -62,8 +66,10 @@ struct Verdict {
   char message[1000] = {};
 };
 
-/// The run with the fault, in a process of its own: HDF5 does not survive every failed write. Empty when it behaved: it did all, or gave one clear error.
-std::string strike(const fs::path& run_dir, const Extent& extent, const Injection& injection, Verdict& verdict) {
+/// The run with the fault, in a process of its own: HDF5 does not survive every failed write. Empty
+/// when it behaved: it did all, or gave one clear error.
+std::string strike(const fs::path& run_dir, const Extent& extent, const Injection& injection,
+                   Verdict& verdict) {
   const pid_t child = ::fork();
   if (child == 0) {
     int code = 2;
@@ -75,7 +81,8 @@ std::string strike(const fs::path& run_dir, const Extent& extent, const Injectio
     } catch (const Error& error) {
       code = 1;
       std::strncpy(verdict.message, error.what(), sizeof verdict.message - 1);
-    } catch (const fs::filesystem_error& error) {  // names its file; the program ends on it as on an error of ours
+    } catch (const fs::filesystem_error& error) {  // names its file; the program ends on it as on
+                                                   // an error of ours
       code = 1;
       std::strncpy(verdict.message, error.what(), sizeof verdict.message - 1);
     } catch (const std::exception& error) {
@@ -88,7 +95,8 @@ std::string strike(const fs::path& run_dir, const Extent& extent, const Injectio
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status)) return fmt::format("it died of signal {}", WTERMSIG(status));
   if (WEXITSTATUS(status) == 2) return fmt::format("not an error of ours: {}", verdict.message);
-  if (WEXITSTATUS(status) == 1 && std::strstr(verdict.message, run_dir.c_str()) == nullptr) return fmt::format("the error names no file: {}", verdict.message);
+  if (WEXITSTATUS(status) == 1 && std::strstr(verdict.message, run_dir.c_str()) == nullptr)
+    return fmt::format("the error names no file: {}", verdict.message);
   return {};
 }
 
@@ -107,7 +115,8 @@ std::vector<Call> survey(const Scenario& scenario, std::uint64_t& places) {
 
 /// Every `stride`-th of all (call, fault, once or from then on).
 int inject(std::uint64_t stride) {
-  Verdict& verdict = *new (::mmap(nullptr, sizeof(Verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Verdict;
+  Verdict& verdict = *new (::mmap(nullptr, sizeof(Verdict), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Verdict;
   std::uint64_t number = 0, tried = 0, failures = 0, survived = 0, places = 0, all_calls = 0;
   std::map<std::string, int> by_kind;
   for (const Scenario& scenario : kScenarios) {
@@ -116,7 +125,8 @@ int inject(std::uint64_t stride) {
     prepare(original, scenario);
     const auto sequence = survey(scenario, places);
     all_calls += sequence.size();
-    report::Progress progress(fmt::format("calls of the {} run", scenario.name), 0, std::int64_t(sequence.size()));
+    report::Progress progress(fmt::format("calls of the {} run", scenario.name), 0,
+                              std::int64_t(sequence.size()));
     for (std::uint64_t call = 0; call < sequence.size(); ++call) {
       for (std::size_t f = 0; f < 2 * kFaults.size(); ++f) {
         const Injection injection{call, kFaults[f / 2], f % 2 == 1};
@@ -127,15 +137,18 @@ int inject(std::uint64_t stride) {
         std::string fault = strike(folder, scenario.extent, injection, verdict);
         survived += verdict.message[0] == '\0';
         ++tried, ++by_kind[kCallNames[std::size_t(sequence[call])]];
-        if (fault.empty() && !verdict.struck) fault = "the call was never made: the run is not the same twice";
+        if (fault.empty() && !verdict.struck)
+          fault = "the call was never made: the run is not the same twice";
         try {
           if (fault.empty()) run_to_end(folder, scenario.extent);
-          if (fault.empty() && outcome(folder) != expected) fault = "the next start ended otherwise";
+          if (fault.empty() && outcome(folder) != expected)
+            fault = "the next start ended otherwise";
         } catch (const std::exception& error) {
           fault = fmt::format("the next start failed: {}", error.what());
         }
         if (!fault.empty() && ++failures <= kShown) {
-          fmt::print("FAIL {} call {} ({}), {}{}: {}\n", scenario.name, call, kCallNames[std::size_t(sequence[call])], kFaultNames[f / 2],
+          fmt::print("FAIL {} call {} ({}), {}{}: {}\n", scenario.name, call,
+                     kCallNames[std::size_t(sequence[call])], kFaultNames[f / 2],
                      injection.from_then_on ? " from then on" : "", fault);
         }
       }
@@ -150,7 +163,8 @@ int inject(std::uint64_t stride) {
 }
 
 std::uint64_t cut_power(const Scenario& scenario, std::uint64_t states, std::uint64_t seed) {
-  constexpr std::uint64_t kToTheEnd = 50;  // one state in so many is not only opened: its run goes on to the end
+  constexpr std::uint64_t kToTheEnd = 50;  // one state in so many is not only opened: its run goes
+                                           // on to the end
   const std::string expected = undisturbed(scenario);
   const RunFolder folder;
   watch(folder.path());
@@ -161,12 +175,14 @@ std::uint64_t cut_power(const Scenario& scenario, std::uint64_t states, std::uin
   watch("");
   std::set<std::uint64_t> seen;
   std::uint64_t failures = 0, ended = 0;
-  report::Progress progress(fmt::format("states of the {} run", scenario.name), 0, std::int64_t(states));
+  report::Progress progress(fmt::format("states of the {} run", scenario.name), 0,
+                            std::int64_t(states));
   for (std::uint64_t i = 0; i < states; ++i) {
     progress.update(std::int64_t(i + 1), {{"failed", double(failures)}});
     const std::size_t count = i % (disk.operations() + 1);
     const std::uint64_t draw = i / (disk.operations() + 1);
-    const DiskState state = disk.cut(count, draw, RandomStream(seed, RandomPurpose::test, count, draw));
+    const DiskState state =
+        disk.cut(count, draw, RandomStream(seed, RandomPurpose::test, count, draw));
     const int promised = disk.promised(count, "checkpoint");
     const bool fresh = seen.insert(state.hash() * 31 + std::uint64_t(promised)).second;
     if (!fresh) continue;  // what holds for a state holds for its equals
@@ -175,7 +191,8 @@ std::uint64_t cut_power(const Scenario& scenario, std::uint64_t states, std::uin
     try {
       state.put(after);
       const int found = recovered_steps(after);
-      if (found < promised) fault = fmt::format("{} steps recovered, {} were promised", found, promised);
+      if (found < promised)
+        fault = fmt::format("{} steps recovered, {} were promised", found, promised);
       if (fault.empty() && seen.size() % kToTheEnd == 0) {
         run_to_end(after, scenario.extent), ++ended;
         if (outcome(after) != expected) fault = "the run ended otherwise";
@@ -183,23 +200,28 @@ std::uint64_t cut_power(const Scenario& scenario, std::uint64_t states, std::uin
     } catch (const std::exception& error) {
       fault = error.what();
     }
-    if (!fault.empty() && ++failures <= kShown) fmt::print("FAIL {} cut behind operation {}, draw {}: {}\n", scenario.name, count, draw, fault);
+    if (!fault.empty() && ++failures <= kShown)
+      fmt::print("FAIL {} cut behind operation {}, draw {}: {}\n", scenario.name, count, draw,
+                 fault);
   }
-  fmt::print("  {:<10} {} crash states of {} operations, {} distinct, {} of them run to the end\n", scenario.name, states, disk.operations(), seen.size(),
-             ended);
+  fmt::print("  {:<10} {} crash states of {} operations, {} distinct, {} of them run to the end\n",
+             scenario.name, states, disk.operations(), seen.size(), ended);
   return failures;
 }
 
 /// A share of the states for every scenario.
 int cut_power(std::uint64_t states, std::uint64_t seed) {
   std::uint64_t failures = 0;
-  for (const Scenario& scenario : kScenarios) failures += cut_power(scenario, states / kScenarios.size(), seed);
+  for (const Scenario& scenario : kScenarios)
+    failures += cut_power(scenario, states / kScenarios.size(), seed);
   fmt::print("{} crash states: {} failed\n", states, failures);
   return failures == 0 ? 0 : 1;
 }
 
 int usage() {
-  fmt::print(stderr, "usage: fault_trials inject STRIDE | states COUNT SEED | states-without-fsync COUNT SEED\n");
+  fmt::print(
+      stderr,
+      "usage: fault_trials inject STRIDE | states COUNT SEED | states-without-fsync COUNT SEED\n");
   return int(ExitCode::misconfigured);
 }
 

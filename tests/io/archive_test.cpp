@@ -20,10 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<PackInput> write_steps(const RunFolder& run, std::uint64_t seed, std::uint64_t first, std::uint64_t last, Purpose purpose = Purpose::train) {
+std::vector<PackInput> write_steps(const RunFolder& run, std::uint64_t seed, std::uint64_t first,
+                                   std::uint64_t last, Purpose purpose = Purpose::train) {
   std::vector<PackInput> inputs;
   for (std::uint64_t step = first; step <= last; ++step)
-    for (std::uint32_t producer : {1U, 2U}) {  // two rounds: the second holds fragments of the first one's groups
+    for (std::uint32_t producer : {1U, 2U}) {  // two rounds: the second holds fragments of the
+                                               // first one's groups
       for (std::uint32_t round : {0U, 1U}) {
         const Sample s = sample(seed, step, 3, round, producer, purpose);
         inputs.push_back(producer == 1 ? write(run, s) : write_in_one(run, s));
@@ -32,11 +34,14 @@ std::vector<PackInput> write_steps(const RunFolder& run, std::uint64_t seed, std
   return inputs;
 }
 
-ArchiveEntry pack_alone(const RunFolder& run, const std::string& name, const std::vector<PackInput>& inputs) {
+ArchiveEntry pack_alone(const RunFolder& run, const std::string& name,
+                        const std::vector<PackInput>& inputs) {
   return pack(*comm::alone(), run, name, inputs, identity());
 }
 
-std::size_t files_in(const fs::path& folder) { return fs::exists(folder) ? std::size_t(std::distance(fs::directory_iterator(folder), {})) : 0; }
+std::size_t files_in(const fs::path& folder) {
+  return fs::exists(folder) ? std::size_t(std::distance(fs::directory_iterator(folder), {})) : 0;
+}
 
 TEST(Archive, HoldsTheShardsInCanonicalOrder) {
   const RunFolder run;
@@ -46,8 +51,10 @@ TEST(Archive, HoldsTheShardsInCanonicalOrder) {
   EXPECT_EQ(names, (std::vector<std::string>{"correct", "größe"}));
   EXPECT_EQ(groups.size(), 12U);  // 2 steps, 2 producers, 3 groups each, rounds joined
   EXPECT_EQ(entry.groups, groups.size());
-  EXPECT_EQ(std::pair(entry.first_step, entry.last_step), (std::pair<std::uint64_t, std::uint64_t>(3, 4)));
-  EXPECT_TRUE(std::is_sorted(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.group.id < b.group.id; }));
+  EXPECT_EQ(std::pair(entry.first_step, entry.last_step),
+            (std::pair<std::uint64_t, std::uint64_t>(3, 4)));
+  EXPECT_TRUE(std::is_sorted(groups.begin(), groups.end(),
+                             [](const auto& a, const auto& b) { return a.group.id < b.group.id; }));
   const Sample round0 = sample(1, 3, 3, 0, 2), round1 = sample(1, 3, 3, 1, 2);
   for (const ArchivedGroup& g : groups) {
     EXPECT_EQ(g.scores.size(), g.group.rollouts.size());
@@ -69,10 +76,12 @@ TEST(Archive, NamesTheModelThatJudged) {
   judged.judge = R"({"model":"übung","votes":3})";
   for (const RunIdentity& who : {identity(), judged}) {
     const RunFolder run;
-    const PackInput input = who.judge.empty() ? write(run, sample(1, 3, 2), who) : write_in_one(run, sample(1, 3, 2), who);
+    const PackInput input = who.judge.empty() ? write(run, sample(1, 3, 2), who)
+                                              : write_in_one(run, sample(1, 3, 2), who);
     EXPECT_EQ(identity_of(run, input.shard).judge, who.judge);
     EXPECT_EQ(identity_of(run, input.scores).judge, who.judge);
-    EXPECT_EQ(identity_of(run, pack(*comm::alone(), run, "train", {input}, who).file).judge, who.judge);
+    EXPECT_EQ(identity_of(run, pack(*comm::alone(), run, "train", {input}, who).file).judge,
+              who.judge);
   }
 }
 
@@ -107,7 +116,8 @@ TEST(Archive, PackedBytesDependOnContentOnly) {
   const RunFolder a, b;
   auto inputs = write_steps(b, 1, 1, 2);
   std::reverse(inputs.begin(), inputs.end());
-  const ArchiveEntry one = pack_alone(a, "x", write_steps(a, 1, 1, 2)), two = pack_alone(b, "x", inputs);
+  const ArchiveEntry one = pack_alone(a, "x", write_steps(a, 1, 1, 2)),
+                     two = pack_alone(b, "x", inputs);
   EXPECT_EQ(one.file.checksum, two.file.checksum);
 }
 
@@ -135,14 +145,16 @@ TEST(Archive, AShardThatIsLostIsToldAtOnce) {
 /// A manifest that cannot be read is one that has not come yet, until the time is over.
 TEST(Archive, APackedFileIsAwaitedUntilTheManifestNamesIt) {
   const RunFolder run;
-  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("x.h5 cannot be seen here"), std::string::npos);
+  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("x.h5 cannot be seen here"),
+            std::string::npos);
   pack_alone(run, "x", write_steps(run, 1, 1, 2));
   EXPECT_EQ(fault_of([&] { await_packed(run, "x", 0.0); }), "");
   EXPECT_NE(fault_of([&] { await_packed(run, "y", 0.01); }), "");
   const fs::path manifest = run.path() / "archive" / "manifest.json";
   const std::string whole = read_file(manifest);
   put(manifest, whole.substr(0, whole.size() / 2));
-  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("manifest.json"), std::string::npos);
+  EXPECT_NE(fault_of([&] { await_packed(run, "x", 0.01); }).find("manifest.json"),
+            std::string::npos);
   const std::jthread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     write_file_atomic(manifest, whole);
@@ -150,7 +162,8 @@ TEST(Archive, APackedFileIsAwaitedUntilTheManifestNamesIt) {
   EXPECT_EQ(fault_of([&] { await_packed(run, "x"); }), "");
 }
 
-/// The manifest names the archive file, its shards were not removed yet: they go when the file is seen whole, and stay while it is not.
+/// The manifest names the archive file, its shards were not removed yet: they go when the file is
+/// seen whole, and stay while it is not.
 TEST(Archive, ShardsOfADamagedFileAreTheOnlyCopy) {
   const RunFolder run;
   const auto inputs = write_steps(run, 1, 1, 2);
@@ -185,17 +198,22 @@ TEST(Archive, CrashBeforeTheShardsAreRemovedIsTidiedUp) {
   fs::copy(run.path() / "shards", before.path() / "shards");
   const ArchiveEntry entry = pack_alone(run, "x", inputs);
   const std::string hash = archive_sha256(run);
-  const auto crash = [&] { fs::copy(before.path() / "shards", run.path() / "shards", fs::copy_options::recursive); };
+  const auto crash = [&] {
+    fs::copy(before.path() / "shards", run.path() / "shards", fs::copy_options::recursive);
+  };
   crash();
-  EXPECT_EQ(files_in(run.path() / "shards"), 3 * inputs.size() / 2) << "half of them have their scores beside them";
+  EXPECT_EQ(files_in(run.path() / "shards"), 3 * inputs.size() / 2)
+      << "half of them have their scores beside them";
   EXPECT_EQ(archive_sha256(run), hash) << "packed shards do not count twice";
   EXPECT_EQ(set_aside_unfinished(run, {}), 0);
   EXPECT_EQ(files_in(run.path() / "shards"), 0U);
   crash();
-  EXPECT_EQ(pack_alone(run, "x", inputs).file.checksum, entry.file.checksum) << "the same call again finds it done";
+  EXPECT_EQ(pack_alone(run, "x", inputs).file.checksum, entry.file.checksum)
+      << "the same call again finds it done";
   EXPECT_EQ(read_manifest(run).size(), 1U);
   EXPECT_EQ(files_in(run.path() / "shards"), 0U);
-  EXPECT_NE(fault_of([&] { pack_alone(run, "x", write_steps(run, 2, 1, 2)); }).find("already"), std::string::npos);
+  EXPECT_NE(fault_of([&] { pack_alone(run, "x", write_steps(run, 2, 1, 2)); }).find("already"),
+            std::string::npos);
 }
 
 TEST(Archive, UnfinishedStepsAreSetAside) {
@@ -225,15 +243,25 @@ TEST(Archive, ContradictionsStopThePack) {
   EXPECT_NE(fault_of([&] { pack_alone(run, "x", inputs); }).find("twice"), std::string::npos);
   again.shard.round = again.scores.round = 1;
   for (ShardPrompt& prompt : again.prompts) prompt.text += "!";
-  EXPECT_NE(fault_of([&] { pack_alone(run, "x", {inputs[0], write(run, again)}); }).find("differ"), std::string::npos);
+  EXPECT_NE(fault_of([&] {
+              pack_alone(run, "x", {inputs[0], write(run, again)});
+            }).find("differ"),
+            std::string::npos);
   const PackInput other = write(run, sample(1, 2, 2));
-  EXPECT_NE(fault_of([&] { pack_alone(run, "x", {{other.shard, inputs[0].scores}}); }).find("does not belong"), std::string::npos);
+  EXPECT_NE(fault_of([&] {
+              pack_alone(run, "x", {{other.shard, inputs[0].scores}});
+            }).find("does not belong"),
+            std::string::npos);
   const PackInput eval = write(run, sample(1, 1, 2, 0, 1, Purpose::eval));
-  EXPECT_NE(fault_of([&] { pack_alone(run, "x", {other, eval}); }).find("several purposes"), std::string::npos);
+  EXPECT_NE(fault_of([&] {
+              pack_alone(run, "x", {other, eval});
+            }).find("several purposes"),
+            std::string::npos);
   EXPECT_EQ(files_in(run.path() / "archive"), 0U);
   pack_alone(run, "x", {write(run, sample(1, 5, 2))});
   const std::vector<PackInput> around{write(run, sample(1, 4, 2)), write(run, sample(1, 6, 2))};
-  EXPECT_NE(fault_of([&] { pack_alone(run, "y", around); }).find("x.h5 holds steps between"), std::string::npos);
+  EXPECT_NE(fault_of([&] { pack_alone(run, "y", around); }).find("x.h5 holds steps between"),
+            std::string::npos);
 }
 
 TEST(Archive, DamageIsRefused) {
@@ -244,12 +272,14 @@ TEST(Archive, DamageIsRefused) {
     std::string bad = good;
     bad[at] = char(bad[at] ^ 16);
     put(run.path() / entry.file.path, bad);
-    ASSERT_NE(fault_of([&] { read_archive(run, entry); }).find("archive/x.h5: its checksum"), std::string::npos);
+    ASSERT_NE(fault_of([&] { read_archive(run, entry); }).find("archive/x.h5: its checksum"),
+              std::string::npos);
   }
   put(run.path() / entry.file.path, good);
   ArchiveEntry wrong = entry;
   wrong.tokens += 1;
-  EXPECT_NE(fault_of([&] { read_archive(run, wrong); }).find("differ from the manifest"), std::string::npos);
+  EXPECT_NE(fault_of([&] { read_archive(run, wrong); }).find("differ from the manifest"),
+            std::string::npos);
 }
 
 /// A later program's manifest is not damage, and nobody is told to mend it.
@@ -274,11 +304,13 @@ TEST(Archive, ManifestsAreReadWholeOrRefused) {
   const std::string good = content(path);
   for (std::size_t size = 0; size + 2 < good.size(); size += 7) {
     put(path, good.substr(0, size));
-    EXPECT_NE(fault_of([&] { read_manifest(run); }).find("manifest.json"), std::string::npos) << size;
+    EXPECT_NE(fault_of([&] { read_manifest(run); }).find("manifest.json"), std::string::npos)
+        << size;
   }
   EXPECT_TRUE(rc::check([&] {  // any bytes: an answer or a StorageError
     std::string bad = good;
-    for (int flips = *rc::gen::inRange(1, 4); flips > 0; --flips) bad[*rc::gen::inRange<std::size_t>(0, bad.size())] = *rc::gen::arbitrary<char>();
+    for (int flips = *rc::gen::inRange(1, 4); flips > 0; --flips)
+      bad[*rc::gen::inRange<std::size_t>(0, bad.size())] = *rc::gen::arbitrary<char>();
     put(path, bad);
     fault_of([&] { read_manifest(run); });
   }));

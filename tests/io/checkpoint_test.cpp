@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 Checkpoint checkpoint(const std::string& name, const std::string& model = "weights") {
   return {name, {{"config.json", "{}"}, {"model.safetensors", model}, {"empty", ""}}};
 }
-fs::path file(const RunFolder& run, const std::string& name, const char* which) { return run.path() / "checkpoints" / name / which; }
+fs::path file(const RunFolder& run, const std::string& name, const char* which) {
+  return run.path() / "checkpoints" / name / which;
+}
 
 TEST(Checkpoint, ReadsWhatWasWritten) {
   const RunFolder run;
@@ -40,18 +42,23 @@ TEST(Checkpoint, ItsManifestHoldsTheSettings) {
   write_checkpoint(run, checkpoint("earlier"));
   end_checkpoint(run, "a", write_share(run, "a", {}), settings);
   EXPECT_EQ(settings_of_checkpoint(run.path() / "checkpoints/a"), settings);
-  EXPECT_EQ(settings_of_checkpoint(run.path() / "checkpoints/earlier"), "") << "an earlier build's has none, and is read";
+  EXPECT_EQ(settings_of_checkpoint(run.path() / "checkpoints/earlier"), "")
+      << "an earlier build's has none, and is read";
   std::string manifest = content(file(run, "a", "manifest.json"));
   put(file(run, "a", "manifest.json"), manifest.replace(manifest.find("seed = 1"), 8, "seed = 2"));
-  EXPECT_THROW(settings_of_checkpoint(run.path() / "checkpoints/a"), StorageError) << "an edited text is noticed";
+  EXPECT_THROW(settings_of_checkpoint(run.path() / "checkpoints/a"), StorageError)
+      << "an edited text is noticed";
 }
 
 TEST(Checkpoint, OrderIsThatOfWritingNotOfNames) {
   const RunFolder run;
-  for (const char* name : {"train_000002", "sft_000050", "train_000001"}) write_checkpoint(run, checkpoint(name));
-  EXPECT_EQ(list_checkpoints(run), (std::vector<std::string>{"train_000002", "sft_000050", "train_000001"}));
+  for (const char* name : {"train_000002", "sft_000050", "train_000001"})
+    write_checkpoint(run, checkpoint(name));
+  EXPECT_EQ(list_checkpoints(run),
+            (std::vector<std::string>{"train_000002", "sft_000050", "train_000001"}));
   write_checkpoint(run, checkpoint("train_000002", "again"));
-  EXPECT_EQ(list_checkpoints(run), (std::vector<std::string>{"sft_000050", "train_000001", "train_000002"}));
+  EXPECT_EQ(list_checkpoints(run),
+            (std::vector<std::string>{"sft_000050", "train_000001", "train_000002"}));
   EXPECT_EQ(newest_checkpoint(run, nullptr)->read("model.safetensors"), "again");
 }
 
@@ -68,7 +75,9 @@ TEST(Checkpoint, CorruptNewestFallsBackWithAWarning) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->name(), "a");
   const auto said = [&](const std::string& words) {
-    return std::any_of(warnings.begin(), warnings.end(), [&](const std::string& warning) { return warning.find(words) != std::string::npos; });
+    return std::any_of(warnings.begin(), warnings.end(), [&](const std::string& warning) {
+      return warning.find(words) != std::string::npos;
+    });
   };
   EXPECT_EQ(warnings.size(), 4U);
   EXPECT_TRUE(said("e/model.safetensors: its checksum"));
@@ -123,7 +132,9 @@ TEST(Checkpoint, IsMadeOfTheSharesOfItsWriters) {
     EXPECT_TRUE(list_checkpoints(run).empty()) << "shown before it is whole";
   }
   end_checkpoint(run, "a", all);
-  EXPECT_EQ(read_checkpoint(run, "a").files, (std::map<std::string, std::string>{{"part0", "of 0"}, {"part1", "of 1"}, {"part2", "of 2"}}));
+  EXPECT_EQ(read_checkpoint(run, "a").files,
+            (std::map<std::string, std::string>{
+                {"part0", "of 0"}, {"part1", "of 1"}, {"part2", "of 2"}}));
 }
 
 TEST(Checkpoint, UnchangedFilesAreLinkedAndOutliveTheirFirstCheckpoint) {
@@ -136,14 +147,18 @@ TEST(Checkpoint, UnchangedFilesAreLinkedAndOutliveTheirFirstCheckpoint) {
   prune_checkpoints(run, 1, {});
   EXPECT_EQ(read_checkpoint(run, "b").files.at("model.safetensors"), "large and constant");
   share.earlier = "b", share.unchanged = {"nothing.known"};
-  EXPECT_NE(fault_of([&] { write_share(run, "c", share); }).find("b/manifest.json: it does not name nothing.known"), std::string::npos);
+  EXPECT_NE(fault_of([&] {
+              write_share(run, "c", share);
+            }).find("b/manifest.json: it does not name nothing.known"),
+            std::string::npos);
 }
 
 TEST(Checkpoint, OneThatStoodAsideForAReplacementComesBack) {
   const RunFolder run;
   write_checkpoint(run, checkpoint("a", "old"));
   const fs::path folder = run.path() / "checkpoints";
-  fs::rename(folder / "a", folder / ".replaced-a");  // a crash before the new one took its place, where folders cannot be exchanged
+  fs::rename(folder / "a", folder / ".replaced-a");  // a crash before the new one took its place,
+                                                     // where folders cannot be exchanged
   EXPECT_EQ(newest_checkpoint(run, nullptr)->read("model.safetensors"), "old");
   write_checkpoint(run, checkpoint("b"));
   fs::rename(folder / "b", folder / ".replaced-a");  // a crash after it: the leftover goes
@@ -157,7 +172,10 @@ TEST(Checkpoint, OneThatStoodAsideForAReplacementComesBack) {
 
 TEST(Checkpoint, OneThatAnotherRankEndsIsWaitedFor) {
   const RunFolder run;
-  EXPECT_NE(fault_of([&] { await_checkpoint(run, "a", 0.01); }).find("a/manifest.json cannot be seen here"), std::string::npos);
+  EXPECT_NE(fault_of([&] {
+              await_checkpoint(run, "a", 0.01);
+            }).find("a/manifest.json cannot be seen here"),
+            std::string::npos);
   const std::jthread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     write_checkpoint(run, checkpoint("a"));
@@ -172,8 +190,10 @@ TEST(Checkpoint, NoneAndAllCorruptAreDifferentThings) {
   EXPECT_TRUE(list_checkpoints(run).empty());
   write_checkpoint(run, checkpoint("a"));
   fs::remove(file(run, "a", "manifest.json"));
-  EXPECT_NE(fault_of([&] { newest_checkpoint(run, nullptr); }).find("none of the 1 checkpoints"), std::string::npos);
-  EXPECT_NE(fault_of([&] { read_checkpoint(run, "b"); }).find("no such checkpoint"), std::string::npos);
+  EXPECT_NE(fault_of([&] { newest_checkpoint(run, nullptr); }).find("none of the 1 checkpoints"),
+            std::string::npos);
+  EXPECT_NE(fault_of([&] { read_checkpoint(run, "b"); }).find("no such checkpoint"),
+            std::string::npos);
 }
 
 TEST(Checkpoint, EveryTornOrForeignManifestIsRefused) {
@@ -182,7 +202,9 @@ TEST(Checkpoint, EveryTornOrForeignManifestIsRefused) {
   const std::string good = content(file(run, "a", "manifest.json"));
   for (std::size_t size = 0; size + 2 < good.size(); ++size) {
     put(file(run, "a", "manifest.json"), good.substr(0, size));
-    EXPECT_NE(fault_of([&] { read_checkpoint(run, "a"); }).find("a/manifest.json"), std::string::npos) << size;
+    EXPECT_NE(fault_of([&] { read_checkpoint(run, "a"); }).find("a/manifest.json"),
+              std::string::npos)
+        << size;
   }
   const auto sealed = [](const std::string& text) {
     auto json = nlohmann::json::parse(text);
@@ -191,8 +213,11 @@ TEST(Checkpoint, EveryTornOrForeignManifestIsRefused) {
   };
   const std::vector<std::pair<std::string, std::string>> foreign{
       {R"({"format": 2, "xxh3_64": "0000000000000000"})", "its checksum is"},
-      {sealed(R"({"format": 1, "sequence": 1, "files": {"../x": {"bytes": 0, "xxh3_64": "0000000000000000"}}})"), "is not a file name"},
-      {sealed(R"({"format": 1, "sequence": 1, "files": {"x": {"bytes": 0, "xxh3_64": "zz"}}})"), "16 hex digits"},
+      {sealed(
+           R"({"format": 1, "sequence": 1, "files": {"../x": {"bytes": 0, "xxh3_64": "0000000000000000"}}})"),
+       "is not a file name"},
+      {sealed(R"({"format": 1, "sequence": 1, "files": {"x": {"bytes": 0, "xxh3_64": "zz"}}})"),
+       "16 hex digits"},
       {"[]", "a/manifest.json"}};
   for (const auto& [text, words] : foreign) {
     put(file(run, "a", "manifest.json"), text);
@@ -227,7 +252,8 @@ TEST(Checkpoint, PruneKeepsTheNewestTheNamedAndNoLeftovers) {
 
 TEST(Checkpoint, NamesThatAreNotPlainAreBugs) {
   const RunFolder run;
-  for (const char* name : {"", ".hidden", "a/b"}) EXPECT_THROW(write_checkpoint(run, checkpoint(name)), std::logic_error);
+  for (const char* name : {"", ".hidden", "a/b"})
+    EXPECT_THROW(write_checkpoint(run, checkpoint(name)), std::logic_error);
   EXPECT_THROW(write_checkpoint(run, {"a", {{"manifest.json", "{}"}}}), std::logic_error);
 }
 

@@ -1,4 +1,5 @@
-// A disk that fills up: a StorageError, no file under a final name, and everything published before is intact.
+// A disk that fills up: a StorageError, no file under a final name, and everything published before
+// is intact.
 #include "base/error.hpp"
 #include "io/checkpoint.hpp"
 #include "io/sample_run.hpp"
@@ -8,7 +9,8 @@
 
 #include <csignal>
 
-/// HDF5 cannot let go of a file whose last write failed: known to the leak sanitizer, which asks for this by name.
+/// HDF5 cannot let go of a file whose last write failed: known to the leak sanitizer, which asks
+/// for this by name.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
@@ -42,7 +44,8 @@ TEST(FullDisk, ShardIsNotPublished) {
   const Sample s = sample(1, 2, 5);
   for (const rlim_t limit : {0, 100, 2000, 4000}) {
     const FileSizeLimit full(limit);
-    EXPECT_NE(fault_of([&] { publish(run, draft_shard(s.shard, s.prompts, identity())); }), "") << limit;
+    EXPECT_NE(fault_of([&] { publish(run, draft_shard(s.shard, s.prompts, identity())); }), "")
+        << limit;
     EXPECT_TRUE(empty(run.path() / "shards")) << limit;
   }
   EXPECT_EQ(fault_of([&] { write(run, s); }), "");
@@ -50,7 +53,8 @@ TEST(FullDisk, ShardIsNotPublished) {
 
 TEST(FullDisk, PackKeepsTheShards) {
   const RunFolder run;
-  const std::vector<PackInput> inputs{write(run, sample(1, 1, 5)), write_in_one(run, sample(1, 2, 5))};
+  const std::vector<PackInput> inputs{write(run, sample(1, 1, 5)),
+                                      write_in_one(run, sample(1, 2, 5))};
   const std::string content_hash = archive_sha256(run);
   const auto alone = comm::alone();
   for (const rlim_t limit : {0, 3000, 20000, 50000, 80000}) {
@@ -68,12 +72,22 @@ TEST(FullDisk, CheckpointLeavesTheOlderOne) {
   write_checkpoint(run, {"train_000001", {{"model.safetensors", std::string(1000, 'm')}}});
   {
     const FileSizeLimit full(5000);
-    EXPECT_NE(fault_of([&] { write_checkpoint(run, {"train_000002", {{"model.safetensors", std::string(9000, 'm')}}}); }), "");
-    EXPECT_NE(fault_of([&] { write_checkpoint(run, {"train_000001", {{"model.safetensors", std::string(9000, 'm')}}}); }), "");
+    EXPECT_NE(
+        fault_of([&] {
+          write_checkpoint(run, {"train_000002", {{"model.safetensors", std::string(9000, 'm')}}});
+        }),
+        "");
+    EXPECT_NE(
+        fault_of([&] {
+          write_checkpoint(run, {"train_000001", {{"model.safetensors", std::string(9000, 'm')}}});
+        }),
+        "");
   }
   EXPECT_EQ(list_checkpoints(run), std::vector<std::string>{"train_000001"});
-  EXPECT_EQ(std::distance(fs::directory_iterator(run.path() / "checkpoints"), {}), 1) << "what could not be completed takes up space";
-  EXPECT_EQ(read_checkpoint(run, "train_000001").files.at("model.safetensors"), std::string(1000, 'm'));
+  EXPECT_EQ(std::distance(fs::directory_iterator(run.path() / "checkpoints"), {}), 1)
+      << "what could not be completed takes up space";
+  EXPECT_EQ(read_checkpoint(run, "train_000001").files.at("model.safetensors"),
+            std::string(1000, 'm'));
 }
 
 }  // namespace

@@ -87,6 +87,8 @@ assert list(by_xarray["reward_by_step"].step) == [1, 2, 3] and by_xarray["correc
 assert int((by_xarray["tokens"].entropy.notnull()).sum()) == expected["policy_tokens"]
 assert int(by_pandas["by_level"].rollouts.sum()) == expected["rollouts"] and abs(by_pandas["rollouts"].length.sum() - expected["policy_tokens"]) < 1e-9
 assert set(by_pandas["rollouts"].purpose) == {"train"} and sum(map(bool, by_pandas["rollouts"].row)) > 0
+assert by_pandas["rollouts"].id.notna().sum() == sum(map(bool, by_pandas["rollouts"].row))
+assert all(row.prompt in (row.question, row.question + "\n") for row in by_pandas["rollouts"].itertuples())
 assert 0 < by_pandas["pass_rate"].pass_rate.mean() < 1 and list(by_pandas["pass_rate"].index) == [1, 2, 3]
 assert list(by_pandas["timing"]["timing_s/generation"]) == [0.125, 0.25, 0.375]
 with h5py.File(run / expected["archive"]) as f:

@@ -18,7 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "eval_000002-000006";
 
-Sample evaluation(std::uint64_t seed, std::uint64_t step) { return sample(seed, step, 5, 0, 1, Purpose::eval); }
+Sample evaluation(std::uint64_t seed, std::uint64_t step) {
+  return sample(seed, step, 5, 0, 1, Purpose::eval);
+}
 
 std::vector<ArchivedGroup> groups_of_step(const fs::path& run_dir, std::uint64_t step) {
   std::vector<ArchivedGroup> groups;
@@ -30,7 +32,8 @@ std::vector<ArchivedGroup> groups_of_step(const fs::path& run_dir, std::uint64_t
 TEST(Redrawn, AnEvaluationIsReplacedAndItsNeighbourStays) {
   const RunFolder run;
   const auto ranks = comm::alone();
-  pack(*ranks, run, kName, {write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, identity());
+  pack(*ranks, run, kName,
+       {write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, identity());
   const auto neighbour = groups_of_step(run, 2), before = groups_of_step(run, 6);
   std::vector<PackInput> shards{write_in_one(run, evaluation(2, 6))};
   EXPECT_EQ(give_way_to(shards, run), 0) << "step 2 would be lost";
@@ -46,7 +49,8 @@ TEST(Redrawn, AnEvaluationIsReplacedAndItsNeighbourStays) {
   pack(*ranks, run, kName, shards, identity());
   const auto now = groups_of_step(run, 2);
   ASSERT_EQ(now.size(), neighbour.size());
-  for (std::size_t g = 0; g < now.size(); ++g) EXPECT_EQ(first_difference(now[g], neighbour[g]), "");
+  for (std::size_t g = 0; g < now.size(); ++g)
+    EXPECT_EQ(first_difference(now[g], neighbour[g]), "");
   const auto after = groups_of_step(run, 6);
   ASSERT_EQ(after.size(), before.size());
   EXPECT_NE(first_difference(after[0], before[0]), "");
@@ -56,10 +60,14 @@ TEST(Redrawn, AnEvaluationIsReplacedAndItsNeighbourStays) {
 TEST(Redrawn, TheSameContentStays) {
   const RunFolder run;
   const auto ranks = comm::alone();
-  pack(*ranks, run, kName, {write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, identity());
-  EXPECT_EQ(give_way_to({write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, run), 0);
+  pack(*ranks, run, kName,
+       {write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, identity());
+  EXPECT_EQ(
+      give_way_to({write_in_one(run, evaluation(1, 2)), write_in_one(run, evaluation(1, 6))}, run),
+      0);
   pack(*ranks, run, "train_000001-000001", {write_in_one(run, sample(1, 1, 4))}, identity());
-  EXPECT_EQ(give_way_to({write_in_one(run, sample(2, 1, 4))}, run), 0) << "what was trained on is no evaluation";
+  EXPECT_EQ(give_way_to({write_in_one(run, sample(2, 1, 4))}, run), 0)
+      << "what was trained on is no evaluation";
   EXPECT_EQ(read_manifest(run).size(), 2U);
 }
 

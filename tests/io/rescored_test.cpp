@@ -1,4 +1,5 @@
-// Verdicts beside an archive: written whole or not at all, read back, and those of steps that were set aside.
+// Verdicts beside an archive: written whole or not at all, read back, and those of steps that were
+// set aside.
 #include "io/rescored.hpp"
 
 #include "base/error.hpp"
@@ -15,15 +16,18 @@ namespace fs = std::filesystem;
 using namespace test;
 
 Rescored rescored_of(const Sample& s) {
-  Rescored made{.purpose = s.shard.purpose, .component_names = s.scores.component_names, .groups = {}};
-  for (std::size_t g = 0; g < s.shard.groups.size(); ++g) made.groups.push_back({s.shard.groups[g], s.scores.scores[g]});
+  Rescored made{
+      .purpose = s.shard.purpose, .component_names = s.scores.component_names, .groups = {}};
+  for (std::size_t g = 0; g < s.shard.groups.size(); ++g)
+    made.groups.push_back({s.shard.groups[g], s.scores.scores[g]});
   return made;
 }
 
 TEST(Rescored, ComesBackWithSamplesAndScores) {
   const RunFolder run;
   const Sample train = sample(1, 2, 3), eval = sample(1, 2, 2, 0, 1, Purpose::eval);
-  write_rescored(run, "again", {rescored_of(train), rescored_of(eval)}, "./grade --strict", identity());
+  write_rescored(run, "again", {rescored_of(train), rescored_of(eval)}, "./grade --strict",
+                 identity());
   const Rescored back = read_rescored(run, "again", Purpose::train);
   EXPECT_EQ(back.purpose, Purpose::train);
   EXPECT_EQ(back.component_names, train.scores.component_names);
@@ -31,9 +35,11 @@ TEST(Rescored, ComesBackWithSamplesAndScores) {
   for (std::size_t g = 0; g < 3; ++g) {
     EXPECT_EQ(back.groups[g].group.id, train.shard.groups[g].id);
     EXPECT_TRUE(same(back.groups[g].scores, train.scores.scores[g]));
-    for (std::size_t i = 0; i < back.groups[g].scores.size(); ++i) EXPECT_EQ(back.groups[g].group.rollouts[i].sample, train.shard.groups[g].rollouts[i].sample);
+    for (std::size_t i = 0; i < back.groups[g].scores.size(); ++i)
+      EXPECT_EQ(back.groups[g].group.rollouts[i].sample, train.shard.groups[g].rollouts[i].sample);
   }
-  EXPECT_TRUE(same(read_rescored(run, "again", Purpose::eval).groups[0].scores, eval.scores.scores[0]));
+  EXPECT_TRUE(
+      same(read_rescored(run, "again", Purpose::eval).groups[0].scores, eval.scores.scores[0]));
 }
 
 TEST(Rescored, IsNeverOverwrittenNorHalfThere) {
@@ -72,13 +78,15 @@ TEST(StoredVerdicts, AreThoseOfStepsThatWereSetAside) {
   decided.scores.scores[1][0].clock_ended = true;
   write_in_one(run, decided);
   std::vector<std::string> unreadable;
-  EXPECT_TRUE(verdicts_to_repeat(run, unreadable).empty()) << "what is not set aside is not drawn again";
+  EXPECT_TRUE(verdicts_to_repeat(run, unreadable).empty())
+      << "what is not set aside is not drawn again";
   EXPECT_EQ(set_aside_unfinished(run, {}), 3);
   put(run.path() / "set_aside/1/train-000004-00-0001-scores.h5", "damaged");
   const auto stored = verdicts_to_repeat(run, unreadable);
   ASSERT_EQ(stored.size(), 2U);
   EXPECT_TRUE(stored[0].score.clock_ended || stored[1].score.clock_ended);
-  EXPECT_EQ(stored[stored[0].score.clock_ended ? 0 : 1].sample, decided.shard.groups[1].rollouts[0].sample);
+  EXPECT_EQ(stored[stored[0].score.clock_ended ? 0 : 1].sample,
+            decided.shard.groups[1].rollouts[0].sample);
   const auto& undecided = stored[stored[0].score.undecided ? 0 : 1];
   EXPECT_EQ(undecided.group, s.shard.groups[1].id);
   EXPECT_EQ(undecided.sample, s.shard.groups[1].rollouts[0].sample);

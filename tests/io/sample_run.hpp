@@ -1,4 +1,5 @@
-// Runs small enough to write in a test: folders that remove themselves, shards of every shape, and value comparison.
+// Runs small enough to write in a test: folders that remove themselves, shards of every shape, and
+// value comparison.
 #pragma once
 
 #include "base/error.hpp"
@@ -22,8 +23,9 @@ class RunFolder {
   RunFolder() {
     static std::atomic<int> next{0};
     const std::filesystem::path memory = "/dev/shm";  // where fsync costs nothing
-    path_ = (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) /
-            ("rollcall_io_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
+    path_ =
+        (std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path()) /
+        ("rollcall_io_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
     std::filesystem::create_directories(path_);
   }
   ~RunFolder() {
@@ -39,7 +41,10 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-inline RunIdentity identity() { return {"run-7", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "4711", 42, "00000000000000ab"}; }
+inline RunIdentity identity() {
+  return {"run-7", std::string(64, 'a'), std::string(64, 'b'), "0.1.0", "4711",
+          42,      "00000000000000ab"};
+}
 
 /// Random numbers by address, as everywhere: the shard is a function of its arguments.
 struct Dice {
@@ -57,7 +62,8 @@ inline std::string words(Dice& dice) {
   return text;
 }
 
-/// As draws leave tokens out: in a policy turn of an even number of tokens, every second with a list.
+/// As draws leave tokens out: in a policy turn of an even number of tokens, every second with a
+/// list.
 /// A function of what stands in the turn.
 inline void keep_some(Turn& turn) {
   if (turn.role != Role::policy || turn.tokens.size() % 2 != 0) return;
@@ -82,7 +88,10 @@ inline Turn turn(Dice& dice, Role role) {
 }
 
 inline Rollout rollout(Dice& dice, std::uint32_t sample) {
-  Rollout made{.sample = sample, .finish = FinishReason(dice.below(2)), .turns = {turn(dice, Role::prompt), turn(dice, Role::policy)}, .text = words(dice)};
+  Rollout made{.sample = sample,
+               .finish = FinishReason(dice.below(2)),
+               .turns = {turn(dice, Role::prompt), turn(dice, Role::policy)},
+               .text = words(dice)};
   for (auto n = dice.below(3); n > 0; --n) {  // further exchanges with the environment
     made.turns.push_back(turn(dice, Role::environment));
     made.turns.push_back(turn(dice, Role::policy));
@@ -96,13 +105,26 @@ struct Sample {
   ScoredShard scores;
 };
 
-/// `groups` uneven groups; samples are numbered from 100 * round, so that rounds hold fragments of the same groups.
-inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups, std::uint32_t round = 0, std::uint32_t producer = 1,
+/// `groups` uneven groups; samples are numbered from 100 * round, so that rounds hold fragments of
+/// the same groups.
+inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
+                     std::uint32_t round = 0, std::uint32_t producer = 1,
                      Purpose purpose = Purpose::train) {
   Dice dice(seed * 1000003 + step * 1009 + round * 101 + producer);
   Sample s;
-  s.shard = {.purpose = purpose, .step = step, .round = round, .producer = producer, .policy = {step}, .temperature = 0.75F, .groups = {}};
-  s.scores = {.purpose = purpose, .step = step, .round = round, .producer = producer, .component_names = {"correct", "größe"}, .scores = {}};
+  s.shard = {.purpose = purpose,
+             .step = step,
+             .round = round,
+             .producer = producer,
+             .policy = {step},
+             .temperature = 0.75F,
+             .groups = {}};
+  s.scores = {.purpose = purpose,
+              .step = step,
+              .round = round,
+              .producer = producer,
+              .component_names = {"correct", "größe"},
+              .scores = {}};
   for (std::size_t g = 0; g < groups; ++g) {
     const std::uint64_t prompt = 10 * producer + (groups - g);  // not in canonical order
     Dice prompt_dice(prompt);
@@ -113,13 +135,19 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
                 .bin = std::int32_t(prompt % 3) - 1,
                 .stream_prompt = prompt | std::uint64_t(purpose) << 60U};
     s.prompts.push_back({words(prompt_dice), words(prompt_dice)});
-    if (prompt % 3 > 0) s.prompts.back().shown = words(prompt_dice), s.prompts.back().extra = "{\"line\": " + std::to_string(prompt) + "}";
+    if (prompt % 3 > 0)
+      s.prompts.back().shown = words(prompt_dice),
+      s.prompts.back().extra = "{\"line\": " + std::to_string(prompt) + "}";
     auto& scores = s.scores.scores.emplace_back();
     const auto n = 1 + dice.below(5);
     for (std::uint64_t i = 0; i < n; ++i) {
       group.rollouts.push_back(rollout(dice, std::uint32_t(100 * round + n - i)));
-      scores.push_back({.components = {double(dice.below(2)), dice.value()}, .reward = dice.value(), .correct = dice.below(2) == 1, .answer = words(dice)});
-      if (auto& last = scores.back(); dice.below(4) == 0) last.undecided = true, last.correct = false, last.reason = words(dice);
+      scores.push_back({.components = {double(dice.below(2)), dice.value()},
+                        .reward = dice.value(),
+                        .correct = dice.below(2) == 1,
+                        .answer = words(dice)});
+      if (auto& last = scores.back(); dice.below(4) == 0)
+        last.undecided = true, last.correct = false, last.reason = words(dice);
       scores.back().clock_ended = scores.size() % 3 == 0;
     }
     s.shard.groups.push_back(std::move(group));
@@ -127,58 +155,77 @@ inline Sample sample(std::uint64_t seed, std::uint64_t step, std::size_t groups,
   return s;
 }
 
-inline PackInput write(const std::filesystem::path& run_dir, const Sample& s, const RunIdentity& who = identity()) {
-  return {publish(run_dir, draft_shard(s.shard, s.prompts, who)), publish(run_dir, draft_scores(s.scores, s.shard, who))};
+inline PackInput write(const std::filesystem::path& run_dir, const Sample& s,
+                       const RunIdentity& who = identity()) {
+  return {publish(run_dir, draft_shard(s.shard, s.prompts, who)),
+          publish(run_dir, draft_scores(s.scores, s.shard, who))};
 }
 
 /// As a rank writes what it has sampled and scored.
-inline PackInput write_in_one(const std::filesystem::path& run_dir, const Sample& s, const RunIdentity& who = identity()) {
+inline PackInput write_in_one(const std::filesystem::path& run_dir, const Sample& s,
+                              const RunIdentity& who = identity()) {
   const PublishedFile file = publish(run_dir, draft_scored(s.shard, s.prompts, s.scores, who));
   return {file, file};
 }
 
-/// What a step of these shards trained on: a function of prompt and sample. One file, in canonical order.
+/// What a step of these shards trained on: a function of prompt and sample. One file, in canonical
+/// order.
 inline StepTraining training(const std::vector<Sample>& shards) {
   std::vector<ArchivedGroup> groups;
   for (const Sample& s : shards)
     for (std::size_t g = 0; g < s.shard.groups.size(); ++g)
-      groups.push_back({s.shard.purpose, s.shard.step, s.shard.groups[g], s.prompts[g], s.scores.scores[g], s.shard.temperature});
+      groups.push_back({s.shard.purpose, s.shard.step, s.shard.groups[g], s.prompts[g],
+                        s.scores.scores[g], s.shard.temperature});
   StepTraining step{.step = shards.front().shard.step};
   for (const ArchivedGroup& each : canonical(std::move(groups))) {
     const auto prompt = each.group.id.prompt.value;
     std::vector<RolloutTraining> rollouts;
     for (const Rollout& rollout : each.group.rollouts)
-      rollouts.push_back({.trained = (prompt + rollout.sample) % 3 != 0, .weight = 0.5 + double(prompt % 4), .advantage = double(rollout.sample) - 2.5});
+      rollouts.push_back({.trained = (prompt + rollout.sample) % 3 != 0,
+                          .weight = 0.5 + double(prompt % 4),
+                          .advantage = double(rollout.sample) - 2.5});
     append(each.group, rollouts, step);
   }
   return step;
 }
-inline PackInput write_training(const std::filesystem::path& run_dir, const std::vector<Sample>& shards, const RunIdentity& who = identity()) {
+inline PackInput write_training(const std::filesystem::path& run_dir,
+                                const std::vector<Sample>& shards,
+                                const RunIdentity& who = identity()) {
   const PublishedFile file = publish(run_dir, draft_training(training(shards), who));
   return {file, file};
 }
 
-inline bool same(const RolloutTraining& a, const RolloutTraining& b) { return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage; }
+inline bool same(const RolloutTraining& a, const RolloutTraining& b) {
+  return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage;
+}
 inline bool same(const Turn& a, const Turn& b) {
-  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob && a.entropy == b.entropy && a.policy_version == b.policy_version &&
+  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob &&
+         a.entropy == b.entropy && a.policy_version == b.policy_version &&
          a.kept_mass == b.kept_mass && a.kept == b.kept;
 }
 inline bool same(const Rollout& a, const Rollout& b) {
   return a.sample == b.sample && a.finish == b.finish && a.text == b.text &&
-         std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), b.turns.end(), [](const Turn& x, const Turn& y) { return same(x, y); });
+         std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), b.turns.end(),
+                    [](const Turn& x, const Turn& y) { return same(x, y); });
 }
 inline bool same(const Group& a, const Group& b) {
-  return a.id == b.id && a.level == b.level && a.planned == b.planned && a.bin == b.bin && a.stream_prompt == b.stream_prompt &&
-         std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(), [](const Rollout& x, const Rollout& y) { return same(x, y); });
+  return a.id == b.id && a.level == b.level && a.planned == b.planned && a.bin == b.bin &&
+         a.stream_prompt == b.stream_prompt &&
+         std::equal(a.rollouts.begin(), a.rollouts.end(), b.rollouts.begin(), b.rollouts.end(),
+                    [](const Rollout& x, const Rollout& y) { return same(x, y); });
 }
-inline bool same(const ShardPrompt& a, const ShardPrompt& b) { return a.text == b.text && a.answer == b.answer && a.shown == b.shown && a.extra == b.extra; }
+inline bool same(const ShardPrompt& a, const ShardPrompt& b) {
+  return a.text == b.text && a.answer == b.answer && a.shown == b.shown && a.extra == b.extra;
+}
 inline bool same(const Score& a, const Score& b) {
-  return a.components == b.components && a.reward == b.reward && a.correct == b.correct && a.answer == b.answer && a.undecided == b.undecided &&
-         a.reason == b.reason && a.clock_ended == b.clock_ended;
+  return a.components == b.components && a.reward == b.reward && a.correct == b.correct &&
+         a.answer == b.answer && a.undecided == b.undecided && a.reason == b.reason &&
+         a.clock_ended == b.clock_ended;
 }
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return same(x, y); });
 }
 
 inline std::string content(const std::filesystem::path& path) {

@@ -17,19 +17,23 @@ namespace fs = std::filesystem;
 TEST(ShardFile, ReadsWhatWasWritten) {
   const RunFolder run;
   EXPECT_TRUE(rc::check([&](std::uint32_t seed, std::uint16_t step) {
-    const Sample s = sample(seed, step, *rc::gen::inRange<std::size_t>(0, 7), *rc::gen::inRange(0U, 3U), 5, Purpose(*rc::gen::inRange(0, 3)));
+    const Sample s = sample(seed, step, *rc::gen::inRange<std::size_t>(0, 7),
+                            *rc::gen::inRange(0U, 3U), 5, Purpose(*rc::gen::inRange(0, 3)));
     const PackInput files = *rc::gen::arbitrary<bool>() ? write(run, s) : write_in_one(run, s);
     std::vector<ShardPrompt> prompts;
     const RolloutShard shard = read_shard(run, files.shard, &prompts);
-    RC_ASSERT(shard.purpose == s.shard.purpose && shard.step == s.shard.step && shard.round == s.shard.round && shard.producer == s.shard.producer);
+    RC_ASSERT(shard.purpose == s.shard.purpose && shard.step == s.shard.step &&
+              shard.round == s.shard.round && shard.producer == s.shard.producer);
     RC_ASSERT(shard.policy == s.shard.policy && shard.temperature == s.shard.temperature);
     RC_ASSERT(same(shard.groups, s.shard.groups));
     RC_ASSERT(same(prompts, s.prompts));
     const ScoredShard scores = read_scores(run, files.scores);
-    RC_ASSERT(scores.purpose == s.scores.purpose && scores.step == s.scores.step && scores.round == s.scores.round && scores.producer == s.scores.producer);
+    RC_ASSERT(scores.purpose == s.scores.purpose && scores.step == s.scores.step &&
+              scores.round == s.scores.round && scores.producer == s.scores.producer);
     RC_ASSERT(scores.component_names == s.scores.component_names);
     RC_ASSERT(scores.scores.size() == s.scores.scores.size());
-    for (std::size_t g = 0; g < scores.scores.size(); ++g) RC_ASSERT(same(scores.scores[g], s.scores.scores[g]));
+    for (std::size_t g = 0; g < scores.scores.size(); ++g)
+      RC_ASSERT(same(scores.scores[g], s.scores.scores[g]));
   }));
 }
 

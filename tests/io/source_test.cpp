@@ -22,15 +22,20 @@ TEST(Source, WalksPackedAndLooseStepsInOneOrder) {
   const Sample unscored = sample(1, 6, 2);
   publish(run, draft_shard(unscored.shard, unscored.prompts, identity()));
   std::vector<std::uint64_t> steps;
-  each_group(run, {}, [&](const ArchivedGroup& group, const auto&) { return steps.push_back(group.step), true; });
+  each_group(run, {}, [&](const ArchivedGroup& group, const auto&) {
+    return steps.push_back(group.step), true;
+  });
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
   EXPECT_EQ(open_source(run).unscored, std::vector<std::string>{"shards/train-000006-00-0001.h5"});
   steps.clear();
-  each_group(run, {.first_step = 2, .last_step = 3}, [&](const ArchivedGroup& group, const auto&) { return steps.push_back(group.step), steps.size() < 3; });
+  each_group(run, {.first_step = 2, .last_step = 3}, [&](const ArchivedGroup& group, const auto&) {
+    return steps.push_back(group.step), steps.size() < 3;
+  });
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{2, 2, 3})) << "the visitor ends the walk";
 }
 
-/// The run packs in the middle of the walk: what was loose is found in the archive, and no step comes twice.
+/// The run packs in the middle of the walk: what was loose is found in the archive, and no step
+/// comes twice.
 TEST(Source, APackInBetweenIsFollowed) {
   const RunFolder run;
   std::vector<PackInput> inputs;
@@ -49,14 +54,17 @@ TEST(Source, WhatIsListedAndNotThereEndsTheWalk) {
   const PackInput input = write(run, sample(1, 1, 1));
   std::filesystem::remove(run.path() / input.shard.path);
   std::filesystem::create_symlink("nowhere", run.path() / input.shard.path);
-  EXPECT_THROW(each_group(run, {}, [](const ArchivedGroup&, const auto&) { return true; }), StorageError);
-  EXPECT_FALSE(ShardName::parse("shards/train-1-0-0.h5")) << "another name than the one that is written";
+  EXPECT_THROW(each_group(run, {}, [](const ArchivedGroup&, const auto&) { return true; }),
+               StorageError);
+  EXPECT_FALSE(ShardName::parse("shards/train-1-0-0.h5"))
+      << "another name than the one that is written";
 }
 
 TEST(Source, AShardIsOneFileOrTwo) {
   const RunFolder run;
   const PackInput two = write(run, sample(1, 1, 2)), one = write_in_one(run, sample(1, 2, 2));
-  EXPECT_EQ(files_of_shard(two.shard.path), (std::vector<std::string>{two.shard.path, two.scores.path}));
+  EXPECT_EQ(files_of_shard(two.shard.path),
+            (std::vector<std::string>{two.shard.path, two.scores.path}));
   EXPECT_EQ(files_of_shard(one.shard.path), std::vector<std::string>{one.shard.path});
   const auto groups_in = [](const std::filesystem::path& file) {
     int groups = 0;
@@ -65,23 +73,29 @@ TEST(Source, AShardIsOneFileOrTwo) {
   };
   const std::filesystem::path elsewhere = run.path() / "elsewhere";
   std::filesystem::create_directory(elsewhere);
-  for (const PublishedFile& file : {one.shard, two.scores}) std::filesystem::copy(run.path() / file.path, elsewhere);
-  EXPECT_EQ(groups_in(elsewhere / std::filesystem::path(one.shard.path).filename()), 2) << "it needs no other file";
-  EXPECT_THROW(groups_in(elsewhere / std::filesystem::path(two.scores.path).filename()), InputError) << "half of a shard";
+  for (const PublishedFile& file : {one.shard, two.scores})
+    std::filesystem::copy(run.path() / file.path, elsewhere);
+  EXPECT_EQ(groups_in(elsewhere / std::filesystem::path(one.shard.path).filename()), 2)
+      << "it needs no other file";
+  EXPECT_THROW(groups_in(elsewhere / std::filesystem::path(two.scores.path).filename()), InputError)
+      << "half of a shard";
   std::filesystem::copy(run.path() / two.shard.path, elsewhere);
   EXPECT_EQ(groups_in(elsewhere / std::filesystem::path(two.scores.path).filename()), 2);
 }
 
 TEST(Difference, NamesTheFirstValue) {
   const RunFolder a, b;
-  for (std::uint64_t step : {1, 2}) write(a, sample(1, step, 2)), step == 1 ? (void)write(b, sample(1, step, 2)) : void();
+  for (std::uint64_t step : {1, 2})
+    write(a, sample(1, step, 2)), step == 1 ? (void)write(b, sample(1, step, 2)) : void();
   Sample changed = sample(1, 2, 2);
   changed.scores.scores[1][0].reward = 0.25;
   write(b, changed);
   const Difference d = compare(a, b);
   const Group& group = changed.shard.groups[1];
-  EXPECT_EQ(d.first, fmt::format("train step 2, prompt {}, draw 1: sample {}: reward is {} and 0.25", group.id.prompt.value, group.rollouts[0].sample,
-                                 sample(1, 2, 2).scores.scores[1][0].reward));
+  EXPECT_EQ(d.first,
+            fmt::format("train step 2, prompt {}, draw 1: sample {}: reward is {} and 0.25",
+                        group.id.prompt.value, group.rollouts[0].sample,
+                        sample(1, 2, 2).scores.scores[1][0].reward));
   EXPECT_EQ(d.groups_differing, 1U);
   EXPECT_EQ(compare(a, a).first, "");
   EXPECT_EQ(d.content_a, archive_sha256(a));

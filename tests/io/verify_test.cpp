@@ -1,4 +1,5 @@
-// Damage is said with its file, column and bytes; files of schema 1.0 are read; what is set aside is not lost.
+// Damage is said with its file, column and bytes; files of schema 1.0 are read; what is set aside
+// is not lost.
 #include "io/verify.hpp"
 
 #include "io/fault.hpp"
@@ -39,7 +40,8 @@ TEST(Verify, DamageInALongColumnIsSaidWithItsSegment) {
   const PackInput files = write(run, long_sample());
   ASSERT_TRUE(verify_shard(run, files.shard.path, files.shard).empty());
   std::string bytes = content(run.path() / files.shard.path);
-  const std::uint64_t wanted = kSegmentBytes / 8 + 1000;  // a version in the second segment of tokens/policy_version
+  const std::uint64_t wanted = kSegmentBytes / 8 + 1000;  // a version in the second segment of
+                                                          // tokens/policy_version
   std::string pattern(8, '\0');
   std::memcpy(pattern.data(), &wanted, 8);
   const auto at = bytes.find(pattern);
@@ -50,7 +52,8 @@ TEST(Verify, DamageInALongColumnIsSaidWithItsSegment) {
   ASSERT_EQ(faults.size(), 2U);
   EXPECT_EQ(faults[0].problem.find("its checksum is"), 0U) << faults[0].problem;
   EXPECT_EQ(faults[1].problem.find("tokens/policy_version has checksum"), 0U) << faults[1].problem;
-  EXPECT_NE(faults[1].problem.find(": bytes 4194304 to 8388607 differ"), std::string::npos) << faults[1].problem;
+  EXPECT_NE(faults[1].problem.find(": bytes 4194304 to 8388607 differ"), std::string::npos)
+      << faults[1].problem;
 }
 
 TEST(Verify, SegmentsDoubleUntilTheyFitAnAttribute) {
@@ -68,17 +71,20 @@ TEST(Verify, FilesOfAnEarlierMinorVersionAreRead) {
       for (auto& turn : rollout.turns) turn.kept_mass.clear(), turn.kept = {};
   KeyColumns keys;
   RolloutColumns rollouts;
-  for (std::size_t g = 0; g < s.shard.groups.size(); ++g) append(s.shard.groups[g], keys), append(s.shard.groups[g], s.prompts[g], 1.0F, rollouts);
+  for (std::size_t g = 0; g < s.shard.groups.size(); ++g)
+    append(s.shard.groups[g], keys), append(s.shard.groups[g], s.prompts[g], 1.0F, rollouts);
   auto columns = views(keys, rollouts);
   std::erase_if(columns, [](const ColumnView& view) { return view.column.since_minor > 0; });
   Attributes attributes = identity_attributes(identity(), "shard", Purpose::train);
-  for (const char* name : {"step", "round", "producer", "policy_version"}) attributes.emplace_back(name, std::uint64_t{4});
+  for (const char* name : {"step", "round", "producer", "policy_version"})
+    attributes.emplace_back(name, std::uint64_t{4});
   attributes.emplace_back("temperature", 1.0F);
   const auto write_as = [&](std::int32_t minor) {
     attributes[1].second = minor;
     {
       const auto inside = enter_hdf5();
-      write_tables(run.path() / "old.h5", columns, {extents_of(columns, 0), {}, attributes}, Values::here);
+      write_tables(run.path() / "old.h5", columns, {extents_of(columns, 0), {}, attributes},
+                   Values::here);
     }
     return inspect(run, "old.h5");
   };
@@ -88,10 +94,13 @@ TEST(Verify, FilesOfAnEarlierMinorVersionAreRead) {
   EXPECT_EQ(read.groups[1].bin, -1);
   EXPECT_TRUE(same(read.groups[1].rollouts, s.shard.groups[1].rollouts));
   const auto today = write_as(kSchemaMinor);
-  EXPECT_NE(fault_of([&] { read_shard(run, today); }).find("cannot open column groups/planned"), std::string::npos) << "a file of today must have them";
+  EXPECT_NE(fault_of([&] { read_shard(run, today); }).find("cannot open column groups/planned"),
+            std::string::npos)
+      << "a file of today must have them";
 }
 
-/// Scores as schema 1.2 wrote them: every verdict was decided, and none had a reason. They are read, and packed beside those of today.
+/// Scores as schema 1.2 wrote them: every verdict was decided, and none had a reason. They are
+/// read, and packed beside those of today.
 TEST(Verify, ScoresOfAnEarlierMinorVersionAreReadAndPacked) {
   const RunFolder run;
   Sample s = sample(3, 4, 3);
@@ -100,18 +109,21 @@ TEST(Verify, ScoresOfAnEarlierMinorVersionAreReadAndPacked) {
   PackInput input = write(run, s);
   KeyColumns keys;
   ScoreColumns scores;
-  for (std::size_t g = 0; g < s.shard.groups.size(); ++g) append(s.shard.groups[g], keys), append(s.scores.scores[g], 2, scores);
+  for (std::size_t g = 0; g < s.shard.groups.size(); ++g)
+    append(s.shard.groups[g], keys), append(s.scores.scores[g], 2, scores);
   auto columns = views(keys, scores);
   std::erase_if(columns, [](const ColumnView& view) { return view.column.since_minor > 2; });
   EXPECT_EQ(columns.size(), views(keys, scores).size() - 4);
   Attributes attributes = identity_attributes(identity(), "scores", Purpose::train);
   attributes[1].second = std::int32_t{2};
-  for (const auto& [name, value] : {std::pair("step", 4), {"round", 0}, {"producer", 1}, {"policy_version", 4}})
+  for (const auto& [name, value] :
+       {std::pair("step", 4), {"round", 0}, {"producer", 1}, {"policy_version", 4}})
     attributes.emplace_back(name, std::uint64_t(value));
   attributes.emplace_back("temperature", 0.75F);
   {
     const auto inside = enter_hdf5();
-    write_tables(run.path() / input.scores.path, columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+    write_tables(run.path() / input.scores.path, columns,
+                 {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
   }
   input.scores = inspect(run, input.scores.path);
   EXPECT_TRUE(same(read_scores(run, input.scores).scores, s.scores.scores));
@@ -145,22 +157,31 @@ TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
     RolloutColumns rollouts;
     ScoreColumns scores;
     for (std::size_t g = 0; g < 2; ++g) {
-      append(s.shard.groups[g], keys), append(s.shard.groups[g], s.prompts[g], 1.0F, rollouts), append(s.scores.scores[g], 2, scores);
+      append(s.shard.groups[g], keys), append(s.shard.groups[g], s.prompts[g], 1.0F, rollouts),
+          append(s.scores.scores[g], 2, scores);
     }
     Attributes attributes = identity_attributes(identity(), "archive", Purpose::train);
-    for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
-    const TrainingColumns training = unrecorded(s.shard.groups[0].rollouts.size() + s.shard.groups[1].rollouts.size());
+    for (const char* name : {"first_step", "last_step"})
+      attributes.emplace_back(name, std::uint64_t{4});
+    const TrainingColumns training =
+        unrecorded(s.shard.groups[0].rollouts.size() + s.shard.groups[1].rollouts.size());
     const auto columns = views(keys, rollouts, scores, training);
     writing(run.path() / "x.h5", [&] {
-      write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+      write_tables(run.path() / "x.h5", columns,
+                   {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
     });
     const auto faults = verify_archive(run, describe(run, "x.h5"));
     return faults.empty() ? "" : faults.front().problem;
   };
-  EXPECT_EQ(fault(), "row 1 of groups does not follow the row before it in order of step, prompt and draw");
-  std::swap(s.shard.groups[0], s.shard.groups[1]), std::swap(s.prompts[0], s.prompts[1]), std::swap(s.scores.scores[0], s.scores.scores[1]);
-  const bool falling = s.shard.groups[0].rollouts.size() > 1 || s.shard.groups[1].rollouts.size() > 1;
-  EXPECT_EQ(fault().find("of rollouts does not follow the row before it in order of sample") != std::string::npos, falling);
+  EXPECT_EQ(fault(),
+            "row 1 of groups does not follow the row before it in order of step, prompt and draw");
+  std::swap(s.shard.groups[0], s.shard.groups[1]), std::swap(s.prompts[0], s.prompts[1]),
+      std::swap(s.scores.scores[0], s.scores.scores[1]);
+  const bool falling =
+      s.shard.groups[0].rollouts.size() > 1 || s.shard.groups[1].rollouts.size() > 1;
+  EXPECT_EQ(fault().find("of rollouts does not follow the row before it in order of sample") !=
+                std::string::npos,
+            falling);
   for (std::size_t g = 0; g < 2; ++g) {
     std::reverse(s.shard.groups[g].rollouts.begin(), s.shard.groups[g].rollouts.end());
     std::reverse(s.scores.scores[g].begin(), s.scores.scores[g].end());
@@ -168,22 +189,26 @@ TEST(Verify, AnArchiveInAnotherOrderIsNoticed) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Its bytes are those published, so it is whole, and this program has nothing to say about what is in it.
+/// Its bytes are those published, so it is whole, and this program has nothing to say about what is
+/// in it.
 TEST(Verify, AFileOfANewerSchemaIsNoDamage) {
   const RunFolder run;
   const Sample s = sample(3, 4, 2);
   KeyColumns keys;
   RolloutColumns rollouts;
   ScoreColumns scores;
-  append(s.shard.groups[0], keys), append(s.shard.groups[0], s.prompts[0], 1.0F, rollouts), append(s.scores.scores[0], 2, scores);
+  append(s.shard.groups[0], keys), append(s.shard.groups[0], s.prompts[0], 1.0F, rollouts),
+      append(s.scores.scores[0], 2, scores);
   Attributes attributes = identity_attributes(identity(), "archive", Purpose::train);
-  for (const char* name : {"first_step", "last_step"}) attributes.emplace_back(name, std::uint64_t{4});
+  for (const char* name : {"first_step", "last_step"})
+    attributes.emplace_back(name, std::uint64_t{4});
   const auto write_as = [&](std::int32_t major) {
     attributes[0].second = major;
     const TrainingColumns training = unrecorded(s.shard.groups[0].rollouts.size());
     const auto columns = views(keys, rollouts, scores, training);
     writing(run.path() / "x.h5", [&] {
-      write_tables(run.path() / "x.h5", columns, {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
+      write_tables(run.path() / "x.h5", columns,
+                   {extents_of(columns, 2), s.scores.component_names, attributes}, Values::here);
     });
   };
   write_as(kSchemaMajor);
@@ -199,7 +224,8 @@ TEST(Verify, AFileOfANewerSchemaIsNoDamage) {
   fs::create_directories(run.path() / "archive");
   fs::rename(run.path() / "x.h5", run.path() / "archive/x.h5");
   EXPECT_THROW(rebuild_manifest(run, identity().seed, "copy.json"), EnvironmentError);
-  EXPECT_FALSE(fs::exists(run.path() / "archive/manifest.json")) << "one without it would be believed";
+  EXPECT_FALSE(fs::exists(run.path() / "archive/manifest.json"))
+      << "one without it would be believed";
 }
 
 TEST(Verify, AFileUnderAnotherNameIsNoticed) {
@@ -211,7 +237,8 @@ TEST(Verify, AFileUnderAnotherNameIsNoticed) {
   EXPECT_EQ(faults[0].problem, "it is the file shards/train-000002-00-0001.h5 under another name");
   const std::string both = write_in_one(run, sample(1, 3, 2)).shard.path;
   EXPECT_TRUE(verify_shard(run, both, std::nullopt).empty());
-  for (const char* other : {"shards/train-000003-00-0001.h5", "shards/train-000003-00-0001-scores.h5"}) {
+  for (const char* other :
+       {"shards/train-000003-00-0001.h5", "shards/train-000003-00-0001-scores.h5"}) {
     fs::copy(run.path() / both, run.path() / other);
     const auto wrong = verify_shard(run, other, std::nullopt);
     ASSERT_EQ(wrong.size(), 1U) << other;
@@ -221,8 +248,10 @@ TEST(Verify, AFileUnderAnotherNameIsNoticed) {
 
 TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {
   const RunFolder run;
-  const ArchiveEntry one = pack(*comm::alone(), run, "one", {write(run, sample(1, 1, 2))}, identity());
-  const ArchiveEntry two = pack(*comm::alone(), run, "two", {write(run, sample(1, 2, 2))}, identity());
+  const ArchiveEntry one =
+      pack(*comm::alone(), run, "one", {write(run, sample(1, 1, 2))}, identity());
+  const ArchiveEntry two =
+      pack(*comm::alone(), run, "two", {write(run, sample(1, 2, 2))}, identity());
   const std::string folder = new_set_aside(run);
   amend(run, {two.file.path}, {}, folder + "/manifest.json");
   move_to(run, {two.file.path}, folder);
@@ -236,7 +265,8 @@ TEST(Verify, AWithdrawnFileLeavesTheManifestAndItsCopy) {
   EXPECT_TRUE(entries_before(run, "archive/three.h5").empty());
   amend(run, {}, before, new_set_aside(run) + "/manifest.json");
   EXPECT_EQ(read_manifest(run).size(), 2U);
-  EXPECT_EQ(read_manifest(run)[1].file.path, one.file.path) << "the last file is the one that replaced shards";
+  EXPECT_EQ(read_manifest(run)[1].file.path, one.file.path)
+      << "the last file is the one that replaced shards";
 }
 
 TEST(Verify, WhatIsSetAsideNeverReplacesAnything) {
@@ -255,10 +285,13 @@ TEST(Verify, WhatIsSetAsideNeverReplacesAnything) {
 TEST(Verify, ALostManifestIsWrittenAnew) {
   const RunFolder run;
   const auto archive = run.path() / "archive";
-  for (std::uint64_t step : {1, 2, 3}) pack(*comm::alone(), run, "step_" + std::to_string(step), {write(run, sample(1, step, 2))}, identity());
+  for (std::uint64_t step : {1, 2, 3})
+    pack(*comm::alone(), run, "step_" + std::to_string(step), {write(run, sample(1, step, 2))},
+         identity());
   const std::string whole = archive_sha256(run), manifest = content(archive / "manifest.json");
   put(archive / "manifest.json", manifest.substr(0, 100));
-  EXPECT_TRUE(rebuild_manifest(run, identity().seed, new_set_aside(run) + "/manifest.json").empty());
+  EXPECT_TRUE(
+      rebuild_manifest(run, identity().seed, new_set_aside(run) + "/manifest.json").empty());
   EXPECT_EQ(archive_sha256(run), whole);
   EXPECT_EQ(content(run.path() / "set_aside/0/manifest.json"), manifest.substr(0, 100));
   fs::remove(archive / "manifest.json");

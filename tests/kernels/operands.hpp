@@ -39,25 +39,29 @@ inline Floats packed(const Floats& w, std::int64_t o, std::int64_t k) {
 }
 
 /// A whole product.
-inline void linear_of(const KernelSet& set, const float* x, std::int64_t n, std::int64_t k, const void* w, std::int64_t o, const float* bias, int slices,
-                      float* y) {
+inline void linear_of(const KernelSet& set, const float* x, std::int64_t n, std::int64_t k,
+                      const void* w, std::int64_t o, const float* bias, int slices, float* y) {
   ExecutionContext context;
   const Product product{w, o, bias, y};
   set.linear(context, x, n, k, &product, 1, slices, 0, panels_of(o));
 }
 
-/// One sequence's keys and values [t, kv_heads, head_dim] in pages of a set's own, and the table that rows point to.
+/// One sequence's keys and values [t, kv_heads, head_dim] in pages of a set's own, and the table
+/// that rows point to.
 class Pages {
  public:
   Pages(const KernelSet& set, const Floats& k, const Floats& v, HeadShape shape) {
-    const std::int64_t width = shape.kv_heads * shape.head_dim, t = static_cast<std::int64_t>(k.size()) / width;
+    const std::int64_t width = shape.kv_heads * shape.head_dim,
+                       t = static_cast<std::int64_t>(k.size()) / width;
     memory_.resize(static_cast<std::size_t>(pages_of(t)));
     for (auto& page : memory_) {
-      page.assign(static_cast<std::size_t>(set.page_bytes(shape) / 8), std::nan(""));  // no page is prepared
+      // no page is prepared
+      page.assign(static_cast<std::size_t>(set.page_bytes(shape) / 8), std::nan(""));
       table_.push_back(page.data());
     }
     for (std::int64_t j = 0; j < t; ++j)
-      set.store_position(k.data() + j * width, v.data() + j * width, shape, j % kPageKeys, memory_[static_cast<std::size_t>(j / kPageKeys)].data());
+      set.store_position(k.data() + j * width, v.data() + j * width, shape, j % kPageKeys,
+                         memory_[static_cast<std::size_t>(j / kPageKeys)].data());
   }
   AttentionRow row(std::int64_t keys) const { return {table_.data(), keys}; }
   const std::vector<const void*>& table() const { return table_; }
@@ -68,7 +72,8 @@ class Pages {
 };
 
 #ifdef ROLLCALL_DEVICE_TESTS
-// The same properties of the device: the one set there is, equal to itself whatever the order of its threads.
+// The same properties of the device: the one set there is, equal to itself whatever the order of
+// its threads.
 const KernelSet& device_set();
 inline std::vector<const KernelSet*> simd_sets() { return {&device_set()}; }
 inline std::vector<const KernelSet*> every_set() { return simd_sets(); }
@@ -105,15 +110,19 @@ inline std::vector<const KernelSet*> every_set() {
 #endif
 
 inline bool same_bits(const Floats& a, const Floats& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 /// Every |a - b| at most tolerance * (1 + |b|).
 inline ::testing::AssertionResult near(const Floats& a, const Floats& b, double tolerance) {
-  if (a.size() != b.size()) return ::testing::AssertionFailure() << a.size() << " values, expected " << b.size();
+  if (a.size() != b.size())
+    return ::testing::AssertionFailure() << a.size() << " values, expected " << b.size();
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(static_cast<double>(a[i]) - b[i]) <= tolerance * (1.0 + std::abs(static_cast<double>(b[i])))))
-      return ::testing::AssertionFailure() << "element " << i << " is " << a[i] << ", expected " << b[i];
+    if (!(std::abs(static_cast<double>(a[i]) - b[i]) <=
+          tolerance * (1.0 + std::abs(static_cast<double>(b[i])))))
+      return ::testing::AssertionFailure()
+             << "element " << i << " is " << a[i] << ", expected " << b[i];
   return ::testing::AssertionSuccess();
 }
 

@@ -1,4 +1,5 @@
-// rms_norm, rope and swiglu: against the reference, same bits on every set and in any cut of the rows, backward as the derivative.
+// rms_norm, rope and swiglu: against the reference, same bits on every set and in any cut of the
+// rows, backward as the derivative.
 #include "operands.hpp"
 
 #include <rapidcheck.h>
@@ -10,7 +11,8 @@ namespace {
 
 constexpr float kEps = 1e-6F;
 
-/// Outputs of one kernel over `rows` rows from `first` on, n in all; a row's outputs are contiguous.
+/// Outputs of one kernel over `rows` rows from `first` on, n in all; a row's outputs are
+/// contiguous.
 using RowKernel = std::function<Floats(const KernelSet&, std::int64_t first, std::int64_t rows)>;
 
 struct RowCase {
@@ -32,10 +34,12 @@ struct RowCase {
     return y;
   }
   /// dx; `dweight` is added to.
-  Floats rms_norm_backward(const KernelSet& set, std::int64_t first, std::int64_t rows, Floats& dweight) const {
+  Floats rms_norm_backward(const KernelSet& set, std::int64_t first, std::int64_t rows,
+                           Floats& dweight) const {
     ExecutionContext context;
     Floats dx(static_cast<std::size_t>(rows * d));
-    set.rms_norm_backward(context, x.data() + first * d, rows, d, weight.data(), kEps, dy.data() + first * d, dx.data(), dweight.data());
+    set.rms_norm_backward(context, x.data() + first * d, rows, d, weight.data(), kEps,
+                          dy.data() + first * d, dx.data(), dweight.data());
     return dx;
   }
   Floats swiglu(const KernelSet& set, std::int64_t first, std::int64_t rows) const {
@@ -48,24 +52,32 @@ struct RowCase {
   Floats swiglu_backward(const KernelSet& set) const {
     ExecutionContext context;
     Floats gradients(static_cast<std::size_t>(2 * n * d));
-    set.swiglu_backward(context, x.data(), up.data(), n, d, dy.data(), gradients.data(), gradients.data() + n * d);
+    set.swiglu_backward(context, x.data(), up.data(), n, d, dy.data(), gradients.data(),
+                        gradients.data() + n * d);
     return gradients;
   }
   /// x as one head of d per row, turned; positions are the row numbers.
   Floats rope(const KernelSet& set, std::int64_t first, std::int64_t rows, int direction) const {
     Floats cos, sin;
-    for (std::int64_t i = 0; i < n * (d / 2); ++i) cos.push_back(std::cos(0.1F * static_cast<float>(i))), sin.push_back(std::sin(0.1F * static_cast<float>(i)));
+    for (std::int64_t i = 0; i < n * (d / 2); ++i)
+      cos.push_back(std::cos(0.1F * static_cast<float>(i))),
+          sin.push_back(std::sin(0.1F * static_cast<float>(i)));
     std::vector<std::int32_t> position;
-    for (std::int64_t i = first; i < first + rows; ++i) position.push_back(static_cast<std::int32_t>(i));
+    for (std::int64_t i = first; i < first + rows; ++i)
+      position.push_back(static_cast<std::int32_t>(i));
     Floats turned(x.begin() + first * d, x.begin() + (first + rows) * d);
     ExecutionContext context;
-    set.rope(context, turned.data(), rows, 1, d, position.data(), cos.data(), sin.data(), direction);
+    set.rope(context, turned.data(), rows, 1, d, position.data(), cos.data(), sin.data(),
+             direction);
     return turned;
   }
 };
 
 rc::Gen<RowCase> cases() {
-  return rc::gen::exec([] { return RowCase(*rc::gen::inRange(1, 20), *rc::gen::inRange(1, 80), *rc::gen::arbitrary<unsigned>()); });
+  return rc::gen::exec([] {
+    return RowCase(*rc::gen::inRange(1, 20), *rc::gen::inRange(1, 80),
+                   *rc::gen::arbitrary<unsigned>());
+  });
 }
 
 TEST(RowKernels, AgreeWithReference) {
@@ -76,10 +88,13 @@ TEST(RowKernels, AgreeWithReference) {
       for (const KernelSet* set : every_set()) {
         Floats dweight(static_cast<std::size_t>(d), 0.5F), expected = dweight;
         ASSERT_TRUE(near(c.rms_norm(*set, 0, n), c.rms_norm(truth, 0, n), 1e-6)) << set->name << d;
-        ASSERT_TRUE(near(c.rms_norm_backward(*set, 0, n, dweight), c.rms_norm_backward(truth, 0, n, expected), 2e-6)) << set->name << d;
+        ASSERT_TRUE(near(c.rms_norm_backward(*set, 0, n, dweight),
+                         c.rms_norm_backward(truth, 0, n, expected), 2e-6))
+            << set->name << d;
         ASSERT_TRUE(near(dweight, expected, 2e-6)) << set->name << d;
         ASSERT_TRUE(near(c.swiglu(*set, 0, n), c.swiglu(truth, 0, n), 1e-6)) << set->name << d;
-        ASSERT_TRUE(near(c.swiglu_backward(*set), c.swiglu_backward(truth), 1e-6)) << set->name << d;
+        ASSERT_TRUE(near(c.swiglu_backward(*set), c.swiglu_backward(truth), 1e-6))
+            << set->name << d;
         ASSERT_TRUE(near(c.rope(*set, 0, n, 1), c.rope(truth, 0, n, 1), 1e-6)) << set->name << d;
       }
     }
@@ -91,7 +106,8 @@ TEST(RowKernels, SetsAreBitIdentical) {
     for (const KernelSet* set : every_set()) {
       Floats dweight(static_cast<std::size_t>(c.d)), plain = dweight;
       RC_ASSERT(same_bits(c.rms_norm(*set, 0, c.n), c.rms_norm(plain_set(), 0, c.n)));
-      RC_ASSERT(same_bits(c.rms_norm_backward(*set, 0, c.n, dweight), c.rms_norm_backward(plain_set(), 0, c.n, plain)));
+      RC_ASSERT(same_bits(c.rms_norm_backward(*set, 0, c.n, dweight),
+                          c.rms_norm_backward(plain_set(), 0, c.n, plain)));
       RC_ASSERT(same_bits(dweight, plain));
       RC_ASSERT(same_bits(c.swiglu(*set, 0, c.n), c.swiglu(plain_set(), 0, c.n)));
       RC_ASSERT(same_bits(c.swiglu_backward(*set), c.swiglu_backward(plain_set())));
@@ -105,14 +121,18 @@ TEST(RowKernels, RowsDoNotDependOnTheirBatch) {
     const RowCase c = *cases();
     const std::int64_t cut = *rc::gen::inRange<std::int64_t>(0, c.n);
     Floats whole_sum(static_cast<std::size_t>(c.d)), cut_sum = whole_sum, unused = whole_sum;
-    const RowKernel backward = [&](const KernelSet& set, std::int64_t first, std::int64_t rows) { return c.rms_norm_backward(set, first, rows, unused); };
-    const RowKernel kernels[] = {[&](auto& set, auto first, auto rows) { return c.rms_norm(set, first, rows); },
-                                 [&](auto& set, auto first, auto rows) { return c.swiglu(set, first, rows); },
-                                 [&](auto& set, auto first, auto rows) { return c.rope(set, first, rows, 1); }, backward};
+    const RowKernel backward = [&](const KernelSet& set, std::int64_t first, std::int64_t rows) {
+      return c.rms_norm_backward(set, first, rows, unused);
+    };
+    const RowKernel kernels[] = {
+        [&](auto& set, auto first, auto rows) { return c.rms_norm(set, first, rows); },
+        [&](auto& set, auto first, auto rows) { return c.swiglu(set, first, rows); },
+        [&](auto& set, auto first, auto rows) { return c.rope(set, first, rows, 1); }, backward};
     for (const KernelSet* set : every_set())
       for (const RowKernel& kernel : kernels) {
         const Floats whole = kernel(*set, 0, c.n);
-        RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.d, whole.end()), kernel(*set, cut, c.n - cut)));
+        RC_ASSERT(same_bits(Floats(whole.begin() + cut * c.d, whole.end()),
+                            kernel(*set, cut, c.n - cut)));
       }
 #ifndef ROLLCALL_DEVICE_TESTS  // whose sums go over stretches of rows: device_kernels_test
     // dweight goes over the rows in ascending order, so two calls add up to one.
@@ -137,7 +157,8 @@ TEST(RowKernels, RopeTurnsBack) {
 TEST(RowKernels, HandWorked) {
   ExecutionContext context;
   for (const KernelSet* set : every_set()) {
-    // rms of (3, 4) is sqrt(12.5); a quarter turn takes the pair (3, 4) to (-4, 3); silu(ln 3) = ln 3 * 3/4.
+    // rms of (3, 4) is sqrt(12.5); a quarter turn takes the pair (3, 4) to (-4, 3); silu(ln 3) = ln
+    // 3 * 3/4.
     const Floats x{3, 4}, weight{2, 1};
     Floats y(2);
     set->rms_norm(context, x.data(), 1, 2, weight.data(), 0.0F, y.data());
@@ -160,7 +181,9 @@ TEST(RowKernels, ExtremeGatesStayFinite) {
   c.up = c.dy = Floats(6, 1.0F);
   for (const KernelSet* set : every_set()) {
     EXPECT_TRUE(near(c.swiglu(*set, 0, 1), {0, 0, 0, 0, 100.0F, 1e30F}, 1e-6)) << set->name;
-    EXPECT_TRUE(near(c.swiglu_backward(*set), {0, 0, 0.5F, 0.5F, 1, 1, 0, 0, 0, 0, 100.0F, 1e30F}, 1e-6)) << set->name;
+    EXPECT_TRUE(
+        near(c.swiglu_backward(*set), {0, 0, 0.5F, 0.5F, 1, 1, 0, 0, 0, 0, 100.0F, 1e30F}, 1e-6))
+        << set->name;
   }
 }
 

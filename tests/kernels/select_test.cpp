@@ -27,7 +27,8 @@ TEST(SelectDeathTest, ThreadsGetOneAnswerAndItIsNotTheReference) {
     unsetenv("ROLLCALL_KERNELS");
     const KernelSet* answers[4];
     std::vector<std::thread> threads;
-    for (const KernelSet*& answer : answers) threads.emplace_back([&answer] { answer = &selected_kernels(); });
+    for (const KernelSet*& answer : answers)
+      threads.emplace_back([&answer] { answer = &selected_kernels(); });
     for (std::thread& thread : threads) thread.join();
     bool same = answers[0] != &reference_kernels();
     for (const KernelSet* answer : answers) same = same && answer == answers[0];
@@ -39,8 +40,10 @@ TEST(SelectDeathTest, ThreadsGetOneAnswerAndItIsNotTheReference) {
 TEST(SelectDeathTest, EnvironmentForcesASet) {
   const auto ask = [] {
     setenv("ROLLCALL_KERNELS", "scalar", 1);
-    const bool both = &selected_kernels() == &scalar_kernels() && &selected_kernels(kBf16Sliced8) == kernels_by_name("scalar", kBf16Sliced8);
-    std::exit(both && selected_kernels().numerics != selected_kernels(kBf16Sliced8).numerics ? 0 : 1);
+    const bool both = &selected_kernels() == &scalar_kernels() &&
+                      &selected_kernels(kBf16Sliced8) == kernels_by_name("scalar", kBf16Sliced8);
+    std::exit(both && selected_kernels().numerics != selected_kernels(kBf16Sliced8).numerics ? 0
+                                                                                             : 1);
   };
   EXPECT_EXIT(ask(), ::testing::ExitedWithCode(0), "");
 }
@@ -52,7 +55,10 @@ TEST(SelectDeathTest, UnknownNameIsAnError) {
       selected_kernels();
     } catch (const std::runtime_error& error) {
       const std::string text = error.what();
-      std::exit(text.find("'fastest'") != std::string::npos && text.find("scalar") != std::string::npos ? 0 : 1);
+      std::exit(text.find("'fastest'") != std::string::npos &&
+                        text.find("scalar") != std::string::npos
+                    ? 0
+                    : 1);
     }
     std::exit(2);
   };
@@ -66,7 +72,9 @@ TEST(SelectDeathTest, ASetOfOtherNumericsIsAnErrorThatNamesThose) {
       selected_kernels(kFp32FixedOrder);
     } catch (const std::runtime_error& error) {
       const std::string text = error.what();
-      const bool named = text.find("'amx'") != std::string::npos && text.find(kFp32FixedOrder) != std::string::npos && text.find("scalar") != std::string::npos;
+      const bool named = text.find("'amx'") != std::string::npos &&
+                         text.find(kFp32FixedOrder) != std::string::npos &&
+                         text.find("scalar") != std::string::npos;
       std::exit(named && text.find("avx512_bf16") == std::string::npos ? 0 : 1);
     }
     std::exit(2);

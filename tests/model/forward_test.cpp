@@ -1,9 +1,10 @@
-// Columns and gradients against the plain transformer, and independence of threads and of what shares a leaf; what packed weights take.
-#include "model/huge_blocks.hpp"
-#include "model/packed_policy.hpp"
+// Columns and gradients against the plain transformer, and independence of threads and of what
+// shares a micro-batch; what packed weights take.
+#include "model/engine/packed_policy.hpp"
 #include "model/plain_transformer.hpp"
 #include "model/reference_models.hpp"
 #include "model/small_models.hpp"
+#include "model/support/huge_blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,13 +25,15 @@ TEST(Forward, ColumnsAgreeWithThePlainTransformer) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
     const std::vector<float> weights = random_weights(config, 3);
-    const Leaf leaf = random_leaf(config, kLengths, 4);
-    const Columns columns = forward(Policy(config, weights, {}), leaf, 0.8);
-    const auto [logprob, entropy] = PlainTransformer(config, weights).columns(leaf, 0.8);
-    ASSERT_EQ(columns.logprob.size(), leaf.targets.size());
+    const MicroBatch micro_batch = random_micro_batch(config, kLengths, 4);
+    const Columns columns = forward(PolicyModel(config, weights, {}), micro_batch, 0.8);
+    const auto [logprob, entropy] = PlainTransformer(config, weights).columns(micro_batch, 0.8);
+    ASSERT_EQ(columns.logprob.size(), micro_batch.targets.size());
     for (std::size_t i = 0; i < columns.logprob.size(); ++i) {
-      EXPECT_NEAR(columns.logprob[i], logprob[std::int64_t(i)].item<double>(), 1e-4) << name_of(family) << " column " << i;
-      EXPECT_NEAR(columns.entropy[i], entropy[std::int64_t(i)].item<double>(), 1e-4) << name_of(family) << " column " << i;
+      EXPECT_NEAR(columns.logprob[i], logprob[std::int64_t(i)].item<double>(), 1e-4)
+          << name_of(family) << " column " << i;
+      EXPECT_NEAR(columns.entropy[i], entropy[std::int64_t(i)].item<double>(), 1e-4)
+          << name_of(family) << " column " << i;
     }
   }
 }
@@ -39,18 +42,22 @@ TEST(Forward, GradientAgreesWithThePlainTransformerInEveryTensor) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
     const std::vector<float> weights = random_weights(config, 5);
-    const Leaf leaf = random_leaf(config, kLengths, 6);
-    const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
-    const std::vector<float> gradient = gradient_of(Policy(config, weights, {}), leaf, 1.3, columns);
-    const std::vector<double> plain = PlainTransformer(config, weights).gradient(leaf, 1.3, columns);
+    const MicroBatch micro_batch = random_micro_batch(config, kLengths, 6);
+    const ColumnGradient columns = random_columns(micro_batch.targets.size(), 7);
+    const std::vector<float> gradient =
+        gradient_of(PolicyModel(config, weights, {}), micro_batch, 1.3, columns);
+    const std::vector<double> plain =
+        PlainTransformer(config, weights).gradient(micro_batch, 1.3, columns);
     for (const Slice& slice : weight_layout(config).slices) {
       double error = 0.0, norm = 0.0;
       for (std::int64_t i = slice.offset; i < slice.offset + slice.count; ++i) {
         error += std::pow(gradient[std::size_t(i)] - plain[std::size_t(i)], 2);
         norm += std::pow(plain[std::size_t(i)], 2);
       }
-      // A key's bias shifts all scores of a query alike, so its true gradient is zero but for the rotation.
-      EXPECT_LE(std::sqrt(error), 1e-4 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
+      // A key's bias shifts all scores of a query alike, so its true gradient is zero but for the
+      // rotation.
+      EXPECT_LE(std::sqrt(error), 1e-4 * std::sqrt(norm) + 1e-6)
+          << name_of(family) << " " << slice.name;
       EXPECT_GT(norm, 0.0) << slice.name;
     }
   }
@@ -60,36 +67,43 @@ TEST(Forward, GradientByTheStatesIsThatOfAutograd) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
     const std::vector<float> weights = random_weights(config, 5);
-    const Leaf leaf = random_leaf(config, kLengths, 6);
+    const MicroBatch micro_batch = random_micro_batch(config, kLengths, 6);
     for (const double temperature : {1.0, 0.7}) {
-      const auto gradients = logprob_gradients(Policy(config, weights, {}), leaf, temperature);
-      const auto plain = PlainTransformer(config, weights).logprob_gradients(leaf, temperature);
+      const auto gradients =
+          logprob_gradients(PolicyModel(config, weights, {}), micro_batch, temperature);
+      const auto plain =
+          PlainTransformer(config, weights).logprob_gradients(micro_batch, temperature);
       ASSERT_EQ(gradients.size(), kLengths.size() * std::size_t(config.hidden_size));
       ASSERT_EQ(plain.size(), gradients.size());
-      for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(gradients[i], plain[i], 1e-5) << name_of(family) << " " << i;
+      for (std::size_t i = 0; i < plain.size(); ++i)
+        EXPECT_NEAR(gradients[i], plain[i], 1e-5) << name_of(family) << " " << i;
     }
   }
 }
 
-/// In leaves of more and of fewer targets than the head takes at a time, whatever the team.
+/// In micro-batches of more and of fewer targets than the head takes at a time, whatever the team.
 TEST(Forward, ASequenceHasTheSameGradientByItsStatesInAnyCompany) {
   const ModelConfig config = small_config(Family::qwen3);
   const std::vector<std::int64_t> lengths = {40, 1, 30, 41, 50, 64, 64, 33};
-  const Leaf together = random_leaf(config, lengths, 9);
+  const MicroBatch together = random_micro_batch(config, lengths, 9);
   for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
-    const Policy policy(config, random_weights(config, 8), {}, kernel_sets(numerics).front());
+    const PolicyModel policy(config, random_weights(config, 8), {}, kernel_sets(numerics).front());
     const auto all = logprob_gradients(policy, together, 0.9);
     Team team(3);
     team.lead(on_new_threads, [&] {
-      LeafRunner runner(team);
-      runner.forward(policy, random_leaf(config, {5}, 1), 1.0);  // memory for less
+      MicroBatchRunner runner(team);
+      runner.forward(policy, random_micro_batch(config, {5}, 1), 1.0);  // memory for less
       EXPECT_EQ(runner.logprob_gradients(policy, together, 0.9), all) << numerics;
     });
     for (std::size_t s = 0; s < lengths.size(); ++s) {
-      Leaf alone{.tokens = {together.tokens.begin() + together.offsets[s], together.tokens.begin() + together.offsets[s + 1]}, .offsets = {0, lengths[s]}};
+      MicroBatch alone{.tokens = {together.tokens.begin() + together.offsets[s],
+                                  together.tokens.begin() + together.offsets[s + 1]},
+                       .offsets = {0, lengths[s]}};
       for (std::int64_t t = 2; t < lengths[s]; ++t) alone.targets.push_back(t);
-      const auto own = std::span(all).subspan(s * std::size_t(config.hidden_size), std::size_t(config.hidden_size));
-      EXPECT_EQ(logprob_gradients(policy, alone, 0.9), std::vector<double>(own.begin(), own.end())) << numerics << " " << s;
+      const auto own = std::span(all).subspan(s * std::size_t(config.hidden_size),
+                                              std::size_t(config.hidden_size));
+      EXPECT_EQ(logprob_gradients(policy, alone, 0.9), std::vector<double>(own.begin(), own.end()))
+          << numerics << " " << s;
     }
   }
 }
@@ -97,23 +111,30 @@ TEST(Forward, ASequenceHasTheSameGradientByItsStatesInAnyCompany) {
 TEST(Forward, TrainingSeesTheColumnsOfScoring) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
-    const Leaf leaf = random_leaf(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);  // more than one chunk of the head
+    // more than one chunk of the head
+    const MicroBatch micro_batch = random_micro_batch(config, {40, 7, 30, 41, 50, 64, 64, 33}, 9);
     for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
-      const Columns scored = forward(Policy(config, random_weights(config, 8), {}, kernel_sets(numerics).front()), leaf, 0.9);
+      const Columns scored =
+          forward(PolicyModel(config, random_weights(config, 8), {}, kernel_sets(numerics).front()),
+                  micro_batch, 0.9);
       Columns trained;
-      gradient_of(Policy(config, random_weights(config, 8), {}, kernel_sets(numerics).back()), leaf, 0.9, random_columns(leaf.targets.size(), 1), &trained);
+      gradient_of(PolicyModel(config, random_weights(config, 8), {}, kernel_sets(numerics).back()),
+                  micro_batch, 0.9, random_columns(micro_batch.targets.size(), 1), &trained);
       EXPECT_EQ(trained.logprob, scored.logprob) << numerics;
       EXPECT_EQ(trained.entropy, scored.entropy) << numerics;
     }
   }
 }
 
-TEST(Policy, PackedBytesAreWhatItTakes) {
+TEST(PolicyModel, PackedBytesAreWhatItTakes) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
     for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8}) {
-      const Policy policy(config, random_weights(config, 1), {}, kernel_sets(numerics).front());
-      EXPECT_EQ(packed_bytes(config, *kernel_sets(numerics).back()), std::int64_t(policy.packed().panels.size())) << name_of(family) << " " << numerics;
+      const PolicyModel policy(config, random_weights(config, 1), {},
+                               kernel_sets(numerics).front());
+      EXPECT_EQ(packed_bytes(config, *kernel_sets(numerics).back()),
+                std::int64_t(policy.packed().panels.size()))
+          << name_of(family) << " " << numerics;
     }
   }
 }
@@ -121,30 +142,38 @@ TEST(Policy, PackedBytesAreWhatItTakes) {
 TEST(Forward, Bf16StaysNearFp32) {
   for (const Family family : kFamilies) {
     const ModelConfig config = small_config(family);
-    const Leaf leaf = random_leaf(config, kLengths, 6);
-    const ColumnGradient columns = random_columns(leaf.targets.size(), 7);
-    const Policy full(config, random_weights(config, 5), {}), rounded(config, random_weights(config, 5), {}, &kernels::selected_kernels(kernels::kBf16Sliced8));
-    const Columns a = forward(full, leaf, 1.0), b = forward(rounded, leaf, 1.0);
+    const MicroBatch micro_batch = random_micro_batch(config, kLengths, 6);
+    const ColumnGradient columns = random_columns(micro_batch.targets.size(), 7);
+    const PolicyModel full(config, random_weights(config, 5), {}),
+        rounded(config, random_weights(config, 5), {},
+                &kernels::selected_kernels(kernels::kBf16Sliced8));
+    const Columns a = forward(full, micro_batch, 1.0), b = forward(rounded, micro_batch, 1.0);
     double largest = 0.0;
-    for (std::size_t i = 0; i < a.logprob.size(); ++i) largest = std::max(largest, std::abs(double(a.logprob[i]) - b.logprob[i]));
+    for (std::size_t i = 0; i < a.logprob.size(); ++i)
+      largest = std::max(largest, std::abs(double(a.logprob[i]) - b.logprob[i]));
     EXPECT_GT(largest, 1e-5) << "weights are rounded";
     EXPECT_LT(largest, 0.2);
-    const std::vector<float> g = gradient_of(full, leaf, 1.0, columns), h = gradient_of(rounded, leaf, 1.0, columns);
+    const std::vector<float> g = gradient_of(full, micro_batch, 1.0, columns),
+                             h = gradient_of(rounded, micro_batch, 1.0, columns);
     double gg = 0.0, hh = 0.0, gh = 0.0;
-    for (std::size_t i = 0; i < g.size(); ++i) gg += double(g[i]) * g[i], hh += double(h[i]) * h[i], gh += double(g[i]) * h[i];
+    for (std::size_t i = 0; i < g.size(); ++i)
+      gg += double(g[i]) * g[i], hh += double(h[i]) * h[i], gh += double(g[i]) * h[i];
     EXPECT_GT(gh / std::sqrt(gg * hh), 0.99) << name_of(family);
   }
 }
 
-/// More rows than a head takes at a time; what the distribution tells, against its logits in double.
+/// More rows than a head takes at a time; what the distribution tells, against its logits in
+/// double.
 TEST(Forward, WideColumnsAreTheForwardsAndTheDistributions) {
   const ModelConfig config = small_config(Family::llama);
-  const Policy policy(config, random_weights(config, 41), {}), second(config, random_weights(config, 42), {});
+  const PolicyModel policy(config, random_weights(config, 41), {}),
+      second(config, random_weights(config, 42), {});
   constexpr double kTemperature = 0.8;
-  const Leaf leaf = random_leaf(config, std::vector<std::int64_t>(6, 60), 43);
-  ASSERT_GT(std::int64_t(leaf.targets.size()), Backend::kHeadRows);
-  const WideColumns wide = forward_wide(policy, &second, leaf, kTemperature), alone = forward_wide(policy, nullptr, leaf, kTemperature);
-  const Columns columns = forward(policy, leaf, kTemperature);
+  const MicroBatch micro_batch = random_micro_batch(config, std::vector<std::int64_t>(6, 60), 43);
+  ASSERT_GT(std::int64_t(micro_batch.targets.size()), Backend::kHeadRows);
+  const FullVocabColumns wide = forward_full_vocab(policy, &second, micro_batch, kTemperature),
+                         alone = forward_full_vocab(policy, nullptr, micro_batch, kTemperature);
+  const Columns columns = forward(policy, micro_batch, kTemperature);
   EXPECT_EQ(wide.columns.logprob, columns.logprob);
   EXPECT_EQ(wide.columns.entropy, columns.entropy);
   EXPECT_EQ(alone.sum_squares, wide.sum_squares);
@@ -157,47 +186,57 @@ TEST(Forward, WideColumnsAreTheForwardsAndTheDistributions) {
     return p;
   };
   std::size_t column = 0;
-  for (std::size_t s = 0; s + 1 < leaf.offsets.size(); ++s) {
-    const std::vector<std::int32_t> tokens(leaf.tokens.begin() + leaf.offsets[s], leaf.tokens.begin() + leaf.offsets[s + 1]);
+  for (std::size_t s = 0; s + 1 < micro_batch.offsets.size(); ++s) {
+    const std::vector<std::int32_t> tokens(micro_batch.tokens.begin() + micro_batch.offsets[s],
+                                           micro_batch.tokens.begin() + micro_batch.offsets[s + 1]);
     const auto of_policy = logits_of(policy, tokens), of_second = logits_of(second, tokens);
-    for (; column < leaf.targets.size() && leaf.targets[column] < leaf.offsets[s + 1]; ++column) {
-      const auto row = std::size_t(leaf.targets[column] - 1 - leaf.offsets[s]);
+    for (; column < micro_batch.targets.size() &&
+           micro_batch.targets[column] < micro_batch.offsets[s + 1];
+         ++column) {
+      const auto row = std::size_t(micro_batch.targets[column] - 1 - micro_batch.offsets[s]);
       const auto p = distribution(of_policy[row]), q = distribution(of_second[row]);
       double squares = 0.0, divergence = 0.0;
-      for (std::size_t i = 0; i < p.size(); ++i) squares += p[i] * p[i], divergence += p[i] * std::log(p[i] / q[i]);
+      for (std::size_t i = 0; i < p.size(); ++i)
+        squares += p[i] * p[i], divergence += p[i] * std::log(p[i] / q[i]);
       EXPECT_NEAR(wide.sum_squares[column], squares, 1e-5);
       EXPECT_NEAR(wide.second_kl[column], divergence, 1e-4);
     }
   }
-  EXPECT_EQ(column, leaf.targets.size());
+  EXPECT_EQ(column, micro_batch.targets.size());
 }
 
 TEST(Forward, ASequenceHasTheSameColumnsInAnyCompany) {
   const ModelConfig config = small_config(Family::qwen3);
-  const Policy policy(config, random_weights(config, 10), {});
-  const Leaf together = random_leaf(config, kLengths, 11);
+  const PolicyModel policy(config, random_weights(config, 10), {});
+  const MicroBatch together = random_micro_batch(config, kLengths, 11);
   const Columns all = forward(policy, together, 1.0);
   std::size_t column = 0;
   for (std::size_t s = 0; s < kLengths.size(); ++s) {
-    Leaf alone{.tokens = {together.tokens.begin() + together.offsets[s], together.tokens.begin() + together.offsets[s + 1]}, .offsets = {0, kLengths[s]}};
+    MicroBatch alone{.tokens = {together.tokens.begin() + together.offsets[s],
+                                together.tokens.begin() + together.offsets[s + 1]},
+                     .offsets = {0, kLengths[s]}};
     for (std::int64_t t = 2; t < kLengths[s]; ++t) alone.targets.push_back(t);
-    for (const float logprob : forward(policy, alone, 1.0).logprob) EXPECT_EQ(logprob, all.logprob[column++]);
+    for (const float logprob : forward(policy, alone, 1.0).logprob)
+      EXPECT_EQ(logprob, all.logprob[column++]);
   }
   EXPECT_EQ(column, all.logprob.size());
 }
 
 TEST(Forward, GradientsDoNotDependOnThreads) {
   const ModelConfig config = small_config(Family::qwen3);
-  const Policy policy(config, random_weights(config, 12), {});
-  std::vector<Leaf> leaves;
-  for (std::uint64_t i = 0; i < 8; ++i) leaves.push_back(random_leaf(config, kLengths, 20 + i));
+  const PolicyModel policy(config, random_weights(config, 12), {});
+  std::vector<MicroBatch> micro_batches;
+  for (std::uint64_t i = 0; i < 8; ++i)
+    micro_batches.push_back(random_micro_batch(config, kLengths, 20 + i));
   const auto run = [&](std::size_t threads) {
-    std::vector<std::vector<float>> gradients(leaves.size(), std::vector<float>(std::size_t(weight_layout(config).size)));
+    std::vector<std::vector<float>> gradients(
+        micro_batches.size(), std::vector<float>(std::size_t(weight_layout(config).size)));
     std::vector<std::jthread> workers;
     for (std::size_t worker = 0; worker < threads; ++worker) {
       workers.emplace_back([&, worker] {
-        for (std::size_t i = worker; i < leaves.size(); i += threads) {
-          gradients[i] = gradient_of(policy, leaves[i], 1.0, random_columns(leaves[i].targets.size(), i));
+        for (std::size_t i = worker; i < micro_batches.size(); i += threads) {
+          gradients[i] = gradient_of(policy, micro_batches[i], 1.0,
+                                     random_columns(micro_batches[i].targets.size(), i));
         }
       });
     }
@@ -209,30 +248,42 @@ TEST(Forward, GradientsDoNotDependOnThreads) {
   EXPECT_NE(one[0], one[1]);
 }
 
-TEST(Forward, ALeafWithoutTargetsHasNoGradient) {
+TEST(Forward, AMicroBatchWithoutTargetsHasNoGradient) {
   const ModelConfig config = small_config(Family::llama);
-  const Policy policy(config, random_weights(config, 13), {});
+  const PolicyModel policy(config, random_weights(config, 13), {});
   bool called = false;
   const auto sink = [&](std::size_t, std::int64_t, std::span<const float>) { called = true; };
-  EXPECT_TRUE(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, {}, sink).logprob.empty());
+  EXPECT_TRUE(
+      forward_backward(policy, MicroBatch{.tokens = {3, 4}, .offsets = {0, 2}}, 1.0, {}, sink)
+          .logprob.empty());
   EXPECT_FALSE(called);
-  EXPECT_THROW(forward_backward(policy, Leaf{.tokens = {3, 4}, .offsets = {0, 2}, .targets = {1}}, 1.0, {}, sink), std::logic_error);
+  EXPECT_THROW(
+      forward_backward(policy, MicroBatch{.tokens = {3, 4}, .offsets = {0, 2}, .targets = {1}}, 1.0,
+                       {}, sink),
+      std::logic_error);
 }
 
-/// Two prompts with three answers each, once with a prompt that its answers share and once without. Answers follow their prompt, or those of both in turn; both prompts
-/// continue `head` tokens more. Answers of `deep` tokens and more are what the later ones to their prompt go on from.
+/// Two prompts with three answers each, once with a prompt that its answers share and once without.
+/// Answers follow their prompt, or those of both in turn; both prompts continue `head` tokens more.
+/// Answers of `deep` tokens and more are what the later ones to their prompt go on from.
 struct SharedPrompts {
-  Leaf shared{.offsets = {0}}, apart{.offsets = {0}};
-  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6}, bool in_turn = false, int head = 0, int deep = 100) {
+  MicroBatch shared{.offsets = {0}}, apart{.offsets = {0}};
+  explicit SharedPrompts(const ModelConfig& config, std::array<int, 2> lengths = {3, 6},
+                         bool in_turn = false, int head = 0, int deep = 100) {
     const RandomStream stream(77, RandomPurpose::test, 3);
     std::uint64_t drawn = 0;
     const auto tokens = [&](int count) {
       std::vector<std::int32_t> made(std::size_t(count), 0);
-      for (std::int32_t& token : made) token = std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size)));
+      for (std::int32_t& token : made)
+        token = std::int32_t(stream.below(drawn++, std::uint64_t(config.vocab_size)));
       return made;
     };
-    const auto append = [](Leaf& leaf, const std::vector<std::int32_t>& all) { leaf.tokens.insert(leaf.tokens.end(), all.begin(), all.end()); };
-    const auto end = [](Leaf& leaf) { leaf.offsets.push_back(std::int64_t(leaf.tokens.size())); };
+    const auto append = [](MicroBatch& micro_batch, const std::vector<std::int32_t>& all) {
+      micro_batch.tokens.insert(micro_batch.tokens.end(), all.begin(), all.end());
+    };
+    const auto end = [](MicroBatch& micro_batch) {
+      micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
+    };
     const std::array prompts{tokens(lengths[0]), tokens(lengths[1])};
     const std::vector<std::int32_t> beginning = tokens(head);
     if (head > 0) append(shared, beginning), end(shared), shared.parents.push_back(-1);
@@ -242,12 +293,15 @@ struct SharedPrompts {
       append(shared, prompts[prompt]), end(shared), shared.parents.push_back(head > 0 ? 0 : -1);
     };
     std::array<std::vector<std::int32_t>, 2>
-        said;  // of the answer to each prompt that the later ones to it continue; columns of that are the first one's alone
+        said;  // of the answer to each prompt that the later ones to it continue; columns of that
+               // are the first one's alone
     const auto answer = [&](std::size_t prompt, int length) {
       append(apart, beginning), append(apart, prompts[prompt]), append(apart, said[prompt]);
       const std::vector<std::int32_t> own = tokens(length);
       for (const std::int32_t token : own)
-        for (Leaf* leaf : {&shared, &apart}) leaf->targets.push_back(std::int64_t(leaf->tokens.size())), leaf->tokens.push_back(token);
+        for (MicroBatch* micro_batch : {&shared, &apart})
+          micro_batch->targets.push_back(std::int64_t(micro_batch->tokens.size())),
+              micro_batch->tokens.push_back(token);
       end(shared), shared.parents.push_back(sequence[prompt]);
       end(apart);
       if (length < deep) return;
@@ -270,125 +324,167 @@ TEST(Forward, APromptThatStandsOnceChangesNoColumn) {
   for (const Family family : kFamilies) {
     ModelConfig config = small_config(family);
     config.max_position_embeddings = 256;
-    const Policy policy(config, random_weights(config, 14), {});
-    for (const std::array lengths : {std::array{3, 6}, std::array{40, 100}})  // 40 and 100: attention reads 32, and 64 and 32 positions, once for all
+    const PolicyModel policy(config, random_weights(config, 14), {});
+    // 40 and 100: attention reads 32, and 64 and 32 positions, once for all
+    for (const std::array lengths : {std::array{3, 6}, std::array{40, 100}})
       for (const bool in_turn : {false, true})
         for (const int head : {0, 5, 100})
           for (const int deep : {100, 3, 1}) {
-            const SharedPrompts leaves(config, lengths, in_turn, head, deep);
-            ASSERT_LT(leaves.shared.tokens.size(), leaves.apart.tokens.size());
-            const Columns shared = forward(policy, leaves.shared, 0.7), apart = forward(policy, leaves.apart, 0.7);
-            EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head << " " << deep;
-            EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " " << in_turn << " " << head << " " << deep;
+            const SharedPrompts micro_batches(config, lengths, in_turn, head, deep);
+            ASSERT_LT(micro_batches.shared.tokens.size(), micro_batches.apart.tokens.size());
+            const Columns shared = forward(policy, micro_batches.shared, 0.7),
+                          apart = forward(policy, micro_batches.apart, 0.7);
+            EXPECT_EQ(shared.logprob, apart.logprob) << name_of(family) << " " << lengths[0] << " "
+                                                     << in_turn << " " << head << " " << deep;
+            EXPECT_EQ(shared.entropy, apart.entropy) << name_of(family) << " " << lengths[0] << " "
+                                                     << in_turn << " " << head << " " << deep;
           }
     for (const auto& [head, deep] : {std::pair(0, 100), std::pair(4, 3), std::pair(0, 1)}) {
-      const SharedPrompts leaves(config, {3, 6}, false, head, deep);
-      const ColumnGradient derivative = random_columns(leaves.shared.targets.size(), 15);
+      const SharedPrompts micro_batches(config, {3, 6}, false, head, deep);
+      const ColumnGradient derivative = random_columns(micro_batches.shared.targets.size(), 15);
       Columns trained;
-      const auto gradient = gradient_of(policy, leaves.shared, 0.7, derivative, &trained), plain = gradient_of(policy, leaves.apart, 0.7, derivative);
-      EXPECT_EQ(trained.logprob, forward(policy, leaves.apart, 0.7).logprob);
+      const auto gradient = gradient_of(policy, micro_batches.shared, 0.7, derivative, &trained),
+                 plain = gradient_of(policy, micro_batches.apart, 0.7, derivative);
+      EXPECT_EQ(trained.logprob, forward(policy, micro_batches.apart, 0.7).logprob);
       for (const Slice& slice : weight_layout(config).slices) {
         double error = 0.0, norm = 0.0;
         for (auto i = std::size_t(slice.offset); i < std::size_t(slice.offset + slice.count); ++i) {
           error += std::pow(gradient[i] - plain[i], 2), norm += std::pow(plain[i], 2);
         }
-        EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6) << name_of(family) << " " << slice.name;
+        EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(norm) + 1e-6)
+            << name_of(family) << " " << slice.name;
       }
     }
   }
 }
 
-/// Nor on how many threads share an operation, what is computed twice, or what the runner did before.
+/// Nor on how many threads share an operation, what is computed twice, or what the runner did
+/// before.
 TEST(Forward, GradientsDoNotDependOnTeamsAndWhatIsKept) {
   for (const char* numerics : {kernels::kFp32FixedOrder, kernels::kBf16Sliced8})
     for (const Family family : kFamilies) {
       ModelConfig config = small_config(family);
       if (family == Family::llama) config.vocab_size = 5000;  // three blocks of the head
-      const Policy policy(config, random_weights(config, 14), {}, &kernels::selected_kernels(numerics));
-      const SharedPrompts leaves(config, {3, 6}, false, 4);
-      const Leaf other = random_leaf(config, kLengths, 3);
-      const auto gradient = [&](LeafRunner& runner, const Leaf& leaf) {
+      const PolicyModel policy(config, random_weights(config, 14), {},
+                               &kernels::selected_kernels(numerics));
+      const SharedPrompts micro_batches(config, {3, 6}, false, 4);
+      const MicroBatch other = random_micro_batch(config, kLengths, 3);
+      const auto gradient = [&](MicroBatchRunner& runner, const MicroBatch& micro_batch) {
         std::vector<float> sum(std::size_t(weight_layout(config).size));
         std::mutex mutex;
-        const auto sink = [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+        const auto sink = [&](std::size_t slice, std::int64_t first,
+                              std::span<const float> values) {
           const std::lock_guard lock(mutex);
           const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
           for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
         };
-        const Columns columns = runner.forward_backward(policy, leaf, 0.9, random_columns(leaf.targets.size(), 15), sink);
-        EXPECT_EQ(columns.logprob, runner.forward(policy, leaf, 0.9).logprob);
+        const Columns columns = runner.forward_backward(
+            policy, micro_batch, 0.9, random_columns(micro_batch.targets.size(), 15), sink);
+        EXPECT_EQ(columns.logprob, runner.forward(policy, micro_batch, 0.9).logprob);
         return sum;
       };
       Team alone;
-      LeafRunner keeping(alone);
-      const auto plain = gradient(keeping, leaves.shared), plain_other = gradient(keeping, other);
+      MicroBatchRunner keeping(alone);
+      const auto plain = gradient(keeping, micro_batches.shared),
+                 plain_other = gradient(keeping, other);
       EXPECT_NE(plain, plain_other);
-      for (const auto& [threads, kept] : std::vector<std::pair<int, std::int64_t>>{{1, 0}, {3, 0}, {4, LeafRunner::kNoLimit}}) {
+      for (const auto& [threads, kept] : std::vector<std::pair<int, std::int64_t>>{
+               {1, 0}, {3, 0}, {4, MicroBatchRunner::kNoLimit}}) {
         Team team(threads);
         team.lead(on_new_threads, [&, kept = kept] {
-          LeafRunner runner(team, kept);
+          MicroBatchRunner runner(team, kept);
           EXPECT_EQ(gradient(runner, other), plain_other) << name_of(family);
-          EXPECT_EQ(gradient(runner, leaves.shared), plain) << name_of(family);
+          EXPECT_EQ(gradient(runner, micro_batches.shared), plain) << name_of(family);
           EXPECT_EQ(gradient(runner, other), plain_other) << name_of(family);
         });
       }
     }
 }
 
-/// A leaf whose logits fit, one whose logits do not, and the first again: nothing of what is not kept any more stays in memory.
-TEST(Forward, LeavesOfManyLengthsStayWithinTheirMemory) {
+/// A micro-batch whose logits fit, one whose logits do not, and the first again: nothing of what is
+/// not kept any more stays in memory.
+TEST(Forward, MicroBatchesOfManyLengthsStayWithinTheirMemory) {
   ModelConfig config = small_config(Family::llama);
   config.vocab_size = 50'000;
   const auto& kernels = kernels::selected_kernels(kernels::kFp32FixedOrder);
-  const Policy policy(config, random_weights(config, 14), {}, &kernels);
-  const Leaf few = random_leaf(config, std::vector<std::int64_t>(10, 60), 3), many = random_leaf(config, std::vector<std::int64_t>(20, 60), 4);
-  const auto logits = [&](const Leaf& leaf) { return LeafRunner::kept_logit_bytes(config, kernels, std::int64_t(leaf.tokens.size())); };
-  const auto bytes = [&](const Leaf& leaf, std::int64_t most) {
-    return LeafRunner::backward_bytes(config, kernels, std::int64_t(leaf.tokens.size()), 1, most);
+  const PolicyModel policy(config, random_weights(config, 14), {}, &kernels);
+  const MicroBatch few = random_micro_batch(config, std::vector<std::int64_t>(10, 60), 3),
+                   many = random_micro_batch(config, std::vector<std::int64_t>(20, 60), 4);
+  const auto logits = [&](const MicroBatch& micro_batch) {
+    return MicroBatchRunner::kept_logit_bytes(config, kernels,
+                                              std::int64_t(micro_batch.tokens.size()));
   };
-  const std::int64_t limit = bytes(few, LeafRunner::kNoLimit) + (8 << 20);
-  const auto gradient = [&](LeafRunner& runner, const Leaf& leaf) {
+  const auto bytes = [&](const MicroBatch& micro_batch, std::int64_t most) {
+    return MicroBatchRunner::backward_bytes(config, kernels,
+                                            std::int64_t(micro_batch.tokens.size()), 1, most);
+  };
+  const std::int64_t limit = bytes(few, MicroBatchRunner::kNoLimit) + (8 << 20);
+  const auto gradient = [&](MicroBatchRunner& runner, const MicroBatch& micro_batch) {
     std::vector<float> sum(std::size_t(weight_layout(config).size));
-    runner.forward_backward(policy, leaf, 0.9, random_columns(leaf.targets.size(), 15),
-                            [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
-                              const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
-                              for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
-                            });
+    runner.forward_backward(
+        policy, micro_batch, 0.9, random_columns(micro_batch.targets.size(), 15),
+        [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
+          const auto at = std::size_t(weight_layout(config).slices[slice].offset + first);
+          for (std::size_t i = 0; i < values.size(); ++i) sum[at + i] += values[i];
+        });
     return sum;
   };
   Team alone;
   std::vector<std::vector<float>> again;
-  for (const Leaf* leaf : {&few, &many}) {
-    LeafRunner computing(alone, 0);
-    again.push_back(gradient(computing, *leaf));
+  for (const MicroBatch* micro_batch : {&few, &many}) {
+    MicroBatchRunner computing(alone, 0);
+    again.push_back(gradient(computing, *micro_batch));
   }
   huge_blocks().release_idle();
   const std::size_t before = huge_blocks().mapped();
-  LeafRunner runner(alone, limit);
+  MicroBatchRunner runner(alone, limit);
   EXPECT_EQ(gradient(runner, few), again[0]);
   EXPECT_EQ(gradient(runner, many), again[1]);
   huge_blocks().release_idle();
   constexpr std::int64_t rounding = 8 * std::int64_t(kHugePage);  // of as many arrays
-  EXPECT_LE(std::int64_t(huge_blocks().mapped() - before), std::max(limit, bytes(many, 0)) + rounding);
+  EXPECT_LE(std::int64_t(huge_blocks().mapped() - before),
+            std::max(limit, bytes(many, 0)) + rounding);
   EXPECT_GT(logits(few), 2 * rounding);
   EXPECT_GT(bytes(many, 0) + logits(many), limit);  // they are not kept
   EXPECT_EQ(gradient(runner, few), again[0]);
 }
 
-TEST(Forward, BrokenLeavesAreRefused) {
+TEST(Forward, BrokenMicroBatchesAreRefused) {
   const ModelConfig config = small_config(Family::llama);
-  const Policy policy(config, random_weights(config, 13), {});
+  const PolicyModel policy(config, random_weights(config, 13), {});
   EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 3}}, 1.0), std::logic_error);
   EXPECT_THROW(forward(policy, {.tokens = {1, 99}, .offsets = {0, 2}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 2}, .targets = {0}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 3}, .targets = {2, 1}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 1}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 7}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 1, 3}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);  // of an empty one
-  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 30, 60, 65}, .parents = {-1, 0, 1}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 60, 65}, .parents = {-1, 0}}, 1.0), std::logic_error);
-  EXPECT_THROW(forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0), std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2}, .offsets = {0, 2}, .targets = {0}}, 1.0),
+               std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 3}, .targets = {2, 1}}, 1.0),
+               std::logic_error);
+  EXPECT_THROW(
+      forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 1}}, 1.0),
+      std::logic_error);
+  EXPECT_THROW(forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1}}, 1.0),
+               std::logic_error);
+  EXPECT_THROW(
+      forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 3}, .parents = {-1, 7}}, 1.0),
+      std::logic_error);
+  // of an empty one
+  EXPECT_THROW(
+      forward(policy, {.tokens = {1, 2, 3}, .offsets = {0, 1, 1, 3}, .parents = {-1, 0, 1}}, 1.0),
+      std::logic_error);
+  EXPECT_THROW(forward(policy,
+                       {.tokens = std::vector<std::int32_t>(65, 1),
+                        .offsets = {0, 30, 60, 65},
+                        .parents = {-1, 0, 1}},
+                       1.0),
+               std::logic_error);
+  EXPECT_THROW(
+      forward(
+          policy,
+          {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 60, 65}, .parents = {-1, 0}},
+          1.0),
+      std::logic_error);
+  EXPECT_THROW(
+      forward(policy, {.tokens = std::vector<std::int32_t>(65, 1), .offsets = {0, 65}}, 1.0),
+      std::logic_error);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// Damages the files of a model folder at random and reads them: each must be read or refused with an InputError, whatever its bytes.
-// usage: fuzz_model_files RUNS [FIRST_SEED]     run N depends on N alone, so a failure is repeated by  fuzz_model_files 1 N
+// Damages the files of a model folder at random and reads them: each must be read or refused with
+// an InputError, whatever its bytes.
+// usage: fuzz_model_files RUNS [FIRST_SEED]     run N depends on N alone, so a failure is repeated
+// by  fuzz_model_files 1 N
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
-#include "model/model_folder.hpp"
 #include "model/reference_models.hpp"
+#include "model/tensors/model_folder.hpp"
 
 #include <array>
 #include <cstdio>
@@ -31,30 +33,31 @@ class Draws {
 };
 
 /// What stands in place of a JSON value: extremes of each kind.
-const std::array<const char*, 24> kValues = {"null",
-                                             "true",
-                                             "false",
-                                             "0",
-                                             "-1",
-                                             "1",
-                                             "2",
-                                             "1e308",
-                                             "1e-308",
-                                             "-0.0",
-                                             "9223372036854775807",
-                                             "18446744073709551615",
-                                             "1e999",
-                                             "0.5",
-                                             "\"\"",
-                                             "\"silu\"",
-                                             "\"yarn\"",
-                                             "\"llama3\"",
-                                             "[]",
-                                             "{}",
-                                             "[0,1]",
-                                             "[[1]]",
-                                             R"({"factor":2})",
-                                             R"({"rope_type":"yarn","factor":1e-300,"beta_fast":1e300,"beta_slow":1e-300})"};
+const std::array<const char*, 24> kValues = {
+    "null",
+    "true",
+    "false",
+    "0",
+    "-1",
+    "1",
+    "2",
+    "1e308",
+    "1e-308",
+    "-0.0",
+    "9223372036854775807",
+    "18446744073709551615",
+    "1e999",
+    "0.5",
+    "\"\"",
+    "\"silu\"",
+    "\"yarn\"",
+    "\"llama3\"",
+    "[]",
+    "{}",
+    "[0,1]",
+    "[[1]]",
+    R"({"factor":2})",
+    R"({"rope_type":"yarn","factor":1e-300,"beta_fast":1e300,"beta_slow":1e-300})"};
 
 /// Replaces, removes or doubles values of a JSON text wherever they stand.
 std::string with_other_values(Draws& draw, const std::string& text) {
@@ -77,7 +80,8 @@ std::string with_other_values(Draws& draw, const std::string& text) {
 std::string with_other_bytes(Draws& draw, std::string bytes) {
   static const std::string marks = "{}[]\",:\\0123456789-.eE";
   for (std::size_t changes = 1 + draw.below(4); changes > 0 && !bytes.empty(); --changes) {
-    const std::size_t at = draw.below(bytes.size()), length = 1 + draw.below(std::min<std::size_t>(bytes.size() - at, 16));
+    const std::size_t at = draw.below(bytes.size()),
+                      length = 1 + draw.below(std::min<std::size_t>(bytes.size() - at, 16));
     switch (draw.below(6)) {
       case 0: bytes[at] = char(draw.below(256)); break;
       case 1: bytes[at] = marks[draw.below(marks.size())]; break;
@@ -90,16 +94,21 @@ std::string with_other_bytes(Draws& draw, std::string bytes) {
   return bytes;
 }
 
-std::string damaged_text(Draws& draw, const std::string& text) { return draw.below(2) == 0 ? with_other_bytes(draw, text) : with_other_values(draw, text); }
+std::string damaged_text(Draws& draw, const std::string& text) {
+  return draw.below(2) == 0 ? with_other_bytes(draw, text) : with_other_values(draw, text);
+}
 
-/// A safetensors file with a damaged header whose length is right again more often than not, or with damage anywhere.
+/// A safetensors file with a damaged header whose length is right again more often than not, or
+/// with damage anywhere.
 std::string damaged_tensors(Draws& draw, const std::string& file) {
   if (draw.below(3) == 0) return with_other_bytes(draw, file);
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), 8);
-  const std::string header = damaged_text(draw, file.substr(8, length)), data = file.substr(8 + length);
+  const std::string header = damaged_text(draw, file.substr(8, length)),
+                    data = file.substr(8 + length);
   length = header.size();
-  return std::string(reinterpret_cast<const char*>(&length), 8) + header + (draw.below(4) == 0 ? with_other_bytes(draw, data) : data);
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header +
+         (draw.below(4) == 0 ? with_other_bytes(draw, data) : data);
 }
 
 struct Subject {
@@ -114,32 +123,52 @@ std::vector<Subject> subjects() {
   std::vector<TensorView> few;
   static const std::vector<float> values(12, 1.0F);
   for (const auto& [name, width] : {std::pair("a", 4), std::pair("b.weight", 2)}) {
-    few.push_back({name, width == 4 ? Dtype::f32 : Dtype::f16, {2, 3}, std::as_bytes(std::span(values)).first(std::size_t(6 * width))});
+    few.push_back({name,
+                   width == 4 ? Dtype::f32 : Dtype::f16,
+                   {2, 3},
+                   std::as_bytes(std::span(values)).first(std::size_t(6 * width))});
   }
-  for (const auto& [name, config] : model::testing::reference_models()) configs.push_back(to_config_json(config));
+  for (const auto& [name, config] : model::testing::reference_models())
+    configs.push_back(to_config_json(config));
   files.push_back(to_safetensors(few, {{"format", "pt"}}));
   const auto read_file = [](const std::string& bytes) {
     const SafetensorsFile file = SafetensorsFile::parse(bytes, "f");
     for (const auto& [name, tensor] : file.tensors()) {
-      if (tensor.dtype == Dtype::f32 || tensor.dtype == Dtype::bf16 || tensor.dtype == Dtype::f16) file.floats(name);
+      if (tensor.dtype == Dtype::f32 || tensor.dtype == Dtype::bf16 || tensor.dtype == Dtype::f16)
+        file.floats(name);
     }
   };
   const auto read_config = [](const std::string& text) {
     const ModelConfig config = read_model_config({text, "c"});
-    const ModelConfig again = read_model_config({to_config_json(config), "again"});  // what is accepted can be written and is read as the same
-    if (to_config_json(again) != to_config_json(config)) throw std::runtime_error("the configuration changed on its way");
+    // what is accepted can be written and is read as the same
+    const ModelConfig again = read_model_config({to_config_json(config), "again"});
+    if (to_config_json(again) != to_config_json(config))
+      throw std::runtime_error("the configuration changed on its way");
     if (config.num_hidden_layers < 100) weight_layout(config);
-    const Rope rope{config.rope_theta, std::min<std::int64_t>(config.head_dim, 64), 4, config.rope_scaling};
+    const Rope rope{config.rope_theta, std::min<std::int64_t>(config.head_dim, 64), 4,
+                    config.rope_scaling};
     rotary_table(rope);
   };
-  const auto read_generation = [base = configs.front()](const std::string& text) { read_model_config({base, "c"}, {text, "g"}); };
+  const auto read_generation = [base = configs.front()](const std::string& text) {
+    read_model_config({base, "c"}, {text, "g"});
+  };
   const auto model_config = model::testing::small_config(model::testing::Family::llama);
-  const auto read_model = [model_config](const std::string& bytes) { read_weights(model_config, WeightFiles(SafetensorsFile::parse(bytes, "m"))); };
-  const std::string whole = to_model_safetensors(weight_layout(model_config), model::testing::random_weights(model_config, 1));
-  const std::string index = R"({"metadata": {"total_size": 8}, "weight_map": {"a": "x-1.safetensors", "b": "x-2.safetensors"}})";
+  const auto read_model = [model_config](const std::string& bytes) {
+    read_weights(model_config, WeightFiles(SafetensorsFile::parse(bytes, "m")));
+  };
+  const std::string whole = to_model_safetensors(weight_layout(model_config),
+                                                 model::testing::random_weights(model_config, 1));
+  const std::string index =
+      R"({"metadata": {"total_size": 8}, "weight_map": {"a": "x-1.safetensors", "b": "x-2.safetensors"}})";
   return {{"config.json", configs, read_config, damaged_text},
-          {"generation_config.json", {R"({"eos_token_id": [1, 2], "temperature": 0.6})"}, read_generation, damaged_text},
-          {"model.safetensors.index.json", {index}, [](const std::string& text) { parse_shard_index(text, "i"); }, damaged_text},
+          {"generation_config.json",
+           {R"({"eos_token_id": [1, 2], "temperature": 0.6})"},
+           read_generation,
+           damaged_text},
+          {"model.safetensors.index.json",
+           {index},
+           [](const std::string& text) { parse_shard_index(text, "i"); },
+           damaged_text},
           {"tensors", files, read_file, damaged_tensors},
           {"model.safetensors", {whole}, read_model, damaged_tensors}};
 }
@@ -151,12 +180,14 @@ int main(int argc, char** argv) {
     std::fputs("usage: fuzz_model_files RUNS [FIRST_SEED]\n", stderr);
     return 2;
   }
-  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10), first = argc == 3 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10),
+                      first = argc == 3 ? std::strtoull(argv[2], nullptr, 10) : 0;
   const auto all = subjects();
   std::vector<std::uint64_t> read(all.size(), 0), refused(all.size(), 0);
   for (std::uint64_t run = first; run < first + runs; ++run) {
     Draws draw(run);
-    const std::size_t which = std::array<std::size_t, 16>{0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4}[draw.below(16)];
+    const std::size_t which =
+        std::array<std::size_t, 16>{0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3, 4}[draw.below(16)];
     const Subject& subject = all[which];
     const std::string bytes = subject.damage(draw, subject.seeds[draw.below(subject.seeds.size())]);
     try {
@@ -165,12 +196,16 @@ int main(int argc, char** argv) {
     } catch (const InputError&) {
       ++refused[which];
     } catch (const std::exception& e) {
-      std::fprintf(stderr, "run %llu, %s: %s\n%s\n", static_cast<unsigned long long>(run), subject.name, e.what(), bytes.c_str());
+      std::fprintf(stderr, "run %llu, %s: %s\n%s\n", static_cast<unsigned long long>(run),
+                   subject.name, e.what(), bytes.c_str());
       return 1;
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::printf("%s: %llu read, %llu refused\n", all[i].name, static_cast<unsigned long long>(read[i]), static_cast<unsigned long long>(refused[i]));
-    if (runs >= 10'000 && (read[i] == 0 || refused[i] == 0)) return 1;  // damage that is never or always noticed tries nothing
+    std::printf("%s: %llu read, %llu refused\n", all[i].name,
+                static_cast<unsigned long long>(read[i]),
+                static_cast<unsigned long long>(refused[i]));
+    // damage that is never or always noticed tries nothing
+    if (runs >= 10'000 && (read[i] == 0 || refused[i] == 0)) return 1;
   }
 }

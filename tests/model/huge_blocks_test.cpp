@@ -1,7 +1,8 @@
-// Blocks are apart from one another, come from what is idle where they can, and never more is mapped than was in use, or reserved, at once.
-#include "model/huge_blocks.hpp"
+// Blocks are apart from one another, come from what is idle where they can, and never more is
+// mapped than was in use, or reserved, at once.
+#include "model/support/huge_blocks.hpp"
 
-#include "model/team.hpp"
+#include "model/support/team.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -35,13 +36,15 @@ TEST(HugeBlocks, AreApartKeepWhatIsWrittenAndMapNoMoreThanWasInUse) {
         RC_ASSERT(reinterpret_cast<std::uintptr_t>(block) % kHugePage == 0U);
         const auto next = held.lower_bound(block);
         const bool ends_before = next == held.end() || block + bytes <= next->first;
-        const bool begins_behind = next == held.begin() || std::prev(next)->first + std::prev(next)->second <= block;
+        const bool begins_behind =
+            next == held.begin() || std::prev(next)->first + std::prev(next)->second <= block;
         RC_ASSERT(ends_before && begins_behind);
         std::memcpy(block, &block, sizeof block);  // its own address, at either end
         std::memcpy(block + bytes - sizeof block, &block, sizeof block);
         held[block] = bytes, in_use += bytes, most = std::max(most, in_use);
       } else {
-        const auto one = std::next(held.begin(), std::ptrdiff_t(std::size_t(choice) / 2 % held.size()));
+        const auto one =
+            std::next(held.begin(), std::ptrdiff_t(std::size_t(choice) / 2 % held.size()));
         const auto [block, bytes] = *one;
         RC_ASSERT(std::memcmp(block, &block, sizeof block) == 0);
         RC_ASSERT(std::memcmp(block + bytes - sizeof block, &block, sizeof block) == 0);
@@ -64,8 +67,10 @@ TEST(HugeBlocks, ServeOtherSizesByTurns) {
   for (int step = 0; step < 3; ++step) {
     std::vector<std::byte*> pages;
     for (int i = 0; i < 8; ++i) pages.push_back(blocks.take(2 * kHugePage));
-    for (std::byte* page : pages) EXPECT_TRUE(page >= large && page + 2 * kHugePage <= large + 16 * kHugePage);
-    for (const int i : {3, 0, 7, 1, 2, 6, 4, 5}) blocks.give_back(pages[std::size_t(i)], 2 * kHugePage);
+    for (std::byte* page : pages)
+      EXPECT_TRUE(page >= large && page + 2 * kHugePage <= large + 16 * kHugePage);
+    for (const int i : {3, 0, 7, 1, 2, 6, 4, 5})
+      blocks.give_back(pages[std::size_t(i)], 2 * kHugePage);
     EXPECT_EQ(blocks.take(16 * kHugePage), large);
     EXPECT_EQ(blocks.mapped(), 16 * kHugePage);
     blocks.give_back(large, 16 * kHugePage);
@@ -74,13 +79,17 @@ TEST(HugeBlocks, ServeOtherSizesByTurns) {
 
 TEST(HugeBlocks, WhatDoesNotServeGoesBackToTheSystem) {
   HugeBlocks blocks;
-  const std::array<std::byte*, 3> held{blocks.take(kHugePage), blocks.take(kHugePage), blocks.take(kHugePage)};
+  const std::array<std::byte*, 3> held{blocks.take(kHugePage), blocks.take(kHugePage),
+                                       blocks.take(kHugePage)};
   blocks.give_back(held[0], kHugePage);
   blocks.give_back(held[2], kHugePage);
   EXPECT_TRUE(is_mapped(held[0]) && is_mapped(held[2]));
-  std::byte* const larger = blocks.take(2 * kHugePage);  // either idle one is too small, unless they touched
+  std::byte* const larger = blocks.take(2 * kHugePage);  // either idle one is too small, unless
+                                                         // they touched
   EXPECT_EQ(blocks.mapped(), 3 * kHugePage);
-  const auto inside = [&](std::byte* address) { return address >= larger && address < larger + 2 * kHugePage; };
+  const auto inside = [&](std::byte* address) {
+    return address >= larger && address < larger + 2 * kHugePage;
+  };
   EXPECT_TRUE(inside(held[0]) || !is_mapped(held[0]));
   EXPECT_TRUE(inside(held[2]) || !is_mapped(held[2]));
   blocks.give_back(larger, 2 * kHugePage);

@@ -16,6 +16,7 @@ class KokkosEnvironment : public ::testing::Environment {
   std::unique_ptr<rollcall::kernels::KokkosScope> scope_;
 };
 
-const ::testing::Environment* const environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
+const ::testing::Environment* const environment =
+    ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
 
 }  // namespace

@@ -1,4 +1,5 @@
-// config.json: round trips of every reference model, defaults and spellings of transformers, and what is refused by key and value.
+// config.json: round trips of every reference model, defaults and spellings of transformers, and
+// what is refused by key and value.
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "model/reference_models.hpp"
@@ -15,7 +16,9 @@ using Json = nlohmann::ordered_json;
 
 ModelConfig read(const Json& json, const Json& generation = nullptr) {
   return read_model_config({json.dump(), "folder/config.json"},
-                           generation.is_null() ? NamedText{} : NamedText{generation.dump(), "folder/generation_config.json"});
+                           generation.is_null()
+                               ? NamedText{}
+                               : NamedText{generation.dump(), "folder/generation_config.json"});
 }
 
 std::string refusal(const Json& json, const Json& generation = nullptr) {
@@ -29,8 +32,13 @@ std::string refusal(const Json& json, const Json& generation = nullptr) {
 
 /// The least that a file must say.
 Json least(const char* architecture, const char* type) {
-  return {{"architectures", {architecture}}, {"model_type", type},     {"vocab_size", 200000},     {"hidden_size", 128},
-          {"intermediate_size", 256},        {"num_hidden_layers", 9}, {"num_attention_heads", 64}};
+  return {{"architectures", {architecture}},
+          {"model_type", type},
+          {"vocab_size", 200000},
+          {"hidden_size", 128},
+          {"intermediate_size", 256},
+          {"num_hidden_layers", 9},
+          {"num_attention_heads", 64}};
 }
 
 std::vector<std::string> names(const ModelConfig& config) {
@@ -52,7 +60,8 @@ TEST(ModelConfig, RoundTripsThroughConfigJson) {
   }
 }
 
-TEST(ModelConfig, LeftOutKeysHaveTheDefaultsOfTransformers) {  // configuration_{llama,qwen2,qwen3,smollm3}.py, transformers 5.23
+// configuration_{llama,qwen2,qwen3,smollm3}.py, transformers 5.23
+TEST(ModelConfig, LeftOutKeysHaveTheDefaultsOfTransformers) {
   const ModelConfig llama = read(least("LlamaForCausalLM", "llama"));
   EXPECT_EQ(llama.num_key_value_heads, 64);
   EXPECT_EQ(llama.head_dim, 2);
@@ -60,7 +69,8 @@ TEST(ModelConfig, LeftOutKeysHaveTheDefaultsOfTransformers) {  // configuration_
   EXPECT_EQ(llama.rope_theta, 1e4);
   EXPECT_EQ(llama.eos_token_ids, std::vector<std::int64_t>{2});
   EXPECT_EQ(llama.bos_token_id, 1);
-  EXPECT_FALSE(llama.attention_bias || llama.output_bias || llama.mlp_bias || llama.tie_word_embeddings || llama.qk_norm);
+  EXPECT_FALSE(llama.attention_bias || llama.output_bias || llama.mlp_bias ||
+               llama.tie_word_embeddings || llama.qk_norm);
   const ModelConfig qwen2 = read(least("Qwen2ForCausalLM", "qwen2"));
   EXPECT_EQ(qwen2.num_key_value_heads, 32);
   EXPECT_TRUE(qwen2.attention_bias && !qwen2.output_bias);
@@ -80,9 +90,13 @@ TEST(ModelConfig, LeftOutKeysHaveTheDefaultsOfTransformers) {  // configuration_
 TEST(ModelConfig, SpellingsOfBothVersionsAreUnderstood) {
   Json json = least("LlamaForCausalLM", "llama");
   json["rope_theta"] = 5e5;  // Llama 3.2 1B as transformers 4 writes it
-  json["rope_scaling"] = {
-      {"factor", 32.0}, {"high_freq_factor", 4.0}, {"low_freq_factor", 1.0}, {"original_max_position_embeddings", 8192}, {"rope_type", "llama3"}};
-  json["pretraining_tp"] = 1, json["use_cache"] = true, json["attention_dropout"] = 0.1, json["transformers_version"] = "4.45.0";
+  json["rope_scaling"] = {{"factor", 32.0},
+                          {"high_freq_factor", 4.0},
+                          {"low_freq_factor", 1.0},
+                          {"original_max_position_embeddings", 8192},
+                          {"rope_type", "llama3"}};
+  json["pretraining_tp"] = 1, json["use_cache"] = true, json["attention_dropout"] = 0.1,
+  json["transformers_version"] = "4.45.0";
   const ModelConfig four = read(json);
   EXPECT_EQ(four.rope_theta, 5e5);
   EXPECT_EQ(four.rope_scaling.type, RopeScaling::Type::llama3);
@@ -91,11 +105,13 @@ TEST(ModelConfig, SpellingsOfBothVersionsAreUnderstood) {
   parameters["rope_theta"] = 5e5;
   json.erase("rope_theta"), json["rope_scaling"] = nullptr, json["rope_parameters"] = parameters;
   EXPECT_EQ(to_config_json(read(json)), to_config_json(four));
-  json["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};  // as in transformers, it replaces the other
+  // as in transformers, it replaces the other
+  json["rope_scaling"] = {{"type", "linear"}, {"factor", 2}};
   EXPECT_EQ(read(json).rope_scaling.type, RopeScaling::Type::linear);
   EXPECT_EQ(read(json).rope_theta, 1e4);
   Json yarn = least("Qwen2ForCausalLM", "qwen2");
-  yarn["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}, {"beta_fast", 0}, {"mscale", 0}};  // zeros stand for the defaults
+  // zeros stand for the defaults
+  yarn["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}, {"beta_fast", 0}, {"mscale", 0}};
   EXPECT_EQ(read(yarn).rope_scaling.original_max_position_embeddings, 32768);
   EXPECT_EQ(read(yarn).rope_scaling.beta_fast, 32.0);
   EXPECT_FALSE(read(yarn).rope_scaling.mscale.has_value());
@@ -105,12 +121,15 @@ TEST(ModelConfig, SpellingsOfBothVersionsAreUnderstood) {
 
 TEST(ModelConfig, EndTokensOfBothFilesJoin) {
   Json json = least("LlamaForCausalLM", "llama");
-  EXPECT_EQ(read(json, {{"eos_token_id", {7, 9}}}).eos_token_ids, (std::vector<std::int64_t>{7, 9})) << "no default where one is said";
+  EXPECT_EQ(read(json, {{"eos_token_id", {7, 9}}}).eos_token_ids, (std::vector<std::int64_t>{7, 9}))
+      << "no default where one is said";
   json["eos_token_id"] = {128, 9};
-  EXPECT_EQ(read(json, {{"eos_token_id", {7, 9}}, {"temperature", 0.6}}).eos_token_ids, (std::vector<std::int64_t>{128, 9, 7}));
+  EXPECT_EQ(read(json, {{"eos_token_id", {7, 9}}, {"temperature", 0.6}}).eos_token_ids,
+            (std::vector<std::int64_t>{128, 9, 7}));
   json["eos_token_id"] = nullptr;
   EXPECT_TRUE(read(json).eos_token_ids.empty());
-  EXPECT_THAT(refusal(json, {{"eos_token_id", 200000}}), AllOf(HasSubstr("generation_config.json"), HasSubstr("200000")));
+  EXPECT_THAT(refusal(json, {{"eos_token_id", 200000}}),
+              AllOf(HasSubstr("generation_config.json"), HasSubstr("200000")));
 }
 
 TEST(ModelConfig, WindowsThatNoLayerUsesAreNone) {
@@ -122,7 +141,8 @@ TEST(ModelConfig, WindowsThatNoLayerUsesAreNone) {
   json["max_window_layers"] = 9;
   EXPECT_EQ(refusal(json), "accepted");
   json["layer_types"] = {"full_attention", "sliding_attention"};
-  EXPECT_THAT(refusal(json), HasSubstr("\"layer_types\": [\"full_attention\",\"sliding_attention\"]"));
+  EXPECT_THAT(refusal(json),
+              HasSubstr("\"layer_types\": [\"full_attention\",\"sliding_attention\"]"));
 }
 
 TEST(ModelConfig, WhatCannotRunIsRefusedByKeyAndValue) {
@@ -132,13 +152,17 @@ TEST(ModelConfig, WhatCannotRunIsRefusedByKeyAndValue) {
     changed[key] = value;
     EXPECT_THAT(refusal(changed), AllOf(HasSubstr("folder/config.json"), HasSubstr(fault))) << key;
   };
-  refused("architectures", {"MistralForCausalLM"}, "\"architectures\": [\"MistralForCausalLM\"], which cannot be run");
-  refused("architectures", {"MistralForCausalLM"}, "LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, SmolLM3ForCausalLM");
+  refused("architectures", {"MistralForCausalLM"},
+          "\"architectures\": [\"MistralForCausalLM\"], which cannot be run");
+  refused("architectures", {"MistralForCausalLM"},
+          "LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, SmolLM3ForCausalLM");
   refused("architectures", {"LlamaForCausalLM"}, "\"model_type\": \"qwen3\"");
   refused("model_type", "mamba", "\"model_type\": \"mamba\"");
-  refused("rope_scaling", {{"rope_type", "dynamic"}, {"factor", 4.0}}, R"("rope_scaling": {"rope_type":"dynamic","factor":4.0})");
+  refused("rope_scaling", {{"rope_type", "dynamic"}, {"factor", 4.0}},
+          R"("rope_scaling": {"rope_type":"dynamic","factor":4.0})");
   refused("rope_scaling", {{"type", "longrope"}, {"factor", 4.0}}, "longrope");
-  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}, {"mrope_section", {1, 2}}}, "\"rope_scaling.mrope_section\": [1,2]");
+  refused("rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}, {"mrope_section", {1, 2}}},
+          "\"rope_scaling.mrope_section\": [1,2]");
   refused("rope_scaling", {{"rope_type", "llama3"}, {"factor", 2.0}}, "no \"low_freq_factor\"");
   refused("rope_scaling", {{"rope_type", "linear"}}, "no \"factor\"");
   refused("rope_scaling", {{"rope_type", "default"}, {"factor", 4.0}}, "a factor needs a type");
@@ -179,7 +203,9 @@ TEST(ModelConfig, HostileTextIsRefused) {
     return std::string("accepted");
   };
   EXPECT_THAT(fault("{"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(fault("{\"model_type\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}"), HasSubstr("too deep"));
+  EXPECT_THAT(
+      fault("{\"model_type\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}"),
+      HasSubstr("too deep"));
   EXPECT_THAT(fault(R"({"model_type":"llama","model_type":"qwen2"})"), HasSubstr("stands twice"));
   EXPECT_THAT(fault("{\"model_type\":\"\xFF\"}"), HasSubstr("not a JSON object"));
   EXPECT_THAT(fault("{\"a\":\"" + std::string(1 << 18, 'x') + "\"}"), HasSubstr("bytes"));

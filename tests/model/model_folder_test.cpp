@@ -1,5 +1,5 @@
 // Model folders: round trip, shards with an index, tied heads, and every fault of names by name.
-#include "model/model_folder.hpp"
+#include "model/tensors/model_folder.hpp"
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -37,7 +37,9 @@ std::string fault_of(const std::filesystem::path& folder) {
 std::vector<TensorView> tensors_of(const ModelConfig& config, std::span<const float> weights) {
   std::vector<TensorView> tensors;
   for (const Slice& slice : weight_layout(config).slices) {
-    tensors.push_back({slice.name, Dtype::f32, slice.shape, std::as_bytes(weights.subspan(std::size_t(slice.offset), std::size_t(slice.count)))});
+    tensors.push_back(
+        {slice.name, Dtype::f32, slice.shape,
+         std::as_bytes(weights.subspan(std::size_t(slice.offset), std::size_t(slice.count)))});
   }
   return tensors;
 }
@@ -49,7 +51,8 @@ Json write_shards(const TemporaryFolder& folder) {
   folder.write("a.safetensors", to_safetensors(std::span(tensors).first(3), {}));
   folder.write("b.safetensors", to_safetensors(std::span(tensors).subspan(3), {}));
   Json index = {{"metadata", {{"total_size", 1}}}, {"weight_map", Json::object()}};
-  for (std::size_t i = 0; i < tensors.size(); ++i) index["weight_map"][tensors[i].name] = i < 3 ? "a.safetensors" : "b.safetensors";
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    index["weight_map"][tensors[i].name] = i < 3 ? "a.safetensors" : "b.safetensors";
   return index;
 }
 
@@ -58,8 +61,10 @@ TEST(ModelFolder, RoundTripAndWrongShapes) {
   write_model_folder(folder.path(), kConfig, kWeights, {Dtype::f32, {{"run", "r"}, {"step", "3"}}});
   EXPECT_EQ(read_model_folder(folder.path()).weights, kWeights);
   const auto file = SafetensorsFile::map(folder / "model.safetensors");
-  EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"format", "pt"}, {"run", "r"}, {"step", "3"}}));
-  EXPECT_EQ(read_file(folder / "model.safetensors"), to_model_safetensors(weight_layout(kConfig), kWeights, {{"run", "r"}, {"step", "3"}}));
+  EXPECT_EQ(file.metadata(),
+            (std::map<std::string, std::string>{{"format", "pt"}, {"run", "r"}, {"step", "3"}}));
+  EXPECT_EQ(read_file(folder / "model.safetensors"),
+            to_model_safetensors(weight_layout(kConfig), kWeights, {{"run", "r"}, {"step", "3"}}));
   ModelConfig other = kConfig;
   other.vocab_size = 24;
   EXPECT_THROW(read_weights(other, WeightFiles(file)), InputError);
@@ -70,19 +75,23 @@ TEST(ModelFolder, RoundTripAndWrongShapes) {
 TEST(ModelFolder, Bf16RoundsToNearestEven) {
   const TemporaryFolder folder;
   std::vector<float> weights = kWeights;
-  const std::vector<std::uint32_t> bits = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0xBF818000, 0x7F7FFFFF, 0x7FC00001};
-  const std::vector<std::uint32_t> rounded = {0x3F800000, 0x3F820000, 0x3F810000, 0x3F800000, 0xBF820000, 0x7F800000, 0x7FC00000};
+  const std::vector<std::uint32_t> bits = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF,
+                                           0xBF818000, 0x7F7FFFFF, 0x7FC00001};
+  const std::vector<std::uint32_t> rounded = {0x3F800000, 0x3F820000, 0x3F810000, 0x3F800000,
+                                              0xBF820000, 0x7F800000, 0x7FC00000};
   for (std::size_t i = 0; i < bits.size(); ++i) weights[i] = std::bit_cast<float>(bits[i]);
   write_model_folder(folder.path(), kConfig, weights, {Dtype::bf16, {}});
   const auto read = read_model_folder(folder.path()).weights;
-  for (std::size_t i = 0; i < bits.size(); ++i) EXPECT_EQ(std::bit_cast<std::uint32_t>(read.span()[i]), rounded[i]) << i;
+  for (std::size_t i = 0; i < bits.size(); ++i)
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(read.span()[i]), rounded[i]) << i;
   EXPECT_EQ(Json::parse(read_file(folder / "config.json")).at("torch_dtype"), "bfloat16");
 }
 
 TEST(ModelFolder, ShardsAreReadThroughTheirIndex) {
   const TemporaryFolder folder;
   const Json index = write_shards(folder);
-  EXPECT_THAT(fault_of(folder.path()), AllOf(HasSubstr("neither model.safetensors nor model.safetensors.index.json")));
+  EXPECT_THAT(fault_of(folder.path()),
+              AllOf(HasSubstr("neither model.safetensors nor model.safetensors.index.json")));
   folder.write("model.safetensors.index.json", index.dump());
   EXPECT_EQ(read_model_folder(folder.path()).weights, kWeights);
 }
@@ -97,17 +106,25 @@ TEST(ModelFolder, FaultsOfAnIndexAreNamed) {
     return fault_of(folder.path());
   };
   const std::string first = "model.embed_tokens.weight";
-  EXPECT_THAT(fault([&](Json& map) { map[first] = "c.safetensors"; }), AllOf(HasSubstr("c.safetensors, which does not exist"), HasSubstr(first)));
-  EXPECT_THAT(fault([&](Json& map) { map[first] = "b.safetensors"; }),
-              AllOf(HasSubstr("a.safetensors holds tensor " + first), HasSubstr("is in b.safetensors")));
-  EXPECT_THAT(fault([&](Json& map) { map["extra"] = "b.safetensors"; }), HasSubstr("b.safetensors holds tensor extra, which it does not"));
-  EXPECT_THAT(fault([&](Json& map) { map.erase(first); }), HasSubstr("a.safetensors holds tensor " + first + ", which"));
-  for (const char* name : {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", ".safetensors", "a.bin", ""}) {
-    EXPECT_THAT(fault([&](Json& map) { map[first] = name; }), HasSubstr("not a safetensors file beside it")) << name;
+  EXPECT_THAT(fault([&](Json& map) { map[first] = "c.safetensors"; }),
+              AllOf(HasSubstr("c.safetensors, which does not exist"), HasSubstr(first)));
+  EXPECT_THAT(
+      fault([&](Json& map) { map[first] = "b.safetensors"; }),
+      AllOf(HasSubstr("a.safetensors holds tensor " + first), HasSubstr("is in b.safetensors")));
+  EXPECT_THAT(fault([&](Json& map) { map["extra"] = "b.safetensors"; }),
+              HasSubstr("b.safetensors holds tensor extra, which it does not"));
+  EXPECT_THAT(fault([&](Json& map) { map.erase(first); }),
+              HasSubstr("a.safetensors holds tensor " + first + ", which"));
+  for (const char* name :
+       {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", ".safetensors", "a.bin", ""}) {
+    EXPECT_THAT(fault([&](Json& map) { map[first] = name; }),
+                HasSubstr("not a safetensors file beside it"))
+        << name;
   }
   EXPECT_THAT(fault([&](Json& map) { map[first] = 3; }), HasSubstr("has no file name"));
   EXPECT_THAT(fault([&](Json& map) { map = 3; }), HasSubstr("no table \"weight_map\""));
-  folder.write("model.safetensors.index.json", R"({"weight_map":{"x":"a.safetensors","x":"b.safetensors"}})");
+  folder.write("model.safetensors.index.json",
+               R"({"weight_map":{"x":"a.safetensors","x":"b.safetensors"}})");
   EXPECT_THAT(fault_of(folder.path()), HasSubstr("\"x\" stands twice"));
 }
 
@@ -119,8 +136,12 @@ TEST(ModelFolder, MissingAndUnknownTensorsAreListed) {
     folder.write("model.safetensors", to_safetensors(written, {}));
     return fault_of(folder.path());
   };
-  EXPECT_THAT(fault({}), AllOf(HasSubstr("model.embed_tokens.weight, model.layers.0.input_layernorm.weight"), HasSubstr("and 17 more")));
-  EXPECT_THAT(fault({tensors.begin(), tensors.end() - 1}), AllOf(HasSubstr("has no tensor lm_head.weight"), HasSubstr("\"tie_word_embeddings\": true")));
+  EXPECT_THAT(fault({}),
+              AllOf(HasSubstr("model.embed_tokens.weight, model.layers.0.input_layernorm.weight"),
+                    HasSubstr("and 17 more")));
+  EXPECT_THAT(
+      fault({tensors.begin(), tensors.end() - 1}),
+      AllOf(HasSubstr("has no tensor lm_head.weight"), HasSubstr("\"tie_word_embeddings\": true")));
   const std::vector<float> some(2);
   const auto with = [&](const char* name) {
     auto more = tensors;
@@ -128,7 +149,8 @@ TEST(ModelFolder, MissingAndUnknownTensorsAreListed) {
     return more;
   };
   EXPECT_EQ(fault(with("model.layers.0.self_attn.rotary_emb.inv_freq")), "accepted");
-  EXPECT_THAT(fault(with("model.layers.0.self_attn.q_norm.weight")), HasSubstr("has tensor model.layers.0.self_attn.q_norm.weight, which"));
+  EXPECT_THAT(fault(with("model.layers.0.self_attn.q_norm.weight")),
+              HasSubstr("has tensor model.layers.0.self_attn.q_norm.weight, which"));
   EXPECT_THAT(fault(with("model.layers.0.self_attn.o_proj.bias")), HasSubstr("o_proj.bias, which"));
 }
 
@@ -139,7 +161,8 @@ TEST(ModelFolder, AStoredHeadOfATiedModelMustBeTheEmbedding) {
   folder.write("config.json", to_config_json(tied));
   auto tensors = tensors_of(tied, weights);
   std::vector<float> head(weights.begin(), weights.begin() + tied.vocab_size * tied.hidden_size);
-  tensors.push_back({"lm_head.weight", Dtype::f32, tensors[0].shape, std::as_bytes(std::span(head))});
+  tensors.push_back(
+      {"lm_head.weight", Dtype::f32, tensors[0].shape, std::as_bytes(std::span(head))});
   folder.write("model.safetensors", to_safetensors(tensors, {}));
   EXPECT_EQ(read_model_folder(folder.path()).weights, weights);
   head.back() += 1.0F;
@@ -147,7 +170,8 @@ TEST(ModelFolder, AStoredHeadOfATiedModelMustBeTheEmbedding) {
   EXPECT_THAT(fault_of(folder.path()), HasSubstr("lm_head.weight of"));
 }
 
-/// What is packed from the files as they stand, by several threads, computes as the widened weights do.
+/// What is packed from the files as they stand, by several threads, computes as the widened weights
+/// do.
 TEST(ModelFolder, APolicyForForwardPassesAloneIsTheSame) {
   for (const Family family : kFamilies)
     for (const Dtype dtype : {Dtype::f32, Dtype::bf16})
@@ -156,10 +180,10 @@ TEST(ModelFolder, APolicyForForwardPassesAloneIsTheSame) {
         const kernels::KernelSet* set = kernel_sets(numerics).back();
         const TemporaryFolder folder;
         write_model_folder(folder.path(), config, random_weights(config, 5), {dtype, {}});
-        const Policy packed = read_policy(folder.path(), set, {.count = 3});
-        const Policy widened(config, read_model_folder(folder.path()).weights, {}, set);
-        const Leaf leaf = random_leaf(config, {30, 7}, 1);
-        const Columns a = forward(packed, leaf, 1.0), b = forward(widened, leaf, 1.0);
+        const PolicyModel packed = read_policy(folder.path(), set, {.count = 3});
+        const PolicyModel widened(config, read_model_folder(folder.path()).weights, {}, set);
+        const MicroBatch micro_batch = random_micro_batch(config, {30, 7}, 1);
+        const Columns a = forward(packed, micro_batch, 1.0), b = forward(widened, micro_batch, 1.0);
         EXPECT_EQ(a.logprob, b.logprob) << name_of(family) << ' ' << numerics;
         EXPECT_EQ(a.entropy, b.entropy) << name_of(family) << ' ' << numerics;
       }
@@ -177,7 +201,8 @@ TEST(ModelFolder, GenerationConfigAddsEndTokens) {
   const TemporaryFolder folder;
   write_model_folder(folder.path(), kConfig, kWeights);
   folder.write("generation_config.json", R"({"eos_token_id": [1, 4]})");
-  EXPECT_EQ(read_model_folder(folder.path()).config.eos_token_ids, (std::vector<std::int64_t>{1, 4}));
+  EXPECT_EQ(read_model_folder(folder.path()).config.eos_token_ids,
+            (std::vector<std::int64_t>{1, 4}));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Small random models of the three families, and random leaves for them.
+// Small random models of the three families, and random micro-batches for them.
 #pragma once
 
 #include "base/random.hpp"
 #include "core/collectives.hpp"
-#include "model/policy.hpp"
-#include "model/weights.hpp"
+#include "model/engine/policy.hpp"
+#include "model/tensors/weights.hpp"
 
 #include <string>
 #include <vector>
@@ -13,12 +13,17 @@ namespace rollcall::model::testing {
 
 enum class Family { llama, qwen2, qwen3 };
 inline const std::vector<Family> kFamilies = {Family::llama, Family::qwen2, Family::qwen3};
-inline std::string name_of(Family family) { return family == Family::llama ? "llama" : family == Family::qwen2 ? "qwen2" : "qwen3"; }
+inline std::string name_of(Family family) {
+  return family == Family::llama ? "llama" : family == Family::qwen2 ? "qwen2" : "qwen3";
+}
 
-/// Two layers, grouped-query attention with odd widths; Llama has tied embeddings and a head_dim that is not hidden / heads.
+/// Two layers, grouped-query attention with odd widths; Llama has tied embeddings and a head_dim
+/// that is not hidden / heads.
 inline ModelConfig small_config(Family family) {
   ModelConfig c;
-  c.architecture = family == Family::llama ? Architecture::llama : family == Family::qwen2 ? Architecture::qwen2 : Architecture::qwen3;
+  c.architecture = family == Family::llama   ? Architecture::llama
+                   : family == Family::qwen2 ? Architecture::qwen2
+                                             : Architecture::qwen3;
   c.vocab_size = 23;
   c.hidden_size = 24;
   c.intermediate_size = 36;
@@ -50,24 +55,28 @@ inline std::vector<float> random_weights(const ModelConfig& config, std::uint64_
     const Slice& slice = layout.slices[t];
     const RandomStream stream(seed, RandomPurpose::test, 0, t);
     const double centre = slice.name.ends_with("norm.weight") ? 1.0 : 0.0;
-    for (std::int64_t i = 0; i < slice.count; ++i) weights[std::size_t(slice.offset + i)] = float(centre + 0.25 * stream.normal(std::uint64_t(i)));
+    for (std::int64_t i = 0; i < slice.count; ++i)
+      weights[std::size_t(slice.offset + i)] =
+          float(centre + 0.25 * stream.normal(std::uint64_t(i)));
   }
   return weights;
 }
 
 /// Sequences of the given lengths; every token after the first two of a sequence is a target.
-inline Leaf random_leaf(const ModelConfig& config, const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
+inline MicroBatch random_micro_batch(const ModelConfig& config,
+                                     const std::vector<std::int64_t>& lengths, std::uint64_t seed) {
   const RandomStream stream(seed, RandomPurpose::test, 1);
-  Leaf leaf;
-  leaf.offsets = {0};
+  MicroBatch micro_batch;
+  micro_batch.offsets = {0};
   for (const std::int64_t length : lengths) {
     for (std::int64_t i = 0; i < length; ++i) {
-      if (i >= 2) leaf.targets.push_back(std::int64_t(leaf.tokens.size()));
-      leaf.tokens.push_back(std::int32_t(stream.below(leaf.tokens.size(), std::uint64_t(config.vocab_size))));
+      if (i >= 2) micro_batch.targets.push_back(std::int64_t(micro_batch.tokens.size()));
+      micro_batch.tokens.push_back(
+          std::int32_t(stream.below(micro_batch.tokens.size(), std::uint64_t(config.vocab_size))));
     }
-    leaf.offsets.push_back(std::int64_t(leaf.tokens.size()));
+    micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
   }
-  return leaf;
+  return micro_batch;
 }
 
 /// Random dLoss/dcolumn.
@@ -81,8 +90,9 @@ inline ColumnGradient random_columns(std::size_t count, std::uint64_t seed) {
   return columns;
 }
 
-/// What the sink is given for the leaf, layout order.
-inline std::vector<float> gradient_of(const Policy& policy, const Leaf& leaf, double temperature, const ColumnGradient& derivative,
+/// What the sink is given for the micro-batch, layout order.
+inline std::vector<float> gradient_of(const PolicyModel& policy, const MicroBatch& micro_batch,
+                                      double temperature, const ColumnGradient& derivative,
                                       Columns* columns = nullptr) {
   const WeightLayout layout = weight_layout(policy.config());
   std::vector<float> gradient(std::size_t(layout.size), 0.0F);
@@ -90,7 +100,7 @@ inline std::vector<float> gradient_of(const Policy& policy, const Leaf& leaf, do
     float* into = gradient.data() + layout.slices.at(slice).offset + first;
     for (const float value : values) *into++ += value;
   };
-  Columns seen = forward_backward(policy, leaf, temperature, derivative, sink);
+  Columns seen = forward_backward(policy, micro_batch, temperature, derivative, sink);
   if (columns != nullptr) *columns = std::move(seen);
   return gradient;
 }

@@ -1,5 +1,5 @@
 // Which weights moved, means of models, and the largest moves alone.
-#include "model/weight_changes.hpp"
+#include "model/tensors/weight_changes.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -22,13 +22,15 @@ std::vector<float> filled(const std::vector<float>& a, const std::vector<float>&
 
 TEST(WeightChanges, CountWhatMovedByMoreThanTheTolerance) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto before = filled({1, 1, 1, nan}, {0, 0}), after = filled({1, 1.5F, 1.25F, nan}, {nan, -1});
+  const auto before = filled({1, 1, 1, nan}, {0, 0}),
+             after = filled({1, 1.5F, 1.25F, nan}, {nan, -1});
   const auto found = changes(two_tensors(), before, after, 0.25);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].changed, 1);  // of 0.5 and 0.25, the first; the NaN is the same
   EXPECT_DOUBLE_EQ(found[0].sparsity(), 0.75);
   EXPECT_EQ(found[1].changed, 2);
-  for (const auto& change : changes(two_tensors(), after, after, 0.0)) EXPECT_EQ(change.sparsity(), 1.0);
+  for (const auto& change : changes(two_tensors(), after, after, 0.0))
+    EXPECT_EQ(change.sparsity(), 1.0);
 }
 
 TEST(WeightChanges, KeepTheLargestMovesScaled) {
@@ -54,7 +56,8 @@ TEST(WeightChanges, KeepExactlyTheShareAmongEqualMovesAndOverAllTensors) {
   const auto before = filled({0, 0, 0, 0}, {0, 0});
   auto after = filled({1, -1, 1, 1}, {5, 1});
   keep_largest_changes(two_tensors(), before, 0.5, 1.0, after);
-  EXPECT_EQ(after, filled({1, -1, 0, 0}, {5, 0}));  // three of six: the largest, and of the equal ones the first
+  EXPECT_EQ(after, filled({1, -1, 0, 0}, {5, 0}));  // three of six: the largest, and of the equal
+                                                    // ones the first
 }
 
 TEST(WeightChanges, SharesMakeAMean) {

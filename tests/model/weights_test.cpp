@@ -16,7 +16,8 @@ std::vector<std::string> names(const ModelConfig& config) {
 }
 
 TEST(Layout, NamesAreThoseOfTheFamilies) {
-  const auto llama = names(small_config(Family::llama)), qwen2 = names(small_config(Family::qwen2)), qwen3 = names(small_config(Family::qwen3));
+  const auto llama = names(small_config(Family::llama)), qwen2 = names(small_config(Family::qwen2)),
+             qwen3 = names(small_config(Family::qwen3));
   EXPECT_EQ(llama.size(), 2U + 2 * 9);  // embedding and final norm; the head is tied
   EXPECT_EQ(qwen2.size(), 3U + 2 * 12);
   EXPECT_EQ(qwen3.size(), 3U + 2 * 11);

@@ -6,9 +6,11 @@
 
 namespace rollcall::objective::test {
 
-/// Who rightly breaks a property says so here, with the reason. `who` is "surrogate reinforce" for every row with that piece, or "recipe NAME".
-/// Properties: policy_gradient, trust_region, equal_rewards (which excuses from equal_group as well), equal_group, numerical_derivative, mini_batches.
-/// One that is no longer needed fails the suite (exceptions_test.cpp).
+/// Who rightly breaks a property says so here, with the reason. `who` is "surrogate reinforce" for
+/// every row with that piece, or "recipe NAME".
+/// Properties: policy_gradient, trust_region, equal_rewards (which excuses from equal_group as
+/// well), equal_group, numerical_derivative, mini_batches. One that is no longer needed fails the
+/// suite (exceptions_test.cpp).
 struct Exception {
   std::string who, property, reason;
 };

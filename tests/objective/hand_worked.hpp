@@ -12,7 +12,8 @@
 namespace rollcall::objective::test {
 
 /// One prompt, two rollouts, horizon H = 10. Every old probability is 1/2.
-///   rollout 0: reward 1, two tokens with ratios 1.5 and 0.9;   rollout 1: reward 0, one token with ratio 1.1.
+///   rollout 0: reward 1, two tokens with ratios 1.5 and 0.9;   rollout 1: reward 0, one token with
+///   ratio 1.1.
 /// Rewards: mean 1/2; spread with n - 1: sqrt((1/4 + 1/4) / 1) = 1/sqrt(2).
 inline PlainStep worked_step() {
   const double half = std::log(0.5);
@@ -34,11 +35,13 @@ inline PlainStep worked_step() {
 struct HandWorked {
   double loss;
   std::vector<double> derivative;                 ///< of the loss in each log-prob
-  std::function<PlainStep()> step = worked_step;  ///< another step where the method needs one to show itself
+  std::function<PlainStep()> step = worked_step;  ///< another step where the method needs one to
+                                                  ///< show itself
 };
 using HandWorkedTable = std::map<std::string, HandWorked>;
 
-/// One entry a row of recipes.cpp: the files of hand_worked/, put together. Throws when two files work out the same row.
+/// One entry a row of recipes.cpp: the files of hand_worked/, put together. Throws when two files
+/// work out the same row.
 const HandWorkedTable& hand_worked();
 
 // One table a file of hand_worked/.

@@ -1,4 +1,5 @@
-// What a recipe moves from step to step is told as a metric, with the value that the step had; what stays is not.
+// What a recipe moves from step to step is told as a metric, with the value that the step had; what
+// stays is not.
 #include "evaluate_step.hpp"
 #include "objective/objective.hpp"
 
@@ -11,7 +12,8 @@ namespace {
 using Named = std::map<std::string, double>;
 
 /// Metrics moving/NAME of a step at this progress, with these statistics.
-Named moving(const std::string& recipe, double progress, std::uint64_t number, const Named& statistics = {}, const Settings& knobs = {}) {
+Named moving(const std::string& recipe, double progress, std::uint64_t number,
+             const Named& statistics = {}, const Settings& knobs = {}) {
   const PlainStep step = step_with_experts();
   auto columns = step.columns();
   columns.progress = progress, columns.step = number, columns.statistics = statistics;
@@ -36,7 +38,14 @@ RC_GTEST_PROP(Moving, SchedulesByProgressOrStep, ()) {
 
 RC_GTEST_PROP(Moving, ControllersAndStatistics, ()) {
   EXPECT_DOUBLE_EQ(moving("ppo_kl_penalty", 0.5, 2, {{"kl_coef", 0.25}}).at("kl_coef"), 0.25);
-  EXPECT_DOUBLE_EQ(moving("skywork_or1", 0.5, 2, {{"entropy_coef", 0.002}}).at("entropy_coef"), 0.002);
+  EXPECT_DOUBLE_EQ(moving("skywork_or1", 0.5, 2, {{"entropy_coef", 0.002}}).at("entropy_coef"),
+                   0.002);
+  const auto moments = moving(
+      "ppo-max", 0.5, 2, {{"moving_count", 4.0}, {"moving_sum", 2.0}, {"moving_squares", 5.0}});
+  EXPECT_DOUBLE_EQ(moments.at("moving_mean"), 0.5);
+  EXPECT_DOUBLE_EQ(moments.at("moving_spread"), 1.0);
+  EXPECT_FALSE(moving("ppo-max", 0.5, 0).contains("moving_mean")) << "no step came before";
+  EXPECT_DOUBLE_EQ(moving("gtpo", 0.5, 2, {{"first_entropy", 0.375}}).at("first_entropy"), 0.375);
   const auto quantiles = moving("riskpo", 0.5, 2, {{"risk_low", 0.75}});
   EXPECT_DOUBLE_EQ(quantiles.at("risk_low"), 0.75);
   EXPECT_DOUBLE_EQ(quantiles.at("risk_high"), 4.0);  // 0.8 of a bundle of 5

@@ -1,4 +1,5 @@
-// The cost of an objective does not grow with the number of rollouts but with that of tokens: every row dispatches as many tensor operations for 1,024 as for 64.
+// The cost of an objective does not grow with the number of rollouts but with that of tokens: every
+// row dispatches as many tensor operations for 1,024 as for 64.
 #include "evaluate_step.hpp"
 #include "objective/recipes.hpp"
 
@@ -16,19 +17,22 @@ std::unique_ptr<at::ObserverContext> count_one(const at::RecordFunction& /*opera
   return nullptr;
 }
 
-/// A step in groups of four, and the whole of it as a leaf.
+/// A step in groups of four, and the whole of it as a micro-batch.
 struct Size {
-  explicit Size(std::size_t rollouts) : Size(random_step(std::vector<int>(rollouts / 4, 4), 1, 0.3)) {}
-  explicit Size(const PlainStep& step) : columns(step.columns()), leaf(step.leaf(step.all())) {}
+  explicit Size(std::size_t rollouts)
+      : Size(random_step(std::vector<int>(rollouts / 4, 4), 1, 0.3)) {}
+  explicit Size(const PlainStep& step)
+      : columns(step.columns()), micro_batch(step.micro_batch(step.all())) {}
   StepColumns columns;
-  LeafColumns leaf;
+  MicroBatchColumns micro_batch;
 };
 
 /// Operations of `prepare` and of the derivative, the backward pass included.
 int operations(const Objective& objective, const Size& size) {
-  const auto counter = at::addGlobalCallback(at::RecordFunctionCallback(count_one).scopes({at::RecordScope::FUNCTION}));
+  const auto counter = at::addGlobalCallback(
+      at::RecordFunctionCallback(count_one).scopes({at::RecordScope::FUNCTION}));
   dispatched = 0;
-  objective.evaluate(*objective.prepare(size.columns), size.leaf);
+  objective.evaluate(*objective.prepare(size.columns), size.micro_batch);
   at::removeCallback(counter);
   return dispatched;
 }

@@ -15,22 +15,25 @@ at::Tensor reals(const std::vector<double>& values) { return at::tensor(values, 
 /// Two groups of two rollouts, one token each. Old log-probs -1, -1, -2, -3; rewards 0, 1, 1, 0.
 StepColumns four_rollouts() {
   StepColumns c;
-  c.reward = reals({0, 1, 1, 0}), c.group = at::tensor({0, 0, 1, 1}, at::kLong), c.prompt_level = at::zeros({4}, at::kLong);
+  c.reward = reals({0, 1, 1, 0}), c.group = at::tensor({0, 0, 1, 1}, at::kLong),
+  c.prompt_level = at::zeros({4}, at::kLong);
   c.offsets = at::arange(5, at::kLong), c.truncated = at::zeros({4}, at::kBool);
   c.old_logprob = c.rollout_logprob = reals({-1, -1, -2, -3});
   c.max_new_tokens = 4;
   return c;
 }
 
-/// Under a policy with log-prob -1 everywhere: the ratios are 1, 1, e and e^2. Every rollout's group is a leaf.
+/// Under a policy with log-prob -1 everywhere: the ratios are 1, 1, e and e^2. Every rollout's
+/// group is a micro-batch.
 std::map<std::string, double> metrics_of(const std::string& recipe, const StepColumns& columns) {
   const Objective objective(recipe);
   const auto prepared = objective.prepare(columns);
-  std::vector<LeafLoss> leaves;
+  std::vector<MicroBatchLoss> micro_batches;
   for (const std::vector<std::int64_t>& rollouts : {std::vector<std::int64_t>{0, 1}, {2, 3}}) {
-    leaves.push_back(objective.evaluate(*prepared, {rollouts, reals({-1, -1}), reals({0.5, 0.5})}));
+    micro_batches.push_back(
+        objective.evaluate(*prepared, {rollouts, reals({-1, -1}), reals({0.5, 0.5})}));
   }
-  return merge(*prepared, leaves);
+  return merge(*prepared, micro_batches);
 }
 
 TEST(Origins, WithoutReplayAllTokensAreTheActors) {
@@ -57,12 +60,16 @@ TEST(Origins, ReplayedTokensHaveNamesOfTheirOwn) {
   EXPECT_EQ(metrics.at("critic/score/max"), 1.0);
 }
 
-// A 0 here would enter the step's mean over its updates, and a mean ratio of 0.5 reads as far off policy.
+// A 0 here would enter the step's mean over its updates, and a mean ratio of 0.5 reads as far off
+// policy.
 TEST(Origins, AnUpdateThatKeepsNothingHasNoMeans) {
   StepColumns columns = four_rollouts();
   columns.reward = columns.named[column::correct] = reals({0, 0, 0, 0});
-  const auto metrics = metrics_of("raft", columns);  // keeps the best right answers, of which there are none
-  for (const char* name : {"actor/ratio_mean", "actor/ppo_kl", "actor/pg_clipfrac", "actor/entropy"}) EXPECT_FALSE(metrics.contains(name)) << name;
+  const auto metrics = metrics_of("raft", columns);  // keeps the best right answers, of which there
+                                                     // are none
+  for (const char* name :
+       {"actor/ratio_mean", "actor/ppo_kl", "actor/pg_clipfrac", "actor/entropy"})
+    EXPECT_FALSE(metrics.contains(name)) << name;
   EXPECT_EQ(metrics.at("actor/pg_loss"), 0.0);
   columns.replayed = at::tensor({0, 0, 1, 1}, at::kLong).to(at::kBool);
   columns.reward = columns.named[column::correct] = reals({0, 0, 1, 0});

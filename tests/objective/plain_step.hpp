@@ -1,4 +1,5 @@
-// A step as plain vectors, small enough to loop over: what the tests compute by hand, and the columns the objective gets of it.
+// A step as plain vectors, small enough to loop over: what the tests compute by hand, and the
+// columns the objective gets of it.
 #pragma once
 
 #include "objective/columns.hpp"
@@ -20,13 +21,17 @@ struct PlainRollout {
   double reward = 0.0;
   bool truncated = false;
   std::vector<double> now, old, rollout, entropy, reference;  ///< [T] of each policy token
-  /// The optional columns of columns.hpp. Those per token may be left empty: current is then old, teacher and flat_reference (the
+  /// The optional columns of columns.hpp. Those per token may be left empty: current is then old,
+  /// teacher and flat_reference (the
   /// reference's root, normalised) are reference, the rest is 0.
-  std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{}, sum_squares{}, old_value{}, value{}, flat_reference{};
+  std::vector<double> teacher{}, teacher_kl{}, current{}, current_entropy{}, old_entropy{},
+      sum_squares{}, old_value{}, value{}, flat_reference{};
   std::vector<double> reasoning_step{}, probe_accuracy{}, probe_confidence{};
   std::vector<std::int64_t> token{};
-  std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three directions
-  double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0, greedy = 0, expert = 0, lag = 0;
+  std::vector<double> gradient{0.0, 0.0, 0.0};  ///< by the states that the head reads, in three
+                                                ///< directions
+  double prior = 0.5, posterior = 0.5, predicted = 0.5, best_length = 0, answer = 0, correct = 0,
+         greedy = 0, expert = 0, lag = 0;
   std::map<std::string, double> components{};
   std::int64_t key = 0;
   std::size_t length() const { return old.size(); }
@@ -38,13 +43,20 @@ struct PlainStep {
   double progress = 0.0;
   std::uint64_t index = 0;
   std::map<std::string, double> statistics{};
-  std::vector<double> verifier{};              ///< [B] rewards before they were shaped, for plain weights; empty: they were not
-  std::vector<double> trains{};                ///< [B] what the scheduler lets train; empty: all
-  std::vector<double> keep{};                  ///< [N] what earlier weight pieces kept, for plain weights; empty: all tokens
-  std::map<std::string, std::string> knobs{};  ///< settings that plain pieces are to use instead of their defaults
+  std::vector<double> verifier{};  ///< [B] rewards before they were shaped, for plain weights;
+                                   ///< empty: they were not
+  std::vector<double> trains{};    ///< [B] what the scheduler lets train; empty: all
+  std::vector<double> keep{};  ///< [N] what earlier weight pieces kept, for plain weights; empty:
+                               ///< all tokens
+  std::map<std::string, std::string> knobs{};  ///< settings that plain pieces are to use instead of
+                                               ///< their defaults
 
-  double knob(const std::string& name, double otherwise) const { return knobs.contains(name) ? std::stod(knobs.at(name)) : otherwise; }
-  std::string choice(const std::string& name, const std::string& otherwise) const { return knobs.contains(name) ? knobs.at(name) : otherwise; }
+  double knob(const std::string& name, double otherwise) const {
+    return knobs.contains(name) ? std::stod(knobs.at(name)) : otherwise;
+  }
+  std::string choice(const std::string& name, const std::string& otherwise) const {
+    return knobs.contains(name) ? knobs.at(name) : otherwise;
+  }
 
   std::vector<double> flat(std::vector<double> PlainRollout::*column) const {
     std::vector<double> all;
@@ -53,10 +65,12 @@ struct PlainStep {
   }
 
   /// A column that may have been left empty.
-  at::Tensor optional(std::vector<double> PlainRollout::*column, std::vector<double> PlainRollout::*otherwise) const {
+  at::Tensor optional(std::vector<double> PlainRollout::*column,
+                      std::vector<double> PlainRollout::*otherwise) const {
     std::vector<double> all;
     for (const auto& r : rollouts) {
-      for (std::size_t t = 0; t < r.length(); ++t) all.push_back(!(r.*column).empty() ? (r.*column)[t] : otherwise ? (r.*otherwise)[t] : 0.0);
+      for (std::size_t t = 0; t < r.length(); ++t)
+        all.push_back(!(r.*column).empty() ? (r.*column)[t] : otherwise ? (r.*otherwise)[t] : 0.0);
     }
     return at::tensor(all, at::kDouble);
   }
@@ -68,7 +82,9 @@ struct PlainStep {
   /// The cosine between two rollouts' gradients; 0 where one has none.
   double cosine(const PlainRollout& a, const PlainRollout& b) const {
     double aa = 0, bb = 0, ab = 0;
-    for (std::size_t k = 0; k < 3; ++k) aa += a.gradient[k] * a.gradient[k], bb += b.gradient[k] * b.gradient[k], ab += a.gradient[k] * b.gradient[k];
+    for (std::size_t k = 0; k < 3; ++k)
+      aa += a.gradient[k] * a.gradient[k], bb += b.gradient[k] * b.gradient[k],
+          ab += a.gradient[k] * b.gradient[k];
     return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0.0;
   }
   void add_optional(StepColumns& c) const {
@@ -80,20 +96,24 @@ struct PlainStep {
     std::vector<std::int64_t> token, key;
     for (const auto& r : rollouts) {
       key.push_back(r.key);
-      for (std::size_t t = 0; t < r.length(); ++t) token.push_back(r.token.empty() ? 0 : r.token[t]);
+      for (std::size_t t = 0; t < r.length(); ++t)
+        token.push_back(r.token.empty() ? 0 : r.token[t]);
       for (const auto& [name, unused] : r.components) {
         std::vector<double> values;
-        for (const auto& other : rollouts) values.push_back(other.components.contains(name) ? other.components.at(name) : 0.0);
+        for (const auto& other : rollouts)
+          values.push_back(other.components.contains(name) ? other.components.at(name) : 0.0);
         c.named["component/" + name] = at::tensor(values, at::kDouble);
       }
     }
     c.token = at::tensor(token, at::kLong), c.key = at::tensor(key, at::kLong);
     c.named[column::reference_logprob] = at::tensor(flat(&PlainRollout::reference), at::kDouble);
-    c.named[std::string(column::flat_reference).append("0.5")] = optional(&PlainRollout::flat_reference, &PlainRollout::reference);
+    c.named[std::string(column::flat_reference).append("0.5")] =
+        optional(&PlainRollout::flat_reference, &PlainRollout::reference);
     c.named[column::teacher_logprob] = optional(&PlainRollout::teacher, &PlainRollout::reference);
     c.named[column::teacher_kl] = optional(&PlainRollout::teacher_kl, nullptr);
     c.named[column::current_logprob] = optional(&PlainRollout::current, &PlainRollout::old);
-    c.named[column::current_entropy] = optional(&PlainRollout::current_entropy, &PlainRollout::entropy);
+    c.named[column::current_entropy] =
+        optional(&PlainRollout::current_entropy, &PlainRollout::entropy);
     c.named[column::old_entropy] = optional(&PlainRollout::old_entropy, &PlainRollout::entropy);
     c.named[column::sum_squares] = optional(&PlainRollout::sum_squares, nullptr);
     c.named[column::reasoning_step] = optional(&PlainRollout::reasoning_step, nullptr);
@@ -136,15 +156,17 @@ struct PlainStep {
     return c;
   }
 
-  LeafColumns leaf(const std::vector<std::int64_t>& indices) const {
+  MicroBatchColumns micro_batch(const std::vector<std::int64_t>& indices) const {
     std::vector<double> now, entropy, value;
     for (const auto i : indices) {
       const auto& r = rollouts[std::size_t(i)];
-      for (std::size_t t = 0; t < r.length(); ++t) value.push_back(r.value.empty() ? 0.0 : r.value[t]);
+      for (std::size_t t = 0; t < r.length(); ++t)
+        value.push_back(r.value.empty() ? 0.0 : r.value[t]);
       now.insert(now.end(), r.now.begin(), r.now.end());
       entropy.insert(entropy.end(), r.entropy.begin(), r.entropy.end());
     }
-    return {indices, at::tensor(now, at::kDouble), at::tensor(entropy, at::kDouble), at::tensor(value, at::kDouble)};
+    return {indices, at::tensor(now, at::kDouble), at::tensor(entropy, at::kDouble),
+            at::tensor(value, at::kDouble)};
   }
 
   std::vector<std::int64_t> all() const {
@@ -154,7 +176,8 @@ struct PlainStep {
   }
 };
 
-/// Steps of one or two tokens, of which the last is open where `key` says so, and what a probe found behind each.
+/// Steps of one or two tokens, of which the last is open where `key` says so, and what a probe
+/// found behind each.
 inline void add_reasoning(PlainRollout& r) {
   const auto length = std::int64_t(r.length());
   for (std::int64_t t = 0; t < length; ++t) {
@@ -162,12 +185,16 @@ inline void add_reasoning(PlainRollout& r) {
     const bool open = r.key % 3 == 0 && t + 1 == length;
     r.reasoning_step.push_back(open ? -1.0 : double(step));
     r.probe_accuracy.push_back(open ? 0.0 : 0.1 * double(seen));
-    r.probe_confidence.push_back(open ? 0.0 : seen > 7 ? 1.0 : 0.15 * double((seen * 3 + step) % 6));
+    r.probe_confidence.push_back(open       ? 0.0
+                                 : seen > 7 ? 1.0
+                                            : 0.15 * double((seen * 3 + step) % 6));
   }
 }
 
-/// Rollouts of the given groups; lengths from 0 (nothing sampled by the policy) to 5, the token limit. `spread` is the size of the log-ratios.
-inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t seed, double spread) {
+/// Rollouts of the given groups; lengths from 0 (nothing sampled by the policy) to 5, the token
+/// limit. `spread` is the size of the log-ratios.
+inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t seed,
+                             double spread) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform(0.05, 3.0);
@@ -209,7 +236,8 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
       r.key = std::int64_t(engine());
       r.gradient = {double(r.key % 7) - 3, double(r.key / 7 % 7) - 3, double(r.key / 49 % 7) - 3};
       add_reasoning(r);
-      r.components["sound"] = double(r.key % 3 == 0), r.components["votes"] = double(r.key / 3 % 5) / 4;
+      r.components["sound"] = double(r.key % 3 == 0),
+      r.components["votes"] = double(r.key / 3 % 5) / 4;
       r.components["masked"] = double(r.group % 2);
       step.rollouts.push_back(std::move(r));
     }
@@ -217,13 +245,17 @@ inline PlainStep random_step(const std::vector<int>& group_sizes, std::uint32_t 
   return step;
 }
 
-/// Evenly from [low, high). RapidCheck's own inRange keeps to the low end while its size parameter is small.
-inline rc::Gen<int> any_of(int low, int high) { return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high)); }
+/// Evenly from [low, high). RapidCheck's own inRange keeps to the low end while its size parameter
+/// is small.
+inline rc::Gen<int> any_of(int low, int high) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high));
+}
 
 /// Any shape: one to six groups of one to five rollouts.
 inline PlainStep any_step(double spread = 0.3) {
   const auto groups = std::size_t(*any_of(1, 7));
-  const auto sizes = *rc::gen::container<std::vector<int>>(groups, any_of(1, 9));  // some larger than the sets of four that Pass@k draws from a group
+  // some larger than the sets of four that Pass@k draws from a group
+  const auto sizes = *rc::gen::container<std::vector<int>>(groups, any_of(1, 9));
   return random_step(sizes, *rc::gen::arbitrary<std::uint32_t>(), spread);
 }
 
@@ -240,9 +272,12 @@ inline std::vector<double> values(const at::Tensor& t) {
   return {c.data_ptr<double>(), c.data_ptr<double>() + c.numel()};
 }
 
-inline bool near(double a, double b, double tolerance = 1e-11) { return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)}); }
+inline bool near(double a, double b, double tolerance = 1e-11) {
+  return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+}
 
-inline bool near(const std::vector<double>& a, const std::vector<double>& b, double tolerance = 1e-11) {
+inline bool near(const std::vector<double>& a, const std::vector<double>& b,
+                 double tolerance = 1e-11) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!near(a[i], b[i], tolerance)) return false;

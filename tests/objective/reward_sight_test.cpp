@@ -1,4 +1,5 @@
-// What a scheduler hears of a recipe: its reward before it is normalised and before the price of a divergence.
+// What a scheduler hears of a recipe: its reward before it is normalised and before the price of a
+// divergence.
 #include "objective/reward_sight.hpp"
 #include "objective/objective.hpp"
 #include "objective/pieces.hpp"
@@ -10,7 +11,8 @@ namespace rollcall::objective::test {
 namespace {
 
 TEST(RewardSight, KnowsEveryPieceOfReward) {
-  for (const auto& piece : objective::rewards()) EXPECT_NO_THROW(sight_of(piece.name)) << piece.name;
+  for (const auto& piece : objective::rewards())
+    EXPECT_NO_THROW(sight_of(piece.name)) << piece.name;
   EXPECT_THROW(sight_of("none_such"), std::logic_error);
 }
 
@@ -25,7 +27,8 @@ TEST(RewardSight, IsTheVerifiersWhereNoPiecePays) {
 
 TEST(RewardSight, SumsWhatIsStandardisedApart) {
   auto columns = random_step({2, 2}, 1, 0.3).columns();
-  std::erase_if(columns.named, [](const auto& column) { return column.first.starts_with("component/"); });
+  std::erase_if(columns.named,
+                [](const auto& column) { return column.first.starts_with("component/"); });
   columns.named["component/correct"] = at::tensor({1.0, 0.0, 0.0, 0.0}, at::kDouble);
   columns.named["component/short"] = at::tensor({0.0, 1.0, 1.0, 0.0}, at::kDouble);
   const Objective gdpo("gdpo", {}, {{"component_weights", "short=0.5"}});
@@ -36,13 +39,51 @@ TEST(RewardSight, SumsWhatIsStandardisedApart) {
   EXPECT_TRUE(at::equal(bnpo.rewards(columns), at::tensor({0.5, 0.5, 0.5, 0.0}, at::kDouble)));
 }
 
+/// A reward that holds more than the verdict does not say which groups teach where the loss reads
+/// the verdict alone.
+TEST(RewardSight, IsTheVerdictWhereTheLossReadsIt) {
+  auto columns = random_step({2, 2}, 1, 0.3).columns();
+  columns.reward = at::tensor({1.25, 1.0, 0.25, 0.0}, at::kDouble);  // with the form's share
+  columns.named["correct"] = at::tensor({1.0, 1.0, 0.0, 0.0}, at::kDouble);
+  for (const auto* recipe : {"disco", "drpo-decoupled-reward", "pacs", "real-labels",
+                             "passk_training", "wgrpo", "psr-nsr-w-reinforce"}) {
+    const Objective objective(recipe);
+    EXPECT_FALSE(objective.pays_verifiers()) << recipe;
+    EXPECT_TRUE(at::equal(objective.rewards(columns), columns.named.at("correct"))) << recipe;
+  }
+  EXPECT_TRUE(Objective("otr").pays_verifiers()) << "verdicts do not enter its loss at all";
+}
+
+TEST(RewardSight, KnowsWhatReplacesAndWhatLeavesTheRewardAlone) {
+  const auto columns = random_step({5, 4, 3}, 1, 0.3).columns();
+  for (const auto& piece : objective::rewards()) {
+    Knobs knobs;
+    knobs.enter("reward", piece.name);
+    const RewardFunction function = piece.make(knobs);
+    Step step(columns), other(columns);
+    other.reward = other.reward + 3.0 * at::arange(other.rollouts, at::kDouble);
+    const at::Tensor one = function(step).reward, two = function(other).reward;
+    if (!one.defined()) {
+      EXPECT_NE(effect_of(piece.name), Effect::replaces) << piece.name;
+      continue;
+    }
+    // Every rollout violates a constraint, and what it was paid before is gone.
+    if (effect_of(piece.name) == Effect::changes && at::equal(one, at::zeros_like(one))) continue;
+    EXPECT_EQ(effect_of(piece.name) == Effect::replaces, at::equal(one, two))
+        << piece.name << ": a reward that is replaced is not read";
+    EXPECT_NE(effect_of(piece.name), Effect::leaves) << piece.name;
+  }
+}
+
 TEST(RewardSight, LeavesNormalisationOutAndNamesWhatComesLate) {
   const PlainStep step = random_step({4}, 2, 0.3);
-  const Objective shaped("dapo", {{"reward", "length_target+moving_norm"}}, {}), plain("dapo", {{"reward", "length_target"}}, {});
+  const Objective shaped("dapo", {{"reward", "length_target+moving_norm"}}, {}),
+      plain("dapo", {{"reward", "length_target"}}, {});
   EXPECT_TRUE(at::equal(shaped.rewards(step.columns()), plain.rewards(step.columns())));
   EXPECT_FALSE(at::equal(shaped.rewards(step.columns()), step.columns().reward));
   EXPECT_TRUE(shaped.late_rewards().empty());
-  EXPECT_EQ(Objective("grpo", {{"reward", "kl_limit+overlong"}}, {}).late_rewards(), std::vector<std::string>{"kl_limit"});
+  EXPECT_EQ(Objective("grpo", {{"reward", "kl_limit+overlong"}}, {}).late_rewards(),
+            std::vector<std::string>{"kl_limit"});
 }
 
 }  // namespace

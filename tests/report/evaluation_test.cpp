@@ -12,9 +12,13 @@
 namespace rollcall::report {
 namespace {
 
-double binomial(std::int64_t n, std::int64_t k) { return k > n ? 0.0 : std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0)); }
+double binomial(std::int64_t n, std::int64_t k) {
+  return k > n ? 0.0
+               : std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0));
+}
 
-PromptOutcome outcome(std::int32_t level, std::vector<std::uint8_t> correct, std::vector<std::string> answers = {}) {
+PromptOutcome outcome(std::int32_t level, std::vector<std::uint8_t> correct,
+                      std::vector<std::string> answers = {}) {
   return {level, std::move(correct), std::move(answers)};
 }
 
@@ -29,7 +33,9 @@ TEST(PassAtK, HandWorked) {
 
 TEST(PassAtK, EqualsTheBinomialFormAndIsMonotone) {
   EXPECT_TRUE(rc::check("1 - C(n-c,k)/C(n,k), not falling in c and k", [] {
-    const auto n = *rc::gen::inRange<std::int64_t>(1, 200), c = *rc::gen::inRange<std::int64_t>(0, n + 1), k = *rc::gen::inRange<std::int64_t>(1, n + 1);
+    const auto n = *rc::gen::inRange<std::int64_t>(1, 200),
+               c = *rc::gen::inRange<std::int64_t>(0, n + 1),
+               k = *rc::gen::inRange<std::int64_t>(1, n + 1);
     const double p = pass_at_k(n, c, k);
     RC_ASSERT(std::abs(p - (1.0 - binomial(n - c, k) / binomial(n, k))) < 1e-9);
     RC_ASSERT(0.0 <= p && p <= 1.0);
@@ -72,7 +78,8 @@ std::vector<PromptOutcome> coins(int prompts, double rate, std::uint64_t seed) {
 }
 
 TEST(Evaluate, MeansLevelsAndIntervals) {
-  const Evaluation e = evaluate({outcome(3, {1, 0, 0, 0}), outcome(2, {1, 1, 1, 1}), outcome(3, {0, 0, 0, 0})}, 2, 200, 1);
+  const Evaluation e = evaluate(
+      {outcome(3, {1, 0, 0, 0}), outcome(2, {1, 1, 1, 1}), outcome(3, {0, 0, 0, 0})}, 2, 200, 1);
   EXPECT_EQ(e.prompts, 3);
   EXPECT_EQ(e.samples, 12);
   EXPECT_DOUBLE_EQ(e.pass_at_1.mean, 1.25 / 3);
@@ -94,7 +101,8 @@ TEST(Evaluate, TheBootstrapFindsTheStandardError) {
     const double p = double(std::count(o.correct.begin(), o.correct.end(), 1)) / 8.0;
     square += (p - e.pass_at_1.mean) * (p - e.pass_at_1.mean);
   }
-  const double error = std::sqrt(square / 400 / 400);  // normal theory: the interval is mean +- 1.96 error
+  const double error = std::sqrt(square / 400 / 400);  // normal theory: the interval is mean +-
+                                                       // 1.96 error
   EXPECT_NEAR(e.pass_at_1.high - e.pass_at_1.low, 2 * 1.96 * error, 0.15 * 2 * 1.96 * error);
   EXPECT_LT(e.pass_at_1.low, e.pass_at_1.mean);
   const Evaluation again = evaluate(outcomes, 4, 2000, 1), other = evaluate(outcomes, 4, 2000, 2);
@@ -107,7 +115,8 @@ struct Misses {
   double below = 0.0, above = 0.0;
 };
 
-/// `trials` evaluations of `prompts` prompts; in each prompt so many of 8 samples are right as the inverse distribution function says of a uniform number.
+/// `trials` evaluations of `prompts` prompts; in each prompt so many of 8 samples are right as the
+/// inverse distribution function says of a uniform number.
 template <class Quantile, class Interval>
 Misses misses(int trials, int prompts, double truth, Quantile right_at, Interval interval_of) {
   Misses share;
@@ -120,15 +129,19 @@ Misses misses(int trials, int prompts, double truth, Quantile right_at, Interval
       for (int s = 0; s < 8; ++s) outcomes.back().correct.push_back(s < right);
     }
     const auto interval = interval_of(outcomes, std::uint64_t(trial));
-    share.below += (truth < interval.low) / double(trials), share.above += (truth > interval.high) / double(trials);
+    share.below += (truth < interval.low) / double(trials),
+        share.above += (truth > interval.high) / double(trials);
   }
   return share;
 }
 
-// The interval is to hold the truth in 95 of 100 evaluations and to miss it as often on either side. 2000 trials know a share of 2.5 % up to 0.35 %; means of 60
-// values and 300 resamples miss a little more often than the 2.5 % of infinitely many. One quantile at 5 % in place of 2.5 % is six standard errors away.
+// The interval is to hold the truth in 95 of 100 evaluations and to miss it as often on either
+// side. 2000 trials know a share of 2.5 % up to 0.35 %; means of 60 values and 300 resamples miss a
+// little more often than the 2.5 % of infinitely many. One quantile at 5 % in place of 2.5 % is six
+// standard errors away.
 TEST(Evaluate, TheIntervalHoldsTheTruthInNinetyFiveOfAHundred) {
-  const auto even = [](double u) { return int(9 * u); };  // 0 to 8 of 8 equally often: the mean is 1/2
+  const auto even = [](double u) { return int(9 * u); };  // 0 to 8 of 8 equally often: the mean is
+                                                          // 1/2
   const auto gain = [](const std::vector<PromptOutcome>& after, std::uint64_t seed) {
     const std::vector<PromptOutcome> before(after.size(), outcome(1, {0}));
     return paired_gain(before, after, 1, 300, seed);
@@ -136,19 +149,24 @@ TEST(Evaluate, TheIntervalHoldsTheTruthInNinetyFiveOfAHundred) {
   const Misses paired = misses(2000, 60, 0.5, even, gain);
   EXPECT_NEAR(paired.below, 0.0275, 0.011);
   EXPECT_NEAR(paired.above, 0.0275, 0.011);
-  // Skewed: a fifth of the prompts are solved by 5 of 8 samples, the others by none. The mean is 1/8, and the short side of the interval misses more often.
+  // Skewed: a fifth of the prompts are solved by 5 of 8 samples, the others by none. The mean is
+  // 1/8, and the short side of the interval misses more often.
   const auto rare = [](double u) { return u < 0.2 ? 5 : 0; };
-  const auto pass = [](const std::vector<PromptOutcome>& outcomes, std::uint64_t seed) { return evaluate(outcomes, 1, 200, seed).pass_at_1; };
+  const auto pass = [](const std::vector<PromptOutcome>& outcomes, std::uint64_t seed) {
+    return evaluate(outcomes, 1, 200, seed).pass_at_1;
+  };
   const Misses skewed = misses(500, 60, 0.125, rare, pass);
   EXPECT_NEAR(skewed.below + skewed.above, 0.06, 0.03);
 }
 
 TEST(PairedGain, PairsPromptsAndSoIsTighter) {
   auto before = coins(200, 0.4, 9), after = before;
-  for (auto& o : after) *std::find(o.correct.begin(), o.correct.end() - 1, 0) = 1;  // one more right in every prompt that can
+  // one more right in every prompt that can
+  for (auto& o : after) *std::find(o.correct.begin(), o.correct.end() - 1, 0) = 1;
   const Interval gain = paired_gain(before, after, 1, 500, 1);
   EXPECT_NEAR(gain.mean, 0.125, 0.01);
-  EXPECT_LT(gain.high - gain.low, 0.01);  // unpaired, the spread between prompts would make it ten times wider
+  EXPECT_LT(gain.high - gain.low, 0.01);  // unpaired, the spread between prompts would make it ten
+                                          // times wider
   EXPECT_EQ(paired_gain(before, before, 1, 100, 1).high, 0.0);
   after.pop_back();
   EXPECT_THROW(paired_gain(before, after, 1, 100, 1), InputError);
@@ -164,23 +182,29 @@ TEST(ToJson, KeysCarryTheK) {
   EXPECT_EQ(j.at("samples"), 160);
   EXPECT_EQ(j.at("levels").size(), 3U);
   EXPECT_TRUE(j.at("levels")[0].contains("pass_at_4"));
-  EXPECT_TRUE(nlohmann::json::parse(to_json(evaluate({outcome(1, {1})}, 1, 20, 1))).at("maj_at_1").is_null());
+  EXPECT_TRUE(nlohmann::json::parse(to_json(evaluate({outcome(1, {1})}, 1, 20, 1)))
+                  .at("maj_at_1")
+                  .is_null());
 }
 
 TEST(ToTable, OneEvaluationNamesItsData) {
   Evaluation only = evaluate(coins(30, 0.5, 1), 4, 50, 1);
   only.extract = "boxed";
   const std::string table = to_table(only, "30 of the 40 rows of q.jsonl");
-  for (const char* part : {"pass@1", "pass@4", "maj@4", "all", "questions: 30 of the 40 rows of q.jsonl\n", "answers found by: boxed\n"})
+  for (const char* part :
+       {"pass@1", "pass@4", "maj@4", "all", "questions: 30 of the 40 rows of q.jsonl\n",
+        "answers found by: boxed\n"})
     EXPECT_NE(table.find(part), std::string::npos) << table;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 3 + 1 + 2);
 }
 
 TEST(ToTable, AlignsAndTotals) {
-  const Evaluation before = evaluate(coins(30, 0.2, 1), 4, 50, 1), after = evaluate(coins(30, 0.8, 2), 4, 50, 1);
+  const Evaluation before = evaluate(coins(30, 0.2, 1), 4, 50, 1),
+                   after = evaluate(coins(30, 0.8, 2), 4, 50, 1);
   const std::string table = to_table(before, after, {{2, 1234567}, {9, 3}});
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < table.size(); at = table.find('\n', at) + 1) lines.push_back(table.substr(at, table.find('\n', at) - at));
+  for (std::size_t at = 0; at < table.size(); at = table.find('\n', at) + 1)
+    lines.push_back(table.substr(at, table.find('\n', at) - at));
   ASSERT_EQ(lines.size(), 6U);  // heading, levels 2, 3, 4, 9, all
   for (const auto& line : lines) EXPECT_EQ(line.size(), lines[0].size());
   EXPECT_NE(lines[1].find("1,234,567"), std::string::npos);

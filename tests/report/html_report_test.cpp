@@ -1,4 +1,5 @@
-// report.html: nothing from a run becomes markup, nothing comes from outside, and every part may be missing.
+// report.html: nothing from a run becomes markup, nothing comes from outside, and every part may be
+// missing.
 #include "report/html_report.hpp"
 #include "report/html_text.hpp"
 #include "report/svg_frame.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+    ++n;
   return n;
 }
 
@@ -23,7 +25,8 @@ TEST(Escape, MarkupControlsAndBadUtf8) {
   EXPECT_EQ(escape("<a href=\"x\" id='y'>&"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
   EXPECT_EQ(escape(std::string("\0\x1b[2J\x7f", 6)), "&#x2400;&#x241B;[2J&#x2421;");
   EXPECT_EQ(escape("a\tb\nc"), "a\tb\nc");
-  EXPECT_EQ(escape("z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82"), "z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82");
+  EXPECT_EQ(escape("z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82"),
+            "z\xc3\xbc \xe4\xb8\xad \xf0\x9f\x99\x82");
   EXPECT_EQ(escape("\xe2\x80\xaegpj"), "\\u202Egpj");  // right-to-left override
   const std::string bad = "\xef\xbf\xbd";
   EXPECT_EQ(escape("\xc0\xaf"), bad + bad);                      // overlong
@@ -60,13 +63,15 @@ ReportInput full(const std::string& text) {
                            {"actor/ratio_max", INFINITY},
                            {"timing_s/update", 0.5},
                            {"rollout_alloc/class_share/" + text, 1.0}}});
-    in.metrics.push_back({"validation", step, {{"pass_at_1" + text, 0.5}, {text + "pass_at_2", 0.5}}});
+    in.metrics.push_back(
+        {"validation", step, {{"pass_at_1" + text, 0.5}, {text + "pass_at_2", 0.5}}});
   }
   return in;
 }
 
 TEST(HtmlReport, HostileTextStaysText) {
-  const std::string hostile = "</title></style></pre><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x {}";
+  const std::string hostile =
+      "</title></style></pre><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x {}";
   const std::string page = html_report(full(hostile)), benign = html_report(full("abc"));
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_EQ(page.find("<img"), std::string::npos);
@@ -78,7 +83,8 @@ TEST(HtmlReport, HostileTextStaysText) {
 
 TEST(HtmlReport, IsSelfContained) {
   const std::string page = html_report(full("x"));
-  for (const char* outside : {"http:", "https:", "src=", "url(", "@import", "<link", "<script"}) EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+  for (const char* outside : {"http:", "https:", "src=", "url(", "@import", "<link", "<script"})
+    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
   EXPECT_EQ(page.find("nan"), std::string::npos);  // no coordinate may be one
   EXPECT_EQ(page.find("inf\""), std::string::npos);
@@ -112,7 +118,8 @@ TEST(HtmlReport, ADifferenceHasAColourOnlyWhereItsIntervalExcludesZero) {
     in.gains = {{"pass@1", {(low + high) / 2, low, high}}};
     const std::string page = html_report(in);
     const auto at = page.find("points");
-    EXPECT_NE(page.find(fmt::format("[{:+.1f}, {:+.1f}]", 100 * low, 100 * high)), std::string::npos);
+    EXPECT_NE(page.find(fmt::format("[{:+.1f}, {:+.1f}]", 100 * low, 100 * high)),
+              std::string::npos);
     const auto span = page.rfind("<span class=\"", at) + 13;
     return page.substr(span, page.find('"', span) - span);
   };
@@ -121,13 +128,17 @@ TEST(HtmlReport, ADifferenceHasAColourOnlyWhereItsIntervalExcludesZero) {
   EXPECT_EQ(colour(-0.01, 0.51), "unclear");
   EXPECT_EQ(colour(0.0, 0.5), "unclear");
   in.gains.clear();
-  EXPECT_NE(html_report(in).find("class=\"unclear\""), std::string::npos) << "without an interval nothing is claimed";
+  EXPECT_NE(html_report(in).find("class=\"unclear\""), std::string::npos)
+      << "without an interval nothing is claimed";
 }
 
 TEST(HtmlReport, DrawsLengthsAndTheCutShare) {
   ReportInput in;
   for (std::uint64_t step = 0; step < 3; ++step)
-    in.metrics.push_back({"train", step, {{"response_length/mean", 20.0 + double(step)}, {"response_length/clip_ratio", 0.1 * double(step)}}});
+    in.metrics.push_back({"train",
+                          step,
+                          {{"response_length/mean", 20.0 + double(step)},
+                           {"response_length/clip_ratio", 0.1 * double(step)}}});
   const std::string page = html_report(in);
   for (const char* title : {"Mean response length (tokens)", "Responses cut at the token limit"})
     EXPECT_EQ(count(page, std::string("<figcaption>") + title), 1U) << title;
@@ -149,7 +160,8 @@ TEST(HtmlReport, ShowsBinsOverTimeOneChartAQuantity) {
   }
   const std::string page = html_report(in);
   EXPECT_NE(page.find("Difficulty bins"), std::string::npos);
-  for (const char* title : {"Prompts by bin", "Weight of the advantages by bin", "Price of a rollout", "something_new"}) {
+  for (const char* title : {"Prompts by bin", "Weight of the advantages by bin",
+                            "Price of a rollout", "something_new"}) {
     EXPECT_EQ(count(page, std::string("<figcaption>") + title), 1U) << title;
   }
   EXPECT_EQ(count(page, "<figure>"), 4U);
@@ -159,8 +171,12 @@ TEST(HtmlReport, ShowsBinsOverTimeOneChartAQuantity) {
 
 TEST(HtmlReport, ShowsDrawnAndTrainedRolloutsWhereTheyDiffer) {
   ReportInput in;
-  const auto shown = [&] { return html_report(in).find("Rollouts drawn and trained") != std::string::npos; };
-  for (std::uint64_t step = 0; step < 3; ++step) in.metrics.push_back({"train", step, {{"rollout_alloc/drawn", 8.0}, {"rollout_alloc/trained", 8.0}}});
+  const auto shown = [&] {
+    return html_report(in).find("Rollouts drawn and trained") != std::string::npos;
+  };
+  for (std::uint64_t step = 0; step < 3; ++step)
+    in.metrics.push_back(
+        {"train", step, {{"rollout_alloc/drawn", 8.0}, {"rollout_alloc/trained", 8.0}}});
   EXPECT_FALSE(shown());
   in.metrics.back().values[1].second = 6.0;
   EXPECT_TRUE(shown());
@@ -169,20 +185,27 @@ TEST(HtmlReport, ShowsDrawnAndTrainedRolloutsWhereTheyDiffer) {
 }
 
 TEST(SvgSheet, IsOnePictureThatNeedsNoPage) {
-  const Series a{"a<b", sheet_color(0), {0, 1, 2}, {0.1, 0.4, std::nan("")}}, b{"b", sheet_color(1), {0, 1, 2}, {0.1, 0.2, 0.3}};
-  const std::string svg = svg_sheet("title & more", {{{"first", "", "step", Unit::share}, {a, b}}, {{"second", "", "step", Unit::plain}, {b, a}}});
+  const Series a{"a<b", sheet_color(0), {0, 1, 2}, {0.1, 0.4, std::nan("")}},
+      b{"b", sheet_color(1), {0, 1, 2}, {0.1, 0.2, 0.3}};
+  const std::string svg =
+      svg_sheet("title & more", {{{"first", "", "step", Unit::share}, {a, b}},
+                                 {{"second", "", "step", Unit::plain}, {b, a}}});
   EXPECT_TRUE(svg.starts_with("<svg xmlns="));
   EXPECT_EQ(count(svg, "<svg"), 1U);
   EXPECT_EQ(count(svg, "class=\"curve\""), 4U);
   EXPECT_EQ(count(svg, "a&lt;b</text>"), 1U);  // one legend
   EXPECT_NE(svg.find("title &amp; more"), std::string::npos);
-  for (const char* absent : {"var(", "nan", "<div", "<figure", "http://www.w3.org/1999"}) EXPECT_EQ(svg.find(absent), std::string::npos) << absent;
+  for (const char* absent : {"var(", "nan", "<div", "<figure", "http://www.w3.org/1999"})
+    EXPECT_EQ(svg.find(absent), std::string::npos) << absent;
 }
 
 TEST(HtmlReport, LongRunsStaySmall) {
   ReportInput in;
   for (std::uint64_t step = 0; step < 20000; ++step)
-    in.metrics.push_back({"train", step, {{"critic/rewards/mean", std::sin(double(step))}, {"timing_s/update", 1.0}}});
+    in.metrics.push_back(
+        {"train",
+         step,
+         {{"critic/rewards/mean", std::sin(double(step))}, {"timing_s/update", 1.0}}});
   EXPECT_LT(html_report(in).size(), 200000U);
 }
 
@@ -202,9 +225,14 @@ TEST(Charts, TicksAreRoundAndInside) {
 TEST(HtmlReport, ShowsWhatMoves) {
   ReportInput in;
   for (std::uint64_t step = 1; step <= 3; ++step)
-    in.metrics.push_back({"train", step, {{"moving/kl_coef", 0.01 * double(step)}, {"gdro/weight/0", 1.0 + double(step)}, {"greso/p_easy", 0.5}}});
+    in.metrics.push_back({"train",
+                          step,
+                          {{"moving/kl_coef", 0.01 * double(step)},
+                           {"gdro/weight/0", 1.0 + double(step)},
+                           {"greso/p_easy", 0.5}}});
   const std::string page = html_report(in);
-  for (const char* shown : {"What moves", "kl_coef", "greso/p_easy", "Weight of the advantages by bin"})
+  for (const char* shown :
+       {"What moves", "kl_coef", "greso/p_easy", "Weight of the advantages by bin"})
     EXPECT_NE(page.find(shown), std::string::npos) << shown;
   EXPECT_EQ(html_report({}).find("What moves"), std::string::npos);
 }

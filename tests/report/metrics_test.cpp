@@ -1,4 +1,5 @@
-// metrics.jsonl: exact numbers, torn lines, resumption; and that TensorBoard files are restarted beside it.
+// metrics.jsonl: exact numbers, torn lines, resumption; and that TensorBoard files are restarted
+// beside it.
 #include "report/metrics.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -24,17 +25,20 @@ MetricRow row(const std::string& phase, std::uint64_t step, double value) {
 std::string text_of(const RunFolder& run) { return read_file(run.path() / "metrics.jsonl"); }
 std::size_t event_files(const RunFolder& run, const std::string& phase) {
   std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(run.path() / "tensorboard" / phase)) count += entry.is_regular_file();
+  for (const auto& entry : fs::directory_iterator(run.path() / "tensorboard" / phase))
+    count += entry.is_regular_file();
   return count;
 }
 
-/// Steps of all scalars that lie in the event files of a phase, in any order; below 128, so that each is one byte of its record.
+/// Steps of all scalars that lie in the event files of a phase, in any order; below 128, so that
+/// each is one byte of its record.
 std::vector<std::uint64_t> board_steps(const RunFolder& run, const std::string& phase) {
   std::vector<std::uint64_t> steps;
   for (const auto& entry : fs::directory_iterator(run.path() / "tensorboard" / phase)) {
     const std::string bytes = read_file(entry.path());
     for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t length = std::uint8_t(bytes[at]) + 256U * std::uint8_t(bytes[at + 1]), payload = at + 12;
+      const std::size_t length = std::uint8_t(bytes[at]) + 256U * std::uint8_t(bytes[at + 1]),
+                        payload = at + 12;
       if (bytes[payload + 11] == '\x2a') steps.push_back(std::uint8_t(bytes[payload + 10]));
       at = payload + length + 4;
     }
@@ -46,14 +50,21 @@ std::vector<std::uint64_t> board_steps(const RunFolder& run, const std::string& 
 TEST(Metrics, EveryFiniteDoubleReadsBackExactlyAndTheRestAsNaN) {
   const RunFolder run;
   const RandomStream bits(1, RandomPurpose::test);
-  MetricRow written{"train", 3, {{"infinite", INFINITY}, {"none", std::nan("")}, {"zero", -0.0}, {"least", 5e-324}}};
-  for (std::uint64_t i = 0; i < 5000; ++i) written.values.emplace_back(fmt::format("x{}", i), std::bit_cast<double>(bits.bits(i)));
+  MetricRow written{
+      "train",
+      3,
+      {{"infinite", INFINITY}, {"none", std::nan("")}, {"zero", -0.0}, {"least", 5e-324}}};
+  for (std::uint64_t i = 0; i < 5000; ++i)
+    written.values.emplace_back(fmt::format("x{}", i), std::bit_cast<double>(bits.bits(i)));
   MetricsSink(run.path(), -1).write(written);
   const auto read = read_metrics(run.path()).at(0).values;
   ASSERT_EQ(read.size(), written.values.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
     const double there = written.values[i].second, back = read[i].second;
-    EXPECT_TRUE(std::isfinite(there) ? std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(there) : std::isnan(back)) << there;
+    EXPECT_TRUE(std::isfinite(there)
+                    ? std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(there)
+                    : std::isnan(back))
+        << there;
   }
 }
 
@@ -70,7 +81,9 @@ TEST(Metrics, AResumedFileEqualsAnUndisturbedOne) {
   for (const std::int64_t kept : {0, 2, 3, 5, 9}) {
     const RunFolder undisturbed, resumed;
     const auto write = [](MetricsSink& sink, int from, int to) {
-      for (int i = from; i < to; ++i) sink.write(i < 3 ? row("sft", std::uint64_t(i), i / 3.0) : row("train", std::uint64_t(i - 3), i / 7.0));
+      for (int i = from; i < to; ++i)
+        sink.write(i < 3 ? row("sft", std::uint64_t(i), i / 3.0)
+                         : row("train", std::uint64_t(i - 3), i / 7.0));
     };
     MetricsSink whole(undisturbed.path(), -1);
     write(whole, 0, 12);
@@ -78,15 +91,19 @@ TEST(Metrics, AResumedFileEqualsAnUndisturbedOne) {
       MetricsSink first(resumed.path(), -1);
       write(first, 0, 9);
     }
-    std::ofstream(resumed.path() / "metrics.jsonl", std::ios::app) << "{\"phase\":\"train\",\"st";  // killed while it wrote
+    // killed while it wrote
+    std::ofstream(resumed.path() / "metrics.jsonl", std::ios::app) << "{\"phase\":\"train\",\"st";
     MetricsSink second(resumed.path(), kept);
     EXPECT_EQ(second.rows(), kept);
     write(second, int(kept), 12);
     EXPECT_EQ(second.rows(), 12);
     EXPECT_EQ(text_of(resumed), text_of(undisturbed));
     EXPECT_EQ(event_files(resumed, "train"), 2U);
-    for (const char* phase : {"sft", "train"}) EXPECT_EQ(board_steps(resumed, phase), board_steps(undisturbed, phase)) << phase << ", kept " << kept;
-    EXPECT_EQ(board_steps(resumed, "train"), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    for (const char* phase : {"sft", "train"})
+      EXPECT_EQ(board_steps(resumed, phase), board_steps(undisturbed, phase))
+          << phase << ", kept " << kept;
+    EXPECT_EQ(board_steps(resumed, "train"),
+              (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   }
 }
 

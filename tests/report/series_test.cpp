@@ -1,4 +1,5 @@
-// Thinning keeps what a reader of a chart relies on: spikes in curves, sums in stacks, gaps where there is no number.
+// Thinning keeps what a reader of a chart relies on: spikes in curves, sums in stacks, gaps where
+// there is no number.
 #include "report/series.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +65,8 @@ TEST(Series, RunningMeanHandWorked) {
 }
 
 TEST(Series, PicksPhaseAndMetric) {
-  const std::vector<MetricRow> rows = {{"sft", 0, {{"loss", 3}}}, {"train", 0, {{"loss", 1}, {"r", 2}}}, {"train", 1, {{"r", 4}}}};
+  const std::vector<MetricRow> rows = {
+      {"sft", 0, {{"loss", 3}}}, {"train", 0, {{"loss", 1}, {"r", 2}}}, {"train", 1, {{"r", 4}}}};
   EXPECT_EQ(series_of(rows, "train", "r").y, (std::vector<double>{2, 4}));
   EXPECT_EQ(series_of(rows, "train", "loss").x, (std::vector<double>{0}));
   EXPECT_TRUE(series_of(rows, "eval", "r").x.empty());

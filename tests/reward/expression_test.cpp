@@ -30,11 +30,14 @@ TEST(Expression, PrecedenceAssociativityAndExactFractions) {
   EXPECT_EQ(value_of("007"), "7");
 }
 
-TEST(Expression, NumbersAreListedAsWritten) { EXPECT_EQ(parse_expression("(3+7)*3")->numbers, (std::vector<std::int64_t>{3, 7, 3})); }
+TEST(Expression, NumbersAreListedAsWritten) {
+  EXPECT_EQ(parse_expression("(3+7)*3")->numbers, (std::vector<std::int64_t>{3, 7, 3}));
+}
 
 TEST(Expression, AnythingElseIsRefused) {
-  for (const std::string text : {"",     " ",    "+",   "1+",  "+1", "-1",  "1+-1",  "1 2",  "()",     "(1",   "1)",
-                                 "1++2", "2**3", "1.5", "1=1", "x",  "1e3", "1,000", "2(3)", "(1)(2)", "\xFF", "1\n+1"}) {
+  for (const std::string text :
+       {"",     " ",    "+",   "1+",  "+1", "-1",  "1+-1",  "1 2",  "()",     "(1",   "1)",
+        "1++2", "2**3", "1.5", "1=1", "x",  "1e3", "1,000", "2(3)", "(1)(2)", "\xFF", "1\n+1"}) {
     EXPECT_FALSE(parse_expression(text)) << text;
   }
   EXPECT_FALSE(parse_expression(std::string("1\0", 2)));
@@ -57,11 +60,14 @@ TEST(Expression, WhatHasNoExactValueIsRefused) {
   EXPECT_EQ(value_of("3037000499*3037000499"), "9223372030926249001");
   EXPECT_FALSE(parse_expression("1/9223372036854775807/2"));
   EXPECT_EQ(value_of("9223372036854775807/9223372036854775807"), "1");
-  EXPECT_EQ(value_of("4611686018427387904*2/2+0*9999"), "none");  // every step must fit, not only the result
+  // every step must fit, not only the result
+  EXPECT_EQ(value_of("4611686018427387904*2/2+0*9999"), "none");
 }
 
 TEST(Expression, DepthAndLengthAreLimited) {
-  const auto nested = [](int depth) { return fmt::format("{:(<{}}1{:)<{}}", "", depth, "", depth); };
+  const auto nested = [](int depth) {
+    return fmt::format("{:(<{}}1{:)<{}}", "", depth, "", depth);
+  };
   EXPECT_EQ(value_of(nested(kDeepestExpression)), "1");
   EXPECT_FALSE(parse_expression(nested(kDeepestExpression + 1)));
   EXPECT_FALSE(parse_expression(std::string(1 << 24, '(')));  // would end the stack without a limit
@@ -69,10 +75,13 @@ TEST(Expression, DepthAndLengthAreLimited) {
   EXPECT_FALSE(parse_expression("1" + std::string(kLongestExpression, ' ')));
 }
 
-RC_GTEST_PROP(Expression, AnyBytesAreSurvived, (const std::string& text)) { parse_expression(text); }
+RC_GTEST_PROP(Expression, AnyBytesAreSurvived, (const std::string& text)) {
+  parse_expression(text);
+}
 
 RC_GTEST_PROP(Expression, AnyMixOfItsOwnCharactersIsSurvived, ()) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("0123456789999999+-*/() ((((")));
+  const auto text = *rc::gen::container<std::string>(
+      rc::gen::elementOf(std::string("0123456789999999+-*/() ((((")));
   const auto e = parse_expression(text);
   RC_ASSERT(!e || (e->value.denominator >= 1 && !e->numbers.empty()));
 }
@@ -90,7 +99,10 @@ Tree random_tree(int depth) {
   }
   const Tree a = random_tree(depth - 1), b = random_tree(depth - 1);
   const char op = *rc::gen::element('+', '-', '*', '/');
-  const double value = op == '+' ? a.value + b.value : op == '-' ? a.value - b.value : op == '*' ? a.value * b.value : a.value / b.value;
+  const double value = op == '+'   ? a.value + b.value
+                       : op == '-' ? a.value - b.value
+                       : op == '*' ? a.value * b.value
+                                   : a.value / b.value;
   return {"(" + a.text + op + b.text + ")", value};
 }
 
@@ -105,7 +117,10 @@ RC_GTEST_PROP(Expression, AgreesWithFloatingPoint, ()) {
 }
 
 RC_GTEST_PROP(Rational, FieldLaws, ()) {
-  const auto draw = [] { return *apply({*rc::gen::inRange<std::int64_t>(-9999, 9999), 1}, '/', {*rc::gen::inRange<std::int64_t>(1, 9999), 1}); };
+  const auto draw = [] {
+    return *apply({*rc::gen::inRange<std::int64_t>(-9999, 9999), 1}, '/',
+                  {*rc::gen::inRange<std::int64_t>(1, 9999), 1});
+  };
   const Rational a = draw(), b = draw(), c = draw();
   RC_ASSERT(apply(a, '+', b) == apply(b, '+', a));
   RC_ASSERT(apply(a, '*', b) == apply(b, '*', a));

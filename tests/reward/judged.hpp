@@ -10,10 +10,11 @@
 
 namespace rollcall::reward {
 
-inline Score judged(const char* verifier, const std::string& reference, std::string_view response, bool finished = true) {
+inline Score judged(const char* verifier, const std::string& reference, std::string_view response,
+                    bool finished = true) {
   Prompt prompt;
   prompt.answer = reference;
-  return Judge(find_verifier(verifier), TaskSection{}).score(prompt, response, finished);
+  return Grader(find_verifier(verifier), TaskSection{}).score(prompt, response, finished);
 }
 
 /// "1 1 0.5 | B": the components and the answer; two decimals.

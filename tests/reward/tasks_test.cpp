@@ -1,8 +1,9 @@
-// Task and verifier fit together: every row's worked solutions earn full marks, and a spoilt one does not.
+// Task and verifier fit together: every row's worked solutions earn full marks, and a spoilt one
+// does not.
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
-#include "text/tokenizer.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +20,23 @@ std::string file_of(const std::string& task) {
 
 void expect_full_marks(const std::string& task, const TaskSection& section) {
   const auto& row = task::find_task(task);
-  const Judge judge(find_verifier(row.verifier), section);
+  const Grader judge(find_verifier(row.verifier), section);
   const auto set = row.make(section, 11);
-  const bool any_text = task == "instructions";  // no one answer; written_to_order_test.cpp spoils its texts
+  const bool any_text = task == "instructions";  // no one answer; written_to_order_test.cpp spoils
+                                                 // its texts
   for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
     for (const Prompt& p : *split) {
       const Score good = judge.score(p, p.solution, true);
       EXPECT_TRUE(good.correct) << p.text << p.solution << p.answer << good.reason;
       EXPECT_EQ(good.reason, "");
       for (std::size_t c = 0; c < good.components.size(); ++c)
-        EXPECT_TRUE(good.components[c] == 1.0 || judge.components()[c] == "masked") << p.text << p.solution;  // that one says what was asked
-      EXPECT_TRUE(any_text || !judge.score(p, p.solution + "1", true).correct) << p.text << p.solution;
-      EXPECT_EQ(judge.score(p, p.solution, false).correct, p.solution.ends_with("```"));  // a closed block is whole
+        // that one says what was asked
+        EXPECT_TRUE(good.components[c] == 1.0 || judge.components()[c] == "masked")
+            << p.text << p.solution;
+      EXPECT_TRUE(any_text || !judge.score(p, p.solution + "1", true).correct)
+          << p.text << p.solution;
+      // a closed block is whole
+      EXPECT_EQ(judge.score(p, p.solution, false).correct, p.solution.ends_with("```"));
       EXPECT_FALSE(judge.score(p, "", true).correct);
       EXPECT_EQ(good.answer.empty(), any_text);
     }
@@ -69,16 +75,19 @@ TEST_P(Worded, WordsAskForWhatIsJudged) {
 
 class MadeUp : public Row {};
 
-/// Answers to other prompts of the task are wrong nearly always: what is asked decides. (Several answers are right for some graphs and texts, and options are few.)
+/// Answers to other prompts of the task are wrong nearly always: what is asked decides. (Several
+/// answers are right for some graphs and texts, and options are few.)
 TEST_P(MadeUp, AnotherPromptsAnswerIsSeldomRight) {
   TaskSection section;
   ask_for(section, 400);
   section.min_level = 3;
   const auto& row = task::find_task(GetParam());
-  const Judge judge(find_verifier(row.verifier), section);
+  const Grader judge(find_verifier(row.verifier), section);
   const auto prompts = row.make(section, 12).train;
   int right = 0;
-  for (std::size_t i = 0; i < prompts.size(); ++i) right += judge.score(prompts[i], prompts[(i + 1) % prompts.size()].solution, true).correct ? 1 : 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i)
+    right +=
+        judge.score(prompts[i], prompts[(i + 1) % prompts.size()].solution, true).correct ? 1 : 0;
   EXPECT_LT(right, int(prompts.size()) * 3 / 10);
 }
 
@@ -106,13 +115,18 @@ std::vector<std::string> made_up() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, Row, ::testing::ValuesIn(task::task_names()), [](const auto& i) { return i.param; });
-INSTANTIATE_TEST_SUITE_P(Tasks, Worded, ::testing::ValuesIn(worded()), [](const auto& i) { return i.param; });
-INSTANTIATE_TEST_SUITE_P(Tasks, MadeUp, ::testing::ValuesIn(made_up()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Tasks, Row, ::testing::ValuesIn(task::task_names()),
+                         [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Tasks, Worded, ::testing::ValuesIn(worded()),
+                         [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Tasks, MadeUp, ::testing::ValuesIn(made_up()),
+                         [](const auto& i) { return i.param; });
 
 TEST(Gsm8k, SolutionsEarnFullMarks) {
-  const std::filesystem::path folder = std::filesystem::path(ROLLCALL_SOURCE_DIR).parent_path() / "shared/data/gsm8k";
-  if (!std::filesystem::exists(folder / "train.jsonl")) GTEST_SKIP() << "no GSM8K in " << folder << "; get it from github.com/openai/grade-school-math";
+  const std::filesystem::path folder =
+      std::filesystem::path(ROLLCALL_SOURCE_DIR).parent_path() / "shared/data/gsm8k";
+  if (!std::filesystem::exists(folder / "train.jsonl"))
+    GTEST_SKIP() << "no GSM8K in " << folder << "; get it from github.com/openai/grade-school-math";
   TaskSection section;
   section.file = (folder / "train.jsonl").string();
   section.heldout_file = (folder / "test.jsonl").string();

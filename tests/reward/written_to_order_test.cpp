@@ -1,4 +1,5 @@
-// The task instructions and its verifier: every kind is given, every text follows, and a text that is spoilt on purpose loses exactly what was spoilt.
+// The task instructions and its verifier: every kind is given, every text follows, and a text that
+// is spoilt on purpose loses exactly what was spoilt.
 #include "base/json.hpp"
 #include "reward/instruction_checks.hpp"
 #include "task/instruction_kinds.hpp"
@@ -17,7 +18,8 @@ namespace {
 using Json = nlohmann::json;
 
 std::string without(std::string text, const std::string& part) {
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part))
+    text.erase(at, part.size());
   return text;
 }
 
@@ -27,35 +29,46 @@ std::string times(const Json& count, const std::string& part) {
   return text;
 }
 
-/// A text that no longer follows an instruction with a relation: nothing but a sign, or more than enough.
-std::string spoilt_count(const std::string& text, const Json& a, const char* relation, const char* number, const std::string& one) {
+/// A text that no longer follows an instruction with a relation: nothing but a sign, or more than
+/// enough.
+std::string spoilt_count(const std::string& text, const Json& a, const char* relation,
+                         const char* number, const std::string& one) {
   return a.at(relation) == "at least" ? "-" : text + times(a.at(number), one);
 }
 
 std::string spoilt(const std::string& kind, const Json& a, const std::string& text) {
   const std::string name = kind.substr(kind.find(':') + 1);
   if (name == "existence") return "-";
-  if (name == "frequency") return spoilt_count(text, a, "relation", "frequency", fmt::format(" {}", a.at("keyword").get<std::string>()));
-  if (name == "forbidden_words") return text + " " + a.at("forbidden_words").at(0).get<std::string>();
-  if (name == "letter_frequency") return spoilt_count(text, a, "let_relation", "let_frequency", a.at("letter").get<std::string>());
+  if (name == "frequency")
+    return spoilt_count(text, a, "relation", "frequency",
+                        fmt::format(" {}", a.at("keyword").get<std::string>()));
+  if (name == "forbidden_words")
+    return text + " " + a.at("forbidden_words").at(0).get<std::string>();
+  if (name == "letter_frequency")
+    return spoilt_count(text, a, "let_relation", "let_frequency",
+                        a.at("letter").get<std::string>());
   if (name == "number_words") return spoilt_count(text, a, "relation", "num_words", " so");
   if (name == "number_sentences") return spoilt_count(text, a, "relation", "num_sentences", " So.");
-  if (name == "capital_word_frequency") return spoilt_count(text, a, "capital_relation", "capital_frequency", " SO");
-  static const std::map<std::string, std::string> appended = {{"number_paragraphs", "\n***\nso"},
-                                                              {"nth_paragraph_first_word", "\n\nso"},
-                                                              {"number_bullet_lists", "\n- so"},
-                                                              {"json_format", " so"},
-                                                              {"two_responses", "\n******\nso"},
-                                                              {"end_checker", " so"},
-                                                              {"quotation", " so"},
-                                                              {"english_capital", " so"},
-                                                              {"english_lowercase", " SO"},
-                                                              {"no_comma", ","}};
+  if (name == "capital_word_frequency")
+    return spoilt_count(text, a, "capital_relation", "capital_frequency", " SO");
+  static const std::map<std::string, std::string> appended = {
+      {"number_paragraphs", "\n***\nso"},
+      {"nth_paragraph_first_word", "\n\nso"},
+      {"number_bullet_lists", "\n- so"},
+      {"json_format", " so"},
+      {"two_responses", "\n******\nso"},
+      {"end_checker", " so"},
+      {"quotation", " so"},
+      {"english_capital", " so"},
+      {"english_lowercase", " SO"},
+      {"no_comma", ","}};
   if (const auto found = appended.find(name); found != appended.end()) return text + found->second;
-  static const std::map<std::string, std::string> removed = {{"number_placeholders", "["},     {"postscript", "."},
-                                                             {"constrained_response", "My"},   {"number_highlighted_sections", "*"},
-                                                             {"multiple_sections", "Section"}, {"title", "<<"}};
-  if (const auto found = removed.find(name); found != removed.end()) return without(text, found->second);
+  static const std::map<std::string, std::string> removed = {
+      {"number_placeholders", "["},     {"postscript", "."},
+      {"constrained_response", "My"},   {"number_highlighted_sections", "*"},
+      {"multiple_sections", "Section"}, {"title", "<<"}};
+  if (const auto found = removed.find(name); found != removed.end())
+    return without(text, found->second);
   return fmt::format("so {}", text);  // repeat_prompt, start_checker
 }
 
@@ -68,7 +81,8 @@ TEST(WrittenToOrder, TaskAndVerifierKnowTheSameKinds) {
 
 TEST(WrittenToOrder, EveryKindIsGivenFollowedAndCanBeBroken) {
   TaskSection section;
-  section.train_prompts = 1500, section.min_level = 1, section.max_level = 8, section.tail_exponent = 0;
+  section.train_prompts = 1500, section.min_level = 1, section.max_level = 8,
+  section.tail_exponent = 0;
   std::map<std::string, int> given;
   for (const Prompt& p : task::find_task("instructions").make(section, 21).train) {
     const auto reference = Json::parse(p.answer);
@@ -79,7 +93,9 @@ TEST(WrittenToOrder, EveryKindIsGivenFollowedAndCanBeBroken) {
       const Json& arguments = reference.at("kwargs")[i];
       ++given[kind];
       EXPECT_TRUE(follows(kind, arguments, p.solution)) << kind << arguments << "\n" << p.solution;
-      EXPECT_FALSE(follows(kind, arguments, spoilt(kind, arguments, p.solution))) << kind << arguments << "\n" << spoilt(kind, arguments, p.solution);
+      EXPECT_FALSE(follows(kind, arguments, spoilt(kind, arguments, p.solution)))
+          << kind << arguments << "\n"
+          << spoilt(kind, arguments, p.solution);
     }
   }
   EXPECT_EQ(given.size(), instruction_kinds().size());

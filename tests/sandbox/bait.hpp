@@ -1,4 +1,5 @@
-// What lies outside for attacks: files, sockets, a descriptor; and what the host can see of processes that got out.
+// What lies outside for attacks: files, sockets, a descriptor; and what the host can see of
+// processes that got out.
 #pragma once
 
 #include "attacks/attack.hpp"
@@ -37,7 +38,9 @@ class LaidBait {
     file.sun_family = AF_UNIX;
     std::strncpy(file.sun_path, (folder + "/socket").c_str(), sizeof file.sun_path - 1);
     listens_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::bind(listens_, reinterpret_cast<sockaddr*>(&file), sizeof file) != 0 || ::listen(listens_, 4096) != 0) throw std::runtime_error("no socket file");
+    if (::bind(listens_, reinterpret_cast<sockaddr*>(&file), sizeof file) != 0 ||
+        ::listen(listens_, 4096) != 0)
+      throw std::runtime_error("no socket file");
     ::chmod(file.sun_path, 0777);
     receive_by_name();
     bait_.descriptor = ::open(bait_.secret().c_str(), O_RDONLY);  // stays open on exec
@@ -68,7 +71,8 @@ class LaidBait {
     const std::string name = "rollcall-attack-" + std::to_string(bait_.host);
     std::memcpy(address.sun_path + 1, name.data(), name.size());
     named_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (::bind(named_, reinterpret_cast<sockaddr*>(&address), socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size())) != 0)
+    if (::bind(named_, reinterpret_cast<sockaddr*>(&address),
+               socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size())) != 0)
       throw std::runtime_error("no name");
   }
   Bait bait_;
@@ -89,7 +93,8 @@ inline std::vector<Process> processes() {
     std::getline(std::ifstream(entry.path() / "stat"), line);  // "PID (NAME) STATE PARENT ..."
     const std::size_t open = line.find('('), close = line.rfind(") ");
     if (close == std::string::npos || line[close + 2] == 'Z') continue;
-    all.push_back({pid_t(std::stol(line)), pid_t(std::stol(line.substr(close + 4))), line.substr(open + 1, close - open - 1)});
+    all.push_back({pid_t(std::stol(line)), pid_t(std::stol(line.substr(close + 4))),
+                   line.substr(open + 1, close - open - 1)});
   }
   return all;
 }

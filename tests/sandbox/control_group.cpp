@@ -1,4 +1,5 @@
-// A control group's memory that runs out ends a run without a verdict on its program. Exit 77: none can be made here. Alone, since the kernel counts for the whole machine.
+// A control group's memory that runs out ends a run without a verdict on its program. Exit 77: none
+// can be made here. Alone, since the kernel counts for the whole machine.
 #include "sandbox/sandbox.hpp"
 
 #include <sys/wait.h>
@@ -17,11 +18,14 @@ using namespace rollcall::sandbox;
 /// One of 64 MiB: of version 1, or 2 where its parent hands memory on.
 std::optional<std::string> small_group() {
   const std::string name = "rollcall-test-" + std::to_string(::getpid());
-  for (const auto& [root, limit] : {std::pair{"/sys/fs/cgroup/memory/", "/memory.limit_in_bytes"}, {"/sys/fs/cgroup/", "/memory.max"}}) {
+  for (const auto& [root, limit] : {std::pair{"/sys/fs/cgroup/memory/", "/memory.limit_in_bytes"},
+                                    {"/sys/fs/cgroup/", "/memory.max"}}) {
     std::error_code refused;
     std::string folder = root + name;
     if (!std::filesystem::create_directory(folder, refused)) continue;
-    if (std::filesystem::exists(folder + limit, refused) && std::ofstream(folder + limit) << (64 << 20) << std::flush) return folder;
+    if (std::filesystem::exists(folder + limit, refused) && std::ofstream(folder + limit)
+                                                                << (64 << 20) << std::flush)
+      return folder;
     ::rmdir(folder.c_str());
   }
   return std::nullopt;
@@ -34,9 +38,13 @@ std::string wrong(const Sandbox& sandbox) {
     if (outcome.end == end && outcome.reason == reason) return std::string();
     return std::string(code) + ": " + name_of(outcome.end) + ", " + outcome.reason + "\n";
   };
-  return differs("x = b'x' * (200 << 20)", End::sandbox_error, "memory of the job or the machine ran out: meanwhile the kernel ended 1 processes") +
-         differs("x = bytearray(10**9)", End::out_of_memory, "memory: 268435456 bytes") +  // beyond its own limit
-         differs("x = 1 / 0", End::failed, "") + differs("x = b'x' * (8 << 20)", End::passed, "");
+  return differs(
+             "x = b'x' * (200 << 20)", End::sandbox_error,
+             "memory of the job or the machine ran out: meanwhile the kernel ended 1 processes") +
+         differs("x = bytearray(10**9)", End::out_of_memory,
+                 "memory: 268435456 bytes") +  // beyond its own limit
+         differs("x = 1 / 0", End::failed, "") +
+         differs("x = b'x' * (8 << 20)", End::passed, "");
 }
 
 }  // namespace
@@ -60,6 +68,7 @@ int main() {
   }
   int status = 1;
   ::waitpid(child, &status, 0);
-  for (int i = 0; i < 200 && ::rmdir(group->c_str()) != 0; ++i) ::usleep(10000);  // its last processes are being buried
+  // its last processes are being buried
+  for (int i = 0; i < 200 && ::rmdir(group->c_str()) != 0; ++i) ::usleep(10000);
   return status == 0 ? 0 : 1;
 }

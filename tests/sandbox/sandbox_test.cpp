@@ -1,4 +1,5 @@
-// What runs come to: every outcome, both tiers, many at a time, and what a run may not leave to the next.
+// What runs come to: every outcome, both tiers, many at a time, and what a run may not leave to the
+// next.
 #include "sandbox/sandbox.hpp"
 
 #include "attacks/needs.hpp"
@@ -25,13 +26,23 @@ namespace rollcall::sandbox {
 namespace {
 
 sandbox::Setup small() {
-  return {.limits = {.cpu_s = 1, .wall_s = 15, .memory = 256 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1};
+  return {.limits = {.cpu_s = 1,
+                     .wall_s = 15,
+                     .memory = 256 << 20,
+                     .output = 1 << 16,
+                     .files = 1 << 20,
+                     .processes = 8},
+          .workers = 1};
 }
 
 /// "passed 0": outcome and exit status.
-std::string told(const Outcome& o) { return std::string(name_of(o.end)) + " " + std::to_string(o.exit); }
+std::string told(const Outcome& o) {
+  return std::string(name_of(o.end)) + " " + std::to_string(o.exit);
+}
 
-Outcome shell(const Sandbox& sandbox, const std::string& script, std::string_view input = {}) { return sandbox.run(command({"sh", "-c", script}), input); }
+Outcome shell(const Sandbox& sandbox, const std::string& script, std::string_view input = {}) {
+  return sandbox.run(command({"sh", "-c", script}), input);
+}
 
 TEST(Sandbox, CommandsHaveInputOutputAndStatus) {
   const Sandbox sandbox(small());
@@ -53,7 +64,8 @@ TEST(Sandbox, InputLargerThanAPipePassesThrough) {
   const Sandbox sandbox(setup);
   const std::string large(3 << 20, 'x');
   EXPECT_EQ(sandbox.run(command({"cat"}), large).out, large);
-  EXPECT_EQ(sandbox.run(python("import sys\nsys.stdout.write(sys.stdin.read())"), large).out, large);
+  EXPECT_EQ(sandbox.run(python("import sys\nsys.stdout.write(sys.stdin.read())"), large).out,
+            large);
   EXPECT_EQ(told(sandbox.run(command({"true"}), large)), "passed 0");  // nobody reads it
 }
 
@@ -65,16 +77,20 @@ TEST(Sandbox, LimitsAreNamed) {
   EXPECT_EQ(shell(sandbox, "yes >&2").err.size(), 65536U);
   EXPECT_EQ(told(shell(sandbox, "exec head -c 2000000 /dev/zero > large")), "output_limit 153");
   EXPECT_EQ(told(shell(sandbox, "kill -SEGV $$")), "crashed 139");
-  EXPECT_EQ(told(sandbox.run(python("import os\nos.abort()"))), "crashed 139");  // the first process of a pid namespace: abort() ends it by its second way
+  // the first process of a pid namespace: abort() ends it by its second way
+  EXPECT_EQ(told(sandbox.run(python("import os\nos.abort()"))), "crashed 139");
   EXPECT_EQ(told(sandbox.run(python("x = bytearray(10**9)"))), "out_of_memory 86");
   EXPECT_EQ(told(sandbox.run(python("import ctypes\nctypes.string_at(0)"))), "crashed 139");
   EXPECT_EQ(told(sandbox.run(python("while True: pass"))), "timed_out 87");  // SIGXCPU again
-  EXPECT_EQ(told(sandbox.run(python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"))), "timed_out 137");
+  EXPECT_EQ(told(sandbox.run(python(
+                "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"))),
+            "timed_out 137");
 }
 
 TEST(Sandbox, TheLimitOfProcessesIsNamed) {
   const Sandbox sandbox(small());
-  const Outcome python_forks = sandbox.run(python("import os\nfor i in range(40):\n  if os.fork() == 0: os.read(0, 1)"));
+  const Outcome python_forks =
+      sandbox.run(python("import os\nfor i in range(40):\n  if os.fork() == 0: os.read(0, 1)"));
   EXPECT_EQ(told(python_forks) + " " + python_forks.reason, "failed 1 processes: 8");
   const Outcome shell_forks = shell(sandbox, "for i in $(seq 40); do sleep 5 & done; wait");
   EXPECT_EQ(shell_forks.reason, "processes: 8") << told(shell_forks) << shell_forks.err;
@@ -99,19 +115,26 @@ TEST(Sandbox, TheClockGuards) {
   setup.limits.wall_s = 0.5;
   const Sandbox sandbox(setup);
   EXPECT_EQ(told(sandbox.run(function(wait_for_ever))), "timed_out 137");
-  EXPECT_EQ(shell(sandbox, "sleep 60 & sleep 60").reason, "wall clock: 0.5 s; the machine was not short of processors (/proc/PID/schedstat)");
+  EXPECT_EQ(shell(sandbox, "sleep 60 & sleep 60").reason,
+            "wall clock: 0.5 s; the machine was not short of processors (/proc/PID/schedstat)");
   const Outcome waits = sandbox.run(python("import time\ntime.sleep(60)"));
-  EXPECT_EQ(waits.reason, "wall clock: 0.5 s; the machine was not short of processors (/proc/PID/schedstat)");
+  EXPECT_EQ(waits.reason,
+            "wall clock: 0.5 s; the machine was not short of processors (/proc/PID/schedstat)");
   EXPECT_FALSE(waits.starved);
 }
 
 TEST(Sandbox, PythonRunsLeaveNothingToTheNext) {
   const Sandbox sandbox(small());
-  EXPECT_EQ(told(sandbox.run(
-                python("open('/tmp/left', 'w').write('x')\nimport builtins, os, sys\nbuiltins.len = None\nos.environ['LEFT'] = 'x'\nsys.modules['left'] = 1"))),
-            "passed 0");
-  EXPECT_EQ(sandbox.run(python("import os, sys\nprint(os.listdir('/tmp'), len('ab'), 'LEFT' in os.environ, 'left' in sys.modules, __name__)")).out,
-            "[] 2 False False __main__\n");
+  EXPECT_EQ(
+      told(sandbox.run(python(
+          "open('/tmp/left', 'w').write('x')\nimport builtins, os, sys\nbuiltins.len = None\nos.environ['LEFT'] = 'x'\nsys.modules['left'] = 1"))),
+      "passed 0");
+  EXPECT_EQ(
+      sandbox
+          .run(python(
+              "import os, sys\nprint(os.listdir('/tmp'), len('ab'), 'LEFT' in os.environ, 'left' in sys.modules, __name__)"))
+          .out,
+      "[] 2 False False __main__\n");
 }
 
 TEST(Sandbox, ManyAtATime) {
@@ -160,7 +183,8 @@ TEST(Sandbox, EndsWithItsProcess) {
   ::waitpid(owner, nullptr, 0);
   const auto alive = [&] {
     std::size_t count = 0;
-    for (const auto& process : attacks::processes()) count += std::size_t(std::count(family.begin(), family.end(), process.pid));
+    for (const auto& process : attacks::processes())
+      count += std::size_t(std::count(family.begin(), family.end(), process.pid));
     return count;
   };
   for (int i = 0; i < 100 && alive() > 0; ++i) ::usleep(10000);
@@ -204,14 +228,18 @@ std::string without_namespaces(bool allow_landlock, const char* code = kReads) {
   return in_a_process([allow_landlock, code] {
     if (::unshare(CLONE_NEWUSER) != 0) return std::string("no user namespace");
     std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
-    if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return std::string("no plain user");
+    if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0)
+      return std::string("no plain user");
     return what_a_sandbox_says(code, allow_landlock);
   });
 }
 
 TEST(Sandbox, TheSecondTierServesOnlyWhereItIsAllowed) {
-  EXPECT_NE(without_namespaces(false).find("no user namespaces: No space left on device"), std::string::npos) << without_namespaces(false);
-  EXPECT_EQ(without_namespaces(true), "landlock failed 1PermissionError: [Errno 13] Permission denied: '/etc/passwd'\n");
+  EXPECT_NE(without_namespaces(false).find("no user namespaces: No space left on device"),
+            std::string::npos)
+      << without_namespaces(false);
+  EXPECT_EQ(without_namespaces(true),
+            "landlock failed 1PermissionError: [Errno 13] Permission denied: '/etc/passwd'\n");
 }
 
 TEST(Sandbox, TheSecondTiersInterpreterIsClosedToItsPrograms) {
@@ -230,44 +258,54 @@ print('', opened, 'opened', end='')
   EXPECT_EQ(without_namespaces(true, code), "landlock passed 0 0 opened");
 }
 
-/// A worker that took the -1 of a failed fork for a process would end all processes of its user. In a pid namespace of the test's own, so that it ends no others.
+/// A worker that took the -1 of a failed fork for a process would end all processes of its user. In
+/// a pid namespace of the test's own, so that it ends no others.
 TEST(Sandbox, AForkThatFailsEndsNobody) {
   if (::geteuid() != 0) GTEST_SKIP() << "a user whose processes are counted from none is needed";
   const std::string said = in_a_process([] {
     constexpr unsigned kNobody = 61234;
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0)
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+        ::setresuid(kNobody, kNobody, kNobody) != 0)
       return std::string("no other user");
     if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return std::string("no namespaces");
     std::ofstream("/proc/sys/user/max_user_namespaces") << 0;
     return in_a_process([] {  // the first of its pid namespace
-      if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) return std::string("no plain user");
+      if (give_up_capabilities() != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0)
+        return std::string("no plain user");
       const pid_t bystander = ::fork();
       if (bystander == 0) ::pause();
-      const rlimit seven{7, 7};  // two of the test, bystander, spawner, worker, interpreter and its checks
+      const rlimit seven{7, 7};  // two of the test, bystander, spawner, worker, interpreter and its
+                                 // checks
       if (::setrlimit(RLIMIT_NPROC, &seven) != 0) return std::string("no limit");
       const std::string outcome = what_a_sandbox_says("print(1)", true);
-      return outcome + (::waitpid(bystander, nullptr, WNOHANG) == 0 ? ", nobody ended" : ", the bystander ended");
+      return outcome + (::waitpid(bystander, nullptr, WNOHANG) == 0 ? ", nobody ended"
+                                                                    : ", the bystander ended");
     });
   });
   EXPECT_EQ(said, "landlock sandbox_error -1, nobody ended");
 }
 
 TEST(Sandbox, TheMachinesRootIsRefusedWhereItCanBeNobodyElse) {
-  if (!attacks::absent({attacks::machine_capability(CAP_SYS_ADMIN)}).empty()) GTEST_SKIP() << "not the machine's root";
+  if (!attacks::absent({attacks::machine_capability(CAP_SYS_ADMIN)}).empty())
+    GTEST_SKIP() << "not the machine's root";
   const std::string said = in_a_process([] {
     if (::unshare(CLONE_NEWUSER) != 0) return std::string("no user namespace");
-    for (const auto& [file, text] : {std::pair{"setgroups", "deny"}, {"uid_map", "0 0 1"}, {"gid_map", "0 0 1"}})
+    for (const auto& [file, text] :
+         {std::pair{"setgroups", "deny"}, {"uid_map", "0 0 1"}, {"gid_map", "0 0 1"}})
       std::ofstream(std::string("/proc/self/") + file) << text;
     return what_a_sandbox_says("", false);
   });
-  EXPECT_NE(said.find("the kernel does not limit the processes of this user"), std::string::npos) << said;
+  EXPECT_NE(said.find("the kernel does not limit the processes of this user"), std::string::npos)
+      << said;
 }
 
 TEST(Sandbox, MountsBeneathTmpAreInNobodysWay) {
   if (!attacks::absent({attacks::mounting()}).empty()) GTEST_SKIP() << "no right to mount";
   EXPECT_EQ(in_a_process([] {
               std::string folder = "/tmp/rollcall-mount-XXXXXX";
-              if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || ::mkdtemp(folder.data()) == nullptr ||
+              if (::unshare(CLONE_NEWNS) != 0 ||
+                  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+                  ::mkdtemp(folder.data()) == nullptr ||
                   ::mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr) != 0)
                 return std::string("no mount");
               std::string said = what_a_sandbox_says("", false);

@@ -19,7 +19,13 @@ namespace rollcall::sandbox {
 namespace {
 
 sandbox::Setup quick(double wall_s) {
-  return {.limits = {.cpu_s = 1, .wall_s = wall_s, .memory = 128 << 20, .output = 1 << 16, .files = 1 << 20, .processes = 8}, .workers = 1};
+  return {.limits = {.cpu_s = 1,
+                     .wall_s = wall_s,
+                     .memory = 128 << 20,
+                     .output = 1 << 16,
+                     .files = 1 << 20,
+                     .processes = 8},
+          .workers = 1};
 }
 
 /// Its end is its own. Where this machine is so busy that it starves a run, a longer wall clock
@@ -42,8 +48,10 @@ constexpr const char* kMuchTogether =
 constexpr const char* kPrograms[] = {
     "import time\ntime.sleep(99)",
     "import os\nos.read(os.pipe()[0], 1)",
-    "import time\nwhile time.process_time() < 0.1: pass\ntime.sleep(99)",                               // more than a tenth of the clock, less than its limit
-    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",  // they wait for each other
+    // more than a tenth of the clock, less than its limit
+    "import time\nwhile time.process_time() < 0.1: pass\ntime.sleep(99)",
+    // they wait for each other
+    "import os, time\nfor i in range(6):\n  if os.fork() == 0:\n    while True: pass\ntime.sleep(99)",
     kMuchTogether,
     "import os, signal\nos.kill(0, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)\nraise SystemExit(1)",
     "import os, signal\nos.kill(-1, signal.SIGKILL)",
@@ -72,19 +80,23 @@ constexpr const char* kScripts[] = {
 
 TEST(Undecided, IsNoProgramsChoice) {
   for (const char* code : kPrograms) EXPECT_TRUE(is_decided(python(code))) << code;
-  for (const char* script : kScripts) EXPECT_TRUE(is_decided(command({"sh", "-c", script}))) << script;
+  for (const char* script : kScripts)
+    EXPECT_TRUE(is_decided(command({"sh", "-c", script}))) << script;
   EXPECT_TRUE(is_decided(python("import time\ndef f(x):\n  time.sleep(99)", "assert f(1) == 1")));
-  EXPECT_TRUE(is_decided(python("import os\nos.read(4, 1 << 20)\nos.read(4, 1 << 20)", "assert f(1) == 1")));
+  EXPECT_TRUE(is_decided(
+      python("import os\nos.read(4, 1 << 20)\nos.read(4, 1 << 20)", "assert f(1) == 1")));
 }
 
 TEST(Undecided, MemoryOfAllProcessesIsTheRuns) {
   const Outcome o = Sandbox(quick(15)).run(python(kMuchTogether));
-  EXPECT_EQ(std::string(name_of(o.end)) + " " + o.reason, "out_of_memory memory of all its processes: 134217728 bytes");
+  EXPECT_EQ(std::string(name_of(o.end)) + " " + o.reason,
+            "out_of_memory memory of all its processes: 134217728 bytes");
 }
 
 /// By hand, with a limit of 5 s of processor time and a wall clock of 20 s.
 TEST(Undecided, ShortageOfProcessors) {
-  const auto starved = [](double cpu_s, std::optional<double> waited_s, std::optional<double> pressure, double late_s = 0.0) {
+  const auto starved = [](double cpu_s, std::optional<double> waited_s,
+                          std::optional<double> pressure, double late_s = 0.0) {
     Waiting waiting{std::nullopt, std::max(late_s, waited_s.value_or(0.0)), pressure};
     if (waited_s) waiting.usage = Usage{cpu_s, *waited_s, 0, 1};
     return shortage_of(waiting, 0.1, 5, 20).starved;
@@ -97,11 +109,13 @@ TEST(Undecided, ShortageOfProcessors) {
   EXPECT_TRUE(starved(0.0, {}, 50.0));
   EXPECT_FALSE(starved(0.0, {}, 49.0));
   EXPECT_FALSE(starved(0.0, {}, {}));
-  EXPECT_TRUE(shortage_of({}, 2.0, 5, 20).starved);  // where the kernel tells nothing, as ever: a tenth of the clock
+  EXPECT_TRUE(shortage_of({}, 2.0, 5, 20).starved);  // where the kernel tells nothing, as ever: a
+                                                     // tenth of the clock
   EXPECT_FALSE(shortage_of({}, 5.0, 5, 20).starved);
 }
 
-/// What eight others leave of one processor: each in a session of its own, between which Linux may share it out.
+/// What eight others leave of one processor: each in a session of its own, between which Linux may
+/// share it out.
 int run_beside_others() {
   cpu_set_t now, one;
   CPU_ZERO(&one);
@@ -124,8 +138,12 @@ int run_beside_others() {
   }
   const Outcome o = sandbox.run(python("while True: pass"));
   for (const pid_t other : others) ::kill(other, SIGKILL), ::waitpid(other, nullptr, 0);
-  const bool ok = o.end == End::timed_out && o.starved && o.reason == "wall clock: 1 s; the machine was short of processors (/proc/PID/schedstat)";
-  if (!ok) std::printf("%s %d %s, %.2f s\n", name_of(o.end), o.starved, o.reason.c_str(), double(o.counts.cpu_us) * 1e-6);
+  const bool ok =
+      o.end == End::timed_out && o.starved &&
+      o.reason == "wall clock: 1 s; the machine was short of processors (/proc/PID/schedstat)";
+  if (!ok)
+    std::printf("%s %d %s, %.2f s\n", name_of(o.end), o.starved, o.reason.c_str(),
+                double(o.counts.cpu_us) * 1e-6);
   std::fflush(stdout);
   return ok ? 0 : 1;
 }
@@ -135,7 +153,8 @@ TEST(Undecided, AMachineThatStarvesARunDecidesNothing) {
   if (child == 0) ::_exit(run_beside_others());
   int status = 1;
   ::waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "this process cannot be bound to one processor";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "this process cannot be bound to one processor";
   EXPECT_EQ(status, 0);
 }
 

@@ -1,6 +1,6 @@
 // Apportionment: hand-worked counts, and exactness, bounds, order and fairness for any weights.
 #include "base/error.hpp"
-#include "scheduling/policy.hpp"
+#include "scheduling/scheduler.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -18,10 +18,13 @@ TEST(Apportion, HandWorked) {
   EXPECT_EQ(apportion({1, 1, 1}, 9, 1, 9), (Counts{3, 3, 3}));
   EXPECT_EQ(apportion({1, 1, 1}, 10, 1, 9), (Counts{4, 3, 3}));   // ties by index
   EXPECT_EQ(apportion({1, 2, 3}, 12, 0, 12), (Counts{2, 4, 6}));  // exact quotas
-  EXPECT_EQ(apportion({5, 3, 2}, 7, 0, 7), (Counts{4, 2, 1}));    // quotas 3.5, 2.1, 1.4: whole parts leave one, the largest remainder is .5
-  EXPECT_EQ(apportion({8, 1, 1}, 12, 1, 6), (Counts{6, 3, 3}));   // the first is full, the others share the rest
+  // quotas 3.5, 2.1, 1.4: whole parts leave one, the largest remainder is .5
+  EXPECT_EQ(apportion({5, 3, 2}, 7, 0, 7), (Counts{4, 2, 1}));
+  // the first is full, the others share the rest
+  EXPECT_EQ(apportion({8, 1, 1}, 12, 1, 6), (Counts{6, 3, 3}));
   EXPECT_EQ(apportion({8, 1, 1}, 12, 2, 12), (Counts{8, 2, 2}));  // the others are held up
-  EXPECT_EQ(apportion({4, 2, 1}, 14, 3, 14), (Counts{7, 4, 3}));  // quotas 22/3, 11/3, 3: the larger remainder wins
+  // quotas 22/3, 11/3, 3: the larger remainder wins
+  EXPECT_EQ(apportion({4, 2, 1}, 14, 3, 14), (Counts{7, 4, 3}));
 }
 
 TEST(Apportion, ZerosGetTheirFloorThenWhatNobodyElseCanTake) {
@@ -32,7 +35,8 @@ TEST(Apportion, ZerosGetTheirFloorThenWhatNobodyElseCanTake) {
 }
 
 TEST(Apportion, HugeRatiosStayExact) {
-  const double least = std::numeric_limits<double>::denorm_min(), most = std::numeric_limits<double>::max();
+  const double least = std::numeric_limits<double>::denorm_min(),
+               most = std::numeric_limits<double>::max();
   EXPECT_EQ(apportion({most, least, 1}, 30, 2, 20), (Counts{20, 2, 8}));
   EXPECT_EQ(apportion({1e150, 1e-40}, 30, 2, 20), (Counts{20, 10}));
   EXPECT_EQ(apportion({least, least}, 5, 0, 5), (Counts{3, 2}));
@@ -64,14 +68,17 @@ struct Problem {
   for (const double w : p.weight) os << ' ' << w;
 }
 
-// Weights of every kind: equal, small integers (many ties), smooth, zeros, and magnitudes across the whole range of a double.
+// Weights of every kind: equal, small integers (many ties), smooth, zeros, and magnitudes across
+// the whole range of a double.
 double any_weight() {
   switch (*rc::gen::inRange(0, 5)) {
     case 0: return 0.0;
     case 1: return 1.0;
     case 2: return double(*rc::gen::inRange(1, 6));
     case 3: return double(*rc::gen::inRange(1, 1 << 30)) / double(1 << 30);
-    default: return std::ldexp(1.0 + double(*rc::gen::inRange(0, 1000)) / 1000.0, *rc::gen::inRange(-1000, 1000));
+    default:
+      return std::ldexp(1.0 + double(*rc::gen::inRange(0, 1000)) / 1000.0,
+                        *rc::gen::inRange(-1000, 1000));
   }
 }
 
@@ -93,12 +100,17 @@ void check(const Problem& p) {
   for (std::size_t i = 0; i < count.size(); ++i) {
     RC_ASSERT(p.low <= count[i] && count[i] <= p.high);
     for (std::size_t j = 0; j < count.size(); ++j) {
-      if (p.weight[i] > p.weight[j]) RC_ASSERT(count[i] >= count[j]);                                            // more weight never gets less
-      if (p.weight[i] == p.weight[j] && i < j) RC_ASSERT(count[i] - count[j] == 0 || count[i] - count[j] == 1);  // ties by index
+      // more weight never gets less
+      if (p.weight[i] > p.weight[j]) RC_ASSERT(count[i] >= count[j]);
+      // ties by index
+      if (p.weight[i] == p.weight[j] && i < j)
+        RC_ASSERT(count[i] - count[j] == 0 || count[i] - count[j] == 1);
       // Inside the bounds counts follow weights: n_i / n_j = w_i / w_j up to the rounding of both.
-      const bool inside = p.low + 1 < count[i] && count[i] + 1 < p.high && p.low + 1 < count[j] && count[j] + 1 < p.high;
+      const bool inside = p.low + 1 < count[i] && count[i] + 1 < p.high && p.low + 1 < count[j] &&
+                          count[j] + 1 < p.high;
       const double ratio = p.weight[j] > 0 ? p.weight[i] / p.weight[j] : 0.0;
-      if (inside && ratio > 1e-3 && ratio < 1e3) RC_ASSERT(std::abs(double(count[i]) - ratio * double(count[j])) <= 1.001 * (1.0 + ratio));
+      if (inside && ratio > 1e-3 && ratio < 1e3)
+        RC_ASSERT(std::abs(double(count[i]) - ratio * double(count[j])) <= 1.001 * (1.0 + ratio));
     }
   }
 }
@@ -119,7 +131,8 @@ TEST(Apportion, LargeStepsAreExactToo) {
   const Counts count = apportion(weight, 65536, 2, 64);
   EXPECT_EQ(std::accumulate(count.begin(), count.end(), std::int64_t{0}), 65536);
   EXPECT_EQ(count.front(), 64);
-  // Water level L: 64 for i < L/64, L/i beyond; L (1 + ln(64 * 4096 / L)) = 65536 gives L = 17,740, so the last gets 4.33.
+  // Water level L: 64 for i < L/64, L/i beyond; L (1 + ln(64 * 4096 / L)) = 65536 gives L = 17,740,
+  // so the last gets 4.33.
   EXPECT_EQ(count.back(), 4);
 }
 

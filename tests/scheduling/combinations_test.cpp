@@ -1,5 +1,6 @@
-// Any sampler with any allocator, rounds and selection: bounds, caps and resume hold for choices that no row has made.
-#include "scheduling/policies.hpp"
+// Any sampler with any allocator, rounds and selection: bounds, caps and resume hold for choices
+// that no row has made.
+#include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
@@ -15,13 +16,17 @@ std::string any_of(std::span<const PieceRow<Family>> table) {
   return table[*rc::gen::inRange<std::size_t>(0, table.size())].name;
 }
 
-PolicyChoice any_choice() { return {"uniform", any_of(samplers()), any_of(allocators()), any_of(rounds()), any_of(selections())}; }
+SchedulerChoice any_choice() {
+  return {"uniform", any_of(samplers()), any_of(allocators()), any_of(rounds()),
+          any_of(selections())};
+}
 
 PromptTable any_table() {
   PromptTable table = prompt_table(std::size_t(*rc::gen::inRange(1, 60)));
   for (std::size_t p = 0; p < table.size(); ++p) table.domain.push_back(std::int32_t(p % 3));
   if (*rc::gen::arbitrary<bool>()) {
-    for (std::size_t p = 0; p < table.size(); ++p) table.prior.push_back(float(p % 5) / 4);  // certain successes and failures too
+    // certain successes and failures too
+    for (std::size_t p = 0; p < table.size(); ++p) table.prior.push_back(float(p % 5) / 4);
   }
   return table;
 }
@@ -34,11 +39,13 @@ StepRequest any_request(std::uint64_t step) {
                 .max_rollouts = 0,
                 .progress = double(step) / 12};
   r.max_rollouts = r.min_rollouts + *rc::gen::inRange(0, 12);
-  r.budget = *rc::gen::inRange<std::int64_t>(r.min_rollouts * r.prompts, r.max_rollouts * r.prompts + 1);
+  r.budget =
+      *rc::gen::inRange<std::int64_t>(r.min_rollouts * r.prompts, r.max_rollouts * r.prompts + 1);
   return r;
 }
 
-void check_step(const std::vector<Decision>& rounds, const StepRequest& request, const Policy& policy) {
+void check_step(const std::vector<Decision>& rounds, const StepRequest& request,
+                const Scheduler& policy) {
   std::map<GroupId, std::int64_t> samples;
   std::set<std::uint64_t> before;  // prompts of earlier rounds
   std::int64_t spent = 0;
@@ -46,8 +53,11 @@ void check_step(const std::vector<Decision>& rounds, const StepRequest& request,
     std::set<std::uint64_t> now;
     std::set<GroupId> groups;
     for (const GroupPlan& g : round.groups) {
-      if (g.first_sample == 0) RC_ASSERT(!samples.contains(g.id) && !before.contains(g.id.prompt.value));  // a refill brings new prompts
-      RC_ASSERT(groups.insert(g.id).second);  // two fragments of a group in one round could come back in any order
+      // a refill brings new prompts
+      if (g.first_sample == 0)
+        RC_ASSERT(!samples.contains(g.id) && !before.contains(g.id.prompt.value));
+      RC_ASSERT(groups.insert(g.id).second);  // two fragments of a group in one round could come
+                                              // back in any order
       RC_ASSERT(std::int64_t(g.first_sample) == samples[g.id]);
       samples[g.id] += g.count;
       spent += g.count;
@@ -55,19 +65,20 @@ void check_step(const std::vector<Decision>& rounds, const StepRequest& request,
     }
     before.merge(now);
   }
-  for (const auto& [id, count] : samples) RC_ASSERT(request.min_rollouts <= count && count <= request.max_rollouts);
+  for (const auto& [id, count] : samples)
+    RC_ASSERT(request.min_rollouts <= count && count <= request.max_rollouts);
   RC_ASSERT(spent <= policy.hard_cap(request));
   if (policy.traits().exact_total) RC_ASSERT(spent == request.budget);
 }
 
 TEST(Combinations, BoundsCapsAndResumeHold) {
   EXPECT_TRUE(rc::check("any four pieces over any table", [] {
-    const PolicyChoice choice = any_choice();
+    const SchedulerChoice choice = any_choice();
     const PromptTable table = any_table();
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     RC_TAG(choice.rounds);
-    const auto undisturbed = make_policy(choice, {}, table, seed);
-    auto interrupted = make_policy(choice, {}, table, seed);
+    const auto undisturbed = make_scheduler(choice, {}, table, seed);
+    auto interrupted = make_scheduler(choice, {}, table, seed);
     for (std::uint64_t step = 0; step < 12; ++step) {
       const StepRequest request = any_request(step);
       const auto rounds = simulate_step(*undisturbed, request);
@@ -75,7 +86,7 @@ TEST(Combinations, BoundsCapsAndResumeHold) {
       RC_ASSERT(describe(rounds) == describe(simulate_step(*interrupted, request)));
       const std::string state = interrupted->save();
       RC_ASSERT(state == undisturbed->save());
-      interrupted = make_policy(choice, {}, table, seed);
+      interrupted = make_scheduler(choice, {}, table, seed);
       interrupted->load(state);
       RC_ASSERT(interrupted->save() == state);
     }

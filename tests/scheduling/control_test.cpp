@@ -1,8 +1,8 @@
 // Policies made deaf: what they hear instead, and who has the knob.
-#include "scheduling/control.hpp"
+#include "scheduling/trace/control.hpp"
 
 #include "base/error.hpp"
-#include "scheduling/policies.hpp"
+#include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,10 @@ TEST(Control, ShuffledKeepsSizesAndTheStepsOutcomes) {
   int mixed = 0;
   for (std::size_t i = 0; i < told.size(); ++i) {
     ASSERT_EQ(got[i].rewards.size(), told[i].rewards.size());
-    for (std::size_t j = 0; j < got[i].rewards.size(); ++j) EXPECT_EQ(got[i].correct[j] != 0, got[i].rewards[j] > 0.5);
-    sum += std::accumulate(told[i].rewards.begin(), told[i].rewards.end(), 0.0), sum_got += std::accumulate(got[i].rewards.begin(), got[i].rewards.end(), 0.0);
+    for (std::size_t j = 0; j < got[i].rewards.size(); ++j)
+      EXPECT_EQ(got[i].correct[j] != 0, got[i].rewards[j] > 0.5);
+    sum += std::accumulate(told[i].rewards.begin(), told[i].rewards.end(), 0.0),
+        sum_got += std::accumulate(got[i].rewards.begin(), got[i].rewards.end(), 0.0);
     pay += told[i].mean_abs_advantage, pay_got += got[i].mean_abs_advantage;
     mixed += std::set<double>(got[i].rewards.begin(), got[i].rewards.end()).size() > 1;
   }
@@ -52,7 +54,8 @@ TEST(Control, ShuffledKeepsSizesAndTheStepsOutcomes) {
 }
 
 TEST(Control, ConstantAndInverted) {
-  const auto constant = heard("constant", some_reports()), inverted = heard("inverted", some_reports());
+  const auto constant = heard("constant", some_reports()),
+             inverted = heard("inverted", some_reports());
   for (const GroupReport& r : constant) {
     EXPECT_TRUE(std::all_of(r.rewards.begin(), r.rewards.end(), [](double x) { return x == 0.5; }));
     EXPECT_EQ(r.mean_abs_advantage, 0.5);
@@ -62,20 +65,24 @@ TEST(Control, ConstantAndInverted) {
 }
 
 TEST(Control, EveryPolicyThatLearnsHasIt) {
-  const std::set<std::string> nothing_learned = {"uniform",     "rmt",     "dapo", "dler", "brorl", "reinforce_ada", "reinforce_ada_positive",
-                                                 "dars_et",     "dars_hw", "xrpo", "pods", "d3s",   "arrol",         "prs_vspo",
-                                                 "rstar2_agent"};
+  const std::set<std::string> nothing_learned = {
+      "uniform",     "rmt",     "dapo", "dler", "brorl", "reinforce_ada", "reinforce_ada_positive",
+      "dars_et",     "dars_hw", "xrpo", "pods", "d3s",   "arrol",         "prs_vspo",
+      "rstar2_agent"};
   for (const auto& row : policy_names()) {
     const bool has = describe_knobs({.row = row}).find("control") != std::string::npos;
     EXPECT_EQ(has, !nothing_learned.contains(row)) << row;
   }
-  EXPECT_THROW(make_policy({"vade"}, {{"control", "inverted"}}, prompt_table(4), 1), ConfigError);  // no sign in what it learns
-  EXPECT_THROW(make_policy({"ucb"}, {{"control", "death"}}, prompt_table(4), 1), ConfigError);
+  // no sign in what it learns
+  EXPECT_THROW(make_scheduler({"vade"}, {{"control", "inverted"}}, prompt_table(4), 1),
+               ConfigError);
+  EXPECT_THROW(make_scheduler({"ucb"}, {{"control", "death"}}, prompt_table(4), 1), ConfigError);
 }
 
 TEST(Control, DifficultyBinsHearTheTruth) {
-  const auto plain = make_policy({"gdro_resample"}, {}, prompt_table(40), 3),
-             deaf = make_policy({"gdro_resample"}, {{"control", "constant"}, {"eta", "0"}}, prompt_table(40), 3);
+  const auto plain = make_scheduler({"gdro_resample"}, {}, prompt_table(40), 3),
+             deaf = make_scheduler({"gdro_resample"}, {{"control", "constant"}, {"eta", "0"}},
+                                   prompt_table(40), 3);
   GroupReport r = no_results({0, {7}, 0}, 2);
   r.rewards = {0.0, 0.0}, r.correct = {0, 0};
   for (const auto* policy : {&plain, &deaf}) (*policy)->end_step({r});

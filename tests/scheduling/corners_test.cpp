@@ -1,9 +1,10 @@
-// What comes back may be less than was drawn, nothing at all, or equal in every digit: a policy then
+// What comes back may be less than was drawn, nothing at all, or equal in every digit: a policy
+// then
 // keeps its cap, asks for other prompts and takes nobody for hopeless.
 #include "base/error.hpp"
-#include "scheduling/outcomes.hpp"
-#include "scheduling/policies.hpp"
+#include "scheduling/prompts/outcomes.hpp"
 #include "scheduling/sampler/uniform.hpp"
+#include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
@@ -14,16 +15,19 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr StepRequest kRequest{.step = 1, .prompts = 6, .budget = 48, .min_rollouts = 2, .max_rollouts = 16};
+constexpr StepRequest kRequest{
+    .step = 1, .prompts = 6, .budget = 48, .min_rollouts = 2, .max_rollouts = 16};
 
 GroupReport with_rewards(const GroupPlan& plan, double reward) {
   GroupReport r = no_results(plan.id, plan.level);
-  r.rewards.assign(plan.count, reward), r.correct.assign(plan.count, reward > 0.5), r.lengths.assign(plan.count, 1);
+  r.rewards.assign(plan.count, reward), r.correct.assign(plan.count, reward > 0.5),
+      r.lengths.assign(plan.count, 1);
   return r;
 }
 
 /// All rounds of a step whose even prompts never report. Returns what was drawn of each group.
-std::map<GroupId, std::int64_t> play_with_silent_prompts(Policy& policy, const StepRequest& request) {
+std::map<GroupId, std::int64_t> play_with_silent_prompts(Scheduler& policy,
+                                                         const StepRequest& request) {
   std::map<GroupId, std::int64_t> drawn;
   Decision round = policy.begin_step(request);
   for (;;) {
@@ -33,7 +37,8 @@ std::map<GroupId, std::int64_t> play_with_silent_prompts(Policy& policy, const S
       if (plan.id.prompt.value % 2 == 1) reports.push_back(outcome(plan));
     }
     if (round.last_round) break;
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(reports.begin(), reports.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
     round = policy.next_round(request, reports);
   }
   return drawn;
@@ -41,7 +46,7 @@ std::map<GroupId, std::int64_t> play_with_silent_prompts(Policy& policy, const S
 
 TEST(Corners, APromptThatDoesNotReportIsNotDrawnAgain) {
   for (const auto& row : {"dapo", "dler", "brorl", "greso"}) {
-    const auto policy = make_policy({row}, {}, prompt_table(60), 5);
+    const auto policy = make_scheduler({row}, {}, prompt_table(60), 5);
     for (const auto& [id, count] : play_with_silent_prompts(*policy, kRequest)) {
       EXPECT_EQ(id.draw, 0U) << row << " draws prompt " << id.prompt.value << " again";
       EXPECT_EQ(count, 8) << row;
@@ -53,7 +58,7 @@ TEST(Corners, NobodyReportsAndNoPolicyExceedsItsCap) {
   for (const auto& row : policy_names()) {
     PromptTable table = prompt_table(60);
     table.domain.assign(60, 0), table.prior.assign(60, 0.5F);
-    const auto policy = make_policy({row}, {}, table, 5);
+    const auto policy = make_scheduler({row}, {}, table, 5);
     std::int64_t drawn = 0;
     Decision round = policy->begin_step(kRequest);
     for (int rounds = 0; rounds < 20; ++rounds) {
@@ -68,7 +73,7 @@ TEST(Corners, NobodyReportsAndNoPolicyExceedsItsCap) {
 }
 
 TEST(Corners, OneSilentPromptDoesNotTakeTheBudget) {
-  const auto policy = make_policy({"xrpo"}, {}, prompt_table(6), 5);
+  const auto policy = make_scheduler({"xrpo"}, {}, prompt_table(6), 5);
   std::map<PromptId, std::int64_t> drawn;
   Decision round = policy->begin_step(kRequest);
   for (;;) {
@@ -88,61 +93,96 @@ TEST(Corners, OneSilentPromptDoesNotTakeTheBudget) {
   EXPECT_EQ(all, kRequest.budget);
 }
 
+TEST(Corners, RewardsThatRoundingPartsDoNotDiffer) {
+  const std::vector<double> equal{0.6, 0.6000000000000001, 0.6, 0.6};
+  EXPECT_FALSE(differ(equal));
+  EXPECT_EQ(standardised(equal), std::vector<double>(4));
+  const std::vector<double> apart{0.6, 0.6001};
+  EXPECT_TRUE(differ(apart));
+  EXPECT_FALSE(differ(std::vector<double>{}));
+  EXPECT_FALSE(differ(std::vector<double>{0.0, 1e-17}));
+  EXPECT_EQ(standardised({0.1, 0.4, 0.7})[1], 0.0);  // the rounded mean of the three is below 0.4
+}
+
+TEST(Corners, DThreeSLeavesAGroupThatOnlyRoundingPartsForLast) {
+  const auto policy =
+      make_scheduler({"d3s"}, {{"share_start", "0.5"}, {"share_final", "0.5"}}, prompt_table(4), 1);
+  const StepRequest request{
+      .step = 1, .prompts = 2, .budget = 8, .min_rollouts = 4, .max_rollouts = 4};
+  std::vector<GroupReport> reports;
+  for (const GroupPlan& plan : policy->begin_step(request).groups)
+    reports.push_back(with_rewards(plan, 0.6));
+  reports[0].rewards[1] = 0.6000000000000001;
+  reports[1].rewards = {0.0, 1.0, 0.0, 1.0};
+  for (const GroupTraining& group : policy->settle(request, reports).groups) {
+    const bool dead = group.id == reports[0].id;
+    EXPECT_EQ(std::count(group.keep.begin(), group.keep.end(), 1), dead ? 0 : 4);
+  }
+}
+
 TEST(Corners, EqualFractionsDoNotDiffer) {
   const std::vector<double> equal(7, 0.1);
   EXPECT_FALSE(differ(equal));
   EXPECT_EQ(standardised(equal), std::vector<double>(7));  // their rounded mean is not 0.1
-  const auto policy = make_policy({"d3s"}, {{"share_start", "0.5"}, {"share_final", "0.5"}}, prompt_table(4), 1);
-  const StepRequest request{.step = 1, .prompts = 2, .budget = 14, .min_rollouts = 7, .max_rollouts = 7};
+  const auto policy =
+      make_scheduler({"d3s"}, {{"share_start", "0.5"}, {"share_final", "0.5"}}, prompt_table(4), 1);
+  const StepRequest request{
+      .step = 1, .prompts = 2, .budget = 14, .min_rollouts = 7, .max_rollouts = 7};
   std::vector<GroupReport> reports;
   for (const GroupPlan& plan : policy->begin_step(request).groups) {
     reports.push_back(with_rewards(plan, 0.1));
     if (reports.size() == 2) reports.back().rewards[3] = 1.0;
   }
-  std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
   for (const GroupTraining& group : policy->settle(request, reports).groups) {
     const auto kept = std::count(group.keep.begin(), group.keep.end(), std::uint8_t{1});
-    const auto& report = *std::find_if(reports.begin(), reports.end(), [&](const auto& r) { return r.id == group.id; });
+    const auto& report = *std::find_if(reports.begin(), reports.end(),
+                                       [&](const auto& r) { return r.id == group.id; });
     EXPECT_EQ(kept, informative(report) ? 7 : 0);
   }
 }
 
 TEST(Corners, UndecidedIsNotWrong) {
   for (const auto& row : {"dars_et", "dars_hw"}) {
-    const auto policy = make_policy({row}, {}, prompt_table(8), 1);
+    const auto policy = make_scheduler({row}, {}, prompt_table(8), 1);
     const Decision first = policy->begin_step(kRequest);
     std::vector<GroupReport> reports;
     for (const GroupPlan& plan : first.groups) {
       reports.push_back(no_results(plan.id, plan.level));
       reports.back().dropped = plan.count;
     }
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(reports.begin(), reports.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
     EXPECT_TRUE(policy->next_round(kRequest, reports).groups.empty()) << row;
   }
 }
 
 TEST(Corners, RewardsThatNoSquareHoldsAreRefused) {
   for (const auto& row : {"xrpo", "dapo", "rollout_gdro"}) {
-    const auto policy = make_policy({row}, {}, prompt_table(8), 1);
+    const auto policy = make_scheduler({row}, {}, prompt_table(8), 1);
     std::vector<GroupReport> reports;
-    for (const GroupPlan& plan : policy->begin_step(kRequest).groups) reports.push_back(with_rewards(plan, 1e155));
+    for (const GroupPlan& plan : policy->begin_step(kRequest).groups)
+      reports.push_back(with_rewards(plan, 1e155));
     EXPECT_THROW(policy->settle(kRequest, reports), NumericsError) << row;
   }
 }
 
 TEST(Corners, HugeAdvantagesLeaveChancesFinite) {
-  const auto policy = make_policy({"sec"}, {}, prompt_table(40), 1);
+  const auto policy = make_scheduler({"sec"}, {}, prompt_table(40), 1);
   for (std::uint64_t step = 1; step <= 5; ++step) {
     StepRequest request = kRequest;
     request.step = step;
     const Decision decision = policy->begin_step(request);
-    for (const double chance : decision.probability) EXPECT_TRUE(chance > 0 && chance <= 1) << chance;
+    for (const double chance : decision.probability)
+      EXPECT_TRUE(chance > 0 && chance <= 1) << chance;
     std::vector<GroupReport> reports;
     for (const GroupPlan& plan : decision.groups) {
       reports.push_back(outcome(plan));
       reports.back().mean_abs_advantage = 1e308;
     }
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(reports.begin(), reports.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
     policy->settle(request, reports);
     policy->end_step(reports);
     for (const auto& [name, value] : policy->metrics()) EXPECT_TRUE(std::isfinite(value)) << name;
@@ -157,7 +197,8 @@ TEST(Corners, CandidatesHaveTheirTurnOnceAnEpoch) {
   for (int step = 1; step <= 15; ++step) {
     request.step = std::uint64_t(step);
     std::set<std::uint64_t> of_step;
-    for (const Draw& draw : sampler.choose(request, {})) ++times[draw.prompt.value], of_step.insert(draw.prompt.value);
+    for (const PromptDraw& draw : sampler.choose(request, {}))
+      ++times[draw.prompt.value], of_step.insert(draw.prompt.value);
     EXPECT_EQ(of_step.size(), 4U);  // never twice in a step, where an epoch ends in it too
     UniformSampler resumed(100, 3);
     resumed.load(sampler.save());
@@ -169,9 +210,13 @@ TEST(Corners, CandidatesHaveTheirTurnOnceAnEpoch) {
 }
 
 TEST(Corners, MakeUpSaysHowManyRolloutsItWants) {
-  EXPECT_EQ(make_policy({"dars_hw"}, {}, prompt_table(4), 1)->wanted_rollouts(), 64);
-  EXPECT_EQ(make_policy({"dars_et"}, {{"depth_limit", "12"}}, prompt_table(4), 1)->wanted_rollouts(), 12);
-  EXPECT_EQ(make_policy({"uniform"}, {}, prompt_table(4), 1)->wanted_rollouts(), 0);
+  const StepRequest room{
+      .step = 1, .prompts = 4, .budget = 32, .min_rollouts = 2, .max_rollouts = 32};
+  EXPECT_TRUE(make_scheduler({"dars_hw"}, {}, prompt_table(4), 1)->shortage(room).has_value());
+  EXPECT_FALSE(make_scheduler({"dars_et"}, {{"depth_limit", "12"}}, prompt_table(4), 1)
+                   ->shortage(room)
+                   .has_value());
+  EXPECT_FALSE(make_scheduler({"uniform"}, {}, prompt_table(4), 1)->shortage(room).has_value());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The paper's own bandits over counts: price by hand, what they learn, and that always the most probable arms try no other.
+// The paper's own bandits over counts: price by hand, what they learn, and that always the most
+// probable arms try no other.
 #include "base/json.hpp"
 #include "scheduling/allocator/bin_square_root.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
@@ -23,7 +24,8 @@ TEST(ShadowPrice, ByHand) {
 template <class A>
 struct Setting {
   explicit Setting(const std::vector<std::string>& settings = {})
-      : knowledge({.level = std::vector<std::int32_t>(16, 2), .prior = prior()}, 1), allocator(knowledge) {
+      : knowledge({.level = std::vector<std::int32_t>(16, 2), .prior = prior()}, 1),
+        allocator(knowledge) {
     ConfigSchema schema;
     knowledge.bind(schema);
     allocator.bind(schema);
@@ -35,12 +37,17 @@ struct Setting {
     std::fill(p.begin() + 8, p.end(), 1.0F);
     return p;
   }
-  /// One step over all prompts. Outcomes keep every prompt in its bin; the reward is another matter.
-  std::pair<std::int64_t, std::int64_t> step(std::uint64_t step, std::int64_t budget, const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward,
-                                             std::uint32_t undecided = 0) {
+  /// One step over all prompts. Outcomes keep every prompt in its bin; the reward is another
+  /// matter.
+  std::pair<std::int64_t, std::int64_t> step(
+      std::uint64_t step, std::int64_t budget,
+      const std::function<double(std::uint64_t prompt, std::int64_t n)>& reward,
+      std::uint32_t undecided = 0) {
     std::vector<GroupPlan> groups;
     for (std::uint64_t p = 0; p < 16; ++p) groups.push_back({.id = {step, {p}, 0}});
-    const auto n = allocator.counts({.step = step, .prompts = 16, .budget = budget, .min_rollouts = 1, .max_rollouts = 16}, groups);
+    const auto n = allocator.counts(
+        {.step = step, .prompts = 16, .budget = budget, .min_rollouts = 1, .max_rollouts = 16},
+        groups);
     std::vector<GroupReport> reports;
     for (std::uint64_t p = 0; p < 16; ++p) {
       GroupReport r = no_results(groups[p].id, 2);
@@ -57,11 +64,15 @@ struct Setting {
   A allocator;
 };
 
-// Bin 0 does better the more rollouts it gets, bin 5 does not care: with 4 on average of arms 2 to 6, (6, 2) is best.
-double worth(std::uint64_t prompt, std::int64_t n) { return prompt < 8 ? double(n - 2) / 4.0 : 0.5; }
+// Bin 0 does better the more rollouts it gets, bin 5 does not care: with 4 on average of arms 2 to
+// 6, (6, 2) is best.
+double worth(std::uint64_t prompt, std::int64_t n) {
+  return prompt < 8 ? double(n - 2) / 4.0 : 0.5;
+}
 
 TEST(PaperGdroAllocator, DrawnArmsFindWhereRolloutsPay) {
-  Setting<PaperGdroAllocator> drawn({"arm_signal=failure_rate", "arm_horizon=4000", "most_arm=6", "arm_draw=1"}),
+  Setting<PaperGdroAllocator> drawn(
+      {"arm_signal=failure_rate", "arm_horizon=4000", "most_arm=6", "arm_draw=1"}),
       fixed({"arm_signal=failure_rate", "arm_horizon=4000", "most_arm=6"});
   std::set<std::int64_t> tried_drawn, tried_fixed;
   double early = 0.0, late = 0.0;
@@ -75,11 +86,13 @@ TEST(PaperGdroAllocator, DrawnArmsFindWhereRolloutsPay) {
   }
   EXPECT_GT(late, 5.0);
   EXPECT_EQ(tried_drawn.size(), 5U);
-  EXPECT_EQ(tried_fixed.size(), 1U);  // always the most probable arms: the first ones stay so, since nothing else is ever tried
+  EXPECT_EQ(tried_fixed.size(), 1U);  // always the most probable arms: the first ones stay so,
+                                      // since nothing else is ever tried
 }
 
 TEST(PaperGdroAllocator, WhatIsDrawnCountsWithAVerdictOrWithout) {
-  Setting<PaperGdroAllocator> decided({"arm_signal=failure_rate"}), partly({"arm_signal=failure_rate"});
+  Setting<PaperGdroAllocator> decided({"arm_signal=failure_rate"}),
+      partly({"arm_signal=failure_rate"});
   const auto half = [](std::uint64_t, std::int64_t) { return 0.5; };
   for (std::uint64_t step = 0; step < 5; ++step) {
     decided.step(step, 2 * 16, half);
@@ -87,7 +100,9 @@ TEST(PaperGdroAllocator, WhatIsDrawnCountsWithAVerdictOrWithout) {
   }
   EXPECT_EQ(partly.allocator.save(), decided.allocator.save());
   const auto metrics = partly.knowledge.metrics();
-  EXPECT_NE(std::find(metrics.begin(), metrics.end(), std::pair<std::string, double>("gdro/budget/0", 2.0)), metrics.end());
+  EXPECT_NE(std::find(metrics.begin(), metrics.end(),
+                      std::pair<std::string, double>("gdro/budget/0", 2.0)),
+            metrics.end());
 }
 
 TEST(PaperGdroAllocator, ThePriceFollowsWhatArmsSpendOverTheBudget) {
@@ -115,7 +130,8 @@ TEST(BinSquareRoot, ByHand) {
   EXPECT_EQ(hard, 2);
   EXPECT_EQ(easy, 6);
   // All rewards were equal: v <- 0.88 v.
-  EXPECT_EQ(s.allocator.save().at("variance"), (nlohmann::json{0.88, 0.25, 0.25, 0.25, 0.25, 0.88 * 9.0}));
+  EXPECT_EQ(s.allocator.save().at("variance"),
+            (nlohmann::json{0.88, 0.25, 0.25, 0.25, 0.25, 0.88 * 9.0}));
   EXPECT_THROW(s.allocator.load({{"variance", {1.0}}}), StorageError);
 }
 

@@ -1,4 +1,5 @@
-// Drawing prompts by difficulty bin: frequencies, stated probabilities, no replacement, and what is held.
+// PendingSample prompts by difficulty bin: frequencies, stated probabilities, no replacement, and
+// what is held.
 #include "scheduling/sampler/gdro_resample.hpp"
 
 #include "base/json.hpp"
@@ -14,13 +15,17 @@ namespace {
 
 /// 2 prompts in bin 0, 6 in bin 5, none between; scores 1 and 0.
 struct Setting {
-  Setting() : knowledge({.level = std::vector<std::int32_t>(8, 2), .prior = {0, 0, 1, 1, 1, 1, 1, 1}}, 1), sampler(knowledge) {
+  Setting()
+      : knowledge({.level = std::vector<std::int32_t>(8, 2), .prior = {0, 0, 1, 1, 1, 1, 1, 1}}, 1),
+        sampler(knowledge) {
     knowledge.start();
     sampler.load({{"scores", {1.0, 0.0, 0.0, 0.0, 0.0, 0.0}}});
   }
-  // q(0) = 0.99 e / (e + 5) + 0.01 / 6 and q(5) = 0.99 / (e + 5) + 0.01 / 6 with e = exp(0.65), renormalised over the two bins that hold prompts
+  // q(0) = 0.99 e / (e + 5) + 0.01 / 6 and q(5) = 0.99 / (e + 5) + 0.01 / 6 with e = exp(0.65),
+  // renormalised over the two bins that hold prompts
   static double hard() {
-    const double e = std::exp(0.65), a = 0.99 * e / (e + 5) + 0.01 / 6, b = 0.99 / (e + 5) + 0.01 / 6;
+    const double e = std::exp(0.65), a = 0.99 * e / (e + 5) + 0.01 / 6,
+                 b = 0.99 / (e + 5) + 0.01 / 6;
     return a / (a + b);
   }
   Knowledge knowledge;
@@ -32,9 +37,10 @@ TEST(GdroResample, FirstDrawsFollowTheProbabilitiesOfNonEmptyBins) {
   std::vector<double> times(8);
   constexpr int kSteps = 40'000;
   for (std::uint64_t step = 0; step < kSteps; ++step) {
-    const Draw draw = s.sampler.choose({.step = step, .prompts = 1}, {}).front();
+    const PromptDraw draw = s.sampler.choose({.step = step, .prompts = 1}, {}).front();
     ++times[draw.prompt.value];
-    EXPECT_NEAR(draw.probability, draw.prompt.value < 2 ? Setting::hard() / 2 : (1 - Setting::hard()) / 6, 1e-12);
+    EXPECT_NEAR(draw.probability,
+                draw.prompt.value < 2 ? Setting::hard() / 2 : (1 - Setting::hard()) / 6, 1e-12);
   }
   double chi = 0.0;
   for (std::size_t p = 0; p < 8; ++p) {
@@ -52,9 +58,10 @@ TEST(GdroResample, ShareCorrectedABinIsDrawnByItsPromptsToo) {
   const double hard = Setting::hard() * 2, easy = (1 - Setting::hard()) * 6;
   int times = 0;
   for (std::uint64_t step = 0; step < 20'000; ++step) {
-    const Draw draw = s.sampler.choose({.step = step, .prompts = 1}, {}).front();
+    const PromptDraw draw = s.sampler.choose({.step = step, .prompts = 1}, {}).front();
     times += draw.prompt.value < 2;
-    EXPECT_NEAR(draw.probability, draw.prompt.value < 2 ? hard / (hard + easy) / 2 : easy / (hard + easy) / 6, 1e-12);
+    EXPECT_NEAR(draw.probability,
+                draw.prompt.value < 2 ? hard / (hard + easy) / 2 : easy / (hard + easy) / 6, 1e-12);
   }
   EXPECT_NEAR(times / 20'000.0, hard / (hard + easy), 0.015);  // 5 standard deviations
 }
@@ -65,7 +72,7 @@ TEST(GdroResample, DrawsWithoutReplacementAndStatesWhatIsLeft) {
     const auto draws = s.sampler.choose({.step = step, .prompts = 8}, {});
     std::set<std::uint64_t> seen;
     double left[2] = {2, 6};
-    for (const Draw& d : draws) {
+    for (const PromptDraw& d : draws) {
       EXPECT_TRUE(seen.insert(d.prompt.value).second);
       EXPECT_EQ(d.draw, 0U);
       const bool easy = d.prompt.value >= 2;
@@ -86,7 +93,7 @@ TEST(GdroResample, HeldPromptsWaitAndRepeatsAreNumbered) {
     EXPECT_TRUE(i >= 4 || (p != 0 && p != 3 && p != 5 && p != 7)) << p;
   }
   std::set<std::pair<std::uint64_t, std::uint32_t>> ids;
-  for (const Draw& d : draws) EXPECT_TRUE(ids.emplace(d.prompt.value, d.draw).second);
+  for (const PromptDraw& d : draws) EXPECT_TRUE(ids.emplace(d.prompt.value, d.draw).second);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Which policies hear rewards, told by what they do: with the same right answers and other rewards a
+// Which schedulers hear rewards, told by what they do: with the same right answers and other
+// rewards a
 // policy that says that it hears none decides the same, and every piece that says so is found out.
-#include "scheduling/policies.hpp"
+#include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>
@@ -15,21 +16,28 @@ std::vector<GroupReport> reports_of(const std::vector<GroupPlan>& plans, bool fr
     GroupReport r = outcome(plan);
     r.predicted.assign(r.rewards.size(), 0.5), r.diversity = 0.5;
     for (std::size_t i = 0; i < r.rewards.size() && fractions; ++i)
-      r.rewards[i] = 0.5 * r.rewards[i] + 0.01 * double((plan.first_sample + i + plan.id.prompt.value) % 7);
+      r.rewards[i] =
+          0.5 * r.rewards[i] + 0.01 * double((plan.first_sample + i + plan.id.prompt.value) % 7);
     reports.push_back(std::move(r));
   }
-  std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::sort(reports.begin(), reports.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
   return reports;
 }
 
 /// Decisions, training and bins of some steps, as text.
-std::string run(const PolicyChoice& choice, const Knobs& knobs, bool fractions) {
+std::string run(const SchedulerChoice& choice, const Knobs& knobs, bool fractions) {
   PromptTable table = prompt_table(200);
   table.domain.assign(200, 0), table.prior.assign(200, 0.5F);
-  const auto policy = make_policy(choice, knobs, table, 3);
+  const auto policy = make_scheduler(choice, knobs, table, 3);
   std::string text;
   for (std::uint64_t step = 1; step <= 30; ++step) {
-    const StepRequest request{.step = step, .prompts = 8, .budget = 64, .min_rollouts = 2, .max_rollouts = 16, .progress = double(step) / 30};
+    const StepRequest request{.step = step,
+                              .prompts = 8,
+                              .budget = 64,
+                              .min_rollouts = 2,
+                              .max_rollouts = 16,
+                              .progress = double(step) / 30};
     std::vector<GroupReport> all;
     for (Decision round = policy->begin_step(request);;) {
       text += describe({round});
@@ -41,7 +49,9 @@ std::string run(const PolicyChoice& choice, const Knobs& knobs, bool fractions) 
     std::map<GroupId, GroupReport> whole;
     for (const GroupReport& part : all) {
       auto& group = whole.try_emplace(part.id, no_results(part.id, part.level)).first->second;
-      const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+      const auto append = [](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
       append(group.rewards, part.rewards), append(group.correct, part.correct);
       append(group.lengths, part.lengths), append(group.predicted, part.predicted);
       group.diversity = 0.5;
@@ -59,14 +69,18 @@ std::string run(const PolicyChoice& choice, const Knobs& knobs, bool fractions) 
 
 TEST(HearsRewards, AreToldByWhatAPolicyDoes) {
   for (const auto& row : policy_names()) {
-    const auto policy = make_policy({row}, {}, prompt_table(4), 1);
+    const auto policy = make_scheduler({row}, {}, prompt_table(4), 1);
     const bool differs = run({row}, {}, false) != run({row}, {}, true);
     EXPECT_TRUE(policy->hears_rewards() || !differs) << row << " hears rewards and does not say so";
     const auto knobs = knob_names({row});
-    const auto has = [&](const char* knob) { return std::find(knobs.begin(), knobs.end(), knob) != knobs.end(); };
-    const bool by_loss = has("signal") || has("arm_signal");  // whose default is a loss; others hear rewards
-    const bool rare = row == "gdro_sqrt";                     // its bins differ in variance only after longer
-    EXPECT_TRUE(differs || !policy->hears_rewards() || by_loss || rare) << row << " says that it hears rewards";
+    const auto has = [&](const char* knob) {
+      return std::find(knobs.begin(), knobs.end(), knob) != knobs.end();
+    };
+    // whose default is a loss; others hear rewards
+    const bool by_loss = has("signal") || has("arm_signal");
+    const bool rare = row == "gdro_sqrt";  // its bins differ in variance only after longer
+    EXPECT_TRUE(differs || !policy->hears_rewards() || by_loss || rare)
+        << row << " says that it hears rewards";
   }
 }
 

@@ -1,5 +1,6 @@
-// What a policy knows of its prompts: saved and loaded to the last bit, and followed by content into a changed set of prompts.
-#include "scheduling/knowledge.hpp"
+// What a policy knows of its prompts: saved and loaded to the last bit, and followed by content
+// into a changed set of prompts.
+#include "scheduling/prompts/knowledge.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -24,8 +25,10 @@ void learn(Knowledge& k, std::uint64_t steps, std::uint64_t run = 1) {
     const Cheap cheap(run, step);
     std::vector<GroupReport> reports;
     for (std::uint64_t i = 0; i < 5; ++i) {
-      GroupReport r = no_results({step, {std::uint64_t(cheap.between(2 * i, 0, std::int64_t(k.size()) - 1))}, 0}, 2);
-      r.correct = {0, std::uint8_t(cheap.between(2 * i + 1, 0, 9) < std::int64_t(r.id.prompt.value % 11))};
+      GroupReport r = no_results(
+          {step, {std::uint64_t(cheap.between(2 * i, 0, std::int64_t(k.size()) - 1))}, 0}, 2);
+      r.correct = {
+          0, std::uint8_t(cheap.between(2 * i + 1, 0, 9) < std::int64_t(r.id.prompt.value % 11))};
       reports.push_back(r);
     }
     k.learn(reports);
@@ -39,7 +42,8 @@ TEST(Knowledge, LoadsBitForBitWithTheOrderOfMembers) {
   std::size_t away = 0;
   for (std::int32_t b = 0; b < 6; ++b) {
     const auto a = whole->bins().members(b), c = resumed->bins().members(b);
-    EXPECT_EQ(std::vector(a.begin(), a.end()), std::vector(c.begin(), c.end())) << b;  // draws take members by place
+    // draws take members by place
+    EXPECT_EQ(std::vector(a.begin(), a.end()), std::vector(c.begin(), c.end())) << b;
     away += b != 3 ? a.size() : 0;
   }
   EXPECT_GT(away, 20U);
@@ -51,7 +55,8 @@ TEST(Knowledge, LoadsBitForBitWithTheOrderOfMembers) {
 TEST(Knowledge, RefusesStatesThatDoNotFit) {
   const auto k = knowing(prompt_table(5));
   EXPECT_THROW(k->load({{"prompts", {{5, 0, 0, 0, 0, 1, 3, 0}}}}), StorageError);  // no such prompt
-  EXPECT_THROW(k->load({{"prompts", {{0, 0, 0, 0, 0, 1, 1, 0}}}}), StorageError);  // leaves a hole in bin 3
+  // leaves a hole in bin 3
+  EXPECT_THROW(k->load({{"prompts", {{0, 0, 0, 0, 0, 1, 1, 0}}}}), StorageError);
   EXPECT_THROW(k->load({{"prompts", {{0, 0}}}}), nlohmann::json::exception);
 }
 
@@ -88,12 +93,15 @@ TEST(ChangedPrompts, HistoriesFollowTheirPrompts) {
   for (const std::string row : {"gdro_both", "gdro_both_resample", "uniform_sqrt", "gdro_sqrt"}) {
     std::vector<std::uint64_t> content;
     for (std::uint64_t p = 0; p < 30; ++p) content.push_back(1000 + p);
-    const auto before = make_policy({row}, {}, with_content(content), 1);
-    for (std::uint64_t step = 0; step < 40; ++step) simulate_step(*before, {.step = step, .prompts = 8, .budget = 32, .min_rollouts = 1, .max_rollouts = 12});
+    const auto before = make_scheduler({row}, {}, with_content(content), 1);
+    for (std::uint64_t step = 0; step < 40; ++step)
+      simulate_step(
+          *before,
+          {.step = step, .prompts = 8, .budget = 32, .min_rollouts = 1, .max_rollouts = 12});
     // Prompts 0..9 are gone, the others stand in reverse order behind 5 new ones.
     std::vector<std::uint64_t> changed = {1, 2, 3, 4, 5};
     changed.insert(changed.end(), content.rbegin(), content.rend() - 10);
-    const auto after = make_policy({row}, {}, with_content(changed), 1);
+    const auto after = make_scheduler({row}, {}, with_content(changed), 1);
     const LoadReport report = after->load(before->save());
     EXPECT_FALSE(report.same_prompts);
     EXPECT_EQ(report.kept, 20U);
@@ -108,21 +116,25 @@ TEST(ChangedPrompts, HistoriesFollowTheirPrompts) {
       for (std::uint64_t p = 0; p < 5; ++p) EXPECT_EQ(after->bin({p}), 3);
     }
     // The changed run is a run like any other: it goes on, and resumes to the last bit.
-    const auto again = make_policy({row}, {}, with_content(changed), 1);
+    const auto again = make_scheduler({row}, {}, with_content(changed), 1);
     const LoadReport same = again->load(after->save());
     EXPECT_TRUE(same.same_prompts);
     EXPECT_EQ(same.kept, 25U);
-    const StepRequest request{.step = 40, .prompts = 12, .budget = 60, .min_rollouts = 1, .max_rollouts = 12};
+    const StepRequest request{
+        .step = 40, .prompts = 12, .budget = 60, .min_rollouts = 1, .max_rollouts = 12};
     EXPECT_EQ(describe(simulate_step(*again, request)), describe(simulate_step(*after, request)));
     EXPECT_EQ(again->save(), after->save());
   }
 }
 
 TEST(ChangedPrompts, WithoutContentAStateFitsTablesOfItsSizeOnly) {
-  const auto before = make_policy({"gdro_both"}, {}, prompt_table(30), 1);
-  EXPECT_THROW(make_policy({"gdro_both"}, {}, prompt_table(29), 1)->load(before->save()), StorageError);
-  EXPECT_TRUE(make_policy({"gdro_both"}, {}, prompt_table(30), 1)->load(before->save()).same_prompts);
-  EXPECT_THROW(make_policy({"uniform"}, {}, PromptTable{.level = {2, 2}, .content = {1}}, 1), ConfigError);
+  const auto before = make_scheduler({"gdro_both"}, {}, prompt_table(30), 1);
+  EXPECT_THROW(make_scheduler({"gdro_both"}, {}, prompt_table(29), 1)->load(before->save()),
+               StorageError);
+  EXPECT_TRUE(
+      make_scheduler({"gdro_both"}, {}, prompt_table(30), 1)->load(before->save()).same_prompts);
+  EXPECT_THROW(make_scheduler({"uniform"}, {}, PromptTable{.level = {2, 2}, .content = {1}}, 1),
+               ConfigError);
 }
 
 }  // namespace

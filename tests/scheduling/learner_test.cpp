@@ -1,5 +1,5 @@
 // The learner of simulations against a textbook AdamW, written out for one coordinate.
-#include "scheduling/learner.hpp"
+#include "scheduling/trace/learner.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ StepGradient gradient(double signal, double squares = 0.0) {
   return g;
 }
 
-// Every coordinate whose gain reaches the cell sees the same gradient but for a factor, which Adam takes out: all move as one.
+// Every coordinate whose gain reaches the cell sees the same gradient but for a factor, which Adam
+// takes out: all move as one.
 TEST(Learner, IsAdamAndAGainReachesItsNeighbours) {
   constexpr double kRate = 0.01;
   Learner learner(kRate, 0.0, 1);
@@ -28,11 +29,14 @@ TEST(Learner, IsAdamAndAGainReachesItsNeighbours) {
     ++t;
     m = 0.9 * m + 0.1 * g;
     v = 0.999 * v + 0.001 * g * g;
-    theta += kRate * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+    theta +=
+        kRate * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
     EXPECT_NEAR(learner.skill(kCell), (1 + 2 * 0.3 + 7 * 0.1) * theta, 1e-8) << t;
   }
-  EXPECT_NEAR(learner.skill(3 * kSkillLevels + 2), (1 + 7 * 0.1) * theta, 1e-8);  // the same level of another domain
-  EXPECT_NEAR(learner.skill(kCell + 1), (1 + 0.3) * theta, 1e-8);                 // a level above: it moved, and so did one of its neighbours
+  // the same level of another domain
+  EXPECT_NEAR(learner.skill(3 * kSkillLevels + 2), (1 + 7 * 0.1) * theta, 1e-8);
+  // a level above: it moved, and so did one of its neighbours
+  EXPECT_NEAR(learner.skill(kCell + 1), (1 + 0.3) * theta, 1e-8);
   EXPECT_EQ(learner.skill(3 * kSkillLevels + 4), 0.0);
 }
 
@@ -46,7 +50,8 @@ TEST(Learner, ASmallerOrLargerGradientIsTheSameStep) {
   EXPECT_NE(one.skill(kCell), 0.0);
 }
 
-// Progress per step follows the signal over the noise while that is small: twice the noise, half the way.
+// Progress per step follows the signal over the noise while that is small: twice the noise, half
+// the way.
 TEST(Learner, NoiseCostsProgress) {
   const auto way = [](double noise) {
     double sum = 0.0;
@@ -67,7 +72,8 @@ TEST(Learner, NoiseIsOfEveryCoordinateItsOwn) {
   Learner learner(0.01, 3.0, 1);
   learner.step({.signal = {}, .squares = 1.0});  // Adam's first step: the rate, up or down
   int up = 0, down = 0;
-  for (std::size_t cell = 0; cell < Skills{}.size(); ++cell) (learner.skill(cell) > 0 ? up : down) += 1;
+  for (std::size_t cell = 0; cell < Skills{}.size(); ++cell)
+    (learner.skill(cell) > 0 ? up : down) += 1;
   EXPECT_GT(up, 8);
   EXPECT_GT(down, 8);
 }

@@ -1,5 +1,5 @@
 // Outcome histories against a plain list, up to and past the window and the words they are kept in.
-#include "scheduling/prompt_history.hpp"
+#include "scheduling/prompts/prompt_history.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -15,24 +15,33 @@ namespace {
 using Places = std::vector<std::size_t>;
 
 /// Step s was sampled by policy 10 + s. Prompt 1 comes three times, the others once.
-const std::vector<ReplayCandidate> kPast{{{1, {1}, 0}, 11, 0.5}, {{1, {2}, 0}, 11, 0.0}, {{2, {1}, 0}, 12, 0.25},
-                                         {{2, {3}, 0}, 12, 0.5}, {{3, {1}, 0}, 13, 0.0}, {{3, {4}, 0}, 13, 1.0}};
+const std::vector<ReplayCandidate> kPast{{{1, {1}, 0}, 11, 0.5},  {{1, {2}, 0}, 11, 0.0},
+                                         {{2, {1}, 0}, 12, 0.25}, {{2, {3}, 0}, 12, 0.5},
+                                         {{3, {1}, 0}, 13, 0.0},  {{3, {4}, 0}, 13, 1.0}};
 
-ReplaySection settings(const std::string& choose, double share = 0.5, std::int64_t max_staleness = 100, bool distinct = false) {
-  return {.share = share, .max_staleness = max_staleness, .choose = choose, .distinct_prompts = distinct, .old_policy = "sampler"};
+ReplaySection settings(const std::string& choose, double share = 0.5,
+                       std::int64_t max_staleness = 100, bool distinct = false) {
+  return {.share = share,
+          .max_staleness = max_staleness,
+          .choose = choose,
+          .distinct_prompts = distinct,
+          .old_policy = "sampler"};
 }
 
 TEST(ReplayChoice, NewestStepsComeFirst) {
   const ReplayRequest step{.seed = 1, .step = 4, .version = 14, .fresh = 3, .fresh_equal = 0};
-  EXPECT_EQ(choose_replay(settings("newest"), step, kPast), (Places{2, 4, 5}));  // half of six is three: both of step 3, the first of step 2
+  // half of six is three: both of step 3, the first of step 2
+  EXPECT_EQ(choose_replay(settings("newest"), step, kPast), (Places{2, 4, 5}));
   EXPECT_EQ(choose_replay(settings("newest", 0.25), step, kPast), (Places{4}));  // 1/3 of 3
-  EXPECT_EQ(choose_replay(settings("newest", 0.9), step, kPast).size(), 6U);     // 27 wanted, six there
+  // 27 wanted, six there
+  EXPECT_EQ(choose_replay(settings("newest", 0.9), step, kPast).size(), 6U);
   EXPECT_EQ(choose_replay(settings("newest", 0.0), step, kPast), Places{});
 }
 
 TEST(ReplayChoice, TheStalenessLimitIsInclusive) {
   const ReplayRequest step{.seed = 1, .step = 4, .version = 14, .fresh = 9, .fresh_equal = 0};
-  EXPECT_EQ(choose_replay(settings("uniform", 0.5, 2), step, kPast), (Places{2, 3, 4, 5}));  // policies 12 and 13
+  // schedulers 12 and 13
+  EXPECT_EQ(choose_replay(settings("uniform", 0.5, 2), step, kPast), (Places{2, 3, 4, 5}));
   EXPECT_EQ(choose_replay(settings("uniform", 0.5, 1), step, kPast), (Places{4, 5}));
 }
 
@@ -47,14 +56,16 @@ TEST(ReplayChoice, AdvantageFillsThePlacesOfEqualRewards) {
   step.fresh_equal = 0;
   EXPECT_EQ(choose_replay(settings("advantage"), step, kPast), Places{});
   step.fresh_equal = 6;
-  EXPECT_EQ(choose_replay(settings("advantage"), step, kPast), (Places{0, 2, 3, 5}));  // the others have no advantage
+  // the others have no advantage
+  EXPECT_EQ(choose_replay(settings("advantage"), step, kPast), (Places{0, 2, 3, 5}));
 }
 
 /// How often each candidate is the only one drawn, over many steps.
 std::map<std::size_t, int> frequencies(const std::string& choose, int steps) {
   std::map<std::size_t, int> drawn;
   for (int s = 0; s < steps; ++s) {
-    const ReplayRequest step{.seed = 7, .step = std::uint64_t(s), .version = 14, .fresh = 1, .fresh_equal = 1};
+    const ReplayRequest step{
+        .seed = 7, .step = std::uint64_t(s), .version = 14, .fresh = 1, .fresh_equal = 1};
     for (const std::size_t i : choose_replay(settings(choose), step, kPast)) ++drawn[i];
   }
   return drawn;
@@ -63,7 +74,8 @@ std::map<std::size_t, int> frequencies(const std::string& choose, int steps) {
 TEST(ReplayChoice, DrawsFollowTheirLaw) {
   constexpr int kSteps = 18000;
   auto uniform = frequencies("uniform", kSteps), weighted = frequencies("advantage", kSteps);
-  // Four standard deviations of a share p are 4 sqrt(p (1 - p) / 18000), at most 0.015; the seed is fixed.
+  // Four standard deviations of a share p are 4 sqrt(p (1 - p) / 18000), at most 0.015; the seed is
+  // fixed.
   for (std::size_t i = 0; i < kPast.size(); ++i) {
     EXPECT_NEAR(uniform[i] / double(kSteps), 1.0 / 6.0, 0.015) << i;
     EXPECT_NEAR(weighted[i] / double(kSteps), kPast[i].advantage / 2.25, 0.015) << i;
@@ -74,10 +86,15 @@ TEST(ReplayChoice, IsOfTheRightSizeAgeAndPromptsForAnyPast) {
   EXPECT_TRUE(rc::check("a choice is a subset within all limits, and the same again", [] {
     std::vector<ReplayCandidate> past;
     const auto count = *rc::gen::inRange<std::uint64_t>(0, 40);
-    for (std::uint64_t i = 0; i < count; ++i) past.push_back({{1 + i / 4, {i % 3}, std::uint32_t(i)}, 1 + i / 4, double(i % 5)});
-    const auto choose = *rc::gen::elementOf(std::vector<std::string>{"uniform", "newest", "advantage"});
-    const auto section = settings(choose, double(*rc::gen::inRange(0, 96)) / 100.0, *rc::gen::inRange(1, 12), *rc::gen::arbitrary<bool>());
-    const ReplayRequest step{*rc::gen::arbitrary<std::uint64_t>(), 11, 12, *rc::gen::inRange<std::size_t>(0, 20), *rc::gen::inRange<std::size_t>(0, 20)};
+    for (std::uint64_t i = 0; i < count; ++i)
+      past.push_back({{1 + i / 4, {i % 3}, std::uint32_t(i)}, 1 + i / 4, double(i % 5)});
+    const auto choose =
+        *rc::gen::elementOf(std::vector<std::string>{"uniform", "newest", "advantage"});
+    const auto section = settings(choose, double(*rc::gen::inRange(0, 96)) / 100.0,
+                                  *rc::gen::inRange(1, 12), *rc::gen::arbitrary<bool>());
+    const ReplayRequest step{*rc::gen::arbitrary<std::uint64_t>(), 11, 12,
+                             *rc::gen::inRange<std::size_t>(0, 20),
+                             *rc::gen::inRange<std::size_t>(0, 20)};
     const auto chosen = choose_replay(section, step, past);
     RC_ASSERT(chosen == choose_replay(section, step, past));
     RC_ASSERT(std::is_sorted(chosen.begin(), chosen.end()));

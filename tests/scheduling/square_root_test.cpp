@@ -2,8 +2,8 @@
 #include "scheduling/allocator/square_root.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "scheduling/prompts/success_estimate.hpp"
 #include "scheduling/simulated_run.hpp"
-#include "scheduling/success_estimate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-GroupReport report(std::uint64_t step, std::uint64_t prompt, std::int32_t level, int right, int wrong) {
+GroupReport report(std::uint64_t step, std::uint64_t prompt, std::int32_t level, int right,
+                   int wrong) {
   GroupReport r = no_results({step, {prompt}, 0}, level);
   r.correct.assign(std::size_t(right), 1);
   r.correct.insert(r.correct.end(), std::size_t(wrong), 0);
@@ -22,7 +23,8 @@ GroupReport report(std::uint64_t step, std::uint64_t prompt, std::int32_t level,
 TEST(SuccessEstimate, KeepsOneEntryAPromptHoweverLongItLearns) {
   EstimateKnobs knobs;
   SuccessEstimate e(knobs);
-  for (std::uint64_t step = 1; step <= 2000; ++step) e.learn({report(step, step % 10, std::int32_t(step % 3), 1, 1)});
+  for (std::uint64_t step = 1; step <= 2000; ++step)
+    e.learn({report(step, step % 10, std::int32_t(step % 3), 1, 1)});
   EXPECT_EQ(e.save().at("prompts").size(), 10U);
   EXPECT_EQ(e.save().at("levels").size(), 3U);
 }
@@ -50,7 +52,9 @@ TEST(SuccessEstimate, KeepsOnlySeenPrompts) {
   EXPECT_EQ(e.save().at("prompts").size(), 2U);
 }
 
-StepRequest request(std::uint64_t step, std::int64_t prompts, std::int64_t budget) { return {step, prompts, budget, 1, 64}; }
+StepRequest request(std::uint64_t step, std::int64_t prompts, std::int64_t budget) {
+  return {step, prompts, budget, 1, 64};
+}
 
 TEST(SquareRootAllocator, CountsFollowTheSquareRootOfTheVariance) {
   Knowledge known({.level = {2, 3, 2, 3, 2, 2, 3}}, 1);
@@ -62,16 +66,20 @@ TEST(SquareRootAllocator, CountsFollowTheSquareRootOfTheVariance) {
   knobs.set("level_strength=1e9");    // and prompts say nothing of their own
   known.learn({report(0, 0, 2, 500, 500), report(0, 1, 3, 20, 980)});
   // sqrt(0.25) = 0.5 and sqrt(0.02 * 0.98) = 0.14: 50 and 14 of 64.
-  const std::vector<GroupPlan> groups = {{.id = {0, {5}, 0}, .level = 2}, {.id = {0, {6}, 0}, .level = 3}};
+  const std::vector<GroupPlan> groups = {{.id = {0, {5}, 0}, .level = 2},
+                                         {.id = {0, {6}, 0}, .level = 3}};
   EXPECT_EQ(a.counts(request(0, 2, 64), groups), (std::vector<std::int64_t>{50, 14}));
 }
 
 TEST(SquareRootAllocator, UnseenPromptsShareEquallyAndHopelessOnesAreNotStarved) {
   Knowledge known({.level = {2, 3, 4}}, 1);
   SquareRootAllocator a(known);
-  const std::vector<GroupPlan> groups = {{.id = {1, {0}, 0}, .level = 2}, {.id = {1, {1}, 0}, .level = 3}, {.id = {1, {2}, 0}, .level = 4}};
+  const std::vector<GroupPlan> groups = {{.id = {1, {0}, 0}, .level = 2},
+                                         {.id = {1, {1}, 0}, .level = 3},
+                                         {.id = {1, {2}, 0}, .level = 4}};
   EXPECT_EQ(a.counts(request(1, 3, 24), groups), (std::vector<std::int64_t>{8, 8, 8}));
-  for (std::uint64_t step = 1; step < 60; ++step) known.learn({report(step, 0, 2, 32, 0), report(step, 1, 3, 16, 16), report(step, 2, 4, 0, 32)});
+  for (std::uint64_t step = 1; step < 60; ++step)
+    known.learn({report(step, 0, 2, 32, 0), report(step, 1, 3, 16, 16), report(step, 2, 4, 0, 32)});
   // Weights 0.1 (floor), 0.5, 0.1 of a sum of 0.7: quotas 10, 50, 10.
   EXPECT_EQ(a.counts(request(60, 3, 70), groups), (std::vector<std::int64_t>{10, 50, 10}));
 }

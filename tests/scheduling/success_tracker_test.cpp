@@ -1,9 +1,10 @@
-// The tracker of a prompt's success: its law by hand, its state, and that everyone who learns from the same groups knows the same.
-#include "scheduling/success_tracker.hpp"
+// The tracker of a prompt's success: its law by hand, its state, and that everyone who learns from
+// the same groups knows the same.
+#include "scheduling/prompts/success_tracker.hpp"
 
 #include "base/json.hpp"
 #include "base/random.hpp"
-#include "scheduling/knowledge.hpp"
+#include "scheduling/prompts/knowledge.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 
 #include <gtest/gtest.h>
@@ -28,8 +29,9 @@ TEST(SuccessTracker, StartsAtThePredictionOrInTheMiddle) {
 
 TEST(SuccessTracker, PosteriorForgetsNothing) {
   SuccessTracker tracker;
-  for (const double r : {1.0, 1.0, 0.0}) tracker.learn({3}, r, 1.0, 10.0);  // whatever the policy did meanwhile
-  EXPECT_EQ(tracker.of({3}).posterior(), 0.6);                              // Beta(1, 1) after 1, 1, 0: 3 / 5
+  // whatever the policy did meanwhile
+  for (const double r : {1.0, 1.0, 0.0}) tracker.learn({3}, r, 1.0, 10.0);
+  EXPECT_EQ(tracker.of({3}).posterior(), 0.6);  // Beta(1, 1) after 1, 1, 0: 3 / 5
 }
 
 TEST(SuccessTracker, DriftShortensTheMemoryWithinItsBounds) {
@@ -55,22 +57,32 @@ TEST(SuccessTracker, StateGoesThroughJson) {
 }
 
 RC_GTEST_PROP(SuccessTracker, SamplerKnowsWhatTheTrackerKnows, ()) {
-  PromptTable table{.level = {0, 0, 0}, .prior = {0.1F, 0.5F, 0.9F}, .law = {.memory_min = 0.5, .memory_max = 0.9, .drift_half = 0.2}};
+  PromptTable table{.level = {0, 0, 0},
+                    .prior = {0.1F, 0.5F, 0.9F},
+                    .law = {.memory_min = 0.5, .memory_max = 0.9, .drift_half = 0.2}};
   SuccessTracker tracker(table.law, table.prior);
   Knowledge knowledge(table, 1);
   TrackedDeviationSampler sampler(knowledge);
   for (int i = 0; i < 20; ++i) {
-    GroupReport report{.id = {.step = std::uint64_t(i), .prompt = {std::uint64_t(*rc::gen::inRange(0, 3))}}};
+    GroupReport report{
+        .id = {.step = std::uint64_t(i), .prompt = {std::uint64_t(*rc::gen::inRange(0, 3))}}};
     const int n = *rc::gen::inRange(1, 5);
-    for (int k = 0; k < n; ++k) report.rewards.push_back(2.0), report.correct.push_back(std::uint8_t(*rc::gen::inRange(0, 2)));  // a reward is no success
+    // a reward is no success
+    for (int k = 0; k < n; ++k)
+      report.rewards.push_back(2.0),
+          report.correct.push_back(std::uint8_t(*rc::gen::inRange(0, 2)));
     report.drift = *rc::gen::element(kUnknown, 0.0, 0.01, 0.1, 5.0);
     sampler.learn({report});
-    tracker.learn(report.id.prompt, double(std::count(report.correct.begin(), report.correct.end(), 1)), n, report.drift);
+    tracker.learn(report.id.prompt,
+                  double(std::count(report.correct.begin(), report.correct.end(), 1)), n,
+                  report.drift);
   }
-  for (const std::uint64_t p : {0, 1, 2}) RC_ASSERT(sampler.tracked({p}).prior() == tracker.of({p}).prior());
+  for (const std::uint64_t p : {0, 1, 2})
+    RC_ASSERT(sampler.tracked({p}).prior() == tracker.of({p}).prior());
 }
 
-/// What the tracker is told: the results of the prompt and the drift since its last answer, or those of another prompt or visit.
+/// What the tracker is told: the results of the prompt and the drift since its last answer, or
+/// those of another prompt or visit.
 struct Told {
   bool results = true, drift = true;
 };
@@ -79,8 +91,8 @@ struct Moving {
   double often;  ///< share of the visits at which the policy has moved
 };
 
-/// Mean squared error of the prediction over 64 prompts and 40 visits of 4 rollouts. Rates lie between 0.05 and 0.95 and are drawn anew when
-/// the policy has moved; elsewhere it stands still.
+/// Mean squared error of the prediction over 64 prompts and 40 visits of 4 rollouts. Rates lie
+/// between 0.05 and 0.95 and are drawn anew when the policy has moved; elsewhere it stands still.
 double error_of_prediction(const Moving& moving, const Told& told) {
   constexpr std::uint64_t kPrompts = 64, kVisits = 40, kRollouts = 4;
   const RandomStream world(5, RandomPurpose::test), other(6, RandomPurpose::test);
@@ -94,11 +106,16 @@ double error_of_prediction(const Moving& moving, const Told& told) {
   for (std::uint64_t visit = 0; visit < kVisits; ++visit) {
     for (std::uint64_t prompt = 0; prompt < kPrompts; ++prompt) {
       const double p = rate(visit, prompt);
-      const std::uint64_t shown = told.results ? prompt : other.below(visit * kPrompts + prompt, kPrompts);
+      const std::uint64_t shown =
+          told.results ? prompt : other.below(visit * kPrompts + prompt, kPrompts);
       double correct = 0.0;
       for (std::uint64_t k = 0; k < kRollouts; ++k)
-        correct += world.uniform(100'000 + (visit * kPrompts + shown) * kRollouts + k) < rate(visit, shown) ? 1.0 : 0.0;
-      const bool measured = told.drift ? moved(visit) : other.uniform(100'000 + visit) < moving.often;
+        correct +=
+            world.uniform(100'000 + (visit * kPrompts + shown) * kRollouts + k) < rate(visit, shown)
+                ? 1.0
+                : 0.0;
+      const bool measured =
+          told.drift ? moved(visit) : other.uniform(100'000 + visit) < moving.often;
       tracker.learn({prompt}, correct, kRollouts, measured ? 0.5 : 0.0);
       sum += (tracker.of({prompt}).prior() - p) * (tracker.of({prompt}).prior() - p);
     }
@@ -108,8 +125,11 @@ double error_of_prediction(const Moving& moving, const Told& told) {
 
 TEST(SuccessTracker, KnowsMoreThanOneThatIsToldOtherPromptsResults) {
   const double variance = 0.81 / 12;  // of the rates: the error of a constant
-  for (const auto& [moving, better] : {std::pair(Moving{{.memory_min = 0.2, .memory_max = 0.98}, 0.25}, 0.8), std::pair(Moving{{}, 0.04}, 1.0)}) {
-    const double knows = error_of_prediction(moving, {}), deaf = error_of_prediction(moving, {.results = false}),
+  for (const auto& [moving, better] :
+       {std::pair(Moving{{.memory_min = 0.2, .memory_max = 0.98}, 0.25}, 0.8),
+        std::pair(Moving{{}, 0.04}, 1.0)}) {
+    const double knows = error_of_prediction(moving, {}),
+                 deaf = error_of_prediction(moving, {.results = false}),
                  forgets_blindly = error_of_prediction(moving, {.drift = false});
     EXPECT_LT(knows, 0.5 * variance);
     EXPECT_GT(deaf, 0.95 * variance);

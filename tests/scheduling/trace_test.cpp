@@ -1,5 +1,5 @@
 // Lines in, decisions out: what is selected, what orders may not matter, what a bad line is told.
-#include "scheduling/trace.hpp"
+#include "scheduling/trace/trace.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -16,7 +16,10 @@ namespace {
 
 using nlohmann::json;
 
-Trace trace(const std::string& row, std::optional<std::uint64_t> prompts = std::nullopt, const Knobs& knobs = {}) { return {{.row = row}, knobs, 1, prompts}; }
+Trace trace(const std::string& row, std::optional<std::uint64_t> prompts = std::nullopt,
+            const Knobs& knobs = {}) {
+  return {{.row = row}, knobs, 1, prompts};
+}
 
 std::string refusal(Trace& t, const std::string& line, std::size_t number) {
   try {
@@ -40,14 +43,17 @@ TEST(Trace, ExactlyEnoughCandidatesAreTheSelection) {
 TEST(Trace, ResultsFollowTheDecisionAndChangeTheNext) {
   auto learned = trace("uniform_sqrt"), told_nothing = trace("uniform_sqrt");
   const std::string first = R"({"prompts": ["easy", "half"], "select": 2, "budget": 16)";
-  const json a = json::parse(
-      learned.step(first + R"(, "report": [{"prompt": "easy", "rewards": [1,1,1,1,1,1,1,1]}, {"prompt": "half", "rewards": [1,0,1,0,1,0,1,0]}]})", 1));
+  const json a = json::parse(learned.step(
+      first +
+          R"(, "report": [{"prompt": "easy", "rewards": [1,1,1,1,1,1,1,1]}, {"prompt": "half", "rewards": [1,0,1,0,1,0,1,0]}]})",
+      1));
   const json b = json::parse(told_nothing.step(first + "}", 1));
   EXPECT_EQ(a.at("counts"), b.at("counts"));  // the report is not known yet
   EXPECT_NE(a.at("state_sha256"), b.at("state_sha256"));
   const json next = json::parse(learned.step(first + "}", 2));
   EXPECT_EQ(next.at("selected"), json({"easy", "half"}));
-  EXPECT_LT(next.at("counts")[0], next.at("counts")[1]);  // a prompt that always succeeds teaches nothing
+  EXPECT_LT(next.at("counts")[0], next.at("counts")[1]);  // a prompt that always succeeds teaches
+                                                          // nothing
   EXPECT_EQ(next.at("counts")[0].get<int>() + next.at("counts")[1].get<int>(), 16);
 }
 
@@ -64,7 +70,8 @@ TEST(Trace, OrderWithinALineChangesNothing) {
 TEST(Trace, CandidatesRestrictTheChoiceOverADenseTable) {
   auto t = trace("uniform", 1000);
   for (std::size_t step = 1; step <= 20; ++step) {
-    const json out = json::parse(t.step(R"({"prompts": [10, 20, 999], "select": 2, "budget": 4})", step));
+    const json out =
+        json::parse(t.step(R"({"prompts": [10, 20, 999], "select": 2, "budget": 4})", step));
     for (const auto& id : out.at("selected")) EXPECT_TRUE(id == 10 || id == 20 || id == 999) << id;
   }
 }
@@ -80,19 +87,26 @@ TEST(Trace, BadLinesAreToldByNumber) {
       {R"({"prompts": [], "select": 1, "budget": 4})", "not a list of ids"},
       {R"({"prompts": [1, -2], "select": 1, "budget": 4})", "not a list of ids"},
       {R"({"prompts": [1, 1], "select": 1, "budget": 4})", "names a prompt twice"},
-      {R"({"prompts": [1, 8], "select": 1, "budget": 4})", "prompt 8 is not among the first line's candidates"},
+      {R"({"prompts": [1, 8], "select": 1, "budget": 4})",
+       "prompt 8 is not among the first line's candidates"},
       {R"({"prompts": [1, 2], "select": 3, "budget": 4})", "3 prompts to select from 2 candidates"},
       {R"({"prompts": [1, 2], "select": 0, "budget": 4})", "\"select\" is 0"},
       {R"({"prompts": [1, 2], "select": 1, "budget": 1.5})", "\"budget\" is 1.5"},
       {R"({"prompts": [1, 2], "select": 2, "budget": 4, "max_rollouts": 1})", "budget"},
-      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "levels": [1, 2]})", "differ from the first line"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "levels": [1, 2]})",
+       "differ from the first line"},
       {R"({"prompts": [1, 2], "select": 1, "budget": 4, "step": 1})", "step 1 after step 1"},
-      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1}]})", "\"rewards\" is missing"},
-      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1, "x"]}]})", "write a number"},
-      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1], "correct": [1, 0]}]})", "has 2 entries, not 1"},
-      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "returned": {}})", "\"returned\" is not a list"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1}]})",
+       "\"rewards\" is missing"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1, "x"]}]})",
+       "write a number"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "report": [{"prompt": 1, "rewards": [1], "correct": [1, 0]}]})",
+       "has 2 entries, not 1"},
+      {R"({"prompts": [1, 2], "select": 1, "budget": 4, "returned": {}})",
+       "\"returned\" is not a list"},
       {R"({"returned": [7]})", "an entry of \"returned\" is not an object"},
-      {R"({"returned": [{"prompt": 1, "rewards": [1], "reward": 1}]})", "an entry of \"returned\" has no key \"reward\""},
+      {R"({"returned": [{"prompt": 1, "rewards": [1], "reward": 1}]})",
+       "an entry of \"returned\" has no key \"reward\""},
       {R"({"returned": [], "report": []})", "\"prompts\" is missing"},
   };
   for (const auto& [line, expected] : wrong) {
@@ -106,18 +120,32 @@ TEST(Trace, BadLinesAreToldByNumber) {
 
 TEST(Trace, WhatReturnsIsWhatWasDecided) {
   auto t = trace("uniform");
-  EXPECT_NE(refusal(t, R"({"returned": []})", 1).find("no step waits for results"), std::string::npos);
+  EXPECT_NE(refusal(t, R"({"returned": []})", 1).find("no step waits for results"),
+            std::string::npos);
   const json first = json::parse(t.step(R"({"prompts": [1, 2, 3], "select": 1, "budget": 2})", 2));
   const int selected = first.at("selected")[0], other = selected == 1 ? 2 : 1;
-  const auto returned = [](int prompt, const char* rewards) { return R"({"prompt": )" + std::to_string(prompt) + R"(, "rewards": )" + rewards + "}"; };
-  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(other, "[1]") + "]}", 3).find("more often than it was selected"), std::string::npos);
-  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(selected, "[1]") + "," + returned(selected, "[1]") + "]}", 3).find("more often than it was selected"),
+  const auto returned = [](int prompt, const char* rewards) {
+    return R"({"prompt": )" + std::to_string(prompt) + R"(, "rewards": )" + rewards + "}";
+  };
+  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(other, "[1]") + "]}", 3)
+                .find("more often than it was selected"),
             std::string::npos);
-  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(selected, "[1, 0, 1]") + "]}", 3).find("3 rewards of prompt"), std::string::npos);
-  EXPECT_EQ(refusal(t, R"({"returned": [)" + returned(selected, "[1]") + "]}", 3), "accepted");  // fewer may come back
-  EXPECT_NE(refusal(t, R"({"returned": []})", 4).find("no step waits for results"), std::string::npos);
+  EXPECT_NE(refusal(t,
+                    R"({"returned": [)" + returned(selected, "[1]") + "," +
+                        returned(selected, "[1]") + "]}",
+                    3)
+                .find("more often than it was selected"),
+            std::string::npos);
+  EXPECT_NE(refusal(t, R"({"returned": [)" + returned(selected, "[1, 0, 1]") + "]}", 3)
+                .find("3 rewards of prompt"),
+            std::string::npos);
+  EXPECT_EQ(refusal(t, R"({"returned": [)" + returned(selected, "[1]") + "]}", 3),
+            "accepted");  // fewer may come back
+  EXPECT_NE(refusal(t, R"({"returned": []})", 4).find("no step waits for results"),
+            std::string::npos);
   t.step(R"({"prompts": [1, 2, 3], "select": 1, "budget": 2, "report": []})", 4);
-  EXPECT_NE(refusal(t, R"({"returned": []})", 5).find("no step waits for results"), std::string::npos);
+  EXPECT_NE(refusal(t, R"({"returned": []})", 5).find("no step waits for results"),
+            std::string::npos);
 }
 
 constexpr int kSteps = 12;
@@ -133,9 +161,14 @@ const json kStep = {{"prompts", {2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
 /// Right or not by prompt, step and number of the rollout; neither too often equal nor too seldom.
 json entry(const json& prompt, int step, int first, int count) {
   json rewards = json::array();
-  for (int j = first; j < first + count; ++j) rewards.push_back((prompt.get<int>() * 31 + step * 17 + j * j * 7) % 29 < prompt.get<int>() ? 1 : 0);
-  return {
-      {"prompt", prompt}, {"rewards", rewards}, {"mean_abs_advantage", 0.25}, {"predicted", std::vector<double>(std::size_t(count), 0.5)}, {"diversity", 0.5}};
+  for (int j = first; j < first + count; ++j)
+    rewards.push_back(
+        (prompt.get<int>() * 31 + step * 17 + j * j * 7) % 29 < prompt.get<int>() ? 1 : 0);
+  return {{"prompt", prompt},
+          {"rewards", rewards},
+          {"mean_abs_advantage", 0.25},
+          {"predicted", std::vector<double>(std::size_t(count), 0.5)},
+          {"diversity", 0.5}};
 }
 
 /// A run: what each step drew in all its rounds, and the state after it.
@@ -186,7 +219,8 @@ Driven driven(Trace t, bool own_line) {
     if (waiting.is_null()) run.state.push_back(answer.at("state_sha256"));
     run.drawn.push_back(drawn);
   }
-  if (!waiting.is_null()) tell({{"returned", waiting}}), run.state.push_back(answer.at("state_sha256"));
+  if (!waiting.is_null())
+    tell({{"returned", waiting}}), run.state.push_back(answer.at("state_sha256"));
   return run;
 }
 
@@ -196,10 +230,12 @@ Driven replayed(Trace t, const std::vector<json>& drawn) {
   for (int step = 1; step <= kSteps; ++step) {
     json text = kStep, counts = json::object();
     for (const auto& [prompt, count] : drawn[std::size_t(step - 1)].items())
-      text["report"].push_back(entry(json::parse(prompt.substr(0, prompt.find(' '))), step, 0, count));
+      text["report"].push_back(
+          entry(json::parse(prompt.substr(0, prompt.find(' '))), step, 0, count));
     const json answer = json::parse(t.step(text.dump(), std::size_t(step)));
     std::set<std::string> named;
-    for (std::size_t i = 0; i < answer.at("selected").size(); ++i) counts[name_of(answer.at("selected")[i], named)] = answer.at("counts")[i];
+    for (std::size_t i = 0; i < answer.at("selected").size(); ++i)
+      counts[name_of(answer.at("selected")[i], named)] = answer.at("counts")[i];
     run.drawn.push_back(counts), run.state.push_back(answer.at("state_sha256"));
   }
   return run;
@@ -216,15 +252,17 @@ TEST(Trace, ARunDrivenByReturnsIsTheRunReplayedFromReports) {
     EXPECT_EQ(log.drawn, two_lines.drawn) << row;
     EXPECT_EQ(log.state, two_lines.state) << row;
   }
-  EXPECT_GE(several, 6);  // policies of several rounds that had them
+  EXPECT_GE(several, 6);  // schedulers of several rounds that had them
 }
 
 TEST(Trace, RoundsAreAnsweredOneByOne) {
   auto t = trace("reinforce_ada", std::nullopt, {{"ada_enough", "2"}, {"ada_keep", "2"}});
-  const json first = json::parse(t.step(R"({"prompts": [1, 2], "select": 2, "budget": 4, "max_rollouts": 8})", 1));
+  const json first =
+      json::parse(t.step(R"({"prompts": [1, 2], "select": 2, "budget": 4, "max_rollouts": 8})", 1));
   EXPECT_EQ(first.at("more"), true);
   EXPECT_FALSE(first.contains("train"));
-  const json second = json::parse(t.step(R"({"returned": [{"prompt": 2, "rewards": [1, 0]}, {"prompt": 1, "rewards": [0, 0]}]})", 2));
+  const json second = json::parse(t.step(
+      R"({"returned": [{"prompt": 2, "rewards": [1, 0]}, {"prompt": 1, "rewards": [0, 0]}]})", 2));
   EXPECT_EQ(second.at("selected"), json({1}));  // prompt 2 has one of each
   EXPECT_EQ(second.at("counts"), json({2}));
   EXPECT_EQ(second.at("more"), true);
@@ -234,19 +272,23 @@ TEST(Trace, RoundsAreAnsweredOneByOne) {
   EXPECT_FALSE(last.contains("more"));
   EXPECT_EQ(last.at("train").size(), 2U);
   EXPECT_EQ(last.at("train")[0].at("prompt"), 1);
-  EXPECT_EQ(last.at("train")[0].at("keep").size(), 4U);  // of both rounds: one right and one wrong of four
+  EXPECT_EQ(last.at("train")[0].at("keep").size(), 4U);  // of both rounds: one right and one wrong
+                                                         // of four
   EXPECT_FALSE(last.at("train")[1].contains("keep"));
 }
 
 TEST(Trace, TrainTellsWeightsAndWhatIsKept) {
-  const std::string step = R"({"prompts": [1, 2], "select": 2, "budget": 16})",
-                    returned = R"({"returned": [{"prompt": 1, "rewards": [1,1,1,1,1,1,1,0]}, {"prompt": 2, "rewards": [0,0,0,0,0,0,0,0]}]})";
+  const std::string
+      step = R"({"prompts": [1, 2], "select": 2, "budget": 16})",
+      returned =
+          R"({"returned": [{"prompt": 1, "rewards": [1,1,1,1,1,1,1,0]}, {"prompt": 2, "rewards": [0,0,0,0,0,0,0,0]}]})";
   const auto train = [&](const std::string& row, const Knobs& knobs = {}) {
     auto t = trace(row, std::nullopt, knobs);
     t.step(step, 1);
     return json::parse(t.step(returned, 2)).at("train");
   };
-  EXPECT_EQ(train("uniform"), json::parse(R"([{"prompt": 1, "weight": 1.0}, {"prompt": 2, "weight": 1.0}])"));
+  EXPECT_EQ(train("uniform"),
+            json::parse(R"([{"prompt": 1, "weight": 1.0}, {"prompt": 2, "weight": 1.0}])"));
   const json filtered = train("scalerl");
   EXPECT_FALSE(filtered[0].contains("keep"));
   EXPECT_EQ(filtered[1].at("keep"), json({0, 0, 0, 0, 0, 0, 0, 0}));
@@ -261,7 +303,8 @@ TEST(Trace, AStepOfWhichNothingReturnsIsLearnedAsOneWithoutResults) {
     json text = kStep, reported = kStep;
     reported["report"] = json::array();
     silent.step(text.dump(), 1);
-    const json next = json::parse(silent.step(text.dump(), 2)), log = json::parse(told.step(reported.dump(), 1));
+    const json next = json::parse(silent.step(text.dump(), 2)),
+               log = json::parse(told.step(reported.dump(), 1));
     EXPECT_EQ(next.at("state_sha256"), log.at("state_sha256")) << row;
     EXPECT_FALSE(next.contains("train")) << row;
     EXPECT_EQ(next.at("counts"), json::parse(told.step(reported.dump(), 2)).at("counts")) << row;
@@ -291,7 +334,10 @@ std::string states_of(bool turned) {
   std::string states;
   for (std::size_t step = 1, line = 1; step <= 6; ++step) {
     const std::string progress = std::to_string(step > 2 ? 0.5 : 0.0);
-    const json out = json::parse(t.step(R"({"prompts": [0, 1, 2], "select": 2, "budget": 5, "max_rollouts": 4, "progress": )" + progress + "}", line++));
+    const json out = json::parse(t.step(
+        R"({"prompts": [0, 1, 2], "select": 2, "budget": 5, "max_rollouts": 4, "progress": )" +
+            progress + "}",
+        line++));
     json returned = json::array();
     for (std::size_t i = 0; i < out.at("selected").size(); ++i) {
       const int n = out.at("counts")[i], right = (int(i) + int(step)) % (n + 1);
@@ -309,19 +355,29 @@ TEST(Trace, TheOrderOfWhatIsReturnedNeverMatters) { EXPECT_EQ(states_of(false), 
 
 TEST(Trace, KeepIsInTheOrderInWhichAPromptsResultsWereReturned) {
   auto t = trace("one_shot", std::nullopt, {{"prompts_kept", "1"}, {"rank_after", "0"}});
-  t.step(R"({"prompts": [0], "select": 1, "budget": 2, "report": [{"prompt": 0, "rewards": [1, 0]}]})", 1);
-  auto pods = Trace({.row = "one_shot", .selection = "max_variance"}, {{"prompts_kept", "1"}, {"rank_after", "0"}, {"keep_share", "0.5"}}, 1, 3);
-  pods.step(R"({"prompts": [0, 1, 2], "select": 1, "budget": 4, "report": [{"prompt": 0, "rewards": [1, 0, 1, 0]}]})", 1);
-  const json out = json::parse(pods.step(R"({"prompts": [0, 1, 2], "select": 2, "budget": 8, "progress": 0.5})", 2));
+  t.step(
+      R"({"prompts": [0], "select": 1, "budget": 2, "report": [{"prompt": 0, "rewards": [1, 0]}]})",
+      1);
+  auto pods = Trace({.row = "one_shot", .selection = "max_variance"},
+                    {{"prompts_kept", "1"}, {"rank_after", "0"}, {"keep_share", "0.5"}}, 1, 3);
+  pods.step(
+      R"({"prompts": [0, 1, 2], "select": 1, "budget": 4, "report": [{"prompt": 0, "rewards": [1, 0, 1, 0]}]})",
+      1);
+  const json out = json::parse(
+      pods.step(R"({"prompts": [0, 1, 2], "select": 2, "budget": 8, "progress": 0.5})", 2));
   if (out.at("selected") != json({0, 0})) GTEST_SKIP() << "not drawn twice: " << out;
-  const json told = json::parse(pods.step(R"({"returned": [{"prompt": 0, "rewards": [1, 1, 1, 0]}, {"prompt": 0, "rewards": [0, 0, 0, 1]}]})", 3));
-  EXPECT_EQ(told.at("train")[0].at("keep")[3], 1);  // of the first list the only 0, of the second the only 1
+  const json told = json::parse(pods.step(
+      R"({"returned": [{"prompt": 0, "rewards": [1, 1, 1, 0]}, {"prompt": 0, "rewards": [0, 0, 0, 1]}]})",
+      3));
+  EXPECT_EQ(told.at("train")[0].at("keep")[3], 1);  // of the first list the only 0, of the second
+                                                    // the only 1
   EXPECT_EQ(told.at("train")[1].at("keep")[3], 1);
 }
 
 TEST(Trace, HearsWhatTheRecipeMakesOfRewards) {
   const std::string step = R"({"prompts": [0, 1], "select": 2, "budget": 4})";
-  const std::string equal = R"({"returned": [{"prompt": 0, "rewards": [0, 0], "shaped": [0, -0.5]}, {"prompt": 1, "rewards": [1, 0], "shaped": [1, 1]}]})";
+  const std::string equal =
+      R"({"returned": [{"prompt": 0, "rewards": [0, 0], "shaped": [0, -0.5]}, {"prompt": 1, "rewards": [1, 0], "shaped": [1, 1]}]})";
   const auto trained = [&](bool hears_shaped) {
     Trace t({.row = "scalerl"}, {}, 1, std::nullopt, hears_shaped);
     t.step(step, 1);
@@ -336,16 +392,23 @@ TEST(Trace, HearsWhatTheRecipeMakesOfRewards) {
 
 TEST(Trace, RefusesWhatAPolicyCannotDoWithout) {
   const std::vector<std::tuple<const char*, const char*, const char*>> needs = {
-      {"v0", "priors", "[0.5, 0.5, 0.5]"}, {"v0_5", "priors", "[0.5, 0.5, 0.5]"}, {"apriel_reasoner", "domains", R"(["a", "b", "a"])"}};
+      {"v0", "priors", "[0.5, 0.5, 0.5]"},
+      {"v0_5", "priors", "[0.5, 0.5, 0.5]"},
+      {"apriel_reasoner", "domains", R"(["a", "b", "a"])"}};
   for (const auto& [row, key, values] : needs) {
     const std::string step = R"({"prompts": [1, 2, 3], "select": 2, "budget": 8)";
     auto lacks = trace(row), has = trace(row), partly = trace(row, 10);
     EXPECT_NE(refusal(lacks, step + "}", 1).find(key), std::string::npos) << row;
     EXPECT_EQ(refusal(has, step + ", \"" + key + "\": " + values + "}", 1), "accepted") << row;
-    EXPECT_NE(refusal(partly, step + ", \"" + key + "\": " + values + "}", 1).find("of every prompt"), std::string::npos) << row;
+    EXPECT_NE(
+        refusal(partly, step + ", \"" + key + "\": " + values + "}", 1).find("of every prompt"),
+        std::string::npos)
+        << row;
   }
-  const std::string step = R"({"prompts": [1, 2, 3], "select": 1, "budget": 2, "report": [{"prompt": 1, "rewards": [0, 1])";
-  auto lacks = trace("arrol"), has = trace("arrol"), diverse = trace("mmr1", std::nullopt, {{"diversity_weight", "0.5"}});
+  const std::string step =
+      R"({"prompts": [1, 2, 3], "select": 1, "budget": 2, "report": [{"prompt": 1, "rewards": [0, 1])";
+  auto lacks = trace("arrol"), has = trace("arrol"),
+       diverse = trace("mmr1", std::nullopt, {{"diversity_weight", "0.5"}});
   EXPECT_NE(refusal(lacks, step + "}]}", 1).find("predicted"), std::string::npos);
   EXPECT_EQ(refusal(has, step + R"(, "predicted": [0.2, 0.9]}]})", 1), "accepted");
   EXPECT_NE(refusal(diverse, step + "}]}", 1).find("diversity"), std::string::npos);
@@ -353,9 +416,17 @@ TEST(Trace, RefusesWhatAPolicyCannotDoWithout) {
 
 TEST(Trace, RefusesNumbersThatWouldWrap) {
   auto levels = trace("uniform"), lengths = trace("uniform");
-  EXPECT_NE(refusal(levels, R"({"prompts": [1, 2], "levels": [1, 2147483648], "select": 1, "budget": 2})", 1).find("2147483647"), std::string::npos);
+  EXPECT_NE(
+      refusal(levels, R"({"prompts": [1, 2], "levels": [1, 2147483648], "select": 1, "budget": 2})",
+              1)
+          .find("2147483647"),
+      std::string::npos);
   lengths.step(R"({"prompts": [1], "select": 1, "budget": 2})", 1);
-  EXPECT_NE(refusal(lengths, R"({"returned": [{"prompt": 1, "rewards": [1, 0], "lengths": [4294967297, 1]}]})", 2).find("2147483647"), std::string::npos);
+  EXPECT_NE(
+      refusal(lengths,
+              R"({"returned": [{"prompt": 1, "rewards": [1, 0], "lengths": [4294967297, 1]}]})", 2)
+          .find("2147483647"),
+      std::string::npos);
 }
 
 }  // namespace

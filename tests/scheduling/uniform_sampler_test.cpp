@@ -1,4 +1,5 @@
-// The uniform sampler and its addressed permutation: every prompt once an epoch, whatever the step sizes.
+// The uniform sampler and its addressed permutation: every prompt once an epoch, whatever the step
+// sizes.
 #include "base/json.hpp"
 #include "scheduling/sampler/permutation.hpp"
 #include "scheduling/sampler/uniform.hpp"
@@ -32,7 +33,8 @@ TEST(Permutation, EveryElementComesFirstEquallyOften) {
     ++first[order(0)];
     ++last[order(kSize - 1)];
   }
-  // Chi-square with 9 degrees of freedom: 27.9 is exceeded once in 1,000; the seeds are fixed, so this never flickers.
+  // Chi-square with 9 degrees of freedom: 27.9 is exceeded once in 1,000; the seeds are fixed, so
+  // this never flickers.
   for (const auto& counts : {first, last}) {
     double chi = 0.0;
     for (const int c : counts) chi += (c - 2000.0) * (c - 2000.0) / 2000.0;
@@ -49,27 +51,31 @@ TEST(Permutation, SeedsAndEpochsDiffer) {
 }
 
 TEST(UniformSampler, EveryPromptOnceAnEpochForAnyStepSizes) {
-  EXPECT_TRUE(rc::check("counts of prompts never differ by more than one epoch and the deferred ones", [] {
-    const auto population = std::uint64_t(*rc::gen::inRange(1, 40));
-    UniformSampler sampler(population, *rc::gen::arbitrary<std::uint64_t>());
-    std::map<std::uint64_t, std::int64_t> times;
-    std::int64_t drawn = 0;
-    for (int step = 0; step < 30; ++step) {
-      const auto prompts = std::int64_t(*rc::gen::inRange(1, 60));
-      std::set<std::pair<std::uint64_t, std::uint32_t>> in_step;
-      for (const auto& d : sampler.choose({.prompts = prompts}, {})) {
-        RC_ASSERT(d.prompt.value < population);
-        RC_ASSERT(in_step.emplace(d.prompt.value, d.draw).second);
-        // Draw numbers count whole passes: a repeat happens only once every prompt is in the step.
-        RC_ASSERT(d.draw == std::uint32_t((in_step.size() - 1) / population));
-        ++times[d.prompt.value];
-        ++drawn;
-      }
-      RC_ASSERT(in_step.size() == std::size_t(prompts));
-      const std::int64_t epochs = drawn / std::int64_t(population);
-      for (std::uint64_t p = 0; p < population; ++p) RC_ASSERT(times[p] == epochs || times[p] == epochs + 1);
-    }
-  }));
+  EXPECT_TRUE(
+      rc::check("counts of prompts never differ by more than one epoch and the deferred ones", [] {
+        const auto population = std::uint64_t(*rc::gen::inRange(1, 40));
+        UniformSampler sampler(population, *rc::gen::arbitrary<std::uint64_t>());
+        std::map<std::uint64_t, std::int64_t> times;
+        std::int64_t drawn = 0;
+        for (int step = 0; step < 30; ++step) {
+          const auto prompts = std::int64_t(*rc::gen::inRange(1, 60));
+          std::set<std::pair<std::uint64_t, std::uint32_t>> in_step;
+          for (const auto& d : sampler.choose({.prompts = prompts}, {})) {
+            RC_ASSERT(d.prompt.value < population);
+            RC_ASSERT(in_step.emplace(d.prompt.value, d.draw).second);
+            // PromptDraw numbers count whole passes: a repeat happens only once every prompt is in
+            // the
+            // step.
+            RC_ASSERT(d.draw == std::uint32_t((in_step.size() - 1) / population));
+            ++times[d.prompt.value];
+            ++drawn;
+          }
+          RC_ASSERT(in_step.size() == std::size_t(prompts));
+          const std::int64_t epochs = drawn / std::int64_t(population);
+          for (std::uint64_t p = 0; p < population; ++p)
+            RC_ASSERT(times[p] == epochs || times[p] == epochs + 1);
+        }
+      }));
 }
 
 TEST(UniformSampler, RefusesAStateOfAnotherPopulation) {

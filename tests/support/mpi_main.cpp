@@ -1,4 +1,5 @@
-// Main of the MPI tests: runs GoogleTest on every rank and makes all ranks exit with the worst verdict.
+// Main of the MPI tests: runs GoogleTest on every rank and makes all ranks exit with the worst
+// verdict.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -9,11 +10,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   ::testing::InitGoogleTest(&argc, argv);
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-  if (rank != 0) delete listeners.Release(listeners.default_result_printer());  // failures below still reach stderr through the verdict
+  // failures below still reach stderr through the verdict
+  if (rank != 0) delete listeners.Release(listeners.default_result_printer());
   int verdict = RUN_ALL_TESTS();
   int worst = 0;
   MPI_Allreduce(&verdict, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (verdict != 0 && rank != 0) std::fprintf(stderr, "rank %d failed %d tests\n", rank, ::testing::UnitTest::GetInstance()->failed_test_count());
+  if (verdict != 0 && rank != 0)
+    std::fprintf(stderr, "rank %d failed %d tests\n", rank,
+                 ::testing::UnitTest::GetInstance()->failed_test_count());
   MPI_Finalize();
   return worst;
 }

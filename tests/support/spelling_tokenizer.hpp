@@ -2,7 +2,7 @@
 // model has them.
 #pragma once
 
-#include "text/tokenizer.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 
 #include <algorithm>
 
@@ -17,9 +17,11 @@ class Spelling : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text) const override {
     std::vector<std::int32_t> tokens;
     while (!text.empty()) {
-      const auto one = std::find_if(special_.begin(), special_.end(), [&](const std::string& s) { return text.starts_with(s); });
+      const auto one = std::find_if(special_.begin(), special_.end(),
+                                    [&](const std::string& s) { return text.starts_with(s); });
       const bool found = one != special_.end();
-      tokens.push_back(found ? kFirst + std::int32_t(one - special_.begin()) : std::int32_t(static_cast<unsigned char>(text.front())));
+      tokens.push_back(found ? kFirst + std::int32_t(one - special_.begin())
+                             : std::int32_t(static_cast<unsigned char>(text.front())));
       text.remove_prefix(found ? one->size() : 1);
     }
     return tokens;
@@ -29,11 +31,13 @@ class Spelling : public Tokenizer {
     tokens.insert(tokens.begin(), kBegin);
     return tokens;
   }
-  std::string decode(std::span<const std::int32_t> tokens, Special special = Special::skip) const override {
+  std::string decode(std::span<const std::int32_t> tokens,
+                     Special special = Special::skip) const override {
     std::string text;
     for (const auto token : tokens) {
       if (token < 256) text += char(token);
-      else if (token >= kFirst && special != Special::skip) text += special_.at(std::size_t(token - kFirst));
+      else if (token >= kFirst && special != Special::skip)
+        text += special_.at(std::size_t(token - kFirst));
     }
     return text;
   }

@@ -13,7 +13,8 @@ namespace rollcall::testing {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "rollcall_test_XXXXXX").string()) {
+  TemporaryFolder()
+      : path_((std::filesystem::temp_directory_path() / "rollcall_test_XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
   }
   ~TemporaryFolder() {
@@ -23,7 +24,9 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::filesystem::path operator/(std::string_view name) const { return std::filesystem::path(path_) / name; }
+  std::filesystem::path operator/(std::string_view name) const {
+    return std::filesystem::path(path_) / name;
+  }
   std::filesystem::path path() const { return path_; }
   /// Writes a file and returns its path.
   std::string write(std::string_view name, std::string_view content) const {

@@ -1,4 +1,5 @@
-// Where references stand and who judges by them, for files with the marker, without it, and with both.
+// Where references stand and who judges by them, for files with the marker, without it, and with
+// both.
 #include "task/answer_source.hpp"
 
 #include "base/error.hpp"
@@ -11,7 +12,8 @@
 namespace rollcall::task {
 namespace {
 
-const std::string kMarked = "{\"question\": \"q\", \"answer\": \"1 + 1\\n#### 2\"}\n", kPlain = "{\"question\": \"r\", \"answer\": \"2\"}\n",
+const std::string kMarked = "{\"question\": \"q\", \"answer\": \"1 + 1\\n#### 2\"}\n",
+                  kPlain = "{\"question\": \"r\", \"answer\": \"2\"}\n",
                   kList = "{\"question\": \"s\", \"answer\": [\"2\", \"two\"]}\n";
 
 struct Settled {
@@ -20,10 +22,12 @@ struct Settled {
   std::string said;
 };
 
-Settled settled(const std::string& lines, const std::string& heldout = "", RewardSection reward = {}, const std::string& marker = kAutoMarker) {
+Settled settled(const std::string& lines, const std::string& heldout = "",
+                RewardSection reward = {}, const std::string& marker = kAutoMarker) {
   const rollcall::testing::TemporaryFolder folder;
   Settled s{.task = {}, .reward = std::move(reward), .said = {}};
-  s.task.name = "jsonl", s.task.file = folder.write("train.jsonl", lines), s.task.answer_marker = marker;
+  s.task.name = "jsonl", s.task.file = folder.write("train.jsonl", lines),
+  s.task.answer_marker = marker;
   if (!heldout.empty()) s.task.heldout_file = folder.write("test.jsonl", heldout);
   s.said = settle_answers(s.task, s.reward);
   return s;
@@ -39,7 +43,11 @@ TEST(AnswerSource, WithoutItTheWholeAnswerIsTheReferenceAndMathJudges) {
   const Settled s = settled(kPlain + kList + kPlain);
   EXPECT_EQ(s.task.answer_marker, "");
   EXPECT_EQ(s.reward.verifier, "math");
-  EXPECT_NE(s.said.find("no answer holds \"####\": the whole answer is the reference, and the verifier math judges by it"), std::string::npos) << s.said;
+  EXPECT_NE(
+      s.said.find(
+          "no answer holds \"####\": the whole answer is the reference, and the verifier math judges by it"),
+      std::string::npos)
+      << s.said;
 }
 
 TEST(AnswerSource, AChosenJudgeStays) {
@@ -57,9 +65,35 @@ TEST(AnswerSource, AChosenMarkerStays) {
   EXPECT_EQ(s.said, "");
 }
 
+TEST(AnswerSource, AnEmptyAnswerDecidesNothing) {  // the reader names it
+  const std::string empty = "{\"question\": \"t\", \"answer\": \" \"}\n";
+  EXPECT_EQ(settled(kMarked + empty).task.answer_marker, "####");
+  EXPECT_EQ(settled(empty + kPlain).task.answer_marker, "");
+}
+
+TEST(AnswerSource, WithoutValidationsNoRowIsKeptForThem) {
+  TaskSection task;
+  task.name = "jsonl", task.file = "q.jsonl", task.validation_prompts = -1;
+  EXPECT_TRUE(follows_rows(task));
+  TaskSection validates = task, chosen = task, earlier = task;
+  EXPECT_NE(settle_validation(task, 0).find(
+                "q.jsonl: no row is kept for validations, since eval.every is 0"),
+            std::string::npos);
+  EXPECT_EQ(task.validation_prompts, 0);
+  EXPECT_EQ(settle_validation(validates, 5), "");
+  EXPECT_EQ(validates.validation_prompts, -1);
+  chosen.validation_prompts = 7, earlier.split = "by_row";
+  EXPECT_EQ(settle_validation(chosen, 0), "");
+  EXPECT_EQ(chosen.validation_prompts, 7);
+  EXPECT_EQ(settle_validation(earlier, 0), "");
+  EXPECT_EQ(earlier.validation_prompts, -1) << "an earlier build kept its rows";
+}
+
 TEST(AnswerSource, RowsOfBothKindsAreNamed) {
-  for (const auto& [lines, heldout, places] : {std::tuple(kMarked + kPlain, std::string(), std::pair("train.jsonl:2 has no", "train.jsonl:1 has")),
-                                               std::tuple(kMarked, kPlain, std::pair("test.jsonl:1 has no", "train.jsonl:1 has"))}) {
+  for (const auto& [lines, heldout, places] :
+       {std::tuple(kMarked + kPlain, std::string(),
+                   std::pair("train.jsonl:2 has no", "train.jsonl:1 has")),
+        std::tuple(kMarked, kPlain, std::pair("test.jsonl:1 has no", "train.jsonl:1 has"))}) {
     try {
       settled(lines, heldout);
       FAIL() << "accepted";

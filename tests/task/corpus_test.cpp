@@ -23,7 +23,8 @@ TaskSection section_of(const std::string& file) {
 
 std::vector<Prompt> all_of(const PromptSet& set) {
   auto all = set.train;
-  for (const auto* more : {&set.validation, &set.heldout}) all.insert(all.end(), more->begin(), more->end());
+  for (const auto* more : {&set.validation, &set.heldout})
+    all.insert(all.end(), more->begin(), more->end());
   return all;
 }
 
@@ -53,7 +54,8 @@ TEST(Corpus, PairsTileTheText) {
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line.front() == '#') continue;
     std::string text = line.substr(0, line.find('.') + 1);
-    for (auto next = asked.find(text); next != asked.end(); next = asked.find(text)) text += " " + next->second, ++sentences;
+    for (auto next = asked.find(text); next != asked.end(); next = asked.find(text))
+      text += " " + next->second, ++sentences;
     EXPECT_EQ(text, line);
   }
   EXPECT_EQ(sentences, asked.size());
@@ -64,21 +66,26 @@ TEST(Corpus, PairsTileTheText) {
 TEST(Corpus, HandWorked) {
   const TemporaryFolder folder;
   const std::string text = "It rains.  \"Do\n we stay?\" We do (for now.) Then\n";
-  TaskSection section = section_of(folder.write("a.txt", text + "\n  \n\n" + text));  // what is repeated is asked once
+  // what is repeated is asked once
+  TaskSection section = section_of(folder.write("a.txt", text + "\n  \n\n" + text));
   std::vector<std::string> solutions;
-  for (const Prompt& p : all_of(find_task("corpus").make(section, 1))) solutions.push_back(p.solution + " " + std::to_string(p.level));
-  EXPECT_EQ(solutions, (std::vector<std::string>{"\"Do we stay?\" 1", "We do (for now.) 2", "Then 3"}));
+  for (const Prompt& p : all_of(find_task("corpus").make(section, 1)))
+    solutions.push_back(p.solution + " " + std::to_string(p.level));
+  EXPECT_EQ(solutions,
+            (std::vector<std::string>{"\"Do we stay?\" 1", "We do (for now.) 2", "Then 3"}));
   section.min_level = section.max_level = 2;
   const auto two = all_of(find_task("corpus").make(section, 1));
   ASSERT_EQ(two.size(), 2U);
   EXPECT_EQ(shown_of(two.back()).first, "\"Do we stay?\" We do (for now.)");
 }
 
-/// Documents that begin alike and end otherwise may be of two splits: what they share is asked for in one of them, as the next sentence or as a missing one.
+/// Documents that begin alike and end otherwise may be of two splits: what they share is asked for
+/// in one of them, as the next sentence or as a missing one.
 TEST(Corpus, WhatDocumentsShareIsAskedForOnce) {
   const TemporaryFolder folder;
   std::string text;
-  for (int i = 0; i < 200; ++i) text += "It rains. We stay. Day " + std::to_string(i) + " ends.\n\n";
+  for (int i = 0; i < 200; ++i)
+    text += "It rains. We stay. Day " + std::to_string(i) + " ends.\n\n";
   const auto set = find_task("corpus").make(section_of(folder.write("a.txt", text)), 1);
   EXPECT_FALSE(set.train.empty() || set.heldout.empty());
   int shared = 0;
@@ -87,9 +94,11 @@ TEST(Corpus, WhatDocumentsShareIsAskedForOnce) {
 }
 
 TEST(Corpus, DocumentsAreOfOneSplit) {
-  const auto set = find_task("corpus").make(section_of(ROLLCALL_SOURCE_DIR "/tests/task/sums.txt"), 1);
+  const auto set =
+      find_task("corpus").make(section_of(ROLLCALL_SOURCE_DIR "/tests/task/sums.txt"), 1);
   EXPECT_FALSE(set.heldout.empty() || set.validation.empty());
-  const auto begins = [](const std::vector<Prompt>& prompts) {  // first sentences are those of one document alone
+  // first sentences are those of one document alone
+  const auto begins = [](const std::vector<Prompt>& prompts) {
     std::set<std::string> all;
     for (const Prompt& p : prompts) all.insert(p.text.substr(0, p.text.find('.')));
     return all;

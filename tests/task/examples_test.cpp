@@ -14,14 +14,18 @@ using rollcall::testing::TemporaryFolder;
 TEST(Examples, BothKindsInOneFile) {
   const TemporaryFolder folder;
   SftSection section;
-  section.file = folder.write("e.jsonl",
-                              "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"b\"}]}\n\n"
-                              "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
+  section.file = folder.write(
+      "e.jsonl",
+      "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\", \"content\": \"b\"}]}\n\n"
+      "{\"prompt\": \"p\", \"completion\": \"c\"}\n{\"question\": \"q\", \"answer\": 7}");
   const auto set = read_examples(section);
   ASSERT_EQ(set.conversations.size(), 1U);
-  EXPECT_EQ(set.conversations[0].messages, (std::vector<text::Message>{text::message("user", "a"), text::message("assistant", "b")}));
+  EXPECT_EQ(
+      set.conversations[0].messages,
+      (std::vector<text::Message>{text::message("user", "a"), text::message("assistant", "b")}));
   EXPECT_EQ(set.lines, (std::vector<std::size_t>{1, 3, 4}));
-  EXPECT_EQ(set.answers, (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
+  EXPECT_EQ(set.answers,
+            (std::vector<std::pair<std::string, std::string>>{{"p", "c"}, {"q", "7"}}));
   section.file = folder.write("f.jsonl", "{\"x\": \"p\", \"y\": \"c\"}");
   section.prompt_key.assign(1, 'x'), section.answer_key.assign(1, 'y');
   EXPECT_EQ(read_examples(section).answers.front(), std::pair(std::string("p"), std::string("c")));
@@ -31,28 +35,39 @@ TEST(Examples, BothKindsInOneFile) {
 TEST(Examples, ConversationsAreKeptWhole) {
   const TemporaryFolder folder;
   SftSection section;
-  const std::string call = R"({"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"z": 1, "a": 2}}}]})";
-  section.file = folder.write("e.jsonl", R"({"id": 7, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}], "name": "Eve"}, )" + call +
-                                             R"(], "tools": "[{\"b\": 1, \"a\": 2}]", "documents": [], "chat_template_kwargs": {"enable_thinking": false}})"
-                                             "\n"
-                                             R"({"prompt": "p", "answer": "c", "source": "s"})");
+  const std::string call =
+      R"({"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"z": 1, "a": 2}}}]})";
+  section.file = folder.write(
+      "e.jsonl",
+      R"({"id": 7, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}], "name": "Eve"}, )" +
+          call +
+          R"(], "tools": "[{\"b\": 1, \"a\": 2}]", "documents": [], "chat_template_kwargs": {"enable_thinking": false}})"
+          "\n"
+          R"({"prompt": "p", "answer": "c", "source": "s"})");
   const auto set = read_examples(section);
-  EXPECT_EQ(set.conversations.at(0).messages.at(1).dump(), nlohmann::ordered_json::parse(call).dump()) << "keys keep their order";
+  EXPECT_EQ(set.conversations.at(0).messages.at(1).dump(),
+            nlohmann::ordered_json::parse(call).dump())
+      << "keys keep their order";
   EXPECT_EQ(set.conversations[0].messages[0]["name"], "Eve");
-  EXPECT_EQ(set.conversations[0].variables.dump(), R"({"tools":[{"b":1,"a":2}],"documents":[],"enable_thinking":false})");
+  EXPECT_EQ(set.conversations[0].variables.dump(),
+            R"({"tools":[{"b":1,"a":2}],"documents":[],"enable_thinking":false})");
   EXPECT_EQ(set.unused, (std::map<std::string, std::size_t>{{"id", 1}, {"source", 2}}));
 }
 
 TEST(Examples, PartsAreReadAsTheyAreMeant) {
   const TemporaryFolder folder;
   SftSection section;
-  section.file = folder.write("e.jsonl", R"({"messages": [{"role": "user", "content": {"type": "text", "text": "a"}}, )"
-                                         R"({"role": "user", "content": [{"text": "b"}, "c"]}, {"role": "tool", "content": {"t": 21}}, )"
-                                         R"({"role": "assistant", "content": {"text": "d"}}]})");
+  section.file = folder.write(
+      "e.jsonl",
+      R"({"messages": [{"role": "user", "content": {"type": "text", "text": "a"}}, )"
+      R"({"role": "user", "content": [{"text": "b"}, "c"]}, {"role": "tool", "content": {"t": 21}}, )"
+      R"({"role": "assistant", "content": {"text": "d"}}]})");
   const auto messages = read_examples(section).conversations.at(0).messages;
   EXPECT_EQ(messages.at(0)["content"].dump(), R"([{"type":"text","text":"a"}])");
-  EXPECT_EQ(messages.at(1)["content"].dump(), R"([{"type":"text","text":"b"},{"type":"text","text":"c"}])");
-  EXPECT_EQ(messages.at(2)["content"].dump(), R"({"t":21})") << "what a tool gave is the template's affair";
+  EXPECT_EQ(messages.at(1)["content"].dump(),
+            R"([{"type":"text","text":"b"},{"type":"text","text":"c"}])");
+  EXPECT_EQ(messages.at(2)["content"].dump(), R"({"t":21})")
+      << "what a tool gave is the template's affair";
   EXPECT_EQ(messages.at(3)["content"].dump(), R"([{"type":"text","text":"d"}])");
 }
 
@@ -68,24 +83,38 @@ TEST(Examples, FaultsAreNamedWithTheirLine) {
     }
     return "accepted";
   };
-  const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
   has(refusal(""), "holds no example");
   has(refusal("{\"prompt\": \"p\", \"answer\": \"c\"}\n{"), "e.jsonl:2: not JSON");
   EXPECT_EQ(refusal("{\"a\": 1e999}\n").find("json.exception"), std::string::npos);
-  EXPECT_EQ(refusal("\n{\"a\": x}").find("line 1"), std::string::npos) << "the reader's own count of lines";
+  EXPECT_EQ(refusal("\n{\"a\": x}").find("line 1"), std::string::npos)
+      << "the reader's own count of lines";
   has(refusal("\n{\"a\": x}"), "e.jsonl:2: not JSON at byte 7");
   has(refusal("{\"messages\": \"a\"}"), "e.jsonl:1: the conversation is not a list");
-  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"), "the content of message 1 is neither text nor a list of parts");
-  has(refusal(R"({"messages": [{"role": "assistant", "content": {"t": 21}}]})"), "the content of message 1 is neither text nor a list of parts");
+  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": [1]}]}"),
+      "the content of message 1 is neither text nor a list of parts");
+  has(refusal(R"({"messages": [{"role": "assistant", "content": {"t": 21}}]})"),
+      "the content of message 1 is neither text nor a list of parts");
   has(refusal(R"({"messages": [{"role": "assistant", "content": 21}]})"), "write the text itself");
-  has(refusal("{\"messages\": [{\"content\": \"a\"}]}"), "message 1 is not an object with role and content");
-  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"), "the assistant says nothing");
+  has(refusal("{\"messages\": [{\"content\": \"a\"}]}"),
+      "message 1 is not an object with role and content");
+  has(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}"),
+      "the assistant says nothing");
   const std::string said = R"("messages": [{"role": "assistant", "content": "a"}])";
   has(refusal("{" + said + ", \"tools\": {}}"), "e.jsonl:1: \"tools\" is not a list");
-  has(refusal("{" + said + ", \"chat_template_kwargs\": 1}"), "\"chat_template_kwargs\" is not an object");
-  has(refusal("{" + said + ", \"chat_template_kwargs\": {\"add_generation_prompt\": true}}"), "sets add_generation_prompt");
-  has(refusal("{" + said + ", \"tools\": [123456789012345678901234567890]}"), "e.jsonl:1 holds 123456789012345678901234567890");
+  has(refusal("{" + said + ", \"chat_template_kwargs\": 1}"),
+      "\"chat_template_kwargs\" is not an object");
+  has(refusal("{" + said + ", \"chat_template_kwargs\": {\"add_generation_prompt\": true}}"),
+      "sets add_generation_prompt");
+  has(refusal("{" + said + ", \"tools\": [123456789012345678901234567890]}"),
+      "e.jsonl:1 holds 123456789012345678901234567890");
   has(refusal("{\"prompt\": \"p\"}"), "has no key \"answer\"");
+  has(refusal("{\"prompt\": \"p\", \"answer\": \"a\", \"prompt\": \"q\"}"),
+      "e.jsonl:1: the key \"prompt\" stands twice");
+  has(refusal(R"({"messages": [{"role": "assistant", "content": "a", "content": "b"}]})"),
+      "e.jsonl:1: the key \"content\" stands twice");
   has(refusal("{\"text\": \"p\"}"), "sft.messages_key");
 }
 

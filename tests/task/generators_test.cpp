@@ -22,7 +22,9 @@ TEST(Sorting, AnswerIsTheSortedDigits) {
     ASSERT_EQ(p.text.size(), std::size_t(p.level) + 1);
     EXPECT_EQ(p.text.back(), '>');
     EXPECT_TRUE(std::is_sorted(p.answer.begin(), p.answer.end()));
-    EXPECT_TRUE(std::is_permutation(p.answer.begin(), p.answer.end(), p.text.begin(), p.text.end() - 1)) << p.text << p.answer;
+    EXPECT_TRUE(
+        std::is_permutation(p.answer.begin(), p.answer.end(), p.text.begin(), p.text.end() - 1))
+        << p.text << p.answer;
     EXPECT_EQ(p.solution, p.answer);
   }
 }
@@ -49,7 +51,8 @@ TEST(Arithmetic, AnswersAreRight) {
     }
     EXPECT_EQ(p.solution, p.answer);
   }
-  for (const char op : {'+', '-', '*', '/'}) EXPECT_NEAR(seen[op], 500, 97) << op;  // five standard deviations
+  // five standard deviations
+  for (const char op : {'+', '-', '*', '/'}) EXPECT_NEAR(seen[op], 500, 97) << op;
   EXPECT_GT(longer["left"], 0);
   EXPECT_GT(longer["right"], 0);
 }
@@ -84,11 +87,15 @@ TEST(Countdown, PromptStatesNumbersAndTarget) {
     while (in.peek() != '=' && in >> value) numbers.push_back(value);
     ASSERT_TRUE(in >> sign >> target && sign == '=') << p.answer;
     EXPECT_EQ(int(numbers.size()), p.level);
-    for (const auto n : numbers) EXPECT_TRUE((n >= 1 && n <= 10) || n == 25 || n == 50 || n == 75 || n == 100) << n;
-    EXPECT_TRUE(target >= 1 && target <= 999 && std::find(numbers.begin(), numbers.end(), target) == numbers.end()) << p.answer;
+    for (const auto n : numbers)
+      EXPECT_TRUE((n >= 1 && n <= 10) || n == 25 || n == 50 || n == 75 || n == 100) << n;
+    EXPECT_TRUE(target >= 1 && target <= 999 &&
+                std::find(numbers.begin(), numbers.end(), target) == numbers.end())
+        << p.answer;
     for (const char c : p.solution) ++operators[c];
   }
-  for (const char op : std::string("+-*/()")) EXPECT_GT(operators[op], 50) << op;  // that solutions are right: tests/reward/tasks_test.cpp
+  // that solutions are right: tests/reward/tasks_test.cpp
+  for (const char op : std::string("+-*/()")) EXPECT_GT(operators[op], 50) << op;
 }
 
 }  // namespace

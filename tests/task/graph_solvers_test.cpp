@@ -24,7 +24,8 @@ TEST(GraphSolvers, HandWorked) {
   EXPECT_EQ(topological_order(kDiamond), "ABCD");
   EXPECT_EQ(topological_order({3, true, {{2, 1}, {1, 0}}}), "CBA");
   EXPECT_EQ(topological_order({3, true, {{0, 1}, {1, 2}, {2, 0}}}), "");
-  EXPECT_EQ(max_flow(kDiamond, 0, 3), 5);  // A leaves 3 + 2; B passes 2 to D and 1 to C, C the 2 and the 1
+  EXPECT_EQ(max_flow(kDiamond, 0, 3), 5);  // A leaves 3 + 2; B passes 2 to D and 1 to C, C the 2
+                                           // and the 1
   EXPECT_EQ(max_flow(kDiamond, 3, 0), 0);
 }
 
@@ -32,11 +33,13 @@ Graph random_graph(bool directed) {
   Graph g{*rc::gen::inRange<std::int64_t>(2, 7), directed, {}};
   for (std::int64_t a = 0; a < g.nodes; ++a)
     for (std::int64_t b = directed ? 0 : a + 1; b < g.nodes; ++b)
-      if (a != b && *rc::gen::inRange(0, 3) == 0) g.edges.push_back({a, b, *rc::gen::inRange<std::int64_t>(1, 10)});
+      if (a != b && *rc::gen::inRange(0, 3) == 0)
+        g.edges.push_back({a, b, *rc::gen::inRange<std::int64_t>(1, 10)});
   return g;
 }
 
-/// Capacity out of the node sets that hold the source and not the sink: the smallest is the flow (Ford and Fulkerson 1956).
+/// Capacity out of the node sets that hold the source and not the sink: the smallest is the flow
+/// (Ford and Fulkerson 1956).
 std::int64_t smallest_cut(const Graph& g, std::int64_t from, std::int64_t to) {
   std::int64_t smallest = 1'000'000;
   for (std::uint32_t side = 0; side < (1U << g.nodes); ++side) {
@@ -58,13 +61,15 @@ RC_GTEST_PROP(GraphSolvers, TheFlowIsTheSmallestCut, ()) {
 RC_GTEST_PROP(GraphSolvers, ThereIsACycleWhereEdgesAreMoreThanAForestHas, ()) {
   const Graph g = random_graph(false);
   std::int64_t components = 0;
-  for (std::int64_t v = 0; v < g.nodes; ++v) components += component_of(g, v).front() == letter_of(v) ? 1 : 0;
+  for (std::int64_t v = 0; v < g.nodes; ++v)
+    components += component_of(g, v).front() == letter_of(v) ? 1 : 0;
   RC_ASSERT(find_cycle(g).empty() == (std::int64_t(g.edges.size()) == g.nodes - components));
 }
 
 RC_GTEST_PROP(GraphSolvers, ShortestPathsAreNoLongerThanAnyStepAllows, ()) {
   const Graph g = random_graph(false);
-  for (const Edge& e : g.edges) {  // d(0, b) <= d(0, a) + 1 over every edge, with equality along the path
+  for (const Edge& e : g.edges) {  // d(0, b) <= d(0, a) + 1 over every edge, with equality along
+                                   // the path
     const auto a = shortest_path(g, 0, e.from).size(), b = shortest_path(g, 0, e.to).size();
     RC_ASSERT((a == 0) == (b == 0));
     RC_ASSERT(a == 0 || (a <= b + 1 && b <= a + 1));

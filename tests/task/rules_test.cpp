@@ -1,4 +1,5 @@
-// The generators behind the rule verifiers: hand-checked answers found again by other means, and levels that grow.
+// The generators behind the rule verifiers: hand-checked answers found again by other means, and
+// levels that grow.
 #include "base/json.hpp"
 #include "task/graph_solvers.hpp"
 #include "task/task.hpp"
@@ -23,7 +24,8 @@ std::vector<Prompt> train_of(const std::string& name, std::int64_t count = 600) 
 /// Whether person i's claim ("BN", "A=C", "A#C", "1K") holds where `kinds` says who is a knight.
 bool holds(const std::string& claim, const std::string& kinds) {
   const auto kind = [&](char person) { return kinds.at(std::size_t(person - 'A')); };
-  if (claim.size() == 2 && claim[0] <= '9') return std::count(kinds.begin(), kinds.end(), 'K') == claim[0] - '0';
+  if (claim.size() == 2 && claim[0] <= '9')
+    return std::count(kinds.begin(), kinds.end(), 'K') == claim[0] - '0';
   if (claim.size() == 2) return kind(claim[0]) == claim[1];
   return (kind(claim[0]) == kind(claim[2])) == (claim[1] == '=');
 }
@@ -39,7 +41,8 @@ TEST(KnightsKnaves, OneWorldAloneFitsWhatIsSaid) {
       std::string kinds;
       for (std::size_t i = 0; i < claims.size(); ++i) kinds += (world >> i & 1U) != 0 ? 'K' : 'N';
       bool fits = true;
-      for (std::size_t i = 0; i < claims.size(); ++i) fits = fits && holds(claims[i], kinds) == (kinds[i] == 'K');
+      for (std::size_t i = 0; i < claims.size(); ++i)
+        fits = fits && holds(claims[i], kinds) == (kinds[i] == 'K');
       if (fits) worlds.push_back(kinds);
     }
     EXPECT_EQ(worlds, std::vector<std::string>{p.answer}) << p.text;
@@ -73,9 +76,10 @@ TEST(Json, ValuesAreWhatThePlainTextSays) {
 TEST(Units, HandWorked) {
   std::map<std::string, std::string> known;
   for (const Prompt& p : train_of("units", 6000)) known[p.text] = p.solution;
-  const std::map<std::string, double> factors = {{"km=m", 1000},     {"m=km", 1e-3},         {"h=s", 3600},       {"ft=in", 12},
-                                                 {"mi=m", 1609.344}, {"in=cm", 2.54},        {"lb=g", 453.59237}, {"ha=m2", 1e4},
-                                                 {"m/s=km/h", 3.6},  {"gal=L", 3.785411784}, {"d=min", 1440},     {"t=mg", 1e9}};
+  const std::map<std::string, double> factors = {
+      {"km=m", 1000},     {"m=km", 1e-3},         {"h=s", 3600},       {"ft=in", 12},
+      {"mi=m", 1609.344}, {"in=cm", 2.54},        {"lb=g", 453.59237}, {"ha=m2", 1e4},
+      {"m/s=km/h", 3.6},  {"gal=L", 3.785411784}, {"d=min", 1440},     {"t=mg", 1e9}};
   std::map<std::string, int> seen;
   for (const auto& [text, answer] : known) {
     const auto unit = text.find_first_not_of("0123456789.");
@@ -83,13 +87,15 @@ TEST(Units, HandWorked) {
     const std::string units = text.substr(unit, text.size() - unit - 1);
     ++seen[units];
     const auto factor = factors.find(units);
-    const double expected = units == "C=F"   ? value * 1.8 + 32
-                            : units == "F=C" ? (value - 32) / 1.8
-                            : units == "C=K" ? value + 273.15
-                                             : value * (factor != factors.end() ? factor->second : given / value);
+    const double expected =
+        units == "C=F"   ? value * 1.8 + 32
+        : units == "F=C" ? (value - 32) / 1.8
+        : units == "C=K" ? value + 273.15
+                         : value * (factor != factors.end() ? factor->second : given / value);
     EXPECT_NEAR(given, expected, 1e-9 * std::max(1.0, std::abs(given))) << text;
   }
-  for (const char* units : {"km=m", "h=s", "mi=m", "in=cm", "C=F", "F=C", "C=K"}) EXPECT_GT(seen[units], 0) << units;
+  for (const char* units : {"km=m", "h=s", "mi=m", "in=cm", "C=F", "F=C", "C=K"})
+    EXPECT_GT(seen[units], 0) << units;
 }
 
 TEST(GraphTask, EveryFamilyIsAskedAtEveryLevel) {
@@ -112,17 +118,22 @@ TEST(MultipleChoice, TheRightOptionIsAnywhere) {
     EXPECT_EQ(std::int32_t(nlohmann::json::parse(p.answer).at("options").size()), p.level);
   }
   ASSERT_EQ(letters.size(), 4U);
-  for (const auto& [letter, count] : letters) EXPECT_NEAR(count, 3000 / 9. / 4, 46) << letter;  // five standard deviations
+  // five standard deviations
+  for (const auto& [letter, count] : letters) EXPECT_NEAR(count, 3000 / 9. / 4, 46) << letter;
 }
 
 TEST(Rules, PromptsGrowWithTheLevel) {
-  for (const char* name : {"tags", "json", "instructions", "multiple_choice", "word_sorting", "graph", "knights_knaves", "units"}) {
+  for (const char* name : {"tags", "json", "instructions", "multiple_choice", "word_sorting",
+                           "graph", "knights_knaves", "units"}) {
     std::map<int, std::pair<double, int>> lengths;
-    for (const Prompt& p : train_of(name, 2000)) lengths[p.level].first += double(p.text.size() + p.solution.size()), ++lengths[p.level].second;
+    for (const Prompt& p : train_of(name, 2000))
+      lengths[p.level].first += double(p.text.size() + p.solution.size()),
+          ++lengths[p.level].second;
     ASSERT_GE(lengths.size(), 7U) << name;
     double before = 0;
     for (const auto& [level, sum] : lengths) {
-      EXPECT_GT(sum.first / sum.second, before * 0.9) << name << " " << level;  // words of other lengths stand at neighbouring levels
+      // words of other lengths stand at neighbouring levels
+      EXPECT_GT(sum.first / sum.second, before * 0.9) << name << " " << level;
       before = sum.first / sum.second;
     }
     const auto& [characters, prompts] = lengths.begin()->second;

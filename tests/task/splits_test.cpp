@@ -1,4 +1,5 @@
-// What every generated task promises: disjoint, distinct, addressed by seed and index, and levels by the stated law.
+// What every generated task promises: disjoint, distinct, addressed by seed and index, and levels
+// by the stated law.
 #include "base/error.hpp"
 #include "task/generate.hpp"
 #include "task/task.hpp"
@@ -59,7 +60,8 @@ TEST_P(BuiltIn, PromptsOfASplitAreDistinctAndNumberedInOrder) {
 }
 
 TEST_P(BuiltIn, TheSameSectionAndSeedGiveTheSamePromptsAndHash) {
-  const auto once = row().make(section(), 5), again = row().make(section(), 5), other = row().make(section(), 6);
+  const auto once = row().make(section(), 5), again = row().make(section(), 5),
+             other = row().make(section(), 6);
   EXPECT_EQ(texts(once.train), texts(again.train));
   EXPECT_EQ(once.hash, again.hash);
   EXPECT_NE(once.hash, other.hash);
@@ -70,8 +72,10 @@ TEST_P(BuiltIn, ASmallerSetIsTheBeginningOfALargerOne) {
   TaskSection small = section();
   small.train_prompts = 50, small.heldout_prompts = 10;
   const auto few = row().make(small, 9), many = row().make(section(), 9);
-  for (std::size_t i = 0; i < few.train.size(); ++i) EXPECT_EQ(few.train[i].text, many.train[i].text);
-  for (std::size_t i = 0; i < few.heldout.size(); ++i) EXPECT_EQ(few.heldout[i].text, many.heldout[i].text);
+  for (std::size_t i = 0; i < few.train.size(); ++i)
+    EXPECT_EQ(few.train[i].text, many.train[i].text);
+  for (std::size_t i = 0; i < few.heldout.size(); ++i)
+    EXPECT_EQ(few.heldout[i].text, many.heldout[i].text);
 }
 
 TEST_P(BuiltIn, LevelsOutsideTheTasksOwnAreCutOffOrRefused) {
@@ -85,8 +89,9 @@ TEST_P(BuiltIn, LevelsOutsideTheTasksOwnAreCutOffOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, BuiltIn,
-                         ::testing::Values("sorting", "arithmetic", "countdown", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph",
-                                           "knights_knaves", "units"),
+                         ::testing::Values("sorting", "arithmetic", "countdown", "tags", "json",
+                                           "instructions", "multiple_choice", "word_sorting",
+                                           "graph", "knights_knaves", "units"),
                          [](const auto& i) { return std::string(i.param); });
 
 TEST(Splits, SharesAreEightyTenTen) {
@@ -153,11 +158,14 @@ TEST(LevelLaw, ADroppedLevelLeavesItsShareToTheOthers) {
 
 TEST(LevelLaw, PromptsFollowIt) {
   TaskSection s = section_of("sorting");
-  s.min_level = 6, s.max_level = 9, s.train_prompts = 4000, s.tail_exponent = 2;  // no level runs dry
+  // no level runs dry
+  s.min_level = 6, s.max_level = 9, s.train_prompts = 4000, s.tail_exponent = 2;
   std::map<int, int> count;
   for (const Prompt& p : find_task("sorting").make(s, 3).train) ++count[p.level];
   const double total = 1 / 36. + 1 / 49. + 1 / 64. + 1 / 81.;
-  for (int level = 6; level <= 9; ++level) EXPECT_NEAR(count[level], 4000 / total / (level * level), 160) << level;  // five standard deviations
+  // five standard deviations
+  for (int level = 6; level <= 9; ++level)
+    EXPECT_NEAR(count[level], 4000 / total / (level * level), 160) << level;
 }
 
 TEST(Tasks, UnknownNameNamesTheNearest) {

@@ -1,5 +1,5 @@
 // A reference says whether its row had a list or a text, whatever the text looks like.
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include "base/json.hpp"
 
@@ -13,10 +13,13 @@ using Texts = std::vector<std::string>;
 
 /// Texts that look like lists, or like what marks one, as often as not.
 rc::Gen<std::string> looks_like_a_list() {
-  const auto plain = rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab[]\",\\ \x1e")));
-  const auto list = rc::gen::map(rc::gen::container<Texts>(plain), [](const Texts& texts) { return nlohmann::json(texts).dump(); });
-  return rc::gen::map(rc::gen::pair(rc::gen::inRange(0, 3), rc::gen::oneOf(plain, list)),
-                      [](const auto& made) { return std::string(std::size_t(made.first), '\x1e') + made.second; });
+  const auto plain =
+      rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab[]\",\\ \x1e")));
+  const auto list = rc::gen::map(rc::gen::container<Texts>(plain),
+                                 [](const Texts& texts) { return nlohmann::json(texts).dump(); });
+  return rc::gen::map(
+      rc::gen::pair(rc::gen::inRange(0, 3), rc::gen::oneOf(plain, list)),
+      [](const auto& made) { return std::string(std::size_t(made.first), '\x1e') + made.second; });
 }
 
 TEST(AcceptedAnswers, ATextStaysOneAnswer) {
@@ -42,7 +45,8 @@ TEST(AcceptedAnswers, AListStaysAList) {
 
 TEST(AcceptedAnswers, ReferencesOfEarlierBuildsAreRead) {
   EXPECT_EQ(accepted_answers(R"(["4","four"])"), (Texts{"4", "four"}));
-  EXPECT_EQ(accepting(Texts{"4", "four"}), R"(["4","four"])") << "the content of a prompt, by which a resumed run knows it";
+  EXPECT_EQ(accepting(Texts{"4", "four"}), R"(["4","four"])")
+      << "the content of a prompt, by which a resumed run knows it";
   for (const char* one : {"4", R"(["4"])", "[1, 2]", R"({"answer": "A"})", ""}) {
     EXPECT_TRUE(accepted_answers(one).empty()) << one;
     EXPECT_EQ(only_answer(one), one);

@@ -1,9 +1,9 @@
 // The reader of announcements: every row of jobs/announcements.md, and what must hold of any text.
-#include "text/final_answer.hpp"
+#include "text/conclusion/final_answer.hpp"
 
-#include "text/extract.hpp"
-#include "text/prose.hpp"
-#include "text/thoughts.hpp"
+#include "text/answer/extract.hpp"
+#include "text/chat/thoughts.hpp"
+#include "text/conclusion/prose.hpp"
 
 #include "base/file.hpp"
 
@@ -27,7 +27,9 @@ std::string cell(std::string_view written) {
   const std::size_t first = written.find_first_not_of('`'), last = written.find_last_not_of('`');
   if (first == std::string_view::npos) return {};
   std::string_view inner = written.substr(first, last - first + 1);
-  if (first > 1 && inner.starts_with(' ') && inner.ends_with(' ')) inner = inner.substr(1, inner.size() - 2);  // CommonMark, code spans
+  // CommonMark, code spans
+  if (first > 1 && inner.starts_with(' ') && inner.ends_with(' '))
+    inner = inner.substr(1, inner.size() - 2);
   return replaced(replaced(inner, "⏎", "\n"), "\\|", "|");
 }
 
@@ -46,60 +48,81 @@ std::vector<Row> rows_of(const std::string& page) {
 }
 
 TEST(Announcement, EveryRowOfThePage) {
-  const auto rows = rows_of(read_file(std::filesystem::path(ROLLCALL_SOURCE_DIR) / "jobs/announcements.md"));
+  const auto rows =
+      rows_of(read_file(std::filesystem::path(ROLLCALL_SOURCE_DIR) / "jobs/announcements.md"));
   EXPECT_GT(rows.size(), 200U);
   for (const auto& [response, answer] : rows) EXPECT_EQ(found(response), answer) << response;
 }
 
 TEST(Announcement, ATruncatedResponseHasAnAnswerWhereItVisiblyEnds) {
-  for (const auto& [response, answer] : std::vector<std::pair<const char*, const char*>>{{"The answer is 42. And", "42"},
-                                                                                         {"The answer is 42", "(cut) 42"},
-                                                                                         {"The answer is 42.", "(cut) 42"},
-                                                                                         {"Answer: 42\nSo", "42"},
-                                                                                         {"The answer is $42$", "(cut) 42"},
-                                                                                         {"The answer is 42. Wait, the answer is 4", "(cut) 4"},
-                                                                                         {"so x = 4. Then we", "(cut) x = 4"},
-                                                                                         {"\\boxed{42} and", "42"},
-                                                                                         {"<answer>42</answer>", "42"},
-                                                                                         {"\\boxed{4", "(cut) \\boxed{4"}})
+  for (const auto& [response, answer] : std::vector<std::pair<const char*, const char*>>{
+           {"The answer is 42. And", "42"},
+           {"The answer is 42", "(cut) 42"},
+           {"The answer is 42.", "(cut) 42"},
+           {"Answer: 42\nSo", "42"},
+           {"The answer is $42$", "(cut) 42"},
+           {"The answer is 42. Wait, the answer is 4", "(cut) 4"},
+           {"so x = 4. Then we", "(cut) x = 4"},
+           {"\\boxed{42} and", "42"},
+           {"<answer>42</answer>", "42"},
+           {"\\boxed{4", "(cut) \\boxed{4"}})
     EXPECT_EQ(found(response, false), answer) << response;
 }
 
 /// Whatever leads into an answer, is put around it, or is remarked behind it.
 RC_GTEST_PROP(Announcement, LeadsMarksAndRemarksChangeNothing, ()) {
-  const auto one_of = [](std::vector<std::string> all) { return *rc::gen::elementOf(std::move(all)); };
+  const auto one_of = [](std::vector<std::string> all) {
+    return *rc::gen::elementOf(std::move(all));
+  };
   const std::string number = std::to_string(*rc::gen::inRange(2, 100000));
-  const std::string begin = one_of({"The answer is ", "So the final answer is ", "**Answer:** ", "Answer: ", "Thus, our answer is ",
-                                    "Hence the correct answer is ", "### Final Answer\n\n", "Final answer - "});
+  const std::string begin =
+      one_of({"The answer is ", "So the final answer is ", "**Answer:** ",
+              "Answer: ", "Thus, our answer is ", "Hence the correct answer is ",
+              "### Final Answer\n\n", "Final answer - "});
   const std::string lead =
       begin.ends_with("is ")
-          ? one_of({"", "exactly ", "therefore ", "simply ", "equal to ", "given by ", "of course ", "a total of ", "approximately ", "indeed "})
+          ? one_of({"", "exactly ", "therefore ", "simply ", "equal to ", "given by ", "of course ",
+                    "a total of ", "approximately ", "indeed "})
           : "";
-  const auto [open, close] = *rc::gen::element(std::pair("", ""), std::pair("**", "**"), std::pair("*", "*"), std::pair("`", "`"), std::pair("\"", "\""),
-                                               std::pair("$", "$"), std::pair("\\(", "\\)"), std::pair("“", "”"));
-  const std::string behind = one_of({"", ".", "!", ", as shown above.", " (see above).", " because it is.", "; done.", " — nice!", ", which is even.",
-                                     " since we checked.", " ✓", ". I hope it is correct.", ".\n\nThe answer is verified.", " in total."});
-  const std::string response = "We add 17 and 4 first.\n\n" + begin + lead + open + number + close + behind;
+  const auto [open, close] = *rc::gen::element(
+      std::pair("", ""), std::pair("**", "**"), std::pair("*", "*"), std::pair("`", "`"),
+      std::pair("\"", "\""), std::pair("$", "$"), std::pair("\\(", "\\)"), std::pair("“", "”"));
+  const std::string behind =
+      one_of({"", ".", "!", ", as shown above.", " (see above).", " because it is.", "; done.",
+              " — nice!", ", which is even.", " since we checked.", " ✓", ". I hope it is correct.",
+              ".\n\nThe answer is verified.", " in total."});
+  const std::string response =
+      "We add 17 and 4 first.\n\n" + begin + lead + open + number + close + behind;
   RC_ASSERT(found(response) == number);
 }
 
 /// Two values that are offered side by side come out as two, so that neither counts alone.
 RC_GTEST_PROP(Announcement, AHedgeStaysAHedge, ()) {
-  const auto one_of = [](std::vector<std::string> all) { return *rc::gen::elementOf(std::move(all)); };
-  const std::string a = std::to_string(*rc::gen::inRange(2, 999)), b = std::to_string(*rc::gen::inRange(1000, 9999));
-  const auto [open, close] = *rc::gen::element(std::pair("", ""), std::pair("$", "$"), std::pair("**", "**"), std::pair("\\boxed{", "}"));
-  const std::string begin = one_of({"The answer is ", "Answer: ", "It is ", "The answer is either "});
-  const std::string between = one_of({" or ", ", or ", ", or maybe ", " or perhaps ", " or possibly "});
-  const std::string answer = found(begin + open + a + close + between + open + b + close + one_of({"", ".", ", I think."}));
+  const auto one_of = [](std::vector<std::string> all) {
+    return *rc::gen::elementOf(std::move(all));
+  };
+  const std::string a = std::to_string(*rc::gen::inRange(2, 999)),
+                    b = std::to_string(*rc::gen::inRange(1000, 9999));
+  const auto [open, close] = *rc::gen::element(std::pair("", ""), std::pair("$", "$"),
+                                               std::pair("**", "**"), std::pair("\\boxed{", "}"));
+  const std::string begin =
+      one_of({"The answer is ", "Answer: ", "It is ", "The answer is either "});
+  const std::string between =
+      one_of({" or ", ", or ", ", or maybe ", " or perhaps ", " or possibly "});
+  const std::string answer = found(begin + open + a + close + between + open + b + close +
+                                   one_of({"", ".", ", I think."}));
   RC_ASSERT(answer == a + " or " + b);
 }
 
 /// Nothing that is said about an answer replaces it.
 TEST(Announcement, WhatIsSaidAboutAnAnswerIsNone) {
-  for (const char* about : {"The answer is confirmed by substituting back.", "The answer is correct.", "The answer is rounded to 2 decimal places.",
-                            "This answer is larger than 40.", "If the answer is 7, tell me.", "One might think the answer is 41.",
-                            "The answer is 100% correct.", "My confidence in this answer is 90%.", "A common wrong answer is 41.",
-                            "The answer is a multiple of 7.", "The answer is shown above.", "Please note the answer is not 41."})
+  for (const char* about :
+       {"The answer is confirmed by substituting back.", "The answer is correct.",
+        "The answer is rounded to 2 decimal places.", "This answer is larger than 40.",
+        "If the answer is 7, tell me.", "One might think the answer is 41.",
+        "The answer is 100% correct.", "My confidence in this answer is 90%.",
+        "A common wrong answer is 41.", "The answer is a multiple of 7.",
+        "The answer is shown above.", "Please note the answer is not 41."})
     EXPECT_EQ(found(fmt::format("The answer is 42. {}", about)), "42") << about;
 }
 
@@ -172,7 +195,8 @@ TEST(Announcement, TakesAnyBytesInLinearTime) {
   for (int run = 0; run < 10000; ++run) {
     std::string text;
     for (std::size_t pieces = random() % 40; pieces > 0; --pieces)
-      text += random() % 6 == 0 ? std::string(1, char(random())) : kPieces[random() % kPieces.size()];
+      text +=
+          random() % 6 == 0 ? std::string(1, char(random())) : kPieces[random() % kPieces.size()];
     const std::string answer = found(text);
     ASSERT_EQ(answer, found(text)) << text;
     ASSERT_LE(answer.size(), 4 * text.size() + 64) << text;
@@ -183,7 +207,8 @@ TEST(Announcement, TakesAnyBytesInLinearTime) {
       while (text.size() < 60'000) text += a + b;
       const std::clock_t begin = std::clock();
       found(text);
-      EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 0.5) << a << b << " repeated";  // some ms, where a square would take a minute
+      // some ms, where a square would take a minute
+      EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 0.5) << a << b << " repeated";
     }
 }
 

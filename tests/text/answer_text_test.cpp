@@ -1,5 +1,5 @@
 // Marked answers, their normal form, printable text: hand-worked cases and invariants.
-#include "text/answer_text.hpp"
+#include "text/answer/answer_text.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -66,13 +66,15 @@ TEST(AnswerText, NumbersGetTheirShortestSpelling) {
 
 TEST(AnswerText, OtherTextIsOnlyTrimmed) {
   for (const char* text :
-       {"", "Paris", "1,2,3", "10,00", ",100", "1,0000", "1 000", "3/4", "5..", "$", "-", ".", "1.2.3", "--5", "$$5", "0x10", "1e3", "18 apples", "1,000,"}) {
+       {"", "Paris", "1,2,3", "10,00", ",100", "1,0000", "1 000", "3/4", "5..", "$", "-", ".",
+        "1.2.3", "--5", "$$5", "0x10", "1e3", "18 apples", "1,000,"}) {
     EXPECT_EQ(normal_answer(std::string(" ") + text + "\n"), text) << text;
   }
 }
 
 RC_GTEST_PROP(AnswerText, NormalFormIsAFixedPoint, ()) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("0123456789.,$+- x")));
+  const auto text =
+      *rc::gen::container<std::string>(rc::gen::elementOf(std::string("0123456789.,$+- x")));
   const auto once = normal_answer(text);
   RC_ASSERT(normal_answer(once) == once);
 }
@@ -83,7 +85,8 @@ RC_GTEST_PROP(AnswerText, EverySpellingOfANumberMeetsInOneForm, (std::int32_t n)
   RC_ASSERT(normal_answer(plain + ".00") == plain);
   RC_ASSERT(normal_answer("$" + plain + ".") == plain);
   std::string grouped = plain;
-  for (std::ptrdiff_t at = std::ptrdiff_t(grouped.size()) - 3; at > (n < 0 ? 1 : 0); at -= 3) grouped.insert(std::size_t(at), 1, ',');
+  for (std::ptrdiff_t at = std::ptrdiff_t(grouped.size()) - 3; at > (n < 0 ? 1 : 0); at -= 3)
+    grouped.insert(std::size_t(at), 1, ',');
   RC_ASSERT(normal_answer(grouped) == plain);
 }
 
@@ -91,9 +94,10 @@ TEST(AnswerText, PrintableShareCountsBytesOfWholeCharacters) {
   EXPECT_EQ(printable_share(""), 0.0);
   EXPECT_EQ(printable_share("a\tb\n"), 1.0);
   EXPECT_EQ(printable_share("ab\x01\x7F"), 0.5);
-  EXPECT_EQ(printable_share("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 1.0);  // 2, 3 and 4 byte characters
-  EXPECT_EQ(printable_share("a\xC3"), 0.5);                                 // cut off
-  EXPECT_EQ(printable_share("\xC2\x85"), 0.0);                              // control character U+0085
+  // 2, 3 and 4 byte characters
+  EXPECT_EQ(printable_share("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), 1.0);
+  EXPECT_EQ(printable_share("a\xC3"), 0.5);     // cut off
+  EXPECT_EQ(printable_share("\xC2\x85"), 0.0);  // control character U+0085
   EXPECT_EQ(printable_share("\xC0\x80\xE0\x80\x80\xF0\x80\x80\x80"), 0.0);  // overlong
   EXPECT_EQ(printable_share("\xED\xA0\x80"), 0.0);                          // surrogate
   EXPECT_EQ(printable_share("\xF4\x90\x80\x80\xF5\xFF"), 0.0);              // beyond U+10FFFF

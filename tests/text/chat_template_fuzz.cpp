@@ -1,7 +1,7 @@
-// Any bytes as a template are safe: random mixtures of Jinja's words, real templates with bytes changed, plain noise. Run with a count and a seed; every input
-// must render or throw InputError.
+// Any bytes as a template are safe: random mixtures of Jinja's words, real templates with bytes
+// changed, plain noise. Run with a count and a seed; every input must render or throw InputError.
 #include "base/json.hpp"
-#include "text/chat_template.hpp"
+#include "text/chat/chat_template.hpp"
 
 #include "base/error.hpp"
 
@@ -177,7 +177,8 @@ Json value(Random& random, int depth) {
     }
     default: {
       Json object = Json::object();
-      for (std::size_t n = random() % 4; n > 0; --n) object[kWords[random() % std::size(kWords)]] = value(random, depth + 1);
+      for (std::size_t n = random() % 4; n > 0; --n)
+        object[kWords[random() % std::size(kWords)]] = value(random, depth + 1);
       return object;
     }
   }
@@ -200,11 +201,16 @@ int main(int argc, char** argv) {
   std::int64_t rendered = 0, refused = 0;
   for (std::int64_t i = 0; i < runs; ++i) {
     const std::size_t kind = random() % 8;
-    const std::string source = kind == 0 ? noise(random) : kind < 3 && !seeds.empty() ? changed(random, seeds[random() % seeds.size()]) : words(random);
+    const std::string source = kind == 0 ? noise(random)
+                               : kind < 3 && !seeds.empty()
+                                   ? changed(random, seeds[random() % seeds.size()])
+                                   : words(random);
     Json variables = {{"x", value(random, 0)},
-                      {"messages", Json::array({{{"role", "user"}, {"content", value(random, 1)}}, {{"role", "assistant"}, {"content", "b"}}})}};
+                      {"messages", Json::array({{{"role", "user"}, {"content", value(random, 1)}},
+                                                {{"role", "assistant"}, {"content", "b"}}})}};
     try {
-      rollcall::text::ChatTemplate(source, "fuzz").render(variables, {.steps = 20'000, .bytes = 1 << 22});
+      rollcall::text::ChatTemplate(source, "fuzz")
+          .render(variables, {.steps = 20'000, .bytes = 1 << 22});
       ++rendered;
     } catch (const rollcall::InputError&) {
       ++refused;

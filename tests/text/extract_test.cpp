@@ -1,5 +1,5 @@
 // Every extraction rule against answers found by hand.
-#include "text/extract.hpp"
+#include "text/answer/extract.hpp"
 
 #include "base/error.hpp"
 
@@ -25,7 +25,8 @@ struct Case {
 };
 
 void check(const std::string& rule, std::initializer_list<Case> cases) {
-  for (const auto& [response, answer, finished] : cases) EXPECT_EQ(found(rule, response, finished), answer) << rule << ": " << response;
+  for (const auto& [response, answer, finished] : cases)
+    EXPECT_EQ(found(rule, response, finished), answer) << rule << ": " << response;
 }
 
 TEST(Extract, Whole) { check("whole", {{" 28r9\n", "28r9"}, {"", ""}, {"12", "(cut) 12", false}}); }
@@ -106,7 +107,8 @@ TEST(Extract, Gsm8kFlexible) {
                            {"2 or 3 of them make 42", "42"},
                            {"quarter past 3:15", "(none)"},
                            {"It is -5", "-5"},
-                           {"I think 7...", "7.."},         // one closing period is taken off, as in the harness
+                           {"I think 7...", "7.."},  // one closing period is taken off, as in the
+                                                     // harness
                            {"It is 7. Well...", "(none)"},  // the harness takes the dots
                            {"12-5", "-5"},
                            {"none", "(none)"},
@@ -152,22 +154,34 @@ TEST(Extract, AnswerTag) {
 }
 
 TEST(Extract, FinalLine) {
-  check("final_line", {{"thinking\n42", "42"}, {"thinking\n 28r9 \n\n", "28r9"}, {"42", "42"}, {"\n", "(none)"}, {"a\nb", "(cut) b", false}});
+  check("final_line", {{"thinking\n42", "42"},
+                       {"thinking\n 28r9 \n\n", "28r9"},
+                       {"42", "42"},
+                       {"\n", "(none)"},
+                       {"a\nb", "(cut) b", false}});
 }
 
 TEST(Extract, Marker) {
-  check("marker",
-        {{"2+2\n#### 4", "4"}, {"####1\n#### 2\nend", "2"}, {"#### ", "(none)"}, {"4", "(none)"}, {"#### 4", "(cut) 4", false}, {"#### 4\n", "4", false}});
+  check("marker", {{"2+2\n#### 4", "4"},
+                   {"####1\n#### 2\nend", "2"},
+                   {"#### ", "(none)"},
+                   {"4", "(none)"},
+                   {"#### 4", "(cut) 4", false},
+                   {"#### 4\n", "4", false}});
   EXPECT_EQ(Extractor("marker", "####").shown(), "marker ####");
 }
 
 TEST(Extract, RegularExpression) {
-  check("regex:answer: (\\S+)", {{"answer: 1, answer: 2", "2"}, {"the answer", "(none)"}, {"answer: 12", "(cut) 12", false}, {"answer: 12 .", "12", false}});
+  check("regex:answer: (\\S+)", {{"answer: 1, answer: 2", "2"},
+                                 {"the answer", "(none)"},
+                                 {"answer: 12", "(cut) 12", false},
+                                 {"answer: 12 .", "12", false}});
   check("regex:\\d+$", {{"1\n2", "2"}, {"1 x", "(none)"}});
   check("regex:(a)|b", {{"ab", "b"}});           // the group that took no part is none
   check("regex:^([^}]*)", {{"42} and", "42"}});  // empty matches end
   check("regex:x*", {{"ä", ""}});
-  EXPECT_EQ(found("regex:(\\d+)", "\xFF 12 \xC3"), "12");  // invalid UTF-8 matches nothing and breaks nothing
+  // invalid UTF-8 matches nothing and breaks nothing
+  EXPECT_EQ(found("regex:(\\d+)", "\xFF 12 \xC3"), "12");
 }
 
 TEST(Extract, NoPatternHangs) {
@@ -175,7 +189,8 @@ TEST(Extract, NoPatternHangs) {
   EXPECT_EQ(found("regex:(a+)+$", fmt::format("{:a<100000}b", "")), "(none)");
   EXPECT_EQ(found("regex:(x+x+)+y", std::string(5'000, 'x')), "(none)");
   EXPECT_EQ(found("regex:(?:(.*)(.*)(.*)(.*))z", std::string(20'000, 'q')), "(none)");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));  // without a bound: longer than the universe is old
+  // without a bound: longer than the universe is old
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 std::string refusal(const std::string& rule) {
@@ -188,36 +203,41 @@ std::string refusal(const std::string& rule) {
 }
 
 TEST(Extract, MathAnswer) {
-  check("math_answer", {{"first \\boxed{1}, then \\boxed{\\frac{1}{\\sqrt{2}}} at last", "\\frac{1}{\\sqrt{2}}"},
-                        {"\\boxed{2}, so the answer is 3.", "2"},
-                        {"<answer> 5 </answer>", "5"},
-                        {"The answer is 42.", "42"},
-                        {"Thus the final answer is: $x = \\frac{1}{2}$. I hope it is correct.", "x = \\frac{1}{2}"},
-                        {"**Answer:** (1, 2)\n", "(1, 2)"},
-                        {"the answer is 3.5 cm", "3.5 cm"},
-                        {"#### 1,050", "1,050"},
-                        {"We get \\(a+b\\) and \\[c\\] and so on.", "a+b and c"},
-                        {"so $x=1$ and $y=2$.", "x=1 and y=2"},
-                        {"reasoning\n17", "17"},
-                        {"the answer is 4", "(cut) 4", false},
-                        {"the answer is 4. And", "4", false},
-                        {"Therefore, the result is 42.", "42"},
-                        {"the answer is 5 because 2+3=5", "5"},
-                        {"the answer is $5$ and not $6$", "5"},
-                        {"", "(none)"}});
+  check(
+      "math_answer",
+      {{"first \\boxed{1}, then \\boxed{\\frac{1}{\\sqrt{2}}} at last", "\\frac{1}{\\sqrt{2}}"},
+       {"\\boxed{2}, so the answer is 3.", "2"},
+       {"<answer> 5 </answer>", "5"},
+       {"The answer is 42.", "42"},
+       {"Thus the final answer is: $x = \\frac{1}{2}$. I hope it is correct.", "x = \\frac{1}{2}"},
+       {"**Answer:** (1, 2)\n", "(1, 2)"},
+       {"the answer is 3.5 cm", "3.5 cm"},
+       {"#### 1,050", "1,050"},
+       {"We get \\(a+b\\) and \\[c\\] and so on.", "a+b and c"},
+       {"so $x=1$ and $y=2$.", "x=1 and y=2"},
+       {"reasoning\n17", "17"},
+       {"the answer is 4", "(cut) 4", false},
+       {"the answer is 4. And", "4", false},
+       {"Therefore, the result is 42.", "42"},
+       {"the answer is 5 because 2+3=5", "5"},
+       {"the answer is $5$ and not $6$", "5"},
+       {"", "(none)"}});
   EXPECT_EQ(found("math_answer", std::string(300, 'a')), "(none)");
 }
 
 TEST(Extract, UnknownRulesAndPatternsAreNamed) {
-  EXPECT_NE(refusal("gsm8k_strickt").find("gsm8k_strict"), std::string::npos) << refusal("gsm8k_strickt");
+  EXPECT_NE(refusal("gsm8k_strickt").find("gsm8k_strict"), std::string::npos)
+      << refusal("gsm8k_strickt");
   EXPECT_NE(refusal("regex:(").find("at byte 1"), std::string::npos) << refusal("regex:(");
 }
 
 RC_GTEST_PROP(Extract, TakesAnyBytes, (const std::string& response, bool finished)) {
   for (const auto& rule : extraction_rules()) {
     const std::string name = rule.name;
-    const auto extracted = Extractor(name == "regex:PATTERN" ? "regex:[0-9.]+" : name, "#").find(response, finished);
-    if (rule.numbers_only && extracted) RC_ASSERT(extracted->text.find_first_not_of("-0123456789.") == std::string::npos);
+    const auto extracted =
+        Extractor(name == "regex:PATTERN" ? "regex:[0-9.]+" : name, "#").find(response, finished);
+    if (rule.numbers_only && extracted)
+      RC_ASSERT(extracted->text.find_first_not_of("-0123456789.") == std::string::npos);
   }
 }
 

@@ -2,8 +2,8 @@
 // "tokens"}, a line out {"ids", "templates", "decoded", "variables"} or {"error"}.
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "text/folder_template.hpp"
-#include "text/text_files.hpp"
+#include "text/chat/folder_template.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <iostream>
 #include <string>
@@ -28,10 +28,15 @@ int main() {
       Json ids = Json::array(), decoded = Json::array();
       for (const std::string text : given.at("texts")) ids.push_back(tokenizer->encode(text));
       for (std::int32_t id = 0; id < given.at("tokens"); ++id)
-        decoded.push_back(tokenizer->decode(std::span(&id, 1), rollcall::text::Tokenizer::Special::skip));
+        decoded.push_back(
+            tokenizer->decode(std::span(&id, 1), rollcall::text::Tokenizer::Special::skip));
       const auto found = rollcall::text::read_folder_template(folder);
-      const Json templates = found.origin.empty() ? Json::array() : Json{chosen(found, false), chosen(found, true)};
-      told = {{"ids", ids}, {"templates", templates}, {"decoded", decoded}, {"variables", found.special_tokens}};
+      const Json templates =
+          found.origin.empty() ? Json::array() : Json{chosen(found, false), chosen(found, true)};
+      told = {{"ids", ids},
+              {"templates", templates},
+              {"decoded", decoded},
+              {"variables", found.special_tokens}};
     } catch (const rollcall::Error& e) {
       told = {{"error", e.what()}};
     }

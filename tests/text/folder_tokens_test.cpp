@@ -1,13 +1,13 @@
 // Tokens, variables and templates of folders that state them in many files, against what
 // transformers' AutoTokenizer said (fixtures/folders.json).
-#include "text/folder_tokens.hpp"
+#include "text/tokenizer/folder_tokens.hpp"
 
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "support/temporary_folder.hpp"
-#include "text/folder_template.hpp"
-#include "text/text_files.hpp"
+#include "text/chat/folder_template.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ struct Folder {
   std::filesystem::path path() const { return folder.path(); }
   void write(const std::string& name, const Json& content) const {
     std::filesystem::create_directories((path() / name).parent_path());
-    std::ofstream(path() / name) << (content.is_string() ? content.get<std::string>() : content.dump());
+    std::ofstream(path() / name) << (content.is_string() ? content.get<std::string>()
+                                                         : content.dump());
   }
 };
 
@@ -52,13 +53,18 @@ void expect_as_transformers(const Json& one, const Json& texts) {
   for (const auto& [name, content] : one.at("files").items()) folder.write(name, content);
   const auto tokenizer = read_folder_tokenizer(folder.path());
   for (std::size_t i = 0; i < texts.size(); ++i)
-    EXPECT_EQ(tokenizer->encode(texts[i].get<std::string>()), one.at("ids")[i].get<std::vector<std::int32_t>>()) << texts[i];
+    EXPECT_EQ(tokenizer->encode(texts[i].get<std::string>()),
+              one.at("ids")[i].get<std::vector<std::int32_t>>())
+        << texts[i];
   for (std::int32_t id = 0; id < std::int32_t(one.at("decoded").size()); ++id)
-    EXPECT_EQ(tokenizer->decode(std::span(&id, 1), Tokenizer::Special::skip), one.at("decoded")[std::size_t(id)].get<std::string>()) << id;
+    EXPECT_EQ(tokenizer->decode(std::span(&id, 1), Tokenizer::Special::skip),
+              one.at("decoded")[std::size_t(id)].get<std::string>())
+        << id;
   const FolderTemplate found = read_folder_template(folder.path());
   const auto variables = one.at("variables").get<std::map<std::string, std::string>>();
   EXPECT_EQ(found.special_tokens, variables);
-  const Json templates = found.origin.empty() ? Json::array() : Json{chosen(found, false), chosen(found, true)};
+  const Json templates =
+      found.origin.empty() ? Json::array() : Json{chosen(found, false), chosen(found, true)};
   EXPECT_EQ(templates, one.at("templates"));
   if (!templates.empty() && templates[0].is_null()) return;  // prompts need the default
   EXPECT_EQ(read_text_files(folder.path()).special_tokens, variables);
@@ -77,22 +83,38 @@ struct Refusal {
 TEST(FolderTokens, FaultsNameFileAndPlace) {
   const Json cases = fixture();
   for (const auto& [file, content, fault] : {
-           Refusal{"tokenizer_config.json", R"({"sep_token": 3})", "sep_token is neither a string nor an object"},
-           {"tokenizer_config.json", R"({"eos_token": {"content": "<e>", "lstrip": "yes"}})", "eos_token.lstrip is neither true nor false"},
-           {"tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "<e>"}}})", "added_tokens_decoder has \"x\" where an id belongs"},
-           {"tokenizer_config.json", R"({"added_tokens_decoder": {"5": "<e>"}})", "added_tokens_decoder.5 is not an object with a string content"},
-           {"tokenizer_config.json", R"({"added_tokens_decoder": []})", "added_tokens_decoder is not an object"},
-           {"tokenizer_config.json", R"({"extra_special_tokens": 5})", "extra_special_tokens is neither a list of tokens nor an object of named ones"},
-           {"tokenizer_config.json", R"({"extra_special_tokens": ["<e>", 7]})", "extra_special_tokens[1] is neither a string"},
-           {"tokenizer_config.json", R"({"extra_special_tokens": {"k": []}})", "extra_special_tokens.k is neither a string"},
-           {"tokenizer_config.json", R"({"split_special_tokens": 1})", "\"split_special_tokens\" is neither true nor false"},
-           {"tokenizer_config.json", R"({"add_prefix_space": true})", "it puts no space before a text, and add_prefix_space beside it is true"},
-           {"special_tokens_map.json", R"({"add_prefix_space": true})", "it puts no space before a text, and add_prefix_space beside it is true"},
-           {"tokenizer_config.json", R"({"fast_tokenizer_files": ["tokenizer.4.0.0.json"]})", "names \"tokenizer.4.0.0.json\" in fast_tokenizer_files"},
-           {"tokenizer_config.json", R"({"fast_tokenizer_files": "x"})", "fast_tokenizer_files is not a list of file names"},
-           {"special_tokens_map.json", R"({"additional_special_tokens": [null]})", "special_tokens_map.json cannot be used: additional_special_tokens[0]"},
-           {"special_tokens_map.json", "[", "special_tokens_map.json cannot be used: it is not a JSON object"},
-           {"added_tokens.json", R"({"<e>": "5"})", "added_tokens.json cannot be used: \"<e>\" has no whole number as its id"},
+           Refusal{"tokenizer_config.json", R"({"sep_token": 3})",
+                   "sep_token is neither a string nor an object"},
+           {"tokenizer_config.json", R"({"eos_token": {"content": "<e>", "lstrip": "yes"}})",
+            "eos_token.lstrip is neither true nor false"},
+           {"tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "<e>"}}})",
+            "added_tokens_decoder has \"x\" where an id belongs"},
+           {"tokenizer_config.json", R"({"added_tokens_decoder": {"5": "<e>"}})",
+            "added_tokens_decoder.5 is not an object with a string content"},
+           {"tokenizer_config.json", R"({"added_tokens_decoder": []})",
+            "added_tokens_decoder is not an object"},
+           {"tokenizer_config.json", R"({"extra_special_tokens": 5})",
+            "extra_special_tokens is neither a list of tokens nor an object of named ones"},
+           {"tokenizer_config.json", R"({"extra_special_tokens": ["<e>", 7]})",
+            "extra_special_tokens[1] is neither a string"},
+           {"tokenizer_config.json", R"({"extra_special_tokens": {"k": []}})",
+            "extra_special_tokens.k is neither a string"},
+           {"tokenizer_config.json", R"({"split_special_tokens": 1})",
+            "\"split_special_tokens\" is neither true nor false"},
+           {"tokenizer_config.json", R"({"add_prefix_space": true})",
+            "it puts no space before a text, and add_prefix_space beside it is true"},
+           {"special_tokens_map.json", R"({"add_prefix_space": true})",
+            "it puts no space before a text, and add_prefix_space beside it is true"},
+           {"tokenizer_config.json", R"({"fast_tokenizer_files": ["tokenizer.4.0.0.json"]})",
+            "names \"tokenizer.4.0.0.json\" in fast_tokenizer_files"},
+           {"tokenizer_config.json", R"({"fast_tokenizer_files": "x"})",
+            "fast_tokenizer_files is not a list of file names"},
+           {"special_tokens_map.json", R"({"additional_special_tokens": [null]})",
+            "special_tokens_map.json cannot be used: additional_special_tokens[0]"},
+           {"special_tokens_map.json", "[",
+            "special_tokens_map.json cannot be used: it is not a JSON object"},
+           {"added_tokens.json", R"({"<e>": "5"})",
+            "added_tokens.json cannot be used: \"<e>\" has no whole number as its id"},
            {"added_tokens.json", R"({"<e>": -1})", "\"<e>\" has no whole number as its id"},
        }) {
     const Folder folder;
@@ -112,8 +134,9 @@ TEST(FolderTokens, TwoTokensOfOneNormalizedTextAreNamed) {
   const Folder folder;
   Json file = files_of(cases, "normalized").at("tokenizer.json");
   folder.write("tokenizer.json", file);
-  folder.write("tokenizer_config.json",
-               R"({"added_tokens_decoder": {"30": {"content": "<Q>", "normalized": true}, "31": {"content": "<q>", "normalized": true}}})");
+  folder.write(
+      "tokenizer_config.json",
+      R"({"added_tokens_decoder": {"30": {"content": "<Q>", "normalized": true}, "31": {"content": "<q>", "normalized": true}}})");
   try {
     read_folder_tokenizer(folder.path());
     ADD_FAILURE() << "which of the two?";
@@ -141,7 +164,8 @@ TEST(FolderTokens, ATokenWithoutAnEmbeddingIsRefusedWhereATextHoldsIt) {
   folder.write("tokenizer_config.json", R"({"eos_token": "<e>", "pad_token": "<p>"})");
   folder.write("config.json", R"({"vocab_size": 17})");
   const TextFiles narrow = read_text_files(folder.path());
-  EXPECT_EQ(narrow.tokenizer->vocab_size(), 17) << "the pad token needs no embedding while nobody says it";
+  EXPECT_EQ(narrow.tokenizer->vocab_size(), 17)
+      << "the pad token needs no embedding while nobody says it";
   EXPECT_EQ(narrow.rows, 17);
   EXPECT_EQ(narrow.tokenizer->encode("a<e>"), (std::vector<std::int32_t>{0, 13}));
   try {
@@ -152,7 +176,8 @@ TEST(FolderTokens, ATokenWithoutAnEmbeddingIsRefusedWhereATextHoldsIt) {
     EXPECT_THAT(e.what(), HasSubstr("the model has no embedding for its id 17"));
   }
   folder.write("config.json", R"({"vocab_size": 18})");
-  EXPECT_EQ(read_text_files(folder.path()).tokenizer->encode("a<p>"), (std::vector<std::int32_t>{0, 17}));
+  EXPECT_EQ(read_text_files(folder.path()).tokenizer->encode("a<p>"),
+            (std::vector<std::int32_t>{0, 17}));
   EXPECT_EQ(read_text_files(folder.path()).tokenizer->vocab_size(), 18);
 }
 
@@ -161,7 +186,8 @@ TEST(FolderTokens, AnEndTokenWithoutAnEmbeddingEndsNothing) {
   const Folder folder;
   folder.write("tokenizer.json", files_of(cases, "a template").at("tokenizer.json"));
   folder.write("tokenizer_config.json", R"({"eos_token": "<end>"})");
-  EXPECT_EQ(read_text_files(folder.path()).end_tokens, (std::vector<std::int32_t>{17})) << "how many embeddings there are is not known";
+  EXPECT_EQ(read_text_files(folder.path()).end_tokens, (std::vector<std::int32_t>{17}))
+      << "how many embeddings there are is not known";
   folder.write("config.json", R"({"vocab_size": 17})");
   EXPECT_THROW(read_text_files(folder.path()), InputError);
   folder.write("config.json", R"({"vocab_size": 17, "eos_token_id": 14})");
@@ -171,7 +197,8 @@ TEST(FolderTokens, AnEndTokenWithoutAnEmbeddingEndsNothing) {
 TEST(FolderTokens, OnlyWhatTheFilesChangeChangesTheFingerprint) {
   const Json cases = fixture();
   const Folder folder;
-  folder.write("tokenizer.json", files_of(cases, "tokenizer.json's own named").at("tokenizer.json"));
+  folder.write("tokenizer.json",
+               files_of(cases, "tokenizer.json's own named").at("tokenizer.json"));
   const std::string alone = read_tokenizer_json(folder.path() / "tokenizer.json")->fingerprint();
   const auto fingerprint = [&](const char* config) {
     folder.write("tokenizer_config.json", config);
@@ -180,9 +207,11 @@ TEST(FolderTokens, OnlyWhatTheFilesChangeChangesTheFingerprint) {
   EXPECT_EQ(fingerprint("{}"), alone);
   EXPECT_EQ(fingerprint(R"({"bos_token": "<s>", "add_prefix_space": false})"), alone);
   EXPECT_NE(fingerprint(R"({"bos_token": "<x>"})"), alone);
-  EXPECT_NE(fingerprint(R"({"bos_token": "<x>"})"), fingerprint(R"({"bos_token": {"content": "<x>", "lstrip": true}})"));
+  EXPECT_NE(fingerprint(R"({"bos_token": "<x>"})"),
+            fingerprint(R"({"bos_token": {"content": "<x>", "lstrip": true}})"));
   EXPECT_NE(fingerprint(R"({"split_special_tokens": true})"), alone);
-  EXPECT_NE(fingerprint(R"({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true})"), alone);
+  EXPECT_NE(fingerprint(R"({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true})"),
+            alone);
 }
 
 }  // namespace

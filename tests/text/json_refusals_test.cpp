@@ -1,8 +1,9 @@
-// What is wrong with a tokenizer.json is said by name and place; what stands for nothing at all is refused too.
+// What is wrong with a tokenizer.json is said by name and place; what stands for nothing at all is
+// refused too.
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
-#include "text/text_files.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -58,10 +59,12 @@ TEST(JsonRefusals, Documents) {
 
 TEST(JsonRefusals, Models) {
   for (const char* type : {"WordPiece", "Unigram", "WordLevel"}) {
-    expect_refused("/model/type", fmt::format("\"{}\"", type).c_str(), fmt::format("model.type is \"{}\", which is not supported", type));
+    expect_refused("/model/type", fmt::format("\"{}\"", type).c_str(),
+                   fmt::format("model.type is \"{}\", which is not supported", type));
   }
   expect_refused("/model/dropout", "0.1", "model.dropout is not zero");
-  expect_refused("/model/unk_token", "\"<unk>\"", "model.unk_token \"<unk>\" is not in model.vocab");
+  expect_refused("/model/unk_token", "\"<unk>\"",
+                 "model.unk_token \"<unk>\" is not in model.vocab");
   expect_refused("/model/unk_token", "3", "model.unk_token is not a string");
   expect_refused("/model/fuse_unk", "3", "model.fuse_unk is neither true nor false");
   expect_refused("/model/vocab", "[[\"a\", -1.0]]", "model.vocab is not an object");
@@ -72,10 +75,12 @@ TEST(JsonRefusals, Models) {
   expect_refused("/model/vocab/a", "16777216", "above the largest id");
   expect_refused("/model/vocab/a", "18446744073709551615", "above the largest id");
   expect_refused("/model/vocab/a", "1", "have one id, 1");
-  expect_refused(R"({"model": {"vocab": {"a": 0, "a": 1}, "merges": []}})", "\"a\" stands twice in model.vocab");
+  expect_refused(R"({"model": {"vocab": {"a": 0, "a": 1}, "merges": []}})",
+                 "\"a\" stands twice in model.vocab");
   expect_refused("/model/merges", "{}", "model.merges is not a list");
   expect_refused("/model/merges", "[[\"a\"]]", "model.merges[0] is not a pair");
-  expect_refused("/model/merges", "[[\"a\", \"b\"], [\"a\", \"b\", \"c\"]]", "model.merges[1] is not a pair");
+  expect_refused("/model/merges", "[[\"a\", \"b\"], [\"a\", \"b\", \"c\"]]",
+                 "model.merges[1] is not a pair");
   expect_refused("/model/merges", "[[\"a\", 1]]", "model.merges[0] is neither");
   expect_refused("/model/merges", "[\"a b\", \"ab\"]", "model.merges[1] is not two tokens");
   expect_refused("/model/merges", "[\"a c\"]", "model.merges[0] names \"c\"");
@@ -85,37 +90,58 @@ TEST(JsonRefusals, Models) {
 }
 
 TEST(JsonRefusals, Parts) {
-  expect_refused("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": ""})", "normalizer has the unsupported type \"Precompiled\"");
-  expect_refused("/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Bert"}]})",
+  expect_refused("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": ""})",
+                 "normalizer has the unsupported type \"Precompiled\"");
+  expect_refused("/normalizer",
+                 R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Bert"}]})",
                  "normalizer.normalizers[1] has the unsupported type \"Bert\"");
-  expect_refused("/normalizer", R"({"type": "Strip", "strip_left": true})", "normalizer has no \"strip_right\"");
-  expect_refused("/normalizer", R"({"type": "Replace", "pattern": "a", "content": ""})", "normalizer.pattern is not an object");
+  expect_refused("/normalizer", R"({"type": "Strip", "strip_left": true})",
+                 "normalizer has no \"strip_right\"");
+  expect_refused("/normalizer", R"({"type": "Replace", "pattern": "a", "content": ""})",
+                 "normalizer.pattern is not an object");
   expect_refused("/normalizer", "3", "normalizer is not an object");
-  expect_refused("/pre_tokenizer", R"({"type": "UnicodeScripts"})", "pre_tokenizer has the unsupported type \"UnicodeScripts\"");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "a("}, "behavior": "Isolated", "invert": false})",
-                 "pre_tokenizer.pattern.Regex has a regular expression that does not compile");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "[a&&b]"}, "behavior": "Isolated", "invert": false})",
-                 "the intersection && of classes");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"Regex": "\\p{Runic}"}, "behavior": "Isolated", "invert": false})",
-                 "the property \\p{Runic}");
-  expect_refused("/pre_tokenizer", R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolate", "invert": false})", "did you mean Isolated?");
-  expect_refused("/pre_tokenizer", R"({"type": "Metaspace", "replacement": "ab"})", "pre_tokenizer.replacement is not one character");
+  expect_refused("/pre_tokenizer", R"({"type": "UnicodeScripts"})",
+                 "pre_tokenizer has the unsupported type \"UnicodeScripts\"");
+  expect_refused(
+      "/pre_tokenizer",
+      R"({"type": "Split", "pattern": {"Regex": "a("}, "behavior": "Isolated", "invert": false})",
+      "pre_tokenizer.pattern.Regex has a regular expression that does not compile");
+  expect_refused(
+      "/pre_tokenizer",
+      R"({"type": "Split", "pattern": {"Regex": "[a&&b]"}, "behavior": "Isolated", "invert": false})",
+      "the intersection && of classes");
+  expect_refused(
+      "/pre_tokenizer",
+      R"({"type": "Split", "pattern": {"Regex": "\\p{Runic}"}, "behavior": "Isolated", "invert": false})",
+      "the property \\p{Runic}");
+  expect_refused(
+      "/pre_tokenizer",
+      R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolate", "invert": false})",
+      "did you mean Isolated?");
+  expect_refused("/pre_tokenizer", R"({"type": "Metaspace", "replacement": "ab"})",
+                 "pre_tokenizer.replacement is not one character");
   expect_refused("/pre_tokenizer", R"({"type": "FixedLength", "length": 0})", "has the length 0");
-  expect_refused("/post_processor",
-                 R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "special_tokens": {"<s>": {"ids": [3]}}})",
-                 "without the sequence");
-  expect_refused("/post_processor", R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}], "special_tokens": {}})",
-                 "post_processor.special_tokens has no \"<x>\"");
+  expect_refused(
+      "/post_processor",
+      R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "special_tokens": {"<s>": {"ids": [3]}}})",
+      "without the sequence");
+  expect_refused(
+      "/post_processor",
+      R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}], "special_tokens": {}})",
+      "post_processor.special_tokens has no \"<x>\"");
   expect_refused("/decoder", R"({"type": "CTC"})", "decoder has the unsupported type \"CTC\"");
-  expect_refused("/decoder", R"({"type": "WordPiece"})", "decoder has the unsupported type \"WordPiece\"");
-  expect_refused("/added_tokens/0/special", "1", "added_tokens[0].special is neither true nor false");
+  expect_refused("/decoder", R"({"type": "WordPiece"})",
+                 "decoder has the unsupported type \"WordPiece\"");
+  expect_refused("/added_tokens/0/special", "1",
+                 "added_tokens[0].special is neither true nor false");
   expect_refused("/added_tokens/0/id", "-2", "added_tokens[0].id is not a whole number");
   expect_refused("/added_tokens/0", R"({"id": 3})", "added_tokens[0] has no \"content\"");
 }
 
 /// Each step makes ten of one: a hundred steps would fill any memory.
 TEST(JsonRefusals, ReplacementsThatGrowWithoutEnd) {
-  const std::string step = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"})";
+  const std::string step =
+      R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"})";
   std::string steps = step;
   for (int i = 0; i < 20; ++i) steps += ", " + step;
   Json json = small();
@@ -124,14 +150,16 @@ TEST(JsonRefusals, ReplacementsThatGrowWithoutEnd) {
     parse_tokenizer_json(json.dump(), "t.json")->encode("a");
     ADD_FAILURE() << "accepted";
   } catch (const InputError& e) {
-    EXPECT_NE(std::string(e.what()).find("a Replace step makes more than"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("a Replace step makes more than"), std::string::npos)
+        << e.what();
   }
 }
 
 /// Expressions that would take longer than anybody waits end with an error.
 TEST(JsonRefusals, ExpressionsThatBacktrackWithoutEnd) {
   Json json = small();
-  json["pre_tokenizer"] = Json::parse(R"({"type": "Split", "pattern": {"Regex": "(?:a+)+$b|(?:a|aa)+c"}, "behavior": "Isolated", "invert": false})");
+  json["pre_tokenizer"] = Json::parse(
+      R"({"type": "Split", "pattern": {"Regex": "(?:a+)+$b|(?:a|aa)+c"}, "behavior": "Isolated", "invert": false})");
   const auto tokenizer = parse_tokenizer_json(json.dump(), "slow.json");
   try {
     tokenizer->encode(std::string(5000, 'a') + "b");

@@ -1,8 +1,8 @@
 // Conversations as tokens to learn, in bulk for comparisons: a line in is {"template", "messages",
 // "variables", "special": [what ends an answer, other special tokens, ...]}, a line out {"text",
 // "learnt": [[first, last], ...]} in bytes, or {"error"}.
-#include "text/conversation.hpp"
-#include "text/prompt_format.hpp"
+#include "text/chat/conversation.hpp"
+#include "text/chat/prompt_format.hpp"
 
 #include "base/error.hpp"
 #include "support/spelling_tokenizer.hpp"
@@ -26,9 +26,13 @@ Json learnt(const Json& given) {
   for (const auto& message : given.at("messages")) talk.messages.push_back(message);
   const Supervised example = format.supervised(talk);
   std::vector<std::size_t> ends{0};  // of tokens, in bytes
-  for (const auto token : example.tokens) ends.push_back(ends.back() + format.tokenizer()->decode({&token, 1}, Tokenizer::Special::keep).size());
-  Json told{{"text", format.tokenizer()->decode(example.tokens, Tokenizer::Special::keep)}, {"learnt", Json::array()}};
-  for (const auto& [first, last] : example.learnt) told["learnt"].push_back({ends.at(std::size_t(first)), ends.at(std::size_t(last))});
+  for (const auto token : example.tokens)
+    ends.push_back(ends.back() +
+                   format.tokenizer()->decode({&token, 1}, Tokenizer::Special::keep).size());
+  Json told{{"text", format.tokenizer()->decode(example.tokens, Tokenizer::Special::keep)},
+            {"learnt", Json::array()}};
+  for (const auto& [first, last] : example.learnt)
+    told["learnt"].push_back({ends.at(std::size_t(first)), ends.at(std::size_t(last))});
   return told;
 }
 

@@ -1,10 +1,10 @@
 // Prompts, worked answers and conversations as tokens, against texts and masks written out by hand.
-#include "text/prompt_format.hpp"
+#include "text/chat/prompt_format.hpp"
 
 #include "base/error.hpp"
 #include "support/spelling_tokenizer.hpp"
 #include "support/temporary_folder.hpp"
-#include "text/conversation.hpp"
+#include "text/chat/conversation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ constexpr const char* kTemplate =
     "{% for message in messages %}<{{ message.role }}>{{ message.content }}<end>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% if mood is defined "
     "and mood %}(calm){% endif %}{% endif %}";
 
-/// A byte tokenizer whose end token is spelt <end>, as a tokenizer.json of a chat model spells its own.
+/// A byte tokenizer whose end token is spelt <end>, as a tokenizer.json of a chat model spells its
+/// own.
 struct Marked : Spelling {
   Marked() : Spelling({"<end>"}) {}
 };
@@ -40,7 +41,8 @@ std::string marked_text(const Supervised& example) {
   std::string text;
   std::size_t at = 0;
   const auto decode = [&](std::size_t end) {
-    std::string part = Marked().decode(std::span(example.tokens).subspan(at, end - at), Tokenizer::Special::keep);
+    std::string part =
+        Marked().decode(std::span(example.tokens).subspan(at, end - at), Tokenizer::Special::keep);
     at = end;
     return part;
   };
@@ -63,7 +65,8 @@ TEST(PromptFormat, BuiltInTokenizersKeepTheTasksOwnText) {
   for (const auto token : character->encode("17")) example.push_back(token);
   example.push_back(character->eos());
   EXPECT_EQ(f.supervised("12+5=", "17").tokens, example);
-  EXPECT_EQ(f.supervised("12+5=", "17").learnt, (std::vector<std::pair<std::int64_t, std::int64_t>>{{first, first + 3}}));
+  EXPECT_EQ(f.supervised("12+5=", "17").learnt,
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{first, first + 3}}));
   EXPECT_EQ(f.end_tokens(), std::vector<std::int32_t>{character->eos()});
   EXPECT_EQ(f.fingerprint(), "");
 }
@@ -71,17 +74,24 @@ TEST(PromptFormat, BuiltInTokenizersKeepTheTasksOwnText) {
 TEST(PromptFormat, PutsATasksPromptThroughTheTemplate) {
   const auto f = format(section("{prompt}\nAnswer with the number only.", "Be brief."));
   EXPECT_TRUE(f.is_chat());
-  EXPECT_EQ(f.prompt_text(" What is 1 + 2?\n"), "<system>Be brief.<end>\n<user>What is 1 + 2?\nAnswer with the number only.<end>\n<assistant>");
-  EXPECT_EQ(f.prompt_tokens("x"), Marked().encode(f.prompt_text("x")));  // no beginning-of-sequence but the template's own
-  EXPECT_EQ(marked_text(format(section()).supervised("1+2", "3")), "<user>1+2<end>\n<assistant>[3<end>]");
+  EXPECT_EQ(
+      f.prompt_text(" What is 1 + 2?\n"),
+      "<system>Be brief.<end>\n<user>What is 1 + 2?\nAnswer with the number only.<end>\n<assistant>");
+  // no beginning-of-sequence but the template's own
+  EXPECT_EQ(f.prompt_tokens("x"), Marked().encode(f.prompt_text("x")));
+  EXPECT_EQ(marked_text(format(section()).supervised("1+2", "3")),
+            "<user>1+2<end>\n<assistant>[3<end>]");
 }
 
 TEST(PromptFormat, GivesTheAnswersBeginningWithThePrompt) {
   TextSection s = section();
   s.assistant_prefix = "It is ";
-  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3")), "<user>1+2<end>\n<assistant>It is [3<end>]");
-  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3", "<think>")), "<user>1+2<end>\n<assistant>It is <think>[3<end>]");
-  EXPECT_EQ(format(s).prompt_tokens("1+2", "<think>"), Marked().encode("<user>1+2<end>\n<assistant>It is <think>"));
+  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3")),
+            "<user>1+2<end>\n<assistant>It is [3<end>]");
+  EXPECT_EQ(marked_text(format(s).supervised("1+2", "3", "<think>")),
+            "<user>1+2<end>\n<assistant>It is <think>[3<end>]");
+  EXPECT_EQ(format(s).prompt_tokens("1+2", "<think>"),
+            Marked().encode("<user>1+2<end>\n<assistant>It is <think>"));
   s.chat_template = "none";
   EXPECT_EQ(format(s).prompt_text("1+2"), "1+2It is ");
   EXPECT_EQ(format(s).prompt_tokens("1").front(), Spelling::kBegin);
@@ -96,7 +106,8 @@ TEST(PromptFormat, HandsVariablesToTheTemplate) {
 }
 
 TEST(PromptFormat, VariablesKeepTheirType) {
-  const char* typed = "{% for m in messages %}{{ m.content }}<end>{% endfor %}{{ version }}{{ version is string }}";
+  const char* typed =
+      "{% for m in messages %}{{ m.content }}<end>{% endfor %}{{ version }}{{ version is string }}";
   TextSection s = section();
   s.variables = {{"version", "\"1.10\""}};
   EXPECT_EQ(format(s, typed).prompt_text(""), "<end>1.10True");
@@ -105,7 +116,9 @@ TEST(PromptFormat, VariablesKeepTheirType) {
 }
 
 TEST(PromptFormat, EndsAnAnswerWithEosWhereTheTemplateDoesNot) {
-  const auto f = format(section(), "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}");
+  const auto f = format(
+      section(),
+      "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}");
   EXPECT_EQ(marked_text(f.supervised("1+2", "3")), "user: 1+2\nassistant: [3<end>]");
 }
 
@@ -115,28 +128,37 @@ Conversation talk(const std::vector<std::pair<std::string, std::string>>& said) 
   return made;
 }
 
-const Conversation kTalk = talk({{"system", "S"}, {"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
-const Conversation kWithoutSystem = talk({{"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
+const Conversation kTalk =
+    talk({{"system", "S"}, {"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
+const Conversation kWithoutSystem =
+    talk({{"user", "a"}, {"assistant", "b"}, {"user", "b?"}, {"assistant", "c"}});
 
 TEST(PromptFormat, LearnsWhatTheAssistantSaysAndNothingElse) {
-  EXPECT_EQ(marked_text(format(section()).supervised(kTalk)), "<system>S<end>\n<user>a<end>\n<assistant>[b<end>]\n<user>b?<end>\n<assistant>[c<end>]");
-  EXPECT_EQ(marked_text(format(section("{prompt}", "T")).supervised(talk({{"user", "a"}, {"assistant", "b"}}))),
-            "<system>T<end>\n<user>a<end>\n<assistant>[b<end>]");
+  EXPECT_EQ(
+      marked_text(format(section()).supervised(kTalk)),
+      "<system>S<end>\n<user>a<end>\n<assistant>[b<end>]\n<user>b?<end>\n<assistant>[c<end>]");
+  EXPECT_EQ(
+      marked_text(
+          format(section("{prompt}", "T")).supervised(talk({{"user", "a"}, {"assistant", "b"}}))),
+      "<system>T<end>\n<user>a<end>\n<assistant>[b<end>]");
 }
 
 TEST(PromptFormat, FindsAnswersWhereATemplateShowsPastTurnsOtherwise) {
-  // Past user turns are shown in brackets of their own, so that no earlier prompt is the beginning of the whole.
-  const auto f =
-      format(section(),
-             "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
-             "add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_EQ(marked_text(f.supervised(kWithoutSystem)), "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
+  // Past user turns are shown in brackets of their own, so that no earlier prompt is the beginning
+  // of the whole.
+  const auto f = format(
+      section(),
+      "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' and not loop.last %}past: {% endif %}{{ m.content }}<end>\n{% endfor %}{% if "
+      "add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_EQ(marked_text(f.supervised(kWithoutSystem)),
+            "<user>past: a<end>\n<assistant>[b<end>]\n<user>past: b?<end>\n<assistant>[c<end>]");
 }
 
 TEST(PromptFormat, GivesTheBeginningOfEveryAnswerOfAConversation) {
   TextSection s = section();
   s.assistant_prefix = "It is ";
-  EXPECT_EQ(marked_text(format(s).supervised(talk({{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "It is d"}}))),
+  EXPECT_EQ(marked_text(format(s).supervised(talk(
+                {{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "It is d"}}))),
             "<user>a<end>\n<assistant>It is [b<end>]\n<user>c<end>\n<assistant>It is [d<end>]");
 }
 
@@ -150,12 +172,17 @@ std::string refusal(const F& what) {
   return "accepted";
 }
 
-/// A template that leaves out the first answer: its words stand in the next question too, which the assistant did not say.
+/// A template that leaves out the first answer: its words stand in the next question too, which the
+/// assistant did not say.
 TEST(PromptFormat, TakesNobodyElsesWordsForAnAnswer) {
-  const auto f = format(section(),
-                        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' or loop.last %}{{ m.content }}{% endif %}<end>\n{% endfor %}"
-                        "{% if add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_NE(refusal<InputError>([&] { f.supervised(kWithoutSystem); }).find("message 2 of a conversation, \"b\""), std::string::npos);
+  const auto f = format(
+      section(),
+      "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' or loop.last %}{{ m.content }}{% endif %}<end>\n{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>{% endif %}");
+  EXPECT_NE(refusal<InputError>([&] {
+              f.supervised(kWithoutSystem);
+            }).find("message 2 of a conversation, \"b\""),
+            std::string::npos);
 }
 
 /// What is encoded grows with the conversation, not with its square.
@@ -172,16 +199,23 @@ TEST(PromptFormat, EncodesALongConversationInPieces) {
   files.tokenizer = tokenizer, files.chat_template = kTemplate;
   const PromptFormat f(section(), std::move(files), "the test");
   Conversation talk;
-  for (int i = 0; i < 100; ++i) talk.messages.push_back(message(i % 2 == 0 ? "user" : "assistant", std::string(100, 'x')));
+  for (int i = 0; i < 100; ++i)
+    talk.messages.push_back(message(i % 2 == 0 ? "user" : "assistant", std::string(100, 'x')));
   tokenizer->bytes = 0;
   const auto tokens = f.supervised(talk).tokens;
   EXPECT_LT(tokenizer->bytes, 10 * tokens.size());
 }
 
 TEST(PromptFormat, RefusesByName) {
-  const auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
-  const auto upper = format(section(), "{% for m in messages %}{{ m.content | upper }}<end>{% endfor %}Yes");
-  has(refusal<InputError>([&] { upper.supervised(talk({{"user", "a"}, {"assistant", "abc"}})); }), "message 2 of a conversation, \"abc\"");
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const auto upper =
+      format(section(), "{% for m in messages %}{{ m.content | upper }}<end>{% endfor %}Yes");
+  has(refusal<InputError>([&] {
+        upper.supervised(talk({{"user", "a"}, {"assistant", "abc"}}));
+      }),
+      "message 2 of a conversation, \"abc\"");
   has(refusal<InputError>([&] { format(section(), "").supervised(kTalk); }), "no chat template");
   has(refusal<ConfigError>([&] { format(section("{prompt}", "S"), ""); }), "text.system is set");
   TextSection s = section();
@@ -194,12 +228,15 @@ TEST(PromptFormat, RefusesByName) {
     has(refusal<ConfigError>([&] { PromptFormat(s, folder.path()); }), "holds a tokenizer.json");
   }
   s.tokenizer = "model";
-  has(refusal<ConfigError>([&] { PromptFormat(s, std::filesystem::path()); }), "no model folder is named");
+  has(refusal<ConfigError>([&] { PromptFormat(s, std::filesystem::path()); }),
+      "no model folder is named");
 }
 
 // What an answer is.
 
-PromptFormat with_specials(const std::vector<std::string>& special, const std::string& chat_template = kTemplate, const TextSection& s = section()) {
+PromptFormat with_specials(const std::vector<std::string>& special,
+                           const std::string& chat_template = kTemplate,
+                           const TextSection& s = section()) {
   TextFiles files;
   files.tokenizer = std::make_shared<Spelling>(special);
   files.chat_template = chat_template;
@@ -227,19 +264,24 @@ TEST(PromptFormat, SpecialTokensThatNoTextCanSpellStayOut) {
 TEST(PromptFormat, TellsOfATurnsEndThatIsNoEndToken) {
   const auto f = with_specials({"<eos>", "<end>"});
   EXPECT_EQ(f.unknown_end(), "<end>");
-  EXPECT_NE(f.missing_end({}).find("sampling.stop=[\"<end>\"]"), std::string::npos) << f.missing_end({});
+  EXPECT_NE(f.missing_end({}).find("sampling.stop=[\"<end>\"]"), std::string::npos)
+      << f.missing_end({});
   EXPECT_NE(f.missing_end({}).find("(301)"), std::string::npos) << f.missing_end({});
   EXPECT_EQ(f.missing_end({"x", "<end>"}), "");
   EXPECT_EQ(with_specials({"<end>", "<eos>"}).missing_end({}), "");
-  EXPECT_EQ(with_specials({"<eos>"}).missing_end({}), "") << "what is no token of its own ends no turn";
-  EXPECT_EQ(f.answer_text(f.tokenizer()->encode("7<end>")), "7") << "what the run stops at by sampling.stop is no part of the answer";
+  EXPECT_EQ(with_specials({"<eos>"}).missing_end({}), "")
+      << "what is no token of its own ends no turn";
+  EXPECT_EQ(f.answer_text(f.tokenizer()->encode("7<end>")), "7")
+      << "what the run stops at by sampling.stop is no part of the answer";
 }
 
 std::string learnt_text(const PromptFormat& f, const Supervised& example) {
   std::string text;
   for (const auto& [first, last] : example.learnt) {
     text += '[';
-    text += f.tokenizer()->decode(std::span(example.tokens).subspan(std::size_t(first), std::size_t(last - first)), Tokenizer::Special::keep);
+    text += f.tokenizer()->decode(
+        std::span(example.tokens).subspan(std::size_t(first), std::size_t(last - first)),
+        Tokenizer::Special::keep);
     text += ']';
   }
   return text;
@@ -250,8 +292,9 @@ TEST(PromptFormat, LearnsEachTurnWithItsOwnEnd) {
   EXPECT_EQ(learnt_text(f, f.supervised(kTalk)), "[b<end>][c<end>]");
   EXPECT_EQ(learnt_text(f, f.supervised("1+2", "3")), "[3<end>]");
   // What begins the next turn ends none.
-  const auto open = with_specials({"<eos>", "<user>", "<assistant>"},
-                                  "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto open = with_specials(
+      {"<eos>", "<user>", "<assistant>"},
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
   EXPECT_EQ(open.missing_end({}), "");
   EXPECT_EQ(learnt_text(open, open.supervised(kWithoutSystem)), "[b][c<eos>]");
 }
@@ -271,45 +314,55 @@ Conversation whole(const char* messages, const char* variables = "{}") {
 
 TEST(PromptFormat, MessagesReachTheTemplateWhole) {
   const auto f = format(section(), kToolTemplate);
-  const char* messages = R"([{"role": "user", "content": [{"type": "text", "text": "w"}, {"type": "text", "text": "?"}]},
+  const char* messages =
+      R"([{"role": "user", "content": [{"type": "text", "text": "w"}, {"type": "text", "text": "?"}]},
     {"role": "assistant", "reasoning_content": "hm", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"z": 1, "a": "x"}}}]},
     {"role": "tool", "tool_call_id": "1", "content": "3"}, {"role": "assistant", "content": [{"type": "text", "text": "three"}]}])";
-  EXPECT_EQ(marked_text(f.supervised(whole(messages, R"({"tools": [{"b": 1, "a": 2}]})"))),
-            "<tools>[{\"b\": 1, \"a\": 2}]<user>w?<end>\n<assistant>[(hm)CALL f {\"z\": 1, \"a\": \"x\"};<end>]\n<tool>3 of 1<end>\n<assistant>[three<end>]");
+  EXPECT_EQ(
+      marked_text(f.supervised(whole(messages, R"({"tools": [{"b": 1, "a": 2}]})"))),
+      "<tools>[{\"b\": 1, \"a\": 2}]<user>w?<end>\n<assistant>[(hm)CALL f {\"z\": 1, \"a\": \"x\"};<end>]\n<tool>3 of 1<end>\n<assistant>[three<end>]");
 }
 
 /// A special token after a function's name belongs to the call where no end token closes it.
 TEST(PromptFormat, ACallIsLearntUpToItsOwnEnd) {
-  const auto f = with_specials({"<end>", "<chan>", "<call>"},
-                               "{% for m in messages %}<{{ m.role }}>{% for c in m.tool_calls or [] %} to={{ c.name }}<chan>{{ c.arguments }}<call>{% else %}"
-                               "{{ m.content }}<end>{% endfor %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
-  const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [{"name": "f", "arguments": "7"}]},
+  const auto f = with_specials(
+      {"<end>", "<chan>", "<call>"},
+      "{% for m in messages %}<{{ m.role }}>{% for c in m.tool_calls or [] %} to={{ c.name }}<chan>{{ c.arguments }}<call>{% else %}"
+      "{{ m.content }}<end>{% endfor %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto talk = whole(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [{"name": "f", "arguments": "7"}]},
     {"role": "tool", "content": "b"}, {"role": "assistant", "content": "c"}])");
   EXPECT_EQ(learnt_text(f, f.supervised(talk)), "[ to=f<chan>7<call>][c<end>]");
   // ChatML on a base model, whose end token is another: what begins the next turn is not learnt.
-  const auto foreign = with_specials({"<eos>", "<im_end>", "<im_start>"},
-                                     "{% for m in messages %}<im_start>{{ m.role }}|{% for c in m.tool_calls or [] %}({{ c.name }}){% else %}{{ m.content }}"
-                                     "{% endfor %}<im_end>|{% endfor %}{% if add_generation_prompt %}<im_start>assistant|{% endif %}");
+  const auto foreign = with_specials(
+      {"<eos>", "<im_end>", "<im_start>"},
+      "{% for m in messages %}<im_start>{{ m.role }}|{% for c in m.tool_calls or [] %}({{ c.name }}){% else %}{{ m.content }}"
+      "{% endfor %}<im_end>|{% endfor %}{% if add_generation_prompt %}<im_start>assistant|{% endif %}");
   EXPECT_EQ(foreign.unknown_end(), "<im_end>");
   EXPECT_EQ(learnt_text(foreign, foreign.supervised(talk)), "[(f)<im_end>][c<im_end>]");
 }
 
 /// idefics3, llava_next and others of models that see images.
 TEST(PromptFormat, TemplatesThatReadPartsAloneGetParts) {
-  const auto f =
-      format(section(),
-             "{% for m in messages %}<{{ m.role }}>{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}<end>"
-             "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto f = format(
+      section(),
+      "{% for m in messages %}<{{ m.role }}>{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}<end>"
+      "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
   EXPECT_EQ(f.prompt_text("1+2"), "<user>1+2<end><assistant>");
-  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))), "<user>a<end><assistant>[b<end>]");
-  EXPECT_EQ(marked_text(f.supervised(whole(R"([{"role": "user", "content": [{"type": "text", "text": "a"}]}, {"role": "assistant", "content": "b"}])"))),
+  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))),
             "<user>a<end><assistant>[b<end>]");
+  EXPECT_EQ(
+      marked_text(f.supervised(whole(
+          R"([{"role": "user", "content": [{"type": "text", "text": "a"}]}, {"role": "assistant", "content": "b"}])"))),
+      "<user>a<end><assistant>[b<end>]");
 }
 
 TEST(PromptFormat, ThoughtsReachTheTemplateUnderEveryName) {
   const auto f = format(
-      section(), "{% for m in messages %}<{{ m.role }}>{{ m.thinking }}|{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
-  const auto talk = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "t", "content": "b"}])");
+      section(),
+      "{% for m in messages %}<{{ m.role }}>{{ m.thinking }}|{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  const auto talk = whole(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "t", "content": "b"}])");
   EXPECT_EQ(marked_text(f.supervised(talk)), "<user>|a<end><assistant>[t|b<end>]");
   EXPECT_TRUE(f.reads(talk, "reasoning", true));
 }
@@ -334,21 +387,25 @@ TEST(PromptFormat, KnowsWhichKeysTheTemplateReads) {
   EXPECT_FALSE(f.reads(talk, "name", true));
   EXPECT_TRUE(f.reads(talk, "tools", false));
   EXPECT_FALSE(f.reads(talk, "enable_thinking", false));
-  const auto twice = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "t"}])");
+  const auto twice = whole(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "t"}])");
   EXPECT_TRUE(f.reads(twice, "reasoning_content", true)) << "thinking takes its place";
   EXPECT_TRUE(f.reads(twice, "thinking", true));
-  const auto apart = whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "u"}])");
+  const auto apart = whole(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "u"}])");
   EXPECT_TRUE(f.reads(apart, "reasoning_content", true));
   EXPECT_FALSE(f.reads(apart, "thinking", true));
 }
 
 /// What a setting is by default says nothing of whether it is read.
 TEST(PromptFormat, AKeyIsReadIfAnotherValueOfItShows) {
-  const auto f = format(section(),
-                        "{% for m in messages %}<{{ m.role }}{{ m.name or 'x' }}>{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistantx>"
-                        "{% if enable_thinking is defined and not enable_thinking %}(no){% endif %}{% endif %}");
-  const auto talk =
-      whole(R"([{"role": "user", "content": "a", "name": "x"}, {"role": "assistant", "content": "b"}])", R"({"enable_thinking": true, "mood": 1})");
+  const auto f = format(
+      section(),
+      "{% for m in messages %}<{{ m.role }}{{ m.name or 'x' }}>{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistantx>"
+      "{% if enable_thinking is defined and not enable_thinking %}(no){% endif %}{% endif %}");
+  const auto talk = whole(
+      R"([{"role": "user", "content": "a", "name": "x"}, {"role": "assistant", "content": "b"}])",
+      R"({"enable_thinking": true, "mood": 1})");
   EXPECT_TRUE(f.reads(talk, "enable_thinking", false));
   EXPECT_TRUE(f.reads(talk, "name", true));
   EXPECT_FALSE(f.reads(talk, "mood", false));
@@ -359,9 +416,12 @@ TEST(PromptFormat, ConversationsWithToolsTakeTheTemplateForTools) {
   files.tokenizer = std::make_shared<Marked>();
   files.chat_template = kTemplate, files.tool_template = kToolTemplate;
   const PromptFormat f(section(), std::move(files), "the test");
-  EXPECT_EQ(marked_text(f.supervised(whole(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])", R"({"tools": [1]})"))),
+  EXPECT_EQ(marked_text(f.supervised(whole(
+                R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])",
+                R"({"tools": [1]})"))),
             "<tools>[1]<user>a<end>\n<assistant>[b<end>]");
-  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))), "<user>a<end>\n<assistant>[b<end>]");
+  EXPECT_EQ(marked_text(f.supervised(talk({{"user", "a"}, {"assistant", "b"}}))),
+            "<user>a<end>\n<assistant>[b<end>]");
 }
 
 TEST(PromptFormat, TemplatesMayComeFromAFile) {

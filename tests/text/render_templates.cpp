@@ -1,6 +1,7 @@
-// Renders templates in bulk for comparisons: a line in is {"template", "variables"}, a line out {"output"} or {"error"}.
+// Renders templates in bulk for comparisons: a line in is {"template", "variables"}, a line out
+// {"output"} or {"error"}.
 #include "base/json.hpp"
-#include "text/chat_template.hpp"
+#include "text/chat/chat_template.hpp"
 
 #include "base/error.hpp"
 
@@ -13,7 +14,8 @@ int main() {
     const Json given = Json::parse(line);
     Json told;
     try {
-      told["output"] = rollcall::text::ChatTemplate(given.at("template").get<std::string>(), "t").render(given.at("variables"));
+      told["output"] = rollcall::text::ChatTemplate(given.at("template").get<std::string>(), "t")
+                           .render(given.at("variables"));
     } catch (const rollcall::Error& e) {
       told["error"] = e.what();
     }

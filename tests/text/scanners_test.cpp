@@ -1,8 +1,8 @@
 // The scanners written by hand against PCRE2, the referee: the same words of any text.
-#include "text/json_tokenizer/scanners.hpp"
+#include "text/json_tokenizer/steps/scanners.hpp"
 
-#include "text/json_tokenizer/pattern.hpp"
-#include "text/json_tokenizer/unicode.hpp"
+#include "text/json_tokenizer/steps/pattern.hpp"
+#include "text/json_tokenizer/steps/unicode.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -14,7 +14,9 @@ namespace {
 
 std::vector<std::string> words(const Pattern& pattern, const std::string& text) {
   std::vector<std::string> found;
-  pattern.each(text, [&](std::string_view word, bool matches) { found.emplace_back(matches ? word : "no match"); });
+  pattern.each(text, [&](std::string_view word, bool matches) {
+    found.emplace_back(matches ? word : "no match");
+  });
   return found;
 }
 
@@ -31,7 +33,8 @@ Pattern by_hand(const char* source) {
 }
 
 class Known : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Scanners, Known, ::testing::Range(std::size_t(0), std::size(kKnownPatterns)));
+INSTANTIATE_TEST_SUITE_P(Scanners, Known,
+                         ::testing::Range(std::size_t(0), std::size(kKnownPatterns)));
 
 /// Every character in front of, behind and between what the patterns ask for.
 TEST_P(Known, EveryCharacter) {
@@ -57,8 +60,10 @@ TEST_P(Known, AnyText) {
   const Pattern ours = by_hand(source), theirs = referee(source);
   EXPECT_TRUE(rc::check([&] {
     const auto atom = rc::gen::oneOf(
-        rc::gen::element<std::string>("'s", "'S", "'ll", "'lL", "'re", "'", " ", "  ", "\n", "\r\n", "\t", "\u3000", "\u0085", "A", "b", "\u01C5", "\u02B0",
-                                      "\u0301", "\u0903", "日", "1", "23", "½", "!", "/", "'\u017F", "🙂", "\u200D", "_", "\u180E"),
+        rc::gen::element<std::string>("'s", "'S", "'ll", "'lL", "'re", "'", " ", "  ", "\n", "\r\n",
+                                      "\t", "\u3000", "\u0085", "A", "b", "\u01C5", "\u02B0",
+                                      "\u0301", "\u0903", "日", "1", "23", "½", "!", "/", "'\u017F",
+                                      "🙂", "\u200D", "_", "\u180E"),
         rc::gen::string<std::string>());
     std::string text;
     for (const auto& piece : *rc::gen::container<std::vector<std::string>>(atom)) text += piece;

@@ -1,5 +1,5 @@
 // The text side of a model folder: what is read from which file, and what is refused.
-#include "text/text_files.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -17,9 +17,13 @@ const std::filesystem::path kFixtures = ROLLCALL_TOKENIZER_FIXTURES;
 
 struct Folder {
   rollcall::testing::TemporaryFolder folder;
-  Folder() { std::filesystem::copy_file(kFixtures / "roberta" / "tokenizer.json", path() / "tokenizer.json"); }
+  Folder() {
+    std::filesystem::copy_file(kFixtures / "roberta" / "tokenizer.json", path() / "tokenizer.json");
+  }
   std::filesystem::path path() const { return folder.path(); }
-  void write(const char* name, const std::string& text) const { std::ofstream(path() / name) << text; }
+  void write(const char* name, const std::string& text) const {
+    std::ofstream(path() / name) << text;
+  }
   void expect_refused(const std::string& fault) const {
     try {
       read_text_files(path());
@@ -32,12 +36,16 @@ struct Folder {
 
 TEST(TextFiles, EverythingIsRead) {
   const Folder folder;
-  folder.write("tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null, "chat_template": "one"})");
-  folder.write("generation_config.json",
-               R"({"eos_token_id": [7, 1], "temperature": 0.6, "top_k": 20, "top_p": 1, "do_sample": true, "max_new_tokens": 64, "repetition_penalty": 1.1})");
+  folder.write(
+      "tokenizer_config.json",
+      R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": null, "chat_template": "one"})");
+  folder.write(
+      "generation_config.json",
+      R"({"eos_token_id": [7, 1], "temperature": 0.6, "top_k": 20, "top_p": 1, "do_sample": true, "max_new_tokens": 64, "repetition_penalty": 1.1})");
   folder.write("config.json", R"({"eos_token_id": 9})");
   const TextFiles files = read_text_files(folder.path());
-  EXPECT_EQ(files.special_tokens, (std::map<std::string, std::string>{{"bos_token", "<s>"}, {"eos_token", "</s>"}}));
+  EXPECT_EQ(files.special_tokens,
+            (std::map<std::string, std::string>{{"bos_token", "<s>"}, {"eos_token", "</s>"}}));
   EXPECT_EQ(files.chat_template, "one");
   EXPECT_EQ(files.tokenizer->eos(), 1);
   EXPECT_EQ(files.end_tokens, (std::vector<std::int32_t>{1, 7, 9}));
@@ -52,7 +60,9 @@ TEST(TextFiles, EverythingIsRead) {
 TEST(TextFiles, TemplatesByPrecedence) {
   const Folder folder;
   EXPECT_EQ(read_text_files(folder.path()).chat_template, "");
-  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})");
+  folder.write(
+      "tokenizer_config.json",
+      R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})");
   EXPECT_EQ(read_text_files(folder.path()).chat_template, "d");
   folder.write("chat_template.jinja", "file");
   EXPECT_EQ(read_text_files(folder.path()).chat_template, "file");
@@ -68,7 +78,8 @@ TEST(TextFiles, WithoutAnEosTokenTheFirstIdEnds) {
 
 TEST(TextFiles, EndTokensCanBeWrittenDown) {
   EXPECT_EQ(with_end_tokens("", {}), "");
-  const std::string kept = R"({"top_k": 1, "eos_token_id": [7, 1]})", one = R"({ "eos_token_id": 7 })";
+  const std::string kept = R"({"top_k": 1, "eos_token_id": [7, 1]})",
+                    one = R"({ "eos_token_id": 7 })";
   EXPECT_EQ(with_end_tokens(kept, {1, 7}), kept) << "nothing is missing";
   EXPECT_EQ(with_end_tokens(one, {7}), one);
   const Folder folder;
@@ -77,7 +88,8 @@ TEST(TextFiles, EndTokensCanBeWrittenDown) {
   folder.write("generation_config.json", one);
   const auto ends = read_text_files(folder.path()).end_tokens;
   folder.write("config.json", "{}");
-  folder.write("generation_config.json", with_end_tokens(R"({"eos_token_id": 7, "top_k": 3})", ends));
+  folder.write("generation_config.json",
+               with_end_tokens(R"({"eos_token_id": 7, "top_k": 3})", ends));
   EXPECT_EQ(read_text_files(folder.path()).end_tokens, ends) << "without config.json";
   EXPECT_EQ(read_text_files(folder.path()).suggested.top_k, 3);
 }

@@ -1,6 +1,6 @@
 // Pieces of a growing text: whole characters only, and together the text.
-#include "text/text_stream.hpp"
-#include "text/text_files.hpp"
+#include "text/tokenizer/text_stream.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -17,7 +17,8 @@ TEST(TextStream, HoldsBackAnUnfinishedCharacter) {
   EXPECT_EQ(settled_bytes("\xE2\x82\xAC"), 3U);
   EXPECT_EQ(settled_bytes("x\xF0\x9F\x98"), 1U);
   EXPECT_EQ(settled_bytes("x\xF0\x9F\x98\x80"), 5U);
-  EXPECT_EQ(settled_bytes("x\xEF\xBF\xBD"), 1U);  // what a decoder writes for the first bytes of a character
+  EXPECT_EQ(settled_bytes("x\xEF\xBF\xBD"), 1U);  // what a decoder writes for the first bytes of a
+                                                  // character
 }
 
 /// Pieces as they come, token by token, and what is left at the end; each piece whole characters.
@@ -25,7 +26,9 @@ std::vector<std::string> pieces(const Tokenizer& tokenizer, std::span<const std:
   TextStream stream(tokenizer);
   std::vector<std::string> pieces;
   for (std::size_t n = 1; n <= tokens.size(); ++n) pieces.push_back(stream.more(tokens.first(n)));
-  for (const auto& piece : pieces) EXPECT_NE(static_cast<unsigned char>(piece.empty() ? 'a' : piece.front()) & 0xC0, 0x80) << "begins within a character";
+  for (const auto& piece : pieces)
+    EXPECT_NE(static_cast<unsigned char>(piece.empty() ? 'a' : piece.front()) & 0xC0, 0x80)
+        << "begins within a character";
   pieces.push_back(stream.rest(tokens));
   return pieces;
 }
@@ -43,24 +46,33 @@ TEST(TextStream, DealsOutTheWholeText) {
   EXPECT_EQ(pieces(*bytes, bytes->encode("a\xC3")), (std::vector<std::string>{"a", "", "\xC3"}));
 }
 
-/// Any ids, which are no text of anybody's: what was shown is what the whole decodes to, whatever a decoder makes of first tokens and broken characters.
+/// Any ids, which are no text of anybody's: what was shown is what the whole decodes to, whatever a
+/// decoder makes of first tokens and broken characters.
 class Styles : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(TextStream, Styles, ::testing::Values("llama2", "gemma", "mistral", "qwen2", "gpt2", "falcon", "word_ends"));
+INSTANTIATE_TEST_SUITE_P(TextStream, Styles,
+                         ::testing::Values("llama2", "gemma", "mistral", "qwen2", "gpt2", "falcon",
+                                           "word_ends"));
 
 TEST_P(Styles, ShowsWhatTheWholeDecodesTo) {
-  const auto tokenizer = read_tokenizer_json(std::filesystem::path(ROLLCALL_TOKENIZER_FIXTURES) / GetParam() / "tokenizer.json");
+  const auto tokenizer = read_tokenizer_json(std::filesystem::path(ROLLCALL_TOKENIZER_FIXTURES) /
+                                             GetParam() / "tokenizer.json");
   EXPECT_TRUE(rc::check("the pieces are the text", [&] {
-    const auto tokens = *rc::gen::container<std::vector<std::int32_t>>(rc::gen::inRange<std::int32_t>(0, std::int32_t(tokenizer->vocab_size())));
+    const auto tokens = *rc::gen::container<std::vector<std::int32_t>>(
+        rc::gen::inRange<std::int32_t>(0, std::int32_t(tokenizer->vocab_size())));
     RC_ASSERT(joined(pieces(*tokenizer, tokens)) == tokenizer->decode(tokens));
   }));
 }
 
-/// A run of byte tokens that turns out to be no UTF-8 is replaced as a whole, also what was a character before.
+/// A run of byte tokens that turns out to be no UTF-8 is replaced as a whole, also what was a
+/// character before.
 TEST(TextStream, WaitsForTheEndOfByteTokens) {
-  const auto tokenizer = read_tokenizer_json(std::filesystem::path(ROLLCALL_TOKENIZER_FIXTURES) / "llama2" / "tokenizer.json");
-  const auto tokens = tokenizer->encode("\u2603a\u2603");  // a snowman is three bytes here, behind the space that begins a text
+  const auto tokenizer = read_tokenizer_json(std::filesystem::path(ROLLCALL_TOKENIZER_FIXTURES) /
+                                             "llama2" / "tokenizer.json");
+  // a snowman is three bytes here, behind the space that begins a text
+  const auto tokens = tokenizer->encode("\u2603a\u2603");
   ASSERT_EQ(tokens.size(), 8U);
-  EXPECT_EQ(pieces(*tokenizer, tokens), (std::vector<std::string>{"", "", "", "", "\u2603a", "", "", "", "\u2603"}));
+  EXPECT_EQ(pieces(*tokenizer, tokens),
+            (std::vector<std::string>{"", "", "", "", "\u2603a", "", "", "", "\u2603"}));
   const auto cut = std::span(tokens).first(6);
   EXPECT_EQ(pieces(*tokenizer, cut).back(), "\uFFFD");
 }
@@ -69,8 +81,12 @@ TEST(TextStream, DecodesTheLastTokensOnly) {
   struct Counting final : Tokenizer {
     std::unique_ptr<Tokenizer> bytes = make_tokenizer("byte");
     mutable std::size_t decoded = 0;
-    std::vector<std::int32_t> encode(std::string_view text) const override { return bytes->encode(text); }
-    std::vector<std::int32_t> encode_sequence(std::string_view text) const override { return bytes->encode(text); }
+    std::vector<std::int32_t> encode(std::string_view text) const override {
+      return bytes->encode(text);
+    }
+    std::vector<std::int32_t> encode_sequence(std::string_view text) const override {
+      return bytes->encode(text);
+    }
     std::string decode(std::span<const std::int32_t> tokens, Special special) const override {
       decoded += tokens.size();
       return bytes->decode(tokens, special);
@@ -81,7 +97,8 @@ TEST(TextStream, DecodesTheLastTokensOnly) {
     std::string fingerprint() const override { return {}; }
   };
   const Counting tokenizer;
-  EXPECT_EQ(joined(pieces(tokenizer, tokenizer.encode(std::string(1000, 'x')))), std::string(1000, 'x'));
+  EXPECT_EQ(joined(pieces(tokenizer, tokenizer.encode(std::string(1000, 'x')))),
+            std::string(1000, 'x'));
   EXPECT_LT(tokenizer.decoded, 5000U);
 }
 

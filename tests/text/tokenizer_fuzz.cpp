@@ -4,8 +4,8 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "support/temporary_folder.hpp"
-#include "text/folder_template.hpp"
-#include "text/text_files.hpp"
+#include "text/chat/folder_template.hpp"
+#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,9 @@ std::string damage(std::string bytes, Random& random, const std::vector<std::str
         bytes.replace(at, below(random, 60), other, from, below(random, 200));
         break;
       }
-      case 4: bytes.insert(at, bytes.substr(below(random, bytes.size()), below(random, 300))); break;
+      case 4:
+        bytes.insert(at, bytes.substr(below(random, bytes.size()), below(random, 300)));
+        break;
       default: bytes[at] = "0123456789\"[]{},:tfn\\"[below(random, 21)];
     }
   }
@@ -92,7 +94,8 @@ std::string swap_values(const nlohmann::json& whole, Random& random) {
   std::advance(target, std::ptrdiff_t(below(random, flat.size())));
   auto source = flat.begin();
   std::advance(source, std::ptrdiff_t(below(random, flat.size())));
-  *target = below(random, 3) == 0 ? nlohmann::json::parse(below(random, 2) == 0 ? "null" : "77") : *source;
+  *target = below(random, 3) == 0 ? nlohmann::json::parse(below(random, 2) == 0 ? "null" : "77")
+                                  : *source;
   return changed.unflatten().dump();
 }
 
@@ -101,7 +104,8 @@ nlohmann::json slim(nlohmann::json whole) {
   auto& model = whole["model"];
   nlohmann::json vocab, merges = nlohmann::json::array();
   std::int32_t id = 0;
-  for (const char* token : {"a", "b", "ab", "Ġ", "Ġa", "<unk>", "<s>", "</s>", "<0x0A>", "▁"}) vocab[token] = id++;
+  for (const char* token : {"a", "b", "ab", "Ġ", "Ġa", "<unk>", "<s>", "</s>", "<0x0A>", "▁"})
+    vocab[token] = id++;
   merges.push_back({"a", "b"}), merges.push_back({"Ġ", "a"});
   model["vocab"] = vocab, model["merges"] = merges;
   return whole;
@@ -114,7 +118,8 @@ class Folders {
     const auto json = nlohmann::json::parse(read_file(fixture));
     for (const auto& folder : json.at("folders")) {
       folders_.push_back(folder.at("files"));
-      for (const auto& [name, content] : folders_.back().items()) contents_.push_back(text_of(content));
+      for (const auto& [name, content] : folders_.back().items())
+        contents_.push_back(text_of(content));
     }
   }
 
@@ -126,16 +131,21 @@ class Folders {
     for (const auto& [name, content] : files.items()) {
       const auto path = scratch_.path() / "f" / name;
       std::filesystem::create_directories(path.parent_path());
-      const bool spare_tokenizer = name == "tokenizer.json" && below(random, 4) != 0;  // the others are what is tried here
-      std::ofstream(path) << (damaged-- == 0 && !spare_tokenizer ? changed(content, random) : text_of(content));
+      // the others are what is tried here
+      const bool spare_tokenizer = name == "tokenizer.json" && below(random, 4) != 0;
+      std::ofstream(path) << (damaged-- == 0 && !spare_tokenizer ? changed(content, random)
+                                                                 : text_of(content));
     }
     return scratch_.path() / "f";
   }
 
  private:
-  static std::string text_of(const nlohmann::json& content) { return content.is_string() ? content.get<std::string>() : content.dump(); }
+  static std::string text_of(const nlohmann::json& content) {
+    return content.is_string() ? content.get<std::string>() : content.dump();
+  }
   std::string changed(const nlohmann::json& content, Random& random) const {
-    if (content.is_object() && !content.empty() && below(random, 2) == 0) return swap_values(content, random);
+    if (content.is_object() && !content.empty() && below(random, 2) == 0)
+      return swap_values(content, random);
     return damage(text_of(content), random, contents_);
   }
 
@@ -162,7 +172,8 @@ int main(int argc, char** argv) {
     trees.push_back(slim(nlohmann::json::parse(read_file(folder / "tokenizer.json"))));
     files.push_back(trees.back().dump());
   }
-  texts = nlohmann::json::parse(read_file(std::filesystem::path(argv[1]) / "texts.json")).get<std::vector<std::string>>();
+  texts = nlohmann::json::parse(read_file(std::filesystem::path(argv[1]) / "texts.json"))
+              .get<std::vector<std::string>>();
   texts.erase(std::remove(texts.begin(), texts.end(), ""), texts.end());
   Random random(argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
   const auto runs = std::atoll(argv[2]);
@@ -175,9 +186,12 @@ int main(int argc, char** argv) {
       if (below(random, 4) == 0) {
         const auto folder = beside.write(random);
         text::read_folder_template(folder);
-        tokenizer = below(random, 2) == 0 ? text::read_text_files(folder).tokenizer : text::read_folder_tokenizer(folder);
+        tokenizer = below(random, 2) == 0 ? text::read_text_files(folder).tokenizer
+                                          : text::read_folder_tokenizer(folder);
       } else {
-        tokenizer = text::parse_tokenizer_json(below(random, 3) == 0 ? swap_values(trees[i], random) : damage(files[i], random, files), "damaged");
+        tokenizer = text::parse_tokenizer_json(
+            below(random, 3) == 0 ? swap_values(trees[i], random) : damage(files[i], random, files),
+            "damaged");
       }
       ++loaded;
       const std::string given = damage(texts[below(random, texts.size())], random, texts);
@@ -190,6 +204,7 @@ int main(int argc, char** argv) {
     } catch (const InputError&) {
     }
   }
-  fmt::print("{} runs: {} files loaded, {} refused; {} tokens\n", runs, loaded, runs - loaded, tokens);
+  fmt::print("{} runs: {} files loaded, {} refused; {} tokens\n", runs, loaded, runs - loaded,
+             tokens);
   return loaded > 0 && loaded < runs && tokens > 0 ? 0 : 1;
 }

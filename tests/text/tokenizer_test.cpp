@@ -1,5 +1,5 @@
 // Tokenizers: documented ids, round trip of any bytes, refusals.
-#include "text/tokenizer.hpp"
+#include "text/tokenizer/tokenizer.hpp"
 
 #include "base/error.hpp"
 
@@ -21,7 +21,8 @@ TEST(Tokenizer, CharacterIdsAreAsDocumented) {
   EXPECT_EQ(bos_of(*t), 352);
   EXPECT_EQ(t->eos(), 353);
   EXPECT_EQ(t->encode(" 0A~\n"), (Tokens{0, 16, 33, 94, 95}));
-  EXPECT_EQ(t->encode("\xC3\xA9\t"), (Tokens{96 + 0xC3, 96 + 0xA9, 96 + 0x09}));  // e with acute, tab
+  // e with acute, tab
+  EXPECT_EQ(t->encode("\xC3\xA9\t"), (Tokens{96 + 0xC3, 96 + 0xA9, 96 + 0x09}));
 }
 
 TEST(Tokenizer, ByteIdsAreBytes) {
@@ -37,7 +38,8 @@ RC_GTEST_PROP(Tokenizer, AnyBytesSurviveTheRoundTrip, (const std::string& text))
     const auto t = make_tokenizer(name);
     const auto tokens = t->encode(text);
     RC_ASSERT(tokens.size() == text.size());
-    for (const auto id : tokens) RC_ASSERT(id >= 0 && id < bos_of(*t));  // text never makes a special token
+    // text never makes a special token
+    for (const auto id : tokens) RC_ASSERT(id >= 0 && id < bos_of(*t));
     RC_ASSERT(t->decode(tokens) == text);
   }
 }
@@ -54,7 +56,8 @@ TEST(Tokenizer, EveryByteSurvivesTheRoundTrip) {
 TEST(Tokenizer, EveryTokenHasAText) {
   for (const auto& name : tokenizer_names()) {
     const auto t = make_tokenizer(name);
-    for (std::int32_t id = 0; id < bos_of(*t); ++id) EXPECT_EQ(t->decode(Tokens{id}).size(), 1U) << name << " " << id;
+    for (std::int32_t id = 0; id < bos_of(*t); ++id)
+      EXPECT_EQ(t->decode(Tokens{id}).size(), 1U) << name << " " << id;
   }
 }
 

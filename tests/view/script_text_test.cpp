@@ -20,7 +20,8 @@ TEST(ScriptText, EndsNoScriptAndNoLine) {
 
 TEST(ScriptText, ShowsBytesThatAreNoCharacter) {
   EXPECT_EQ(json_string("a\xE2\x82"), R"("a\\xE2\\x82")");
-  EXPECT_EQ(json_string("\xC0\x80\xED\xA0\x80"), R"("\\xC0\\x80\\xED\\xA0\\x80")");  // overlong, a surrogate
+  EXPECT_EQ(json_string("\xC0\x80\xED\xA0\x80"),
+            R"("\\xC0\\x80\\xED\\xA0\\x80")");  // overlong, a surrogate
 }
 
 TEST(ScriptText, AnyBytesAreASafeStringOfJson) {
@@ -35,9 +36,10 @@ TEST(ScriptText, AnyBytesAreASafeStringOfJson) {
 
 TEST(ScriptText, NumbersAreJson) {
   std::string out;
-  add_number(out, 0.25), out += ' ', add_number(out, std::numeric_limits<double>::quiet_NaN()), out += ' ', add_number(out, -1e-12), out += ' ',
-      add_milli(out, -1.2345);
-  out += ' ', add_milli(out, std::numeric_limits<double>::infinity()), out += ' ', add_integer(out, -7);
+  add_number(out, 0.25), out += ' ', add_number(out, std::numeric_limits<double>::quiet_NaN()),
+      out += ' ', add_number(out, -1e-12), out += ' ', add_milli(out, -1.2345);
+  out += ' ', add_milli(out, std::numeric_limits<double>::infinity()), out += ' ',
+      add_integer(out, -7);
   EXPECT_EQ(out, "0.25 null -1e-12 -1235 null -7");
 }
 

@@ -17,8 +17,10 @@ std::vector<std::string> texts(const std::vector<Piece>& pieces) {
 TEST(TokenPieces, CharactersInSeveralTokensAreShownOnce) {
   const std::shared_ptr<const text::Tokenizer> tokenizer = text::make_tokenizer("byte");
   TokenPieces pieces(tokenizer);
-  EXPECT_EQ(texts(pieces.of(tokenizer->encode("aüb"))), (std::vector<std::string>{"a", "ü", "", "b"}));
-  EXPECT_EQ(texts(pieces.of(tokenizer->encode("🙂数"))), (std::vector<std::string>{"🙂", "", "", "", "数", "", ""}));
+  EXPECT_EQ(texts(pieces.of(tokenizer->encode("aüb"))),
+            (std::vector<std::string>{"a", "ü", "", "b"}));
+  EXPECT_EQ(texts(pieces.of(tokenizer->encode("🙂数"))),
+            (std::vector<std::string>{"🙂", "", "", "", "数", "", ""}));
 }
 
 TEST(TokenPieces, BytesThatAreNoCharacterStandAlone) {
@@ -31,23 +33,27 @@ TEST(TokenPieces, BytesThatAreNoCharacterStandAlone) {
 
 TEST(TokenPieces, SpecialTokensAreNamed) {
   const std::shared_ptr<const text::Tokenizer> tokenizer = text::make_tokenizer("character");
-  const auto pieces = TokenPieces(tokenizer).of(std::vector<std::int32_t>{tokenizer->encode("7").front(), tokenizer->eos()}, "7");
+  const auto pieces = TokenPieces(tokenizer).of(
+      std::vector<std::int32_t>{tokenizer->encode("7").front(), tokenizer->eos()}, "7");
   EXPECT_EQ(texts(pieces), (std::vector<std::string>{"7", "<eos>"}));
   EXPECT_TRUE(pieces[1].special && !pieces[0].special);
 }
 
 /// Answers hold their tags; those of older archives do not.
 TEST(TokenPieces, TagsAreNamedWhetherOrNotTheTextHoldsThem) {
-  const auto tokenizer = std::make_shared<text::Spelling>(std::vector<std::string>{"<end>", "<think>", "</think>"});
+  const auto tokenizer =
+      std::make_shared<text::Spelling>(std::vector<std::string>{"<end>", "<think>", "</think>"});
   for (const std::string text : {"<think>a</think>b", "ab"}) {
-    const auto pieces = TokenPieces(tokenizer).of(tokenizer->encode("<think>a</think>b<end>"), text);
+    const auto pieces =
+        TokenPieces(tokenizer).of(tokenizer->encode("<think>a</think>b<end>"), text);
     EXPECT_EQ(texts(pieces), (std::vector<std::string>{"<think>", "a", "</think>", "b", "<end>"}));
     EXPECT_TRUE(pieces[0].special && pieces[2].special && !pieces[3].special);
   }
 }
 
 TEST(TokenPieces, WithoutATokenizerTokensAreNumbers) {
-  EXPECT_EQ(texts(TokenPieces(nullptr).of(std::vector<std::int32_t>{5, 70000})), (std::vector<std::string>{"[5]", "[70000]"}));
+  EXPECT_EQ(texts(TokenPieces(nullptr).of(std::vector<std::int32_t>{5, 70000})),
+            (std::vector<std::string>{"[5]", "[70000]"}));
 }
 
 /// A decoder that looks back: a space goes before every token but the first, and none before "!".

@@ -1,5 +1,6 @@
-// NCCL's calls over MPI, on the emulated device: collectives begin when their stream comes to them and end when all ranks' messages are there. A non-blocking
-// communicator is in progress until it has been asked twice; only then is its work queued, so whoever does not ask copies too early.
+// NCCL's calls over MPI, on the emulated device: collectives begin when their stream comes to them
+// and end when all ranks' messages are there. A non-blocking communicator is in progress until it
+// has been asked twice; only then is its work queued, so whoever does not ask copies too early.
 #include "stand_in.hpp"
 
 #include "emulation.hpp"
@@ -34,19 +35,23 @@ void post_send(Messages& to, const void* bytes, std::size_t count, int rank, int
   const auto* begin = static_cast<const std::byte*>(bytes);
   Message& message = to.emplace_back(Message{{begin, begin + count}});
   counted.sent += std::int64_t(count);
-  MPI_Isend(message.bytes.data(), int(count), MPI_BYTE, rank, tag, MPI_COMM_WORLD, &message.request);
+  MPI_Isend(message.bytes.data(), int(count), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
+            &message.request);
 }
 void post_receive(Messages& from, std::size_t count, int rank, int tag) {
   Message& message = from.emplace_back(Message{std::vector<std::byte>(count)});
-  MPI_Irecv(message.bytes.data(), int(count), MPI_BYTE, rank, tag, MPI_COMM_WORLD, &message.request);
+  MPI_Irecv(message.bytes.data(), int(count), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
+            &message.request);
 }
 bool all_done(Messages& messages) {
-  return std::all_of(messages.begin(), messages.end(), [](Message& message) { return message.done(); });
+  return std::all_of(messages.begin(), messages.end(),
+                     [](Message& message) { return message.done(); });
 }
 /// Receives end; MPI keeps what is still being sent.
 void give_up(Messages& receives, Messages& sends) {
   for (Message& message : receives)
-    if (!message.done()) MPI_Cancel(&message.request), MPI_Wait(&message.request, MPI_STATUS_IGNORE);
+    if (!message.done())
+      MPI_Cancel(&message.request), MPI_Wait(&message.request, MPI_STATUS_IGNORE);
   if (!all_done(sends)) new Messages(std::move(sends));
   receives.clear(), sends.clear();
 }
@@ -89,7 +94,8 @@ bool State::meet() {
   if (table.empty()) {
     const int hello[2] = {rank, me};
     if (me == owner)
-      for (int r = 0; r < size; ++r) post_receive(hellos, sizeof hello, MPI_ANY_SOURCE, 1 + 2 * number);
+      for (int r = 0; r < size; ++r)
+        post_receive(hellos, sizeof hello, MPI_ANY_SOURCE, 1 + 2 * number);
     post_receive(table, std::size_t(size) * sizeof(int), owner, 2 + 2 * number);
     post_send(answers, hello, sizeof hello, owner, 1 + 2 * number);
   }
@@ -101,7 +107,8 @@ bool State::meet() {
       ranks[std::size_t(hello[0])] = hello[1];
     }
     hellos.clear();
-    for (const int to : ranks) post_send(answers, ranks.data(), ranks.size() * sizeof(int), to, 2 + 2 * number);
+    for (const int to : ranks)
+      post_send(answers, ranks.data(), ranks.size() * sizeof(int), to, 2 + 2 * number);
   }
   if (!all_done(table) || !all_done(answers)) return false;
   world.resize(std::size_t(size));
@@ -130,7 +137,9 @@ void queue(const std::shared_ptr<Group>& group) {
   });
 }
 
-std::size_t bytes_of(ncclDataType_t type) { return type == ncclUint8 || type == ncclInt8 ? 1 : type == ncclFloat32 ? 4 : 8; }
+std::size_t bytes_of(ncclDataType_t type) {
+  return type == ncclUint8 || type == ncclInt8 ? 1 : type == ncclFloat32 ? 4 : 8;
+}
 
 }  // namespace
 
@@ -140,8 +149,10 @@ struct ncclComm {
 
 namespace {
 
-ncclResult_t add(ncclComm_t comm, cudaStream_t stream, std::function<void(Operation&)> begin, std::function<void(Operation&)> end) {
-  auto operation = std::make_shared<Operation>(Operation{comm->state, stream, 0, std::move(begin), std::move(end)});
+ncclResult_t add(ncclComm_t comm, cudaStream_t stream, std::function<void(Operation&)> begin,
+                 std::function<void(Operation&)> end) {
+  auto operation = std::make_shared<Operation>(
+      Operation{comm->state, stream, 0, std::move(begin), std::move(end)});
   operation->tag = 1 + 2 * 1024 + (comm->state->number * 4096 + comm->state->operations++ % 4096);
   ncclGroupStart();
   open_group->operations.push_back(std::move(operation));
@@ -149,7 +160,9 @@ ncclResult_t add(ncclComm_t comm, cudaStream_t stream, std::function<void(Operat
 }
 
 /// Every rank's bytes to every rank; end(messages by rank).
-ncclResult_t exchange(ncclComm_t comm, cudaStream_t stream, std::function<std::pair<const void*, std::size_t>(int to)> part, std::size_t arriving,
+ncclResult_t exchange(ncclComm_t comm, cudaStream_t stream,
+                      std::function<std::pair<const void*, std::size_t>(int to)> part,
+                      std::size_t arriving,
                       std::function<void(const std::vector<const std::byte*>&)> fold) {
   const auto begin = [part, arriving](Operation& o) {
     for (int r = 0; r < o.state->size; ++r) {
@@ -166,15 +179,18 @@ ncclResult_t exchange(ncclComm_t comm, cudaStream_t stream, std::function<std::p
 }
 
 template <class T>
-void fold_values(const std::vector<const std::byte*>& all, ncclRedOp_t operation, void* to, std::size_t count) {
+void fold_values(const std::vector<const std::byte*>& all, ncclRedOp_t operation, void* to,
+                 std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto at = [&](std::size_t r) { return reinterpret_cast<const T*>(all[r])[i]; };
     T value = at(0);
-    for (std::size_t r = 1; r < all.size(); ++r) value = operation == ncclMax ? std::max(value, at(r)) : value + at(r);
+    for (std::size_t r = 1; r < all.size(); ++r)
+      value = operation == ncclMax ? std::max(value, at(r)) : value + at(r);
     static_cast<T*>(to)[i] = value;
   }
 }
-void fold(const std::vector<const std::byte*>& all, ncclDataType_t type, ncclRedOp_t operation, void* to, std::size_t count) {
+void fold(const std::vector<const std::byte*>& all, ncclDataType_t type, ncclRedOp_t operation,
+          void* to, std::size_t count) {
   if (type == ncclInt64) fold_values<std::uint64_t>(all, operation, to, count);
   else fold_values<double>(all, operation, to, count);
 }
@@ -186,7 +202,8 @@ void stand_in::fail_next(ncclResult_t state) { next_failure = state; }
 void stand_in::refuse_next_group(ncclResult_t code) { next_group = code; }
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclRemoteError ? "remote process exited or there was a network error" : "unhandled error";
+  return result == ncclRemoteError ? "remote process exited or there was a network error"
+                                   : "unhandled error";
 }
 const char* ncclGetLastError(ncclComm_t) { return ""; }
 
@@ -199,11 +216,15 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  if (config->blocking != 0) return ncclInvalidUsage;  // would hang for good where a rank never comes
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  if (config->blocking != 0)
+    return ncclInvalidUsage;  // would hang for good where a rank never
+                              // comes
   int who[2];
   std::memcpy(who, id.internal, sizeof who);
-  *comm = new ncclComm{std::make_shared<State>(State{.rank = rank, .size = ranks, .number = who[1], .owner = who[0]})};
+  *comm = new ncclComm{std::make_shared<State>(
+      State{.rank = rank, .size = ranks, .number = who[1], .owner = who[0]})};
   ++counted.communicators;
   return ncclInProgress;
 }
@@ -223,7 +244,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* answer) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommFinalize(ncclComm_t comm) { return comm->state->ending = true, ncclInProgress; }
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return comm->state->ending = true, ncclInProgress;
+}
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm->state->ending) return ncclInvalidUsage;
   ++counted.destroyed;
@@ -252,38 +275,52 @@ ncclResult_t ncclGroupEnd() {
   ++counted.groups;
   counted.most_in_group = std::max(counted.most_in_group, int(group->operations.size()));
   for (const auto& operation : group->operations) {
-    if (operation->state->group != nullptr || operation->state->world.empty()) return ncclInvalidUsage;  // was not asked after the call before
+    // was not asked after the call before
+    if (operation->state->group != nullptr || operation->state->world.empty())
+      return ncclInvalidUsage;
     group->unasked.insert(operation->state.get());
   }
   for (const auto& operation : group->operations) operation->state->group = group;
   return ncclInProgress;
 }
 
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
   const std::size_t bytes = count * bytes_of(type);
   return exchange(
-      comm, stream, [=](int) { return std::pair(from, bytes); }, bytes, [=](const auto& all) { fold(all, type, operation, to, count); });
+      comm, stream, [=](int) { return std::pair(from, bytes); }, bytes,
+      [=](const auto& all) { fold(all, type, operation, to, count); });
 }
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t operation, ncclComm_t comm,
-                               cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
   const std::size_t bytes = count * bytes_of(type);
   counted.scattered += std::int64_t(bytes) * comm->state->size;
-  const auto part = [=](int r) { return std::pair(static_cast<const void*>(static_cast<const std::byte*>(from) + std::size_t(r) * bytes), bytes); };
-  return exchange(comm, stream, part, bytes, [=](const auto& all) { fold(all, type, operation, to, count); });
+  const auto part = [=](int r) {
+    return std::pair(
+        static_cast<const void*>(static_cast<const std::byte*>(from) + std::size_t(r) * bytes),
+        bytes);
+  };
+  return exchange(comm, stream, part, bytes,
+                  [=](const auto& all) { fold(all, type, operation, to, count); });
 }
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
   const std::size_t bytes = count * bytes_of(type);
   return exchange(
       comm, stream, [=](int) { return std::pair(from, bytes); }, bytes,
       [=](const auto& all) {
-        for (std::size_t r = 0; r < all.size(); ++r) std::memcpy(static_cast<std::byte*>(to) + r * bytes, all[r], bytes);
+        for (std::size_t r = 0; r < all.size(); ++r)
+          std::memcpy(static_cast<std::byte*>(to) + r * bytes, all[r], bytes);
       });
 }
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
   const std::size_t bytes = count * bytes_of(type);
   const auto begin = [=](Operation& o) {
     post_receive(o.receives, bytes, o.state->world[std::size_t(root)], o.tag);
-    for (int r = 0; o.state->rank == root && r < o.state->size; ++r) post_send(o.sends, from, bytes, o.state->world[std::size_t(r)], o.tag);
+    for (int r = 0; o.state->rank == root && r < o.state->size; ++r)
+      post_send(o.sends, from, bytes, o.state->world[std::size_t(r)], o.tag);
   };
-  return add(comm, stream, begin, [=](Operation& o) { std::memcpy(to, o.receives.front().bytes.data(), bytes); });
+  return add(comm, stream, begin,
+             [=](Operation& o) { std::memcpy(to, o.receives.front().bytes.data(), bytes); });
 }

@@ -5,7 +5,8 @@ namespace rollcall::objective::test {
 
 std::vector<Exception> excused_corrections() {
   return {
-      {"ratio behaviour", "trust_region", "its interval lies around the policy that sampled, and the property moves tokens away from the old one"},
+      {"ratio behaviour", "trust_region",
+       "its interval lies around the policy that sampled, and the property moves tokens away from the old one"},
   };
 }
 

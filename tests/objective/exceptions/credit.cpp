@@ -5,8 +5,10 @@ namespace rollcall::objective::test {
 
 std::vector<Exception> excused_credit() {
   return {
-      {"advantage entropy_charged", "equal_rewards", "undecided rollouts are charged for their entropy whatever the rewards"},
-      {"advantage step_potential", "equal_rewards", "what a reasoning step gained counts whatever the rewards"},
+      {"advantage entropy_charged", "equal_rewards",
+       "undecided rollouts are charged for their entropy whatever the rewards"},
+      {"advantage step_potential", "equal_rewards",
+       "what a reasoning step gained counts whatever the rewards"},
   };
 }
 

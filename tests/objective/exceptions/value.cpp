@@ -4,7 +4,8 @@
 namespace rollcall::objective::test {
 
 std::vector<Exception> excused_value() {
-  const std::string critic = "the baseline is the value head's and not the group's: equal rewards may all be better than expected";
+  const std::string critic =
+      "the baseline is the value head's and not the group's: equal rewards may all be better than expected";
   return {
       {"advantage gae", "equal_rewards", critic},
       {"advantage macro_gae", "equal_rewards", critic},

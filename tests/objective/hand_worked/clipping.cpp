@@ -8,7 +8,8 @@ const double s = 1 / std::sqrt(2.0), a = 0.5 / (s + 1e-6);  // advantages of gro
 // Log-probabilities of worked_step(): half times 1.5, 0.9, 1.1.
 const double l1 = std::log(0.75), l2 = std::log(0.45), l3 = std::log(0.55);
 
-/// Under the policy that the step starts from, log-probabilities deviate from their mean by 3, -3 and 0.
+/// Under the policy that the step starts from, log-probabilities deviate from their mean by 3, -3
+/// and 0.
 PlainStep covariance_step() {
   PlainStep step = worked_step();
   step.rollouts[0].current = {-0.1, -6.1};

@@ -16,7 +16,8 @@ HandWorkedTable worked_corrections() {
   const double d = 0.5 / (s + 1e-5), w = 2 * d / 3 / (2 * d / std::sqrt(3.0) + 1e-5);
   const double l1 = std::log(0.75), l2 = std::log(0.45), l3 = std::log(0.55);
   const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
-  // grpo on these ratios: token losses -1.2a (no derivative), -0.9a, 1.1a with coefficients 1/4, 1/4, 1/2. The weights multiply them.
+  // grpo on these ratios: token losses -1.2a (no derivative), -0.9a, 1.1a with coefficients 1/4,
+  // 1/4, 1/2. The weights multiply them.
   // clang-format off
   return {
       // Weights min(6, 2), 1, 0.6: (-2.4 - 0.9) / 4 + 0.66 / 2 = -0.495.

@@ -23,7 +23,8 @@ const HandWorkedTable& hand_worked() {
              worked_rewards,
          }) {
       for (const auto& [name, worked] : part()) {
-        if (!all.emplace(name, worked).second) throw std::logic_error(name + " is worked by hand twice");
+        if (!all.emplace(name, worked).second)
+          throw std::logic_error(name + " is worked by hand twice");
       }
     }
     return all;

@@ -1,4 +1,5 @@
-// Hand-worked numbers of the rows made for rollouts of older policies, and of those with a term that keeps the policy near.
+// Hand-worked numbers of the rows made for rollouts of older policies, and of those with a term
+// that keeps the policy near.
 #include "hand_worked/ratio_steps.hpp"
 
 namespace rollcall::objective::test {
@@ -11,7 +12,8 @@ const double r1 = std::log(1.5), r2 = std::log(0.9), r3 = std::log(1.1);
 
 /// -A lp with A = +-1/2, plus c (ln rho)^2, mean over three tokens.
 HandWorked with_square(double c) {
-  return {(-0.5 * (l1 + l2) + 0.5 * l3 + c * (r1 * r1 + r2 * r2 + r3 * r3)) / 3, {(-0.5 + 2 * c * r1) / 3, (-0.5 + 2 * c * r2) / 3, (0.5 + 2 * c * r3) / 3}};
+  return {(-0.5 * (l1 + l2) + 0.5 * l3 + c * (r1 * r1 + r2 * r2 + r3 * r3)) / 3,
+          {(-0.5 + 2 * c * r1) / 3, (-0.5 + 2 * c * r2) / 3, (0.5 + 2 * c * r3) / 3}};
 }
 
 PlainStep with_a_correct_rollout() {
@@ -52,7 +54,8 @@ HandWorkedTable regularised_rows() {
 }
 
 HandWorkedTable weighted_rows() {
-  // Rollout weights 6 and 0.6; norms of the scores 2 * (1 - 1 + 1/4) = 1/2 and 1/4; b = 36 * 0.5 * 1 / (36 * 0.5 + 0.36 * 0.25) = 18 / 18.09.
+  // Rollout weights 6 and 0.6; norms of the scores 2 * (1 - 1 + 1/4) = 1/2 and 1/4; b = 36 * 0.5 *
+  // 1 / (36 * 0.5 + 0.36 * 0.25) = 18 / 18.09.
   const double b = 18 / 18.09;
   // Product 1.35 with A > 0: 1.35^2 exp(3 (1 - 1.35)); 1.1 with A < 0: 1.1^3 exp(2 (1 - 1.1)).
   const double p0 = 1.8225 * std::exp(-1.05), p1 = 1.331 * std::exp(-0.2);

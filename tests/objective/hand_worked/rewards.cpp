@@ -1,4 +1,5 @@
-// Hand-worked numbers of the rows that combine components, vote, or reward what the tokens or their lengths show.
+// Hand-worked numbers of the rows that combine components, vote, or reward what the tokens or their
+// lengths show.
 #include "hand_worked.hpp"
 
 namespace rollcall::objective::test {
@@ -26,13 +27,17 @@ PlainStep as_json() {
 }
 
 PlainStep from_the_middle() {
-  return changed([](PlainStep& step) { step.rollouts[0].components = step.rollouts[1].components = {{"masked", 1.0}}; });
+  return changed([](PlainStep& step) {
+    step.rollouts[0].components = step.rollouts[1].components = {{"masked", 1.0}};
+  });
 }
 
 PlainStep with_checklist() {
   return changed([](PlainStep& step) {
-    step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 1.0}};
-    step.rollouts[1].components = {{"a", 1.0}, {"b", 0.0}, {"c", 0.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
+    step.rollouts[0].components = {{"a", 1.0},       {"b", 1.0}, {"c", 1.0},
+                                   {"correct", 0.0}, {"d", 0.0}, {"format", 1.0}};
+    step.rollouts[1].components = {{"a", 1.0},       {"b", 0.0}, {"c", 0.0},
+                                   {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
   });
 }
 
@@ -53,15 +58,18 @@ PlainStep with_a_flaw() {
   return changed([](PlainStep& step) {
     step.rollouts.push_back(step.rollouts[1]);
     step.rollouts[2].correct = 1.0;
-    for (std::size_t i = 0; i < 3; ++i) step.rollouts[i].components = {{"sound", i == 2 ? 1.0 : 0.0}};
+    for (std::size_t i = 0; i < 3; ++i)
+      step.rollouts[i].components = {{"sound", i == 2 ? 1.0 : 0.0}};
   });
 }
 
-/// worked_step() and a copy of its first rollout: two right answers push one way, the wrong one another.
+/// worked_step() and a copy of its first rollout: two right answers push one way, the wrong one
+/// another.
 PlainStep one_is_novel() {
   return changed([](PlainStep& step) {
     step.rollouts.push_back(step.rollouts[0]);
-    for (auto& r : step.rollouts) r.gradient = r.correct > 0 ? std::vector<double>{2, 0, 0} : std::vector<double>{0, 3, 0};
+    for (auto& r : step.rollouts)
+      r.gradient = r.correct > 0 ? std::vector<double>{2, 0, 0} : std::vector<double>{0, 3, 0};
   });
 }
 
@@ -74,10 +82,13 @@ PlainStep judged() {
 }
 
 PlainStep scratchpad_helps() {
-  return changed([](PlainStep& step) { step.rollouts[0].token = {3, 0}, step.rollouts[1].token = {3}; });
+  return changed([](PlainStep& step) {
+    step.rollouts[0].token = {3, 0}, step.rollouts[1].token = {3};
+  });
 }
 
-/// worked_step() and a second answer like the first's, at ratio 1; the verifier knows nothing. Mean entropies 1, 3 and 2.
+/// worked_step() and a second answer like the first's, at ratio 1; the verifier knows nothing. Mean
+/// entropies 1, 3 and 2.
 PlainStep voted() {
   return changed([](PlainStep& step) {
     step.rollouts.push_back(step.rollouts[1]);
@@ -99,11 +110,14 @@ PlainStep valued() {
   });
 }
 
-/// Three scorers: .9, .8 and .7 of the first answer, .9, .8 and .1 of the second. Value 1/2 everywhere.
+/// Three scorers: .9, .8 and .7 of the first answer, .9, .8 and .1 of the second. Value 1/2
+/// everywhere.
 PlainStep scored() {
   PlainStep step = valued();
-  step.rollouts[0].components = {{"a", 0.9}, {"b", 0.8}, {"c", 0.7}, {"correct", 0.0}, {"format", 0.0}};
-  step.rollouts[1].components = {{"a", 0.9}, {"b", 0.8}, {"c", 0.1}, {"correct", 1.0}, {"format", 1.0}};
+  step.rollouts[0].components = {
+      {"a", 0.9}, {"b", 0.8}, {"c", 0.7}, {"correct", 0.0}, {"format", 0.0}};
+  step.rollouts[1].components = {
+      {"a", 0.9}, {"b", 0.8}, {"c", 0.1}, {"correct", 1.0}, {"format", 1.0}};
   return step;
 }
 
@@ -118,11 +132,15 @@ PlainStep hard_and_easy() {
   });
 }
 
-/// Of advantages of the three tokens at ratios 1.5, 0.9 and 1.1, the last negative, and of a value whose errors they are: half the mean square.
-HandWorked with_value(const std::vector<double>& a, const std::vector<double>& error, const std::function<PlainStep()>& step = valued) {
+/// Of advantages of the three tokens at ratios 1.5, 0.9 and 1.1, the last negative, and of a value
+/// whose errors they are: half the mean square.
+HandWorked with_value(const std::vector<double>& a, const std::vector<double>& error,
+                      const std::function<PlainStep()>& step = valued) {
   double squares = 0;
   for (const double e : error) squares += e * e;
-  return {-(1.2 * a[0] + 0.9 * a[1] + 1.1 * a[2]) / 3 + squares / 6, {0.0, -0.9 * a[1] / 3, -1.1 * a[2] / 3}, step};
+  return {-(1.2 * a[0] + 0.9 * a[1] + 1.1 * a[2]) / 3 + squares / 6,
+          {0.0, -0.9 * a[1] / 3, -1.1 * a[2] / 3},
+          step};
 }
 
 std::vector<double> whitened(std::vector<double> x) {
@@ -137,25 +155,38 @@ std::vector<double> whitened(std::vector<double> x) {
 
 HandWorkedTable worked_rewards() {
   const double flaw = 1 / (1 + 1e-6), told_a = pair_norm(0.1), sure = pair_norm(1.0);
-  const double vote = 1.0 / 3 / (1 / std::sqrt(3.0) + 1e-6);  // rewards 1, 0, 1: mean 2/3, spread 1/sqrt(3)
+  // rewards 1, 0, 1: mean 2/3, spread 1/sqrt(3)
+  const double vote = 1.0 / 3 / (1 / std::sqrt(3.0) + 1e-6);
   const double scaled = 4 / std::sqrt(10.0);
-  const double norm = 0.5 / (0.5 + 1e-4);  // rewards 1 and 0 by their own moments, 1/2 and 1/2: +-norm
-  // Cosine at 2 and at 1 of 10 tokens: right 1 + (1 + cos(pi/5)) / 2, wrong -10 (1 + cos(pi/10)) / 2; less the value 1/2.
-  const double right = 1.5 + std::cos(std::acos(-1.0) / 5) / 2 - 0.5, wrong = -5 - 5 * std::cos(std::acos(-1.0) / 10) - 0.5;
+  const double norm = 0.5 / (0.5 + 1e-4);  // rewards 1 and 0 by their own moments, 1/2 and 1/2:
+                                           // +-norm
+  // Cosine at 2 and at 1 of 10 tokens: right 1 + (1 + cos(pi/5)) / 2, wrong -10 (1 + cos(pi/10)) /
+  // 2; less the value 1/2.
+  const double right = 1.5 + std::cos(std::acos(-1.0) / 5) / 2 - 0.5,
+               wrong = -5 - 5 * std::cos(std::acos(-1.0) / 10) - 0.5;
   return {
       // 0.5 + 1 against 0 + 0.75.
       {"rl-struct", {by_rollouts(pair_norm(0.75), as_json)}},
       // A sentence in the middle was asked for: half of grpo's loss, over the same two rollouts.
       {"rlpt", {by_rollouts(0.5 * pair_norm(1.0), from_the_middle)}},
-      // 3/4 and 1/4 of the constraints. Wanted: half of 10 tokens; two are 3/5 off, one 4/5: 0.75 - 0.15 against 0.25 - 0.2.
+      // 3/4 and 1/4 of the constraints. Wanted: half of 10 tokens; two are 3/5 off, one 4/5: 0.75 -
+      // 0.15 against 0.25 - 0.2.
       {"ace-rl", {by_rollouts(pair_norm(0.55), with_checklist)}},
       // Pairs 56, 65, 57: (3 - 1) / (3 - 1), a bonus of 0.1; 55, 55, 55: 0.
-      {"multirole-r1", {0.0, {-told_a / 8, -told_a / 8, -told_a / 8, -told_a / 8, told_a / 8, told_a / 8, told_a / 8, told_a / 8}, told}},
+      {"multirole-r1",
+       {0.0,
+        {-told_a / 8, -told_a / 8, -told_a / 8, -told_a / 8, told_a / 8, told_a / 8, told_a / 8,
+         told_a / 8},
+        told}},
       // Rewards 0, -1, 1: mean 0, spread 1. The flawed success is in the middle.
       {"fapo", {0.0, {0.0, 0.0, 1.1 * flaw / 4, -1.1 * flaw / 4}, with_a_flaw}},
-      // nu = 0.1192, 1, 0.1192: the wrong answer is the novel one and has -1 + 1. Rewards 1, 0, 1: A = vote, -2 vote, vote; means of two, one and two tokens:
-      // (-2.1 / 2 + 2.2 - 2.1 / 2) vote / 3.
-      {"g2rl", {0.1 * vote / 3, {0.0, -0.9 * vote / 6, 2.2 * vote / 3, 0.0, -0.9 * vote / 6}, one_is_novel}},
+      // nu = 0.1192, 1, 0.1192: the wrong answer is the novel one and has -1 + 1. Rewards 1, 0, 1:
+      // A = vote, -2 vote, vote; means of two, one and two tokens: (-2.1 / 2 + 2.2 - 2.1 / 2) vote
+      // / 3.
+      {"g2rl",
+       {0.1 * vote / 3,
+        {0.0, -0.9 * vote / 6, 2.2 * vote / 3, 0.0, -0.9 * vote / 6},
+        one_is_novel}},
       // 3/4 is most, 1/2 is not.
       {"spell", {by_rollouts(pair_norm(1.0), judged)}},
       // Token 0 helped: 1 + 0.5 against 0.
@@ -167,14 +198,21 @@ HandWorkedTable worked_rewards() {
       // -1 against -2: (-1.2 - 0.9 + 1.1) sure / 3.
       {"rent", {-sure / 3, {0.0, -0.3 * sure, 1.1 * sure / 3}, unsure}},
       // One-step errors 0, norm - 1/2; -norm - 1/2. A = 0.95 (norm - 1/2), norm - 1/2; -norm - 1/2.
-      {"ppo-max", {with_value({0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5}, {0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5})}},
-      // lambda 1: the same at both tokens of the first; standardised for the policy, not for the value.
+      {"ppo-max",
+       {with_value({0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5},
+                   {0.95 * (norm - 0.5), norm - 0.5, -norm - 0.5})}},
+      // lambda 1: the same at both tokens of the first; standardised for the policy, not for the
+      // value.
       {"demystify-long-cot", {with_value(whitened({right, right, wrong}), {right, right, wrong})}},
       // The least scores, .7 and .1, less the value 1/2.
       {"rm-ensemble-wco-uwo", {with_value({0.19, 0.2, -0.4}, {0.19, 0.2, -0.4}, scored)}},
-      // Factors 2 x 1.5 and 1 x 1.5: rewards 3, 0 and 1.5, 0; advantages +-1.5 and +-.75, of spread sqrt(1.40625): +-4/sqrt(10), +-2/sqrt(10). Within a prompt the
-      // loss is -(1.2 + 0.9) / 2 + 1.1 = 0.05 of the advantage, over four rollouts.
-      {"dr-irl-grpo-s", {0.05 * 1.5 * scaled / 4, {0.0, -0.9 * scaled / 8, 1.1 * scaled / 4, 0.0, -0.45 * scaled / 8, 0.55 * scaled / 4}, hard_and_easy}},
+      // Factors 2 x 1.5 and 1 x 1.5: rewards 3, 0 and 1.5, 0; advantages +-1.5 and +-.75, of spread
+      // sqrt(1.40625): +-4/sqrt(10), +-2/sqrt(10). Within a prompt the loss is -(1.2 + 0.9) / 2 +
+      // 1.1 = 0.05 of the advantage, over four rollouts.
+      {"dr-irl-grpo-s",
+       {0.05 * 1.5 * scaled / 4,
+        {0.0, -0.9 * scaled / 8, 1.1 * scaled / 4, 0.0, -0.45 * scaled / 8, 0.55 * scaled / 4},
+        hard_and_easy}},
   };
 }
 

@@ -45,14 +45,19 @@ double median_of(std::vector<double> x) {
   return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
 }
 /// Per-rollout values of the rollouts that have tokens.
-std::vector<double> with_tokens(const PlainStep& s, const std::vector<double>& x, bool once_a_token = false) {
+std::vector<double> with_tokens(const PlainStep& s, const std::vector<double>& x,
+                                bool once_a_token = false) {
   std::vector<double> some;
-  for (std::size_t i = 0; i < x.size(); ++i) some.insert(some.end(), once_a_token ? s.rollouts[i].length() : std::size_t(s.rollouts[i].length() > 0), x[i]);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    some.insert(some.end(),
+                once_a_token ? s.rollouts[i].length() : std::size_t(s.rollouts[i].length() > 0),
+                x[i]);
   return some;
 }
 
 Column running_baseline(const PlainStep& s) {
-  const double baseline = s.statistics.contains("reward_mean") ? s.statistics.at("reward_mean") : 0.0;
+  const double baseline =
+      s.statistics.contains("reward_mean") ? s.statistics.at("reward_mean") : 0.0;
   return by_group(s, [&](const PlainRollout& r, const auto&) { return r.reward - baseline; });
 }
 
@@ -78,12 +83,17 @@ Column baseline_scale(const PlainStep& s) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto m = moments_of_group(s, s.rollouts[i].group);
     if (s.choice("moments_of", "all") == "unequal" && m.size > 1 && m.spread < 1e-9) continue;
-    counted.rollouts.push_back(s.rollouts[i]), counted_a.push_back(a[i]), counted_rewards.push_back(rewards[i]);
+    counted.rollouts.push_back(s.rollouts[i]), counted_a.push_back(a[i]),
+        counted_rewards.push_back(rewards[i]);
   }
   const auto centre = with_tokens(counted, counted_a, tokens);
-  const double spread = spread_of(of == "reward" ? with_tokens(counted, counted_rewards, tokens) : centre, s.choice("bessel", "no") == "yes" ? 1 : 0),
+  const double spread = spread_of(
+                   of == "reward" ? with_tokens(counted, counted_rewards, tokens) : centre,
+                   s.choice("bessel", "no") == "yes" ? 1 : 0),
                mean = mean_of(centre);
-  for (double& x : a) x = (x - (s.choice("recentre", "no") == "yes" ? mean : 0.0)) / (of != "none" && spread > 1e-8 ? spread : 1.0);
+  for (double& x : a)
+    x = (x - (s.choice("recentre", "no") == "yes" ? mean : 0.0)) /
+        (of != "none" && spread > 1e-8 ? spread : 1.0);
   return over_tokens(s, a);
 }
 
@@ -103,7 +113,8 @@ Column group_median(const PlainStep& s) {
 Column beta_norm(const PlainStep& s) {
   std::map<std::int64_t, double> rates;  // of prompts with tokens
   for (const auto& r : s.rollouts) {
-    if (r.length() > 0) rates[r.group] = std::min(1.0, std::max(0.0, moments_of_group(s, r.group).mean));
+    if (r.length() > 0)
+      rates[r.group] = std::min(1.0, std::max(0.0, moments_of_group(s, r.group).mean));
   }
   std::vector<double> p;
   for (const auto& [unused, rate] : rates) p.push_back(rate);
@@ -117,10 +128,13 @@ Column beta_norm(const PlainStep& s) {
     if (rewards.size() == 1) return r.reward;
     const double rate = std::min(1.0, std::max(0.0, mean_of(rewards)));
     if (r.reward == mean_of(rewards)) return 0.0;
-    // Long doubles: pass rates close to each other make alpha + beta thousands, and the density's factors leave the range of a double.
-    const long double at_one = std::exp(std::lgamma(static_cast<long double>(alpha) + beta) - std::lgamma(static_cast<long double>(alpha)) -
+    // Long doubles: pass rates close to each other make alpha + beta thousands, and the density's
+    // factors leave the range of a double.
+    const long double at_one = std::exp(std::lgamma(static_cast<long double>(alpha) + beta) -
+                                        std::lgamma(static_cast<long double>(alpha)) -
                                         std::lgamma(static_cast<long double>(beta)));
-    const auto density = double(at_one * std::pow(static_cast<long double>(rate), alpha - 1) * std::pow(1 - static_cast<long double>(rate), beta - 1));
+    const auto density = double(at_one * std::pow(static_cast<long double>(rate), alpha - 1) *
+                                std::pow(1 - static_cast<long double>(rate), beta - 1));
     return (r.reward - mean_of(rewards)) * std::min(1e6, 1 / density);
   });
 }
@@ -138,7 +152,8 @@ Column outcome_weights(const PlainStep& s) {
 
 Column prior_shrinkage(const PlainStep& s) {
   return by_group(s, [](const PlainRollout& r, const std::vector<double>& rewards) {
-    const double noise = 0.25 / double(rewards.size()), mean = mean_of(rewards), away = (mean - r.predicted) * (mean - r.predicted);
+    const double noise = 0.25 / double(rewards.size()), mean = mean_of(rewards),
+                 away = (mean - r.predicted) * (mean - r.predicted);
     if (away <= noise) return r.reward - r.predicted;
     const double w = (away - noise) / away;
     return r.reward - w * mean - (1 - w) * r.predicted;
@@ -164,22 +179,26 @@ Column paired_outcomes(const PlainStep& s) {
 Column random_sign(const PlainStep& s) {
   const Column draw = values(Step(s.columns()).uniform_rollouts(0x516E));
   Column a;
-  for (std::size_t i = 0; i < draw.size(); ++i) a.insert(a.end(), s.rollouts[i].length(), draw[i] < 0.5 ? 1.0 : -1.0);
+  for (std::size_t i = 0; i < draw.size(); ++i)
+    a.insert(a.end(), s.rollouts[i].length(), draw[i] < 0.5 ? 1.0 : -1.0);
   return a;
 }
 
-/// Finds each paper by counting: the k-th rollout by draw of each group, groups by their first draw, five at a time.
+/// Finds each paper by counting: the k-th rollout by draw of each group, groups by their first
+/// draw, five at a time.
 Column bundle_risk(const PlainStep& s) {
   const Column draw = values(Step(s.columns()).uniform_rollouts(11));
   std::map<std::int64_t, std::vector<std::size_t>> groups;
   std::map<std::int64_t, std::size_t> tokens;
-  for (std::size_t i = 0; i < s.rollouts.size(); ++i) groups[s.rollouts[i].group].push_back(i), tokens[s.rollouts[i].group] += s.rollouts[i].length();
+  for (std::size_t i = 0; i < s.rollouts.size(); ++i)
+    groups[s.rollouts[i].group].push_back(i), tokens[s.rollouts[i].group] += s.rollouts[i].length();
   std::vector<std::vector<std::size_t>> order;
   for (auto& [g, members] : groups) {
     std::sort(members.begin(), members.end(), [&](auto i, auto j) { return draw[i] < draw[j]; });
     if (tokens[g] > 0) order.push_back(members);
   }
-  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) { return draw[a[0]] < draw[b[0]]; });
+  std::sort(order.begin(), order.end(),
+            [&](const auto& a, const auto& b) { return draw[a[0]] < draw[b[0]]; });
   const double lo = s.statistics.contains("risk_low") ? s.statistics.at("risk_low") : 1.0;
   const double hi = s.statistics.contains("risk_high") ? s.statistics.at("risk_high") : 4.0;
   std::vector<double> a(s.rollouts.size(), 0.0);
@@ -189,16 +208,23 @@ Column bundle_risk(const PlainStep& s) {
       std::vector<double> scores;  // of all papers of the bundle
       for (std::size_t h = g - g % 5; h < std::min(order.size(), g - g % 5 + 5); ++h) {
         if (scores.size() < order[h].size()) scores.resize(order[h].size(), 0.0);
-        for (std::size_t paper = 0; paper < order[h].size(); ++paper) scores[paper] += s.rollouts[order[h][paper]].reward;
+        for (std::size_t paper = 0; paper < order[h].size(); ++paper)
+          scores[paper] += s.rollouts[order[h][paper]].reward;
         if (k >= order[h].size()) continue;
         const auto& r = s.rollouts[order[h][k]];
         score += r.reward, leads += r.reward - moments_of_group(s, r.group).mean, size += 1;
       }
       const double deviation = spread_of(scores, 1);
-      const double middle = score <= lo ? 0.0 : score >= hi ? hi - lo : score - lo, tail = score < lo ? (score - lo) / 0.2 : 0.0;
+      const double middle = score <= lo   ? 0.0
+                            : score >= hi ? hi - lo
+                                          : score - lo,
+                   tail = score < lo ? (score - lo) / 0.2 : 0.0;
       const auto& r = s.rollouts[order[g][k]];
-      const double share = std::abs(leads) > 1e-9 ? (r.reward - moments_of_group(s, r.group).mean) / leads : 1 / size;
-      a[order[g][k]] = (1.5 * tail + middle / (0.8 - 0.2)) / 2.5 * share / (deviation > 1e-9 ? deviation + 1e-6 : 1.0);
+      const double share = std::abs(leads) > 1e-9
+                               ? (r.reward - moments_of_group(s, r.group).mean) / leads
+                               : 1 / size;
+      a[order[g][k]] = (1.5 * tail + middle / (0.8 - 0.2)) / 2.5 * share /
+                       (deviation > 1e-9 ? deviation + 1e-6 : 1.0);
     }
   }
   return over_tokens(s, a);
@@ -210,7 +236,10 @@ Column decoupled_norm(const PlainStep& s) {
   std::map<std::string, double> names = s.rollouts[0].components;
   if (names.empty()) names["reward"] = 0;
   for (const auto& [name, unused] : names) {
-    for (auto& r : one.rollouts) r.reward = r.components.contains(name) ? r.components.at(name) : r.components.empty() && name == "reward" ? r.reward : 0.0;
+    for (auto& r : one.rollouts)
+      r.reward = r.components.contains(name)                ? r.components.at(name)
+                 : r.components.empty() && name == "reward" ? r.reward
+                                                            : 0.0;
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const auto& r = one.rollouts[i];
       const auto m = moments_of_group(one, r.group);
@@ -238,7 +267,8 @@ Column consistency_blend(const PlainStep& s) {
       if (other.group == r.group) answers[other.answer] += 1.0 / m.size;
     }
     for (const auto& [unused, share] : answers) entropy -= share * std::log2(share);
-    const double w = 1 / (1 + std::exp(-20 * (entropy - 1.5))), local = m.size == 1 ? r.reward : (r.reward - m.mean) / (m.spread + 1e-6);
+    const double w = 1 / (1 + std::exp(-20 * (entropy - 1.5))),
+                 local = m.size == 1 ? r.reward : (r.reward - m.mean) / (m.spread + 1e-6);
     a.push_back(w * local + (1 - w) * (m.mean - mean_of(p)) / (spread_of(p, 1) + 1e-6));
   }
   return over_tokens(s, a);

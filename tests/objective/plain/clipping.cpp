@@ -9,21 +9,26 @@ template <class Weight>
 TokenLosses frozen_weight(const PlainStep& s, const Column& a, Weight weight) {
   TokenLosses out;
   const Column lp = s.flat(&PlainRollout::now);
-  for (std::size_t t = 0; t < a.size(); ++t) out.slope.push_back(-weight(t) * a[t]), out.loss.push_back(out.slope.back() * lp[t]);
+  for (std::size_t t = 0; t < a.size(); ++t)
+    out.slope.push_back(-weight(t) * a[t]), out.loss.push_back(out.slope.back() * lp[t]);
   return out;
 }
 
 TokenLosses cispo(const PlainStep& s, const Column& a, const Column& ratio) {
   const double low = 1 - s.knob("clip_low", 1.0), high = 1 + s.knob("clip_high", 0.2);
-  return frozen_weight(s, a, [&](std::size_t t) { return std::min(std::max(ratio[t], low), high); });
+  return frozen_weight(s, a,
+                       [&](std::size_t t) { return std::min(std::max(ratio[t], low), high); });
 }
 
 TokenLosses cispo_upper(const PlainStep& s, const Column& a, const Column& ratio) {
-  return frozen_weight(s, a, [&](std::size_t t) { return std::min(ratio[t], s.knob("cispo_cap", 5.0)); });
+  return frozen_weight(s, a,
+                       [&](std::size_t t) { return std::min(ratio[t], s.knob("cispo_cap", 5.0)); });
 }
 
 TokenLosses dispo(const PlainStep& s, const Column& a, const Column& ratio) {
-  return frozen_weight(s, a, [&](std::size_t t) { return a[t] > 0 ? std::min(std::max(ratio[t], 0.8), 11.0) : std::min(ratio[t], 101.0); });
+  return frozen_weight(s, a, [&](std::size_t t) {
+    return a[t] > 0 ? std::min(std::max(ratio[t], 0.8), 11.0) : std::min(ratio[t], 101.0);
+  });
 }
 
 TokenLosses gamma_weight(const PlainStep& s, const Column& a, const Column& ratio) {
@@ -62,7 +67,8 @@ TokenLosses hybrid(const PlainStep& s, const Column& a, const Column& ratio) {
   std::size_t first = 0;
   for (const auto& r : s.rollouts) {
     double mean = 0;
-    for (std::size_t t = first; t < first + r.length(); ++t) mean += std::log(ratio[t]) / double(r.length());
+    for (std::size_t t = first; t < first + r.length(); ++t)
+      mean += std::log(ratio[t]) / double(r.length());
     for (std::size_t t = first; t < first + r.length(); ++t) {
       const double of_rollout = plain_clip(std::exp(mean), a[t], 3e-4, 4e-4).loss;
       out.loss.push_back(0.5 * plain_clip(ratio[t], a[t], 0.2, 0.2).loss + 0.5 * of_rollout);
@@ -109,7 +115,8 @@ TokenLosses dynamic_clip(const PlainStep& s, const Column& a, const Column& rati
   TokenLosses out;
   for (std::size_t t = 0; t < a.size(); ++t) {
     const double q = std::exp(old[t]);
-    const double low = 0.5 + 0.5 * std::sqrt(std::max(0.0, 1 - 0.64 / q)), high = std::min(10.0, 0.5 + 0.5 * std::sqrt(1 + 0.8 / q));
+    const double low = 0.5 + 0.5 * std::sqrt(std::max(0.0, 1 - 0.64 / q)),
+                 high = std::min(10.0, 0.5 + 0.5 * std::sqrt(1 + 0.8 / q));
     out.loss.push_back(plain_clip(ratio[t], a[t], 1 - low, high - 1, 10.0).loss);
   }
   return out;
@@ -118,7 +125,8 @@ TokenLosses dynamic_clip(const PlainStep& s, const Column& a, const Column& rati
 TokenLosses log_clip(const PlainStep&, const Column& a, const Column& ratio) {
   TokenLosses out;
   for (std::size_t t = 0; t < a.size(); ++t) {
-    out.loss.push_back(-a[t] * std::log(a[t] > 0 ? std::min(ratio[t], 1.2) : std::max(ratio[t], 0.8)));
+    out.loss.push_back(-a[t] *
+                       std::log(a[t] > 0 ? std::min(ratio[t], 1.2) : std::max(ratio[t], 0.8)));
   }
   return out;
 }
@@ -134,7 +142,8 @@ Column prefix_min(const PlainStep& s) {
   for (const auto& r : s.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t) {
       double smallest = t == 0 ? 1.0 : 1e300;
-      for (std::size_t j = 0; j < t; ++j) smallest = std::min(smallest, std::exp(r.now[j] - r.rollout[j]));
+      for (std::size_t j = 0; j < t; ++j)
+        smallest = std::min(smallest, std::exp(r.now[j] - r.rollout[j]));
       all.push_back(std::exp(r.now[t] - r.rollout[t]) * smallest);
     }
   }
@@ -142,7 +151,8 @@ Column prefix_min(const PlainStep& s) {
 }
 
 PlainWeight clip_cov(const PlainStep& s, const Column& a) {
-  const Column cov = covariance(s, a), old = s.flat(&PlainRollout::old), now = values(s.optional(&PlainRollout::current, &PlainRollout::old));
+  const Column cov = covariance(s, a), old = s.flat(&PlainRollout::old),
+               now = values(s.optional(&PlainRollout::current, &PlainRollout::old));
   const Column drawn = values(Step(s.columns()).uniform_tokens(0xC11C));
   std::vector<std::pair<double, std::size_t>> candidates;
   for (std::size_t t = 0; t < a.size(); ++t) {
@@ -152,16 +162,19 @@ PlainWeight clip_cov(const PlainStep& s, const Column& a) {
   std::sort(candidates.begin(), candidates.end());
   const auto taken = std::max<std::size_t>(1, std::size_t(2e-4 * double(a.size())));
   PlainWeight w{Column(a.size(), 1.0), {}};
-  for (std::size_t i = 0; i < std::min(taken, candidates.size()); ++i) w.factor[candidates[i].second] = 0.0;
+  for (std::size_t i = 0; i < std::min(taken, candidates.size()); ++i)
+    w.factor[candidates[i].second] = 0.0;
   return w;
 }
 
 TokenLosses kl_cov(const PlainStep& s) {
-  const Column cov = covariance(s, plain_advantage("group_norm", s)), now = s.flat(&PlainRollout::now), old = s.flat(&PlainRollout::old);
+  const Column cov = covariance(s, plain_advantage("group_norm", s)),
+               now = s.flat(&PlainRollout::now), old = s.flat(&PlainRollout::old);
   double largest = -1e300;
   for (const double c : cov) largest = std::max(largest, c);
   TokenLosses out;  // steps are so short that the share is one token, and those that tie with it
-  for (std::size_t t = 0; t < cov.size(); ++t) out.loss.push_back(cov[t] > largest - 1e-9 ? std::abs(now[t] - old[t]) : 0.0);
+  for (std::size_t t = 0; t < cov.size(); ++t)
+    out.loss.push_back(cov[t] > largest - 1e-9 ? std::abs(now[t] - old[t]) : 0.0);
   return out;
 }
 

@@ -6,7 +6,8 @@ namespace {
 
 Column group_norm(const PlainStep& s) {
   PlainStep counted = s;
-  if (s.choice("moments_of", "drawn") == "finished") std::erase_if(counted.rollouts, [](const PlainRollout& r) { return r.truncated; });
+  if (s.choice("moments_of", "drawn") == "finished")
+    std::erase_if(counted.rollouts, [](const PlainRollout& r) { return r.truncated; });
   std::vector<double> a;
   for (const auto& r : s.rollouts) {
     const auto m = moments_of_group(counted, r.group);
@@ -30,7 +31,8 @@ Column leave_one_out(const PlainStep& s) {
     double others = 0;
     int count = 0;
     for (std::size_t j = 0; j < s.rollouts.size(); ++j) {
-      if (j != i && s.rollouts[j].group == s.rollouts[i].group) others += s.rollouts[j].reward, ++count;
+      if (j != i && s.rollouts[j].group == s.rollouts[i].group)
+        others += s.rollouts[j].reward, ++count;
     }
     a.push_back(s.rollouts[i].reward - (count > 0 ? others / count : 0.0));
   }
@@ -42,9 +44,11 @@ Column batch_whiten(const PlainStep& s) {
   for (const auto& r : s.rollouts) {
     Column backwards;
     backwards.assign(r.length(), r.reward);
-    const double charge = s.choice("kl_reward_to", "rollout") == "token" ? s.knob("kl_reward_coef", 0.05) : 0.0;
+    const double charge =
+        s.choice("kl_reward_to", "rollout") == "token" ? s.knob("kl_reward_coef", 0.05) : 0.0;
     for (std::size_t t = 0; t < r.length(); ++t) {
-      for (std::size_t later = t; later < r.length(); ++later) backwards[t] -= charge * (r.old[later] - r.reference[later]);
+      for (std::size_t later = t; later < r.length(); ++later)
+        backwards[t] -= charge * (r.old[later] - r.reference[later]);
     }
     returns.insert(returns.end(), backwards.begin(), backwards.end());
   }
@@ -55,7 +59,8 @@ Column batch_whiten(const PlainStep& s) {
   return returns;
 }
 
-/// Coefficients by name. A rollout counts where one of its tokens is kept; its length is the number of kept tokens.
+/// Coefficients by name. A rollout counts where one of its tokens is kept; its length is the number
+/// of kept tokens.
 Column aggregate(const std::string& name, const PlainStep& s, const Column& keep) {
   double tokens = 0, sequences = 0;
   std::map<std::int64_t, double> prompt_tokens;
@@ -79,7 +84,8 @@ Column aggregate(const std::string& name, const PlainStep& s, const Column& keep
     else if (name == "seq-mean-token-mean") c = 1 / sequences / kept[i];
     else if (name == "seq-mean-token-sum") c = 1 / sequences;
     else if (name == "seq-mean-token-sum-norm") c = 1 / sequences / s.horizon;
-    else if (name == "prompt-mean") c = 1 / double(prompt_tokens.size()) / prompt_tokens.at(s.rollouts[i].group);
+    else if (name == "prompt-mean")
+      c = 1 / double(prompt_tokens.size()) / prompt_tokens.at(s.rollouts[i].group);
     all.insert(all.end(), s.rollouts[i].length(), c);
   }
   return all;
@@ -95,7 +101,8 @@ Column each_token(const PlainStep& s, TokenFunction f) {
 }
 
 Column token_ratio(const PlainStep& s) {
-  return each_token(s, [](const PlainRollout& r, std::size_t t) { return std::exp(r.now[t] - r.old[t]); });
+  return each_token(
+      s, [](const PlainRollout& r, std::size_t t) { return std::exp(r.now[t] - r.old[t]); });
 }
 
 Column sequence_ratio(const PlainStep& s) {
@@ -110,8 +117,11 @@ TokenLosses clip(const PlainStep& s, const Column& a, const Column& ratio) {
   TokenLosses out;
   const Column old = s.flat(&PlainRollout::old), sampler = s.flat(&PlainRollout::rollout);
   for (std::size_t t = 0; t < a.size(); ++t) {
-    const double off = s.choice("clip_centre", "one") == "old" ? std::exp(old[t] - sampler[t]) - 1 : 0.0;
-    out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2) - off, s.knob("clip_high", 0.2) + off, s.knob("dual_clip", 0.0)).loss);
+    const double off =
+        s.choice("clip_centre", "one") == "old" ? std::exp(old[t] - sampler[t]) - 1 : 0.0;
+    out.loss.push_back(plain_clip(ratio[t], a[t], s.knob("clip_low", 0.2) - off,
+                                  s.knob("clip_high", 0.2) + off, s.knob("dual_clip", 0.0))
+                           .loss);
   }
   return out;
 }
@@ -133,22 +143,28 @@ TokenLosses entropy(const PlainStep& s) {
   const Column h = s.flat(&PlainRollout::entropy);
   const double coef = s.knob("entropy_coef", 0.001);
   TokenLosses out;
-  for (const double x : h) out.loss.push_back(-coef * x), out.slope.push_back(0), out.entropy_slope.push_back(-coef);
+  for (const double x : h)
+    out.loss.push_back(-coef * x), out.slope.push_back(0), out.entropy_slope.push_back(-coef);
   return out;
 }
 
 PlainWeight tis(const PlainStep& s, const Column&) {
-  return {each_token(s, [&](const PlainRollout& r, std::size_t t) { return std::min(std::exp(r.old[t] - r.rollout[t]), s.knob("tis_cap", 2.0)); })};
+  return {each_token(s, [&](const PlainRollout& r, std::size_t t) {
+    return std::min(std::exp(r.old[t] - r.rollout[t]), s.knob("tis_cap", 2.0));
+  })};
 }
 
 PlainWeight drop_truncated(const PlainStep& s, const Column&) {
-  return {{}, each_token(s, [](const PlainRollout& r, std::size_t) { return r.truncated ? 0.0 : 1.0; })};
+  return {{}, each_token(s, [](const PlainRollout& r, std::size_t) {
+            return r.truncated ? 0.0 : 1.0;
+          })};
 }
 
 }  // namespace
 
 ClippedToken plain_clip(double ratio, double a, double low, double high, double dual) {
-  if (a > 0) return ratio > 1 + high ? ClippedToken{-(1 + high) * a, true} : ClippedToken{-ratio * a, false};
+  if (a > 0)
+    return ratio > 1 + high ? ClippedToken{-(1 + high) * a, true} : ClippedToken{-ratio * a, false};
   if (a < 0 && ratio < 1 - low) return {-(1 - low) * a, true};
   if (a < 0 && dual > 0 && ratio > dual) return {-dual * a, true};
   return {-ratio * a, false};
@@ -165,8 +181,11 @@ void add_foundation(PlainPieces& p) {
   p.surrogate["reinforce"] = reinforce;
   p.weight["tis"] = tis;
   p.weight["drop_truncated"] = drop_truncated;
-  for (const std::string name : {"token-mean", "token-sum", "seq-mean-token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm", "prompt-mean"}) {
-    p.aggregate[name] = [name](const PlainStep& s, const Column&, const Column& keep) { return aggregate(name, s, keep); };
+  for (const std::string name : {"token-mean", "token-sum", "seq-mean-token-mean",
+                                 "seq-mean-token-sum", "seq-mean-token-sum-norm", "prompt-mean"}) {
+    p.aggregate[name] = [name](const PlainStep& s, const Column&, const Column& keep) {
+      return aggregate(name, s, keep);
+    };
   }
   p.regularizer["kl"] = kl;
   p.regularizer["entropy"] = entropy;

@@ -44,7 +44,8 @@ TokenLosses each_group(const PlainStep& s, OfGroup of_group) {
 }
 
 TokenLosses group_contrast(const PlainStep& s, const Column&, const Column&) {
-  const Scores score = scores(s, true, [](const PlainRollout& r, std::size_t t) { return r.now[t]; });
+  const Scores score =
+      scores(s, true, [](const PlainRollout& r, std::size_t t) { return r.now[t]; });
   const double tau = s.knob("contrast_tau", 10.0);
   return each_group(s, [&](const Members& members) {
     double up = 0, rights = 0, wrongs = 0, sum = 0;
@@ -60,7 +61,9 @@ TokenLosses group_labels(const PlainStep& s, const Column&, const Column&) {
   const Scores score = scores(s, true, to_old);
   return each_group(s, [&](const Members& members) {
     double high = 0, low = 0;
-    for (const auto i : members) (right(s, i) ? low : high) += std::exp((right(s, i) ? -1 : 1) * score[i] / s.knob("label_tau", 0.5));
+    for (const auto i : members)
+      (right(s, i) ? low : high) +=
+          std::exp((right(s, i) ? -1 : 1) * score[i] / s.knob("label_tau", 0.5));
     return high == 0 || low == 0 ? 0.0 : std::log(1 + high) + std::log(1 + low);
   });
 }
@@ -75,7 +78,8 @@ TokenLosses group_classifier(const PlainStep& s, const Column&, const Column&) {
     for (const auto i : members) {
       double others = 0;
       for (const auto j : members) others += j == i ? 0.0 : u[j] / (n - 1);
-      const double weight = rights > 0 && wrongs > 0 ? n / 2 / (right(s, i) ? rights : wrongs) : 1.0;
+      const double weight =
+          rights > 0 && wrongs > 0 ? n / 2 / (right(s, i) ? rights : wrongs) : 1.0;
       loss[i] = weight * softplus((right(s, i) ? -1 : 1) * (u[i] - others));
     }
   }
@@ -86,11 +90,13 @@ TokenLosses group_regression(const PlainStep& s, const Column& a, const Column&)
   const Scores q = scores(s, false, to_old);
   std::vector<double> advantage, loss(s.rollouts.size(), 0.0);
   std::size_t token = 0;
-  for (const auto& r : s.rollouts) advantage.push_back(r.length() > 0 ? a[token] : 0.0), token += r.length();
+  for (const auto& r : s.rollouts)
+    advantage.push_back(r.length() > 0 ? a[token] : 0.0), token += r.length();
   for (const auto& [unused, members] : groups_of(s)) {
     double mean = 0;
     for (const auto i : members) mean += (advantage[i] - q[i]) / double(members.size());
-    for (const auto i : members) loss[i] = (advantage[i] - q[i] - mean) * (advantage[i] - q[i] - mean);
+    for (const auto i : members)
+      loss[i] = (advantage[i] - q[i] - mean) * (advantage[i] - q[i] - mean);
   }
   return {over_tokens(s, loss)};
 }
@@ -101,7 +107,8 @@ TokenLosses pair_preference(const PlainStep& s, const Column&, const Column&) {
     double sum = 0, pairs = 0;
     for (const auto i : members) {
       for (const auto j : members) {
-        if (s.rollouts[i].reward > s.rollouts[j].reward) sum += softplus(-s.knob("pair_beta", 0.1) * (l[i] - l[j])), pairs += 1;
+        if (s.rollouts[i].reward > s.rollouts[j].reward)
+          sum += softplus(-s.knob("pair_beta", 0.1) * (l[i] - l[j])), pairs += 1;
       }
     }
     return pairs == 0 ? 0.0 : sum / pairs;
@@ -116,7 +123,8 @@ TokenLosses group_alignment(const PlainStep& s, const Column& a, const Column& r
       if (s.rollouts[i].expert == 1.0) continue;
       rights[group] += right(s, i);
       for (const auto j : members) {
-        if (s.rollouts[j].expert != 1.0 && right(s, i) && !right(s, j)) aligned[group] += softplus(l[j] - l[i]), pairs[group] += 1;
+        if (s.rollouts[j].expert != 1.0 && right(s, i) && !right(s, j))
+          aligned[group] += softplus(l[j] - l[i]), pairs[group] += 1;
       }
     }
   }
@@ -125,7 +133,11 @@ TokenLosses group_alignment(const PlainStep& s, const Column& a, const Column& r
     for (std::size_t t = 0; t < r.length(); ++t) {
       const auto token = out.loss.size();
       if (r.expert == 1.0) out.loss.push_back(rights[r.group] == 0 ? -r.now[t] : 0.0);
-      else out.loss.push_back(pairs[r.group] == 0 ? 0.0 : 0.5 * plain_clip(ratio[token], a[token], 0.2, 0.2).loss + 0.5 * aligned[r.group] / pairs[r.group]);
+      else
+        out.loss.push_back(pairs[r.group] == 0
+                               ? 0.0
+                               : 0.5 * plain_clip(ratio[token], a[token], 0.2, 0.2).loss +
+                                     0.5 * aligned[r.group] / pairs[r.group]);
     }
   }
   return out;
@@ -133,15 +145,20 @@ TokenLosses group_alignment(const PlainStep& s, const Column& a, const Column& r
 
 TokenLosses expert_mix(const PlainStep& s, const Column& a, const Column& ratio) {
   const double now = double(s.index);  // to 0.5 in 200 steps, from there to 0.02 in 400
-  const double mu = now < 200 ? 0.5 * now / 200 : now < 600 ? 0.02 + 0.24 * (1 + std::cos(M_PI * (now - 200) / 400)) : 0.02;
+  const double mu = now < 200   ? 0.5 * now / 200
+                    : now < 600 ? 0.02 + 0.24 * (1 + std::cos(M_PI * (now - 200) / 400))
+                                : 0.02;
   TokenLosses out;
   for (const auto& r : s.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t) {
       const auto token = out.loss.size();
-      const double p = std::exp(std::min(r.now[t], 0.0));  // a random log-probability may lie above 0
+      // a random log-probability may lie above 0
+      const double p = std::exp(std::min(r.now[t], 0.0));
       const auto own = plain_clip(ratio[token], a[token], 0.2, 0.2);
       out.loss.push_back(r.expert == 1.0 ? -mu * p * (1 - p) * r.now[t] : (1 - mu) * own.loss);
-      out.slope.push_back(r.expert == 1.0 ? -mu * p * (1 - p) : own.clipped ? 0.0 : -(1 - mu) * ratio[token] * a[token]);
+      out.slope.push_back(r.expert == 1.0 ? -mu * p * (1 - p)
+                          : own.clipped   ? 0.0
+                                          : -(1 - mu) * ratio[token] * a[token]);
     }
   }
   return out;
@@ -152,7 +169,9 @@ TokenLosses next_token(const PlainStep& s, const Column&, const Column&) {
   for (const auto& r : s.rollouts) {
     for (const double lp : r.now) {
       const double p = std::exp(std::min(lp, 0.0));
-      const double weight = r.expert == 1.0 ? std::pow(p, 1 - s.knob("target_power", 1)) - s.knob("wrong_reward", 0) * p : 0.0;
+      const double weight = r.expert == 1.0 ? std::pow(p, 1 - s.knob("target_power", 1)) -
+                                                  s.knob("wrong_reward", 0) * p
+                                            : 0.0;
       out.loss.push_back(-weight * lp);
       out.slope.push_back(-weight);
     }
@@ -165,13 +184,15 @@ TokenLosses negative_aware(const PlainStep& s, const Column& a, const Column& ra
   for (const auto& r : s.rollouts) {
     double above = 0, size = 0;
     for (const auto& other : s.rollouts) {
-      if (other.group == r.group) above += other.reward > moments_of_group(s, r.group).mean, size += 1;
+      if (other.group == r.group)
+        above += other.reward > moments_of_group(s, r.group).mean, size += 1;
     }
     const double p = std::clamp(above / size, 1e-6, 1 - 1e-6);
     for (std::size_t t = 0; t < r.length(); ++t) {
       const auto token = out.loss.size();
       const double held = std::max((1 - p * ratio[token]) / (1 - p), 1.0);
-      out.loss.push_back(a[token] >= 0 ? -a[token] * std::log(ratio[token]) : a[token] * (1 - p) / p * std::log(held));
+      out.loss.push_back(a[token] >= 0 ? -a[token] * std::log(ratio[token])
+                                       : a[token] * (1 - p) / p * std::log(held));
       out.slope.push_back(a[token] >= 0 ? -a[token] : -a[token] * ratio[token] / held);
     }
   }
@@ -184,7 +205,9 @@ Column own_group_norm(const PlainStep& s) {
     PlainStep own = s;
     std::erase_if(own.rollouts, [&](const PlainRollout& x) { return x.expert == 1.0; });
     const auto m = moments_of_group(own, r.group);
-    all.push_back(r.expert == 1.0 ? 0.0 : m.size == 1 ? r.reward : (r.reward - m.mean) / (m.spread + 1e-6));
+    all.push_back(r.expert == 1.0 ? 0.0
+                  : m.size == 1   ? r.reward
+                                  : (r.reward - m.mean) / (m.spread + 1e-6));
   }
   return over_tokens(s, all);
 }
@@ -195,7 +218,9 @@ Column win_rate(const PlainStep& s) {
     double wins = 0, size = 0;
     for (std::size_t j = 0; j < s.rollouts.size(); ++j) {
       if (s.rollouts[j].group != s.rollouts[i].group) continue;
-      wins += s.rollouts[i].reward > s.rollouts[j].reward ? 1.0 : s.rollouts[i].reward == s.rollouts[j].reward ? 0.5 : 0.0;
+      wins += s.rollouts[i].reward > s.rollouts[j].reward    ? 1.0
+              : s.rollouts[i].reward == s.rollouts[j].reward ? 0.5
+                                                             : 0.0;
       size += 1;
     }
     all.push_back(wins / size - 0.5);
@@ -207,10 +232,12 @@ Column kind_mean(const PlainStep& s, const Column&, const Column& keep) {
   double own = 0, experts = 0;
   std::size_t token = 0;
   for (const auto& r : s.rollouts) {
-    for (std::size_t t = 0; t < r.length(); ++t, ++token) (r.expert == 1.0 ? experts : own) += keep[token];
+    for (std::size_t t = 0; t < r.length(); ++t, ++token)
+      (r.expert == 1.0 ? experts : own) += keep[token];
   }
   std::vector<double> c;
-  for (const auto& r : s.rollouts) c.push_back(r.length() == 0 ? 0.0 : 1 / std::max(1.0, r.expert == 1.0 ? experts : own));
+  for (const auto& r : s.rollouts)
+    c.push_back(r.length() == 0 ? 0.0 : 1 / std::max(1.0, r.expert == 1.0 ? experts : own));
   return over_tokens(s, c);
 }
 
@@ -225,7 +252,8 @@ Column routed_mean(const PlainStep& s, const Column&, const Column& keep) {
     double count = 0;
     for (std::size_t t = 0; t < r.length(); ++t, ++token) count += keep[token];
     kept.push_back(count);
-    if (r.expert != 1.0 && count > 0) (r.correct == 1.0 ? prompts[r.group].right : prompts[r.group].wrong) += 1;
+    if (r.expert != 1.0 && count > 0)
+      (r.correct == 1.0 ? prompts[r.group].right : prompts[r.group].wrong) += 1;
   }
   double own = 0, expert_tokens = 0;
   const auto acts = [&](std::size_t i) {
@@ -233,10 +261,15 @@ Column routed_mean(const PlainStep& s, const Column&, const Column& keep) {
     return kept[i] > 0 && (s.rollouts[i].expert == 1.0 ? p.right == 0 : p.right > 0 && p.wrong > 0);
   };
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (acts(i)) (s.rollouts[i].expert == 1.0 ? expert_tokens : own) += s.rollouts[i].expert == 1.0 ? kept[i] : 1;
+    if (acts(i))
+      (s.rollouts[i].expert == 1.0 ? expert_tokens : own) +=
+          s.rollouts[i].expert == 1.0 ? kept[i] : 1;
   }
   std::vector<double> c;
-  for (std::size_t i = 0; i < kept.size(); ++i) c.push_back(!acts(i) ? 0.0 : s.rollouts[i].expert == 1.0 ? 1 / expert_tokens : 1 / own / kept[i]);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    c.push_back(!acts(i)                      ? 0.0
+                : s.rollouts[i].expert == 1.0 ? 1 / expert_tokens
+                                              : 1 / own / kept[i]);
   return over_tokens(s, c);
 }
 

@@ -27,9 +27,11 @@ inline double log_importance(const PlainRollout& r) {
 inline Column covariance(const PlainStep& s, const Column& a) {
   const Column current = values(s.optional(&PlainRollout::current, &PlainRollout::old));
   double mean_a = 0, mean_lp = 0;
-  for (std::size_t t = 0; t < a.size(); ++t) mean_a += a[t] / double(a.size()), mean_lp += current[t] / double(a.size());
+  for (std::size_t t = 0; t < a.size(); ++t)
+    mean_a += a[t] / double(a.size()), mean_lp += current[t] / double(a.size());
   Column cov;
-  for (std::size_t t = 0; t < a.size(); ++t) cov.push_back((a[t] - mean_a) * (current[t] - mean_lp));
+  for (std::size_t t = 0; t < a.size(); ++t)
+    cov.push_back((a[t] - mean_a) * (current[t] - mean_lp));
   return cov;
 }
 

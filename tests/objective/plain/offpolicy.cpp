@@ -1,11 +1,13 @@
-// Plain versions of the pieces made for rollouts of older policies, and of the terms that keep the policy near.
+// Plain versions of the pieces made for rollouts of older policies, and of the terms that keep the
+// policy near.
 #include "plain/loops.hpp"
 
 namespace rollcall::objective::test {
 namespace {
 
 Column fixed_baseline(const PlainStep& s) {
-  return for_each_token(s, [&](const PlainRollout& r, std::size_t) { return r.reward - s.knob("baseline", 0.5); });
+  return for_each_token(
+      s, [&](const PlainRollout& r, std::size_t) { return r.reward - s.knob("baseline", 0.5); });
 }
 
 Column min_variance(const PlainStep& s) {
@@ -16,7 +18,8 @@ Column min_variance(const PlainStep& s) {
       norm += 1 - 2 * p + std::max(squares, p * p);
     }
     double moved = 0;
-    for (std::size_t t = 0; t < r.length(); ++t) moved += (r.current.empty() ? r.old : r.current)[t] - r.rollout[t];
+    for (std::size_t t = 0; t < r.length(); ++t)
+      moved += (r.current.empty() ? r.old : r.current)[t] - r.rollout[t];
     return std::exp(2 * moved) * norm;
   };
   return for_each_token(s, [&](const PlainRollout& r, std::size_t) {
@@ -57,15 +60,19 @@ TokenLosses forward_kl(const PlainStep& s) {
 
 TokenLosses positive_nll(const PlainStep& s) {
   double tokens = 0, correct = 0;
-  for (const auto& r : s.rollouts) tokens += double(r.length()), correct += r.correct * double(r.length());
-  return {for_each_token(s, [&](const PlainRollout& r, std::size_t t) { return r.correct == 1.0 ? -0.1 * tokens / correct * r.now[t] : 0.0; })};
+  for (const auto& r : s.rollouts)
+    tokens += double(r.length()), correct += r.correct * double(r.length());
+  return {for_each_token(s, [&](const PlainRollout& r, std::size_t t) {
+    return r.correct == 1.0 ? -0.1 * tokens / correct * r.now[t] : 0.0;
+  })};
 }
 
 TokenLosses kl_convex(const PlainStep& s) {
   const auto k3 = [](double d) { return std::exp(d) - d - 1; };
   const double b = 1 - s.progress / 2;
-  return {
-      for_each_token(s, [&](const PlainRollout& r, std::size_t t) { return 0.04 * (b * k3(r.reference[t] - r.now[t]) + (1 - b) * k3(r.old[t] - r.now[t])); })};
+  return {for_each_token(s, [&](const PlainRollout& r, std::size_t t) {
+    return 0.04 * (b * k3(r.reference[t] - r.now[t]) + (1 - b) * k3(r.old[t] - r.now[t]));
+  })};
 }
 
 }  // namespace
@@ -75,7 +82,8 @@ void add_offpolicy(PlainPieces& p) {
   p.advantage["min_variance"] = min_variance;
   p.surrogate["rec"] = rec;
   p.surrogate["minirl"] = minirl;
-  p.weight["ess_lr"] = [](const PlainStep&, const Column&) { return PlainWeight{}; };  // tokens keep their weight
+  // tokens keep their weight
+  p.weight["ess_lr"] = [](const PlainStep&, const Column&) { return PlainWeight{}; };
   p.regularizer["forward_kl"] = forward_kl;
   p.regularizer["positive_nll"] = positive_nll;
   p.regularizer["kl_convex"] = kl_convex;

@@ -56,12 +56,14 @@ PlainPrepared plain_prepare(const Recipe& recipe, PlainStep step) {
       if (!w.keep.empty()) out.keep[t] *= w.keep[t];
     }
   }
-  out.coefficient = p.aggregate.at(std::string(recipe.piece(Family::aggregate)))(step, out.advantage, out.keep);
+  out.coefficient =
+      p.aggregate.at(std::string(recipe.piece(Family::aggregate)))(step, out.advantage, out.keep);
   for (std::size_t t = 0; t < out.keep.size(); ++t) out.coefficient[t] *= out.keep[t];
   return out;
 }
 
-Column numerical_slope(PlainStep step, const std::function<double(const PlainStep&)>& total, double below, double above) {
+Column numerical_slope(PlainStep step, const std::function<double(const PlainStep&)>& total,
+                       double below, double above) {
   Column slope;
   for (auto& r : step.rollouts) {
     for (double& lp : r.now) {
@@ -102,7 +104,8 @@ GroupMoments moments_of_group(const PlainStep& s, std::int64_t group) {
 
 Column over_tokens(const PlainStep& s, const std::vector<double>& per_rollout) {
   Column all;
-  for (std::size_t i = 0; i < s.rollouts.size(); ++i) all.insert(all.end(), s.rollouts[i].length(), per_rollout[i]);
+  for (std::size_t i = 0; i < s.rollouts.size(); ++i)
+    all.insert(all.end(), s.rollouts[i].length(), per_rollout[i]);
   return all;
 }
 
@@ -111,6 +114,8 @@ Column plain_aggregate(const std::string& name, const PlainStep& s) {
   return plain_pieces().aggregate.at(name)(s, ones, ones);
 }
 
-Column plain_advantage(const std::string& name, const PlainStep& s) { return plain_pieces().advantage.at(name)(s); }
+Column plain_advantage(const std::string& name, const PlainStep& s) {
+  return plain_pieces().advantage.at(name)(s);
+}
 
 }  // namespace rollcall::objective::test

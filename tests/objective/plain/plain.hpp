@@ -1,4 +1,5 @@
-// The pieces written as double loops, by family and name: the truth that the tensor versions are compared with.
+// The pieces written as double loops, by family and name: the truth that the tensor versions are
+// compared with.
 #pragma once
 
 #include "objective/recipes.hpp"
@@ -13,8 +14,8 @@ namespace rollcall::objective::test {
 
 using Column = std::vector<double>;  ///< [N], tokens of the rollouts one after the other
 
-/// Per-token losses. Where the piece stops a gradient, `slope` says what is left of dL_it / d lp_it; empty: the test differentiates numerically
-/// the sum that the coefficients make of `loss`.
+/// Per-token losses. Where the piece stops a gradient, `slope` says what is left of dL_it / d
+/// lp_it; empty: the test differentiates numerically the sum that the coefficients make of `loss`.
 struct TokenLosses {
   Column loss, slope{}, entropy_slope{}, value_slope{};
 };
@@ -27,9 +28,14 @@ struct PlainPieces {
   std::map<std::string, std::function<std::vector<double>(const PlainStep&)>> reward;  ///< [B]
   std::map<std::string, std::function<Column(const PlainStep&)>> advantage;
   std::map<std::string, std::function<Column(const PlainStep&)>> ratio;
-  std::map<std::string, std::function<TokenLosses(const PlainStep&, const Column& advantage, const Column& ratio)>> surrogate;
-  std::map<std::string, std::function<PlainWeight(const PlainStep&, const Column& advantage)>> weight;
-  std::map<std::string, std::function<Column(const PlainStep&, const Column& advantage, const Column& keep)>> aggregate;
+  std::map<std::string, std::function<TokenLosses(const PlainStep&, const Column& advantage,
+                                                  const Column& ratio)>>
+      surrogate;
+  std::map<std::string, std::function<PlainWeight(const PlainStep&, const Column& advantage)>>
+      weight;
+  std::map<std::string,
+           std::function<Column(const PlainStep&, const Column& advantage, const Column& keep)>>
+      aggregate;
   std::map<std::string, std::function<TokenLosses(const PlainStep&)>> regularizer;
 };
 
@@ -49,16 +55,19 @@ void add_shaping(PlainPieces& pieces);
 void add_credit(PlainPieces& pieces);
 void add_rewards(PlainPieces& pieces);
 
-/// What a recipe makes of a step before the current policy is known, by plain loops. Throws std::out_of_range when a piece has no plain version.
+/// What a recipe makes of a step before the current policy is known, by plain loops. Throws
+/// std::out_of_range when a piece has no plain version.
 struct PlainPrepared {
   Column advantage, factor, keep, coefficient;  ///< coefficient: of the aggregate, times keep
 };
 PlainPrepared plain_prepare(const Recipe& recipe, PlainStep step);
 
-std::vector<std::string> split_names(std::string_view joined);  ///< "a+b" -> a, b; "none" -> nothing
+/// "a+b" -> a, b; "none" -> nothing
+std::vector<std::string> split_names(std::string_view joined);
 
 /// Sum of c L by numerical differentiation in every log-prob, between two moves of it.
-Column numerical_slope(PlainStep step, const std::function<double(const PlainStep&)>& total, double below = -1e-6, double above = 1e-6);
+Column numerical_slope(PlainStep step, const std::function<double(const PlainStep&)>& total,
+                       double below = -1e-6, double above = 1e-6);
 
 /// 0 of nothing; never outside the values, so that of equal ones it is the value.
 double mean_of(const std::vector<double>& x);

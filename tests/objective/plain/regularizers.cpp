@@ -1,21 +1,27 @@
-// Plain versions of the regularizers that hold the policy back, and of the controllers that move their coefficients.
+// Plain versions of the regularizers that hold the policy back, and of the controllers that move
+// their coefficients.
 #include "plain/plain.hpp"
 
 namespace rollcall::objective::test {
 namespace {
 
-double mean_over_tokens(const PlainStep& s, const std::function<double(const PlainRollout&, std::size_t)>& of_token) {
+double mean_over_tokens(const PlainStep& s,
+                        const std::function<double(const PlainRollout&, std::size_t)>& of_token) {
   double sum = 0, count = 0;
   for (const auto& r : s.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t) sum += of_token(r, t), count += 1;
   }
   return count == 0 ? 0.0 : sum / count;
 }
-double current(const PlainRollout& r, std::size_t t) { return r.current.empty() ? r.old[t] : r.current[t]; }
+double current(const PlainRollout& r, std::size_t t) {
+  return r.current.empty() ? r.old[t] : r.current[t];
+}
 
 TokenLosses kl_hinge(const PlainStep& s) {
-  const double divergence = mean_over_tokens(s, [](const PlainRollout& r, std::size_t t) { return r.old[t] - current(r, t); });
-  const double c = s.knob("hinge_beta", 1000) * std::max(divergence - s.knob("hinge_delta", 1e-4), 0.0);
+  const double divergence = mean_over_tokens(
+      s, [](const PlainRollout& r, std::size_t t) { return r.old[t] - current(r, t); });
+  const double c =
+      s.knob("hinge_beta", 1000) * std::max(divergence - s.knob("hinge_delta", 1e-4), 0.0);
   std::map<std::int64_t, double> of_prompt;
   double tokens = 0;
   for (const auto& r : s.rollouts) {
@@ -24,8 +30,10 @@ TokenLosses kl_hinge(const PlainStep& s) {
   const auto prompts = double(of_prompt.size());
   TokenLosses out;
   for (const auto& r : s.rollouts) {
-    const double slope = c * of_prompt[r.group] * prompts / tokens;  // a mean over tokens, through one over prompts
-    for (std::size_t t = 0; t < r.length(); ++t) out.loss.push_back(slope * (r.old[t] - r.now[t])), out.slope.push_back(-slope);
+    // a mean over tokens, through one over prompts
+    const double slope = c * of_prompt[r.group] * prompts / tokens;
+    for (std::size_t t = 0; t < r.length(); ++t)
+      out.loss.push_back(slope * (r.old[t] - r.now[t])), out.slope.push_back(-slope);
   }
   return out;
 }
@@ -35,7 +43,8 @@ TokenLosses policy_drift(const PlainStep& s) {
   for (const auto& r : s.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t) {
       const double d = r.now[t] - r.old[t], rho = std::exp(d);
-      out.loss.push_back(0.001 * (rho < 3 ? rho - 1 - d : 2 - std::log(3.0) + 2 * (d - std::log(3.0))));
+      out.loss.push_back(0.001 *
+                         (rho < 3 ? rho - 1 - d : 2 - std::log(3.0) + 2 * (d - std::log(3.0))));
       out.slope.push_back(0.001 * std::min(rho - 1, 2.0));
     }
   }
@@ -71,11 +80,16 @@ TokenLosses reweighted_kl(const PlainStep& s) {
 }
 
 TokenLosses adaptive_entropy(const PlainStep& s) {
-  const double mean = mean_over_tokens(s, [](const PlainRollout& r, std::size_t t) { return r.old_entropy.empty() ? r.entropy[t] : r.old_entropy[t]; });
-  const bool kept = s.statistics.contains("entropy_coef") && s.statistics.contains("entropy_target");
-  const double c = kept && mean <= s.statistics.at("entropy_target") ? s.statistics.at("entropy_coef") : 0.0;
+  const double mean = mean_over_tokens(s, [](const PlainRollout& r, std::size_t t) {
+    return r.old_entropy.empty() ? r.entropy[t] : r.old_entropy[t];
+  });
+  const bool kept =
+      s.statistics.contains("entropy_coef") && s.statistics.contains("entropy_target");
+  const double c =
+      kept && mean <= s.statistics.at("entropy_target") ? s.statistics.at("entropy_coef") : 0.0;
   TokenLosses out;
-  for (const double h : s.flat(&PlainRollout::entropy)) out.loss.push_back(-c * h), out.slope.push_back(0), out.entropy_slope.push_back(-c);
+  for (const double h : s.flat(&PlainRollout::entropy))
+    out.loss.push_back(-c * h), out.slope.push_back(0), out.entropy_slope.push_back(-c);
   return out;
 }
 
@@ -83,8 +97,10 @@ TokenLosses entropy_band(const PlainStep& s) {
   TokenLosses out;
   for (const double h : s.flat(&PlainRollout::entropy)) {
     const auto history = s.statistics.find("entropy_history");
-    const bool inside = history == s.statistics.end() || (h > 0.8 * history->second && h < 1.2 * history->second);
-    out.loss.push_back(-0.001 * (inside ? h : h - 0.1)), out.slope.push_back(0), out.entropy_slope.push_back(-0.001);
+    const bool inside =
+        history == s.statistics.end() || (h > 0.8 * history->second && h < 1.2 * history->second);
+    out.loss.push_back(-0.001 * (inside ? h : h - 0.1)), out.slope.push_back(0),
+        out.entropy_slope.push_back(-0.001);
   }
   return out;
 }

@@ -14,23 +14,28 @@ std::vector<double> each(const PlainStep& s, Shape shape) {
 
 std::vector<double> overlong(const PlainStep& s) {
   return each(s, [&](std::size_t i) {
-    const double buffer = s.knob("overlong_share", 0.2) * s.horizon, over = double(s.rollouts[i].length()) - (s.horizon - buffer);
+    const double buffer = s.knob("overlong_share", 0.2) * s.horizon,
+                 over = double(s.rollouts[i].length()) - (s.horizon - buffer);
     return s.rollouts[i].reward - (over <= 0 ? 0.0 : over >= buffer ? 1.0 : over / buffer);
   });
 }
 
 std::vector<double> kl_in_reward(const PlainStep& s) {
-  if (s.choice("kl_reward_to", "rollout") == "token") return each(s, [&](std::size_t i) { return s.rollouts[i].reward; });  // see macro_gae
+  // see macro_gae
+  if (s.choice("kl_reward_to", "rollout") == "token")
+    return each(s, [&](std::size_t i) { return s.rollouts[i].reward; });
   return each(s, [&](std::size_t i) {
     const auto& r = s.rollouts[i];
     double cost = 0;
-    for (std::size_t t = 0; t < r.length(); ++t) cost += s.knob("kl_reward_coef", 0.05) * (r.old[t] - r.reference[t]);
+    for (std::size_t t = 0; t < r.length(); ++t)
+      cost += s.knob("kl_reward_coef", 0.05) * (r.old[t] - r.reference[t]);
     return r.reward - cost;
   });
 }
 
 std::vector<double> zero_truncated(const PlainStep& s) {
-  return each(s, [&](std::size_t i) { return s.rollouts[i].truncated ? 0.0 : s.rollouts[i].reward; });
+  return each(s,
+              [&](std::size_t i) { return s.rollouts[i].truncated ? 0.0 : s.rollouts[i].reward; });
 }
 
 std::vector<double> pass_rate_length(const PlainStep& s) {
@@ -40,9 +45,14 @@ std::vector<double> pass_rate_length(const PlainStep& s) {
     for (const auto& other : s.rollouts) {
       if (other.group == r.group) right += other.correct > 0 ? 1 : 0, size += 1;
     }
-    const double buffer = s.knob("buffer_share", 0.2) * s.horizon, over = double(r.length()) - (s.horizon - buffer);
-    const double scale = r.correct > 0 && !r.truncated ? std::pow(right / size, s.knob("pass_power", 1)) : 1.0;
-    return r.reward - s.knob("length_penalty", 1) * scale * (over <= 0 ? 0.0 : over >= buffer ? 1.0 : over / buffer);
+    const double buffer = s.knob("buffer_share", 0.2) * s.horizon,
+                 over = double(r.length()) - (s.horizon - buffer);
+    const double scale =
+        r.correct > 0 && !r.truncated ? std::pow(right / size, s.knob("pass_power", 1)) : 1.0;
+    return r.reward - s.knob("length_penalty", 1) * scale *
+                          (over <= 0        ? 0.0
+                           : over >= buffer ? 1.0
+                                            : over / buffer);
   });
 }
 
@@ -50,7 +60,9 @@ std::vector<double> history_length(const PlainStep& s) {
   return each(s, [&](std::size_t i) {
     const auto& r = s.rollouts[i];
     if (r.best_length == 0) return r.reward;
-    const double c = double(r.length()) > 2 * r.best_length ? -1.0 : std::cos(double(r.length()) / r.best_length * std::acos(0.0));
+    const double c = double(r.length()) > 2 * r.best_length
+                         ? -1.0
+                         : std::cos(double(r.length()) / r.best_length * std::acos(0.0));
     return r.reward + (r.correct > 0 ? std::max(-0.7, c) : std::min(0.0, c));
   });
 }
@@ -59,7 +71,9 @@ std::vector<double> decaying_exit(const PlainStep& s) {
   return each(s, [&](std::size_t i) {
     double reward = s.rollouts[i].correct;
     for (const auto& other : s.rollouts) {
-      if (other.group == s.rollouts[i].group && other.correct > 0 && other.length() < s.rollouts[i].length()) reward *= 0.5;
+      if (other.group == s.rollouts[i].group && other.correct > 0 &&
+          other.length() < s.rollouts[i].length())
+        reward *= 0.5;
     }
     return reward;
   });
@@ -114,7 +128,8 @@ std::vector<double> answer_share(const PlainStep& s) {
       if (other.group == s.rollouts[i].group) votes[other.answer] += 1, n += 1;
     }
     for (const auto& [answer, count] : votes) entropy += count / n * std::log(n / count);
-    return votes[s.rollouts[i].answer] / n - (votes.size() == 1 ? 0.0 : 0.75 * entropy / std::log(double(votes.size())));
+    return votes[s.rollouts[i].answer] / n -
+           (votes.size() == 1 ? 0.0 : 0.75 * entropy / std::log(double(votes.size())));
   });
 }
 

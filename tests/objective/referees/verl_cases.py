@@ -16,6 +16,7 @@ SMALL_EPS = 1e-09
 GSPO_WIDTHS = {"clip_low": "3e-4", "clip_high": "4e-4"}
 FROM_OLD = {"advantage": "group_norm", "ratio": "token", "aggregate": TOKEN}
 DUAL = {"dual_clip": "3"}  # verl's vanilla loss always has it
+WITHOUT_VALUE = {"value_coef": "0", **DUAL}  # the policy's loss alone
 NO_FAR, FULL, FULL_NO_FAR = ("even", "large", "uneven"), ("even", "large", "far"), ("even", "large")
 
 
@@ -83,9 +84,9 @@ ADVANTAGES = [
     Case("gpg", advantage="gpg", loss="gpg", mode=TOKEN, knobs={"gpg_counts": "rewarded"}, steps=FULL),
     Case("grpo_passk", advantage="grpo_passk", mode=TOKEN, knobs=DUAL, steps=FULL),
     Case("optimal_token_baseline", advantage="optimal_token_baseline", mode=TOKEN, knobs=DUAL),
-    Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, pieces={"regularizer": "none"}, knobs=DUAL, bessel=True),
+    Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, knobs=WITHOUT_VALUE, bessel=True),
     Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 1.0, "lam": 0.95}, reward_kl=0.05,
-         pieces={"reward": "kl_in_reward", "regularizer": "none"}, knobs={"kl_reward_to": "token", **DUAL}, steps=NO_FAR, bessel=True),
+         pieces={"reward": "kl_in_reward"}, knobs={"kl_reward_to": "token", **WITHOUT_VALUE}, steps=NO_FAR, bessel=True),
     Case("rloo_kl", advantage="rloo", loss="gpg", mode=ROLLOUT_SUM, reward_kl=0.05, steps=NO_FAR),
     Case("ppo", advantage="gae", mode=TOKEN, algorithm={"gamma": 0.97, "lam": 0.9}, value=True,
          knobs={"gamma": "0.97", "lambda": "0.9", **DUAL}, bessel=True),

@@ -25,10 +25,13 @@ TEST(WorksWhen, copo_blends_by_the_entropy_of_answers) {
     for (int i = 0; i < 8; ++i) list.push_back({g, i < 8 * rates[g] ? 1.0 : 0.0});
   }
   PlainStep agree = answers(list), differ = agree;
-  for (std::size_t i = 0; i < differ.rollouts.size(); ++i) differ.rollouts[i].answer = double(i % 8);
-  const Column global = advantages_of(ConsistencyBlend(), agree), local = advantages_of(ConsistencyBlend(), differ);
+  for (std::size_t i = 0; i < differ.rollouts.size(); ++i)
+    differ.rollouts[i].answer = double(i % 8);
+  const Column global = advantages_of(ConsistencyBlend(), agree),
+               local = advantages_of(ConsistencyBlend(), differ);
   const double prompts[] = {global[0], global[8], global[16], global[24]};
-  EXPECT_THAT(prompts, ElementsAre(about(1.2247), about(-1.2247), about(0), about(0)));  // +-1/2 over the root of (1/4 + 1/4) / 3
+  // +-1/2 over the root of (1/4 + 1/4) / 3
+  EXPECT_THAT(prompts, ElementsAre(about(1.2247), about(-1.2247), about(0), about(0)));
   const Column grpo = advantages_of(GroupNorm(), agree);
   for (std::size_t i = 0; i < grpo.size(); ++i) EXPECT_NEAR(local[i], grpo[i], 1e-4);
   EXPECT_NE(evaluate(Objective("copo"), agree).derivative[0], 0.0);  // of the all-correct group
@@ -37,8 +40,10 @@ TEST(WorksWhen, copo_blends_by_the_entropy_of_answers) {
 TEST(WorksWhen, copo_measures_entropy_in_bits) {
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}});
   for (std::size_t i = 0; i < 3; ++i) step.rollouts[i].answer = double(i);
-  const double w = 1 / (1 + std::exp(-20 * (std::log2(3.0) - 1.5)));  // 0.845; of ln 3 it would be 0.0003
-  const Column grpo = advantages_of(GroupNorm(), step), blend = advantages_of(ConsistencyBlend(), step);
+  // 0.845; of ln 3 it would be 0.0003
+  const double w = 1 / (1 + std::exp(-20 * (std::log2(3.0) - 1.5)));
+  const Column grpo = advantages_of(GroupNorm(), step),
+               blend = advantages_of(ConsistencyBlend(), step);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(blend[i], w * grpo[i], 1e-9);
 }
 
@@ -46,32 +51,40 @@ TEST(WorksWhen, passk_training_is_grpo_at_one_and_spares_failures_of_easy_prompt
   PassAtK piece;
   piece.k = 1;
   const PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}});
-  EXPECT_THAT(advantages_of(piece, step), ElementsAre(about(1.732), about(-0.577), about(-0.577), about(-0.577)));
+  EXPECT_THAT(advantages_of(piece, step),
+              ElementsAre(about(1.732), about(-0.577), about(-0.577), about(-0.577)));
   piece.k = 4;
-  for (const double a : advantages_of(piece, answers({{0, 1.0}, {0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}}))) EXPECT_EQ(a, 0.0);
+  for (const double a :
+       advantages_of(piece, answers({{0, 1.0}, {0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}})))
+    EXPECT_EQ(a, 0.0);
 }
 
 TEST(WorksWhen, qae_pushes_one_side) {
-  const Column hard = advantages_of(GroupQuantile(), answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}}));
-  const Column easy = advantages_of(GroupQuantile(), answers({{0, 1.0}, {0, 1.0}, {0, 1.0}, {0, 0.0}}));
+  const Column hard =
+      advantages_of(GroupQuantile(), answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}}));
+  const Column easy =
+      advantages_of(GroupQuantile(), answers({{0, 1.0}, {0, 1.0}, {0, 1.0}, {0, 0.0}}));
   EXPECT_THAT(hard, ElementsAre(about(2), about(0), about(0), about(0)));
   EXPECT_THAT(easy, ElementsAre(about(0), about(0), about(0), about(-2)));
 }
 
 TEST(WorksWhen, maxrl_weighs_a_prompt_by_the_inverse_of_its_rate) {
-  EXPECT_THAT(advantages_of(MeanNorm(), answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}})), ElementsAre(about(3), about(-1), about(-1), about(-1)));
+  EXPECT_THAT(advantages_of(MeanNorm(), answers({{0, 1.0}, {0, 0.0}, {0, 0.0}, {0, 0.0}})),
+              ElementsAre(about(3), about(-1), about(-1), about(-1)));
 }
 
 TEST(WorksWhen, optimal_token_baseline_leaves_the_longest_tail_alone) {
   PlainStep step = answers({{0, 1.0, 3}, {0, 0.0, 1}});
   for (auto& r : step.rollouts) r.sum_squares.assign(r.length(), 0.5);
-  EXPECT_THAT(values(OptimalTokenBaseline()(Step(step.columns()))), ElementsAre(about(0.5), about(1), about(1), about(-0.5)));
+  EXPECT_THAT(values(OptimalTokenBaseline()(Step(step.columns()))),
+              ElementsAre(about(0.5), about(1), about(1), about(-0.5)));
 }
 
 TEST(WorksWhen, reinforce_follows_the_mean_reward) {
   const Objective objective("reinforce");
   PlainStep step = answers({{0, 1.0}, {1, 0.0}, {2, 1.0}, {3, 1.0}});
-  for (int i = 0; i < 300; ++i) step.statistics = Objective::statistics(*objective.prepare(step.columns()));
+  for (int i = 0; i < 300; ++i)
+    step.statistics = Objective::statistics(*objective.prepare(step.columns()));
   EXPECT_NEAR(step.statistics.at("reward_mean"), 0.75, 1e-6);
 }
 
@@ -81,15 +94,18 @@ TEST(WorksWhen, lhrm_hgpo_credits_the_mode_to_its_token) {
     for (const double r : thinking) list.push_back({0, r, 2});
     for (const double r : direct) list.push_back({0, r, 2});
     PlainStep plain = answers(list);
-    for (std::size_t i = 0; i < list.size(); ++i) plain.rollouts[i].token = {i < thinking.size() ? 0 : 1, 7};
+    for (std::size_t i = 0; i < list.size(); ++i)
+      plain.rollouts[i].token = {i < thinking.size() ? 0 : 1, 7};
     return plain;
   };
   const auto choice = [](const PlainStep& plain) {  // what the first token has over the second
     const Column a = values(HybridModes()(Step(plain.columns())));
     return std::vector<double>{a[0] - a[1], a[a.size() - 2] - a[a.size() - 1]};
   };
-  EXPECT_THAT(choice(step({1, 1}, {1, 0})), ElementsAre(about(0.866), about(-0.866)));  // 1 > 0.5 + 0.2
-  EXPECT_THAT(choice(step({1, 0}, {1, 0})), ElementsAre(about(-0.866), about(0.866)));  // 0.5 < 0.5 + 0.2
+  // 1 > 0.5 + 0.2
+  EXPECT_THAT(choice(step({1, 1}, {1, 0})), ElementsAre(about(0.866), about(-0.866)));
+  // 0.5 < 0.5 + 0.2
+  EXPECT_THAT(choice(step({1, 0}, {1, 0})), ElementsAre(about(-0.866), about(0.866)));
   // A mode that is all wrong has no best answer: 1, 0, 0, 0 standardised, not 1, 0, 1, 1.
   const Column a = values(HybridModes()(Step(step({1, 0}, {0, 0}).columns())));
   EXPECT_NEAR(a[1], 1.5, 1e-4);

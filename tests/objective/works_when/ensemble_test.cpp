@@ -1,4 +1,5 @@
-// What the methods promise that make one reward of several scorers, or scale rewards before they are compared, in numbers.
+// What the methods promise that make one reward of several scorers, or scale rewards before they
+// are compared, in numbers.
 #include "objective/reward/components.hpp"
 #include "objective/reward/difficulty_scale.hpp"
 #include "works_when/small_step.hpp"
@@ -12,7 +13,9 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAre;
 
-Column combined(const Components& piece, const PlainStep& step) { return values(piece(Step(step.columns())).reward); }
+Column combined(const Components& piece, const PlainStep& step) {
+  return values(piece(Step(step.columns())).reward);
+}
 
 Components by(Components::Combine combine, const std::vector<std::string>& omitted = {}) {
   Components piece;
@@ -43,7 +46,8 @@ TEST(WorksWhen, rm_ensemble_OneScorerIsItselfAndAWeightOfZeroIsNone) {
   }
 }
 
-/// Mean quality of the answer that a reward takes from n, over 60 draws. One answer in ten has the words that scorer a is fooled by, and is a bad one.
+/// Mean quality of the answer that a reward takes from n, over 60 draws. One answer in ten has the
+/// words that scorer a is fooled by, and is a bad one.
 double best_of(std::size_t n, const Components& piece) {
   double quality = 0;
   std::mt19937 engine(5);
@@ -59,7 +63,8 @@ double best_of(std::size_t n, const Components& piece) {
       if (fools) r.components["a"] += 4.0;
     }
     const Column reward = combined(piece, step);
-    quality += good[std::size_t(std::max_element(reward.begin(), reward.end()) - reward.begin())] / 60;
+    quality +=
+        good[std::size_t(std::max_element(reward.begin(), reward.end()) - reward.begin())] / 60;
   }
   return quality;
 }
@@ -80,7 +85,8 @@ TEST(WorksWhen, rm_ensemble_ACorruptedScorerPaysNothing) {
   EXPECT_GT(least, 0.9);
 }
 
-/// Two prompts with a right and a wrong answer each; the first was never solved before, the second always.
+/// Two prompts with a right and a wrong answer each; the first was never solved before, the second
+/// always.
 PlainStep hard_and_easy() {
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {1, 1.0}, {1, 0.0}});
   for (auto& r : step.rollouts) r.prior = double(r.group);
@@ -89,7 +95,8 @@ PlainStep hard_and_easy() {
 
 /// |A| of the hard prompt over that of the easy one.
 double hard_over_easy(const Settings& pieces, double hard_gain) {
-  const Objective objective("dr-irl-grpo-s", pieces, {{"hard_gain", std::to_string(hard_gain)}, {"gap_gain", "0"}});
+  const Objective objective("dr-irl-grpo-s", pieces,
+                            {{"hard_gain", std::to_string(hard_gain)}, {"gap_gain", "0"}});
   const Column d = evaluate(objective, hard_and_easy()).derivative;
   return d[0] / d[2];
 }
@@ -104,7 +111,9 @@ TEST(WorksWhen, dr_irl_WithoutGainsItIsTheLossWithoutTheFactor) {
   const Settings none = {{"hard_gain", "0"}, {"gap_gain", "0"}};
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     const PlainStep step = random_step({4, 3, 1}, seed, 0.3);
-    EXPECT_EQ(evaluate(Objective("dr-irl-grpo-s", {{"advantage", "group_norm"}}, none), step).derivative, evaluate(Objective("grpo"), step).derivative);
+    EXPECT_EQ(
+        evaluate(Objective("dr-irl-grpo-s", {{"advantage", "group_norm"}}, none), step).derivative,
+        evaluate(Objective("grpo"), step).derivative);
   }
 }
 
@@ -112,7 +121,8 @@ TEST(WorksWhen, dr_irl_TheGapToTheReferenceAnswerIsOneSided) {
   DifficultyScale piece;
   piece.hard_gain = 0;
   PlainStep step = answers({{0, 1.0}, {0, 0.5}, {1, 3.0}, {1, 1.0}});
-  EXPECT_THAT(values(piece(Step(step.columns())).reward), ElementsAre(1.25, 0.625, 3.0, 1.0));  // a mean of .75 is .25 short; 2 is above 1
+  // a mean of .75 is .25 short; 2 is above 1
+  EXPECT_THAT(values(piece(Step(step.columns())).reward), ElementsAre(1.25, 0.625, 3.0, 1.0));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What G2RL promises: answers that push the policy elsewhere gain, so that several right answers stay alive; a control that deals the gradients out anew does not.
+// What G2RL promises: answers that push the policy elsewhere gain, so that several right answers
+// stay alive; a control that deals the gradients out anew does not.
 #include "objective/reward/gradient_novelty.hpp"
 #include "works_when/small_step.hpp"
 
@@ -14,7 +15,9 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 auto about(double x, double within = 1e-9) { return DoubleNear(x, within); }
 
-Column shaped(const GradientNovelty& piece, const PlainStep& step) { return values(piece(Step(step.columns())).reward); }
+Column shaped(const GradientNovelty& piece, const PlainStep& step) {
+  return values(piece(Step(step.columns())).reward);
+}
 
 /// Answers of one group that push in these directions.
 PlainStep pushing(const std::vector<std::pair<double, Column>>& list) {
@@ -26,23 +29,30 @@ PlainStep pushing(const std::vector<std::pair<double, Column>>& list) {
 }
 
 TEST(WorksWhen, g2rl_scores_are_what_weighted_squares_leave) {
-  // e1, e1 and e2 with verdicts 1, 1, -1: of each of the first two the other weighs e / (e + 1/e) = 0.8808.
-  EXPECT_THAT(GradientNovelty::scores({1, 1, -1}, {1, 1, 0, 1, 1, 0, 0, 0, 1}), ElementsAre(about(0.1192, 1e-4), about(0.1192, 1e-4), about(1)));
+  // e1, e1 and e2 with verdicts 1, 1, -1: of each of the first two the other weighs e / (e + 1/e) =
+  // 0.8808.
+  EXPECT_THAT(GradientNovelty::scores({1, 1, -1}, {1, 1, 0, 1, 1, 0, 0, 0, 1}),
+              ElementsAre(about(0.1192, 1e-4), about(0.1192, 1e-4), about(1)));
   EXPECT_THAT(GradientNovelty::scores({1}, {1}), ElementsAre(1));
   // A cosine of 1/2 with one of two equal verdicts: 1 - 1/4 / 2.
-  EXPECT_THAT(GradientNovelty::scores({-1, -1, -1}, {1, 0.25, 0, 0.25, 1, 0, 0, 0, 1}), ElementsAre(about(0.875), about(0.875), about(1)));
+  EXPECT_THAT(GradientNovelty::scores({-1, -1, -1}, {1, 0.25, 0, 0.25, 1, 0, 0, 0, 1}),
+              ElementsAre(about(0.875), about(0.875), about(1)));
 }
 
 TEST(WorksWhen, g2rl_novel_mistakes_are_spared_or_punished) {
-  const PlainStep step = pushing({{1.0, {1, 0, 0}}, {1.0, {1, 0, 0}}, {0.0, {0, 1, 0}}, {0.0, {-1, 0, 0}}});
+  const PlainStep step =
+      pushing({{1.0, {1, 0, 0}}, {1.0, {1, 0, 0}}, {0.0, {0, 1, 0}}, {0.0, {-1, 0, 0}}});
   // nu: the first two and the last lie on one line, and the third on none. w = e, e, 1/e, 1/e.
-  const double e = std::exp(1.0), d = 1 / e, right = 1 - (e + d) / (e + 2 * d), wrong = 1 - 2 * e / (2 * e + d);
+  const double e = std::exp(1.0), d = 1 / e, right = 1 - (e + d) / (e + 2 * d),
+               wrong = 1 - 2 * e / (2 * e + d);
   const double nubar = (right - wrong) / (1 - wrong);
   ASSERT_GT(nubar, 0.0);
   GradientNovelty piece;
-  EXPECT_THAT(shaped(piece, step), ElementsAre(about(1 + nubar), about(1 + nubar), about(0), about(-1)));
+  EXPECT_THAT(shaped(piece, step),
+              ElementsAre(about(1 + nubar), about(1 + nubar), about(0), about(-1)));
   piece.lambda = 0.5, piece.mistakes = GradientNovelty::Mistakes::punished;
-  EXPECT_THAT(shaped(piece, step), ElementsAre(about(1 + nubar / 2), about(1 + nubar / 2), about(-1.5), about(-1)));
+  EXPECT_THAT(shaped(piece, step),
+              ElementsAre(about(1 + nubar / 2), about(1 + nubar / 2), about(-1.5), about(-1)));
   piece.lambda = 10;
   EXPECT_EQ(shaped(piece, step)[2], -3.0);
   piece.limit = 5;
@@ -57,11 +67,13 @@ TEST(WorksWhen, g2rl_answers_without_tokens_and_pairs_gain_nothing) {
   EXPECT_THAT(shaped({}, step), ElementsAre(1, 1, 2, -1));
 }
 
-/// A policy of five one-token answers, three of them right, by a head of three directions: from mostly one right answer. Trains it; returns the mean squared
-/// cosine between two answers' gradients before and after.
+/// A policy of five one-token answers, three of them right, by a head of three directions: from
+/// mostly one right answer. Trains it; returns the mean squared cosine between two answers'
+/// gradients before and after.
 std::pair<double, double> trained(const Objective& objective, std::uint64_t seed) {
   constexpr std::size_t kAnswers = 5, kGroup = 8;
-  const std::array<Column, kAnswers> head{Column{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {-1, -1, 0}, {0, -1, -1}};
+  const std::array<Column, kAnswers> head{
+      Column{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {-1, -1, 0}, {0, -1, -1}};
   Column logit{2, 0, 0, 1, 1};
   const auto chances = [&] {
     Column p;
@@ -95,13 +107,15 @@ std::pair<double, double> trained(const Objective& objective, std::uint64_t seed
     std::discrete_distribution<std::size_t> draw(p.begin(), p.end());
     std::vector<std::size_t> drawn;
     std::vector<Answer> list;
-    for (std::size_t i = 0; i < kGroup; ++i) drawn.push_back(draw(engine)), list.push_back({0, drawn.back() < 3 ? 1.0 : 0.0});
+    for (std::size_t i = 0; i < kGroup; ++i)
+      drawn.push_back(draw(engine)), list.push_back({0, drawn.back() < 3 ? 1.0 : 0.0});
     PlainStep plain = answers(list);
     plain.index = step;
     for (std::size_t i = 0; i < kGroup; ++i) plain.rollouts[i].gradient = gradient(p, drawn[i]);
     const Column derivative = evaluate(objective, plain).derivative;
     for (std::size_t i = 0; i < kGroup; ++i)
-      for (std::size_t k = 0; k < kAnswers; ++k) logit[k] -= 0.3 * derivative[i] * (double(k == drawn[i]) - p[k]);
+      for (std::size_t k = 0; k < kAnswers; ++k)
+        logit[k] -= 0.3 * derivative[i] * (double(k == drawn[i]) - p[k]);
   }
   return {before, alike()};
 }
@@ -109,10 +123,12 @@ std::pair<double, double> trained(const Objective& objective, std::uint64_t seed
 TEST(WorksWhen, g2rl_keeps_answers_apart_and_its_control_does_not) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     for (const std::string mistakes : {"spared", "punished"}) {
-      const auto [before, after] = trained(Objective("g2rl", {}, {{"novel_mistakes", mistakes}}), seed);
+      const auto [before, after] =
+          trained(Objective("g2rl", {}, {{"novel_mistakes", mistakes}}), seed);
       EXPECT_LT(after, before - 0.05) << seed << " " << mistakes;
     }
-    const auto [before, shuffled] = trained(Objective("g2rl", {}, {{"novelty_control", "shuffled"}}), seed);
+    const auto [before, shuffled] =
+        trained(Objective("g2rl", {}, {{"novelty_control", "shuffled"}}), seed);
     EXPECT_GT(shuffled, before) << seed;
     EXPECT_GT(trained(Objective("grpo"), seed).second, before) << seed;
   }

@@ -1,4 +1,5 @@
-// What INPO promises: self-play under a preference that goes in a circle ends where no answer is preferred, and the likelihood of pairs does not.
+// What INPO promises: self-play under a preference that goes in a circle ends where no answer is
+// preferred, and the likelihood of pairs does not.
 #include "evaluate_step.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ PlainStep circle(const Column& old, const Column& now) {
   for (std::size_t pair = 0; pair < arms; ++pair) {
     for (const bool wins : {true, false}) {
       const std::size_t arm = wins ? pair : (pair + 1) % arms;
-      PlainRollout r{std::int64_t(pair), double(wins), false, {now[arm]}, {old[arm]}, {old[arm]}, {1.0}, {std::log(1.0 / 3)}};
+      PlainRollout r{std::int64_t(pair), double(wins), false, {now[arm]},
+                     {old[arm]},         {old[arm]},   {1.0}, {std::log(1.0 / 3)}};
       r.correct = double(wins);
       step.rollouts.push_back(r);
     }
@@ -36,7 +38,8 @@ PlainStep circle(const Column& old, const Column& now) {
   return step;
 }
 
-/// The policy that minimises the expected loss of pairs that the last one samples: gradient descent in its logits.
+/// The policy that minimises the expected loss of pairs that the last one samples: gradient descent
+/// in its logits.
 Column next(const Objective& objective, const Column& old) {
   Column logits = old;
   for (int descent = 0; descent < 40; ++descent) {
@@ -44,7 +47,8 @@ Column next(const Objective& objective, const Column& old) {
     Column slope(arms, 0.0);
     for (std::size_t pair = 0; pair < arms; ++pair) {
       const std::size_t loser = (pair + 1) % arms;
-      const double chance = 2 * std::exp(old[pair] + old[loser]);  // 3 pairs in a step: its mean gives each a third
+      // 3 pairs in a step: its mean gives each a third
+      const double chance = 2 * std::exp(old[pair] + old[loser]);
       slope[pair] += 3 * chance * d[2 * pair], slope[loser] += 3 * chance * d[2 * pair + 1];
     }
     for (std::size_t arm = 0; arm < arms; ++arm) logits[arm] -= 0.5 * slope[arm];
@@ -67,7 +71,8 @@ TEST(WorksWhen, inpo_ACircularPreferenceEndsAtTheUniformPolicy) {
 
 TEST(WorksWhen, inpo_WhereAllPoliciesAgreeTheResidualIsTheTarget) {
   const Column uniform(arms, std::log(1.0 / 3));
-  EXPECT_NEAR(evaluate(Objective("inpo"), circle(uniform, uniform)).loss, std::pow(1 / (2 * 7.5e-3), 2), 1e-9);
+  EXPECT_NEAR(evaluate(Objective("inpo"), circle(uniform, uniform)).loss,
+              std::pow(1 / (2 * 7.5e-3), 2), 1e-9);
 }
 
 TEST(WorksWhen, inpo_TheAnchorIsAThirdReferenceAndTwoThirdsTheLastPolicy) {
@@ -76,7 +81,8 @@ TEST(WorksWhen, inpo_TheAnchorIsAThirdReferenceAndTwoThirdsTheLastPolicy) {
   step.rollouts.resize(2);
   step.rollouts[0].reference = {-0.7}, step.rollouts[1].reference = {-0.1};
   const double h = (-1.5 + 1.0) - 2.0 / 3 * (-1.0 + 2.0) - 1.0 / 3 * (-0.7 + 0.1);
-  EXPECT_NEAR(evaluate(Objective("inpo", {}, {{"pair_beta", "1"}}), step).loss, (h - 0.5) * (h - 0.5), 1e-12);
+  EXPECT_NEAR(evaluate(Objective("inpo", {}, {{"pair_beta", "1"}}), step).loss,
+              (h - 0.5) * (h - 0.5), 1e-12);
 }
 
 }  // namespace

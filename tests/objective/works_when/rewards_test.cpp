@@ -1,4 +1,5 @@
-// What the papers promise whose rewards are made of components, votes, repetition and length, in numbers.
+// What the papers promise whose rewards are made of components, votes, repetition and length, in
+// numbers.
 #include "objective/reward/calibrated.hpp"
 #include "objective/reward/components.hpp"
 #include "objective/reward/contrast.hpp"
@@ -46,7 +47,9 @@ TEST(WorksWhen, rl_struct_total_is_the_hand_sum) {
   // Valid, cut off, and with a wrong key; weights 1, 0.5 and, not named, 1.
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 0.0}});
   const double columns[3][3] = {{1, 1, 1}, {0, 0, 0}, {0, 0.5, 1}};
-  for (std::size_t i = 0; i < 3; ++i) step.rollouts[i].components = {{"content", columns[i][0]}, {"structure", columns[i][1]}, {"validity", columns[i][2]}};
+  for (std::size_t i = 0; i < 3; ++i)
+    step.rollouts[i].components = {
+        {"content", columns[i][0]}, {"structure", columns[i][1]}, {"validity", columns[i][2]}};
   Components piece;
   piece.weights.given = {{"content", 1.0}, {"structure", 0.5}};
   EXPECT_THAT(shaped(piece, step), ElementsAre(about(2.5), about(0), about(1.25)));
@@ -54,7 +57,8 @@ TEST(WorksWhen, rl_struct_total_is_the_hand_sum) {
 
 TEST(WorksWhen, components_combine_in_four_ways) {
   PlainStep step = answers({{0, 1.0}, {0, 0.0}, {0, 1.0}});
-  step.rollouts[0].components = {{"correct", 1.0}, {"brief", 0.25}}, step.rollouts[1].components = {{"correct", 0.0}, {"brief", 1.0}};
+  step.rollouts[0].components = {{"correct", 1.0}, {"brief", 0.25}},
+  step.rollouts[1].components = {{"correct", 0.0}, {"brief", 1.0}};
   step.rollouts[2].components = {{"correct", 1.0}, {"brief", -1.0}};
   const auto by = [&](Components::Combine combine, double brief) {
     Components piece;
@@ -62,9 +66,11 @@ TEST(WorksWhen, components_combine_in_four_ways) {
     return shaped(piece, step);
   };
   EXPECT_THAT(by(Components::Combine::sum, 0.5), ElementsAre(about(1.125), about(0.5), about(0.5)));
-  EXPECT_THAT(by(Components::Combine::mean, 3.0), ElementsAre(about(1.75 / 4), about(0.75), about(-0.5)));
+  EXPECT_THAT(by(Components::Combine::mean, 3.0),
+              ElementsAre(about(1.75 / 4), about(0.75), about(-0.5)));
   EXPECT_THAT(by(Components::Combine::product, 0.5), ElementsAre(about(0.5), about(0), about(0)));
-  EXPECT_THAT(by(Components::Combine::conditional, 0.5), ElementsAre(about(1.125), about(0), about(0.5)));
+  EXPECT_THAT(by(Components::Combine::conditional, 0.5),
+              ElementsAre(about(1.125), about(0), about(0.5)));
 }
 
 TEST(WorksWhen, components_that_the_verifier_does_not_fill_are_refused) {
@@ -73,7 +79,8 @@ TEST(WorksWhen, components_that_the_verifier_does_not_fill_are_refused) {
   EXPECT_THAT(objective.describe(), HasSubstr("format=0.5, safe=2"));
   PlainStep step = answers({{0, 1.0}, {0, 0.0}});
   for (auto& r : step.rollouts) r.components = {{"format", 1.0}};
-  EXPECT_THAT([&] { objective.prepare(step.columns()); }, testing::ThrowsMessage<ConfigError>(HasSubstr("component/safe")));
+  EXPECT_THAT([&] { objective.prepare(step.columns()); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr("component/safe")));
 }
 
 TEST(WorksWhen, component_weights_are_read_or_refused) {
@@ -105,25 +112,31 @@ std::string refusal_of(const Settings& knobs, const Settings& pieces = {{"reward
 
 TEST(WorksWhen, components_may_be_charged_for) {
   PlainStep step = answers({{0, 1.0}, {0, 0.0}});
-  step.rollouts[0].components = {{"correct", 1.0}, {"distance", 0.25}}, step.rollouts[1].components = {{"correct", 0.0}, {"distance", 1.0}};
+  step.rollouts[0].components = {{"correct", 1.0}, {"distance", 0.25}},
+  step.rollouts[1].components = {{"correct", 0.0}, {"distance", 1.0}};
   Components piece;
   piece.weights.given = {{"correct", 2.0}, {"distance", -1.0}};
   EXPECT_THAT(shaped(piece, step), ElementsAre(about(1.75), about(-1.0)));
   piece.combine = Components::Combine::mean;
   EXPECT_THAT(shaped(piece, step), ElementsAre(about(1.75 / 3), about(-1.0 / 3)));
   EXPECT_EQ(refusal_of({{"component_weights", "distance=-1"}}), "accepted");
-  EXPECT_THAT(refusal_of({{"component_weights", "distance=-1"}, {"combine", "product"}}), HasSubstr("negative weight"));
-  EXPECT_THAT(refusal_of({{"component_weights", "a=2"}, {"omit_components", "b, a"}}), HasSubstr("omit_components leaves out"));
+  EXPECT_THAT(refusal_of({{"component_weights", "distance=-1"}, {"combine", "product"}}),
+              HasSubstr("negative weight"));
+  EXPECT_THAT(refusal_of({{"component_weights", "a=2"}, {"omit_components", "b, a"}}),
+              HasSubstr("omit_components leaves out"));
   piece.weights.given = {{"correct", 0.0}, {"distance", 0.0}};
-  EXPECT_THAT([&] { shaped(piece, step); }, testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
+  EXPECT_THAT([&] { shaped(piece, step); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
   piece.weights = {{}, {"correct", "distance"}};
-  EXPECT_THAT([&] { shaped(piece, step); }, testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
+  EXPECT_THAT([&] { shaped(piece, step); },
+              testing::ThrowsMessage<ConfigError>(HasSubstr("no reward component counts")));
 }
 
 // The columns of a run: every verifier fills correct, and the built-in ones format.
 TEST(WorksWhen, ace_rl_pays_the_satisfied_share) {
   PlainStep step = answers({{0, 0.0}});
-  step.rollouts[0].components = {{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
+  step.rollouts[0].components = {{"a", 1.0},       {"b", 1.0}, {"c", 1.0},
+                                 {"correct", 0.0}, {"d", 0.0}, {"format", 0.0}};
   Components piece;
   piece.combine = Components::Combine::mean;
   piece.weights.omitted = {"correct", "format"};
@@ -131,15 +144,18 @@ TEST(WorksWhen, ace_rl_pays_the_satisfied_share) {
 }
 
 TEST(WorksWhen, multirole_r1_diversity_is_nothing_for_repeated_text_and_rises_with_distinct_runs) {
-  const PlainStep step = saying({{4, 4, 4, 4, 4}, {4, 4, 4, 4, 5}, {4, 5, 4, 5, 4}, {1, 2, 3, 4, 5}, {1, 2}, {}});
-  EXPECT_THAT(shaped(Diversity(), step), ElementsAre(about(0), about(0.1 / 3), about(0.1 / 3), about(0.1), about(0), about(0)));
+  const PlainStep step =
+      saying({{4, 4, 4, 4, 4}, {4, 4, 4, 4, 5}, {4, 5, 4, 5, 4}, {1, 2, 3, 4, 5}, {1, 2}, {}});
+  EXPECT_THAT(shaped(Diversity(), step), ElementsAre(about(0), about(0.1 / 3), about(0.1 / 3),
+                                                     about(0.1), about(0), about(0)));
 }
 
 TEST(WorksWhen, repetition_charges_the_share_said_before) {
   // Runs of two: 44 three times over; 45, 54, 45, 54; none twice; fewer than two tokens.
   Repetition piece;
   piece.n = 2;
-  EXPECT_THAT(shaped(piece, saying({{4, 4, 4, 4}, {4, 5, 4, 5, 4}, {1, 2, 3}, {1}})), ElementsAre(about(-2.0 / 3), about(-0.5), about(0), about(0)));
+  EXPECT_THAT(shaped(piece, saying({{4, 4, 4, 4}, {4, 5, 4, 5, 4}, {1, 2, 3}, {1}})),
+              ElementsAre(about(-2.0 / 3), about(-0.5), about(0), about(0)));
 }
 
 TEST(WorksWhen, t1_inference_scaling_gives_loops_and_cut_answers_one_bad_reward) {
@@ -156,10 +172,14 @@ PlainStep answering(const std::vector<double>& given) {
 }
 
 TEST(WorksWhen, ettrl_marks_the_majority) {
-  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 0, 1, 0})), ElementsAre(1, 0, 1, 0, 1));     // 3 to 2
-  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 0, 1, 2})), ElementsAre(1, 1, 1, 1, 0));     // a tie
-  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 2})), ElementsAre(0, 0, 0));                 // nobody agrees
-  EXPECT_THAT(shaped(MajorityVote(), answering({-1, -1, -1, 0, 0})), ElementsAre(0, 0, 0, 1, 1));  // silence does not win
+  // 3 to 2
+  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 0, 1, 0})), ElementsAre(1, 0, 1, 0, 1));
+  // a tie
+  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 0, 1, 2})), ElementsAre(1, 1, 1, 1, 0));
+  // nobody agrees
+  EXPECT_THAT(shaped(MajorityVote(), answering({0, 1, 2})), ElementsAre(0, 0, 0));
+  // silence does not win
+  EXPECT_THAT(shaped(MajorityVote(), answering({-1, -1, -1, 0, 0})), ElementsAre(0, 0, 0, 1, 1));
   EXPECT_THAT(shaped(MajorityVote(), answering({0})), ElementsAre(0));
 }
 
@@ -172,14 +192,17 @@ TEST(WorksWhen, ttrl_follows_the_vote_and_not_the_verifier) {
 }
 
 TEST(WorksWhen, ettrl_rescales_by_relative_entropy) {
-  // Entropies 1 and 3 under answers that two of four share: factors 1.5 and 0.5 times what ttrl has.
+  // Entropies 1 and 3 under answers that two of four share: factors 1.5 and 0.5 times what ttrl
+  // has.
   PlainStep step = answering({0, 0, 1, 1});
   step.rollouts.pop_back();
   step.rollouts[1].entropy = {3.0}, step.rollouts[2].entropy = {2.0};
-  const Column plain = evaluate(Objective("ttrl"), step).derivative, scaled = evaluate(Objective("ettrl"), step).derivative;
+  const Column plain = evaluate(Objective("ttrl"), step).derivative,
+               scaled = evaluate(Objective("ettrl"), step).derivative;
   EXPECT_NEAR(scaled[0] / plain[0], 1.5, 1e-9);
   EXPECT_NEAR(scaled[1] / plain[1], 0.5, 1e-9);
-  step.rollouts[1].entropy = {30.0};  // beyond twice the mean a success is left alone, not pushed down
+  step.rollouts[1].entropy = {30.0};  // beyond twice the mean a success is left alone, not pushed
+                                      // down
   EXPECT_EQ(evaluate(Objective("ettrl"), step).derivative[1], 0.0);
 }
 
@@ -202,7 +225,8 @@ TEST(WorksWhen, spell_takes_the_rule_or_the_majority_of_judgements) {
 }
 
 TEST(WorksWhen, geometryzero_gcpo_pays_a_behaviour_where_it_helps) {
-  // Eight answers with token 0 and eight without, of which so many are right: 6/8 against 3/8, the other way round, and 4/8 against 4/8.
+  // Eight answers with token 0 and eight without, of which so many are right: 6/8 against 3/8, the
+  // other way round, and 4/8 against 4/8.
   const auto paid = [](int with, int without) {
     PlainStep step = answers(std::vector<Answer>(16, Answer{0, 0.0}));
     for (int i = 0; i < 16; ++i) {
@@ -216,11 +240,13 @@ TEST(WorksWhen, geometryzero_gcpo_pays_a_behaviour_where_it_helps) {
   EXPECT_EQ(paid(6, 3), 0.5);
   EXPECT_EQ(paid(3, 6), -0.5);
   EXPECT_EQ(paid(4, 4), 0.0);
-  EXPECT_EQ(Objective("geometryzero-gcpo").unset(), std::vector<std::string>{"reward.behaviour_token"});
+  EXPECT_EQ(Objective("geometryzero-gcpo").unset(),
+            std::vector<std::string>{"reward.behaviour_token"});
 }
 
 TEST(WorksWhen, cgpo_mixture_of_judges_calibrates_and_limits_the_divergence) {
-  EXPECT_THAT(shaped(Calibrated(), answers({{0, 1.0}, {0, 0.0}})), ElementsAre(about(0.5), about(1 / (1 + std::exp(1.0)))));
+  EXPECT_THAT(shaped(Calibrated(), answers({{0, 1.0}, {0, 0.0}})),
+              ElementsAre(about(0.5), about(1 / (1 + std::exp(1.0)))));
   PlainStep step = answers({{0, 1.0, 2}, {0, 1.0, 2}});
   for (double& lp : step.rollouts[0].reference) lp -= 2.49;
   for (double& lp : step.rollouts[1].reference) lp -= 2.51;
@@ -236,14 +262,27 @@ TEST(WorksWhen, kimi15_prefers_the_shorter_right_answer_and_never_a_short_wrong_
 }
 
 TEST(WorksWhen, demystify_long_cot_ends_where_its_table_says) {
-  PlainStep step = answers({{0, 1.0, 0}, {0, 1.0, 50}, {0, 1.0, 100}, {0, 0.0, 0}, {0, 0.0, 50}, {0, 0.0, 100}, {0, 1.0, 100}});
+  PlainStep step = answers({{0, 1.0, 0},
+                            {0, 1.0, 50},
+                            {0, 1.0, 100},
+                            {0, 0.0, 0},
+                            {0, 0.0, 50},
+                            {0, 0.0, 100},
+                            {0, 1.0, 100}});
   step.rollouts[6].truncated = true;
-  EXPECT_THAT(shaped(CosineLength(), step), ElementsAre(about(2), about(1.5), about(1), about(-10), about(-5), about(0), about(-10)));
+  EXPECT_THAT(shaped(CosineLength(), step), ElementsAre(about(2), about(1.5), about(1), about(-10),
+                                                        about(-5), about(0), about(-10)));
 }
 
 TEST(WorksWhen, dler_sets_the_target_by_difficulty) {
   // Half right: easy, 20 tokens; a third right: 40.
-  const PlainStep step = answers({{0, 1.0, 15}, {0, 1.0, 30}, {0, 0.0, 5}, {0, 0.0, 5}, {1, 1.0, 30}, {1, 0.0, 5}, {1, 0.0, 5}});
+  const PlainStep step = answers({{0, 1.0, 15},
+                                  {0, 1.0, 30},
+                                  {0, 0.0, 5},
+                                  {0, 0.0, 5},
+                                  {1, 1.0, 30},
+                                  {1, 0.0, 5},
+                                  {1, 0.0, 5}});
   ZeroTruncated piece;
   piece.target = 40, piece.easy = 20;
   EXPECT_THAT(shaped(piece, step), ElementsAre(1, 0, 0, 0, 1, 0, 0));
@@ -256,15 +295,18 @@ TEST(WorksWhen, ppo_max_remembers_the_moments_of_all_steps) {
   step.statistics = first.statistics;
   for (auto& r : step.rollouts) r.reward = 0.0;
   // 1, 0, 0, 0: mean 1/4, deviation sqrt(3)/4. A step in which all fail is a bad one.
-  EXPECT_THAT(shaped(MovingNorm(), step), ElementsAre(about(-1 / std::sqrt(3.0), 1e-3), about(-1 / std::sqrt(3.0), 1e-3)));
+  EXPECT_THAT(shaped(MovingNorm(), step),
+              ElementsAre(about(-1 / std::sqrt(3.0), 1e-3), about(-1 / std::sqrt(3.0), 1e-3)));
 }
 
 TEST(Metrics, EveryComponentAndEveryPieceIsReportedByName) {
   PlainStep step = answers({{0, 1.0, 10}, {0, 0.0, 10}}, 10.0);
   step.rollouts[0].components = {{"format", 1.0}}, step.rollouts[1].components = {{"format", 0.5}};
-  const auto metrics = evaluate(Objective("grpo", {{"reward", "components+overlong"}}), step).metrics;
+  const auto metrics =
+      evaluate(Objective("grpo", {{"reward", "components+overlong"}}), step).metrics;
   EXPECT_NEAR(metrics.at("critic/component/format/mean"), 0.75, 1e-12);
-  EXPECT_NEAR(metrics.at("critic/shaping/components/mean"), 0.25, 1e-12);  // 1 and 0.5 in place of 1 and 0
+  // 1 and 0.5 in place of 1 and 0
+  EXPECT_NEAR(metrics.at("critic/shaping/components/mean"), 0.25, 1e-12);
   EXPECT_NEAR(metrics.at("critic/shaping/overlong/mean"), -1.0, 1e-12);
 }
 

@@ -28,7 +28,8 @@ Column shaped(const Piece& piece, const PlainStep& step) {
 }
 
 TEST(WorksWhen, dapo_overlong_grows_over_the_buffer) {
-  EXPECT_THAT(shaped(Overlong(), answers({{0, 1.0, 80}, {0, 1.0, 90}, {0, 1.0, 100}})), ElementsAre(about(1, 1e-12), about(0.5, 1e-12), about(0, 1e-12)));
+  EXPECT_THAT(shaped(Overlong(), answers({{0, 1.0, 80}, {0, 1.0, 90}, {0, 1.0, 100}})),
+              ElementsAre(about(1, 1e-12), about(0.5, 1e-12), about(0, 1e-12)));
 }
 
 TEST(WorksWhen, apriel_reasoner_spares_hard_prompts) {
@@ -49,7 +50,8 @@ TEST(WorksWhen, apriel_reasoner_spares_hard_prompts) {
 TEST(WorksWhen, hapo_compares_with_the_best_so_far) {
   PlainStep step = answers({{0, 1.0, 50}, {0, 1.0, 200}, {0, 0.0, 50}, {0, 0.0, 150}}, 1000.0);
   for (auto& r : step.rollouts) r.best_length = 100;
-  EXPECT_THAT(shaped(HistoryLength(), step), ElementsAre(about(1.7071), about(0.3), about(0), about(-0.7071)));
+  EXPECT_THAT(shaped(HistoryLength(), step),
+              ElementsAre(about(1.7071), about(0.3), about(0), about(-0.7071)));
   for (auto& r : step.rollouts) r.best_length = 0;
   EXPECT_THAT(shaped(HistoryLength(), step), ElementsAre(1, 1, 0, 0));
 }
@@ -57,13 +59,16 @@ TEST(WorksWhen, hapo_compares_with_the_best_so_far) {
 TEST(WorksWhen, s_grpo_decays_from_the_earliest_correct_exit) {
   PlainStep step = answers({{0, 0.0, 1}, {0, 1.0, 2}, {0, 1.0, 3}, {0, 0.0, 4}, {0, 1.0, 5}});
   EXPECT_THAT(shaped(DecayingExit(), step), ElementsAre(0, 1, 0.5, 0, 0.25));
-  for (std::size_t i = 0; i < 5; ++i) step.rollouts[i].reward = std::vector<double>{0, 1, 0.5, 0, 0.25}[i];
-  EXPECT_THAT(advantages_of(GroupCenter(), step), ElementsAre(about(-0.35), about(0.65), about(0.15), about(-0.35), about(-0.1)));
+  for (std::size_t i = 0; i < 5; ++i)
+    step.rollouts[i].reward = std::vector<double>{0, 1, 0.5, 0, 0.25}[i];
+  EXPECT_THAT(advantages_of(GroupCenter(), step),
+              ElementsAre(about(-0.35), about(0.65), about(0.15), about(-0.35), about(-0.1)));
 }
 
 TEST(WorksWhen, cgpo_mixture_of_judges_pays_nothing_for_a_violation) {
   PlainStep step = answers({{0, 5.0}, {0, 1.0}});
-  step.rollouts[0].components = {{"format", 1.0}, {"safe", 0.0}}, step.rollouts[1].components = {{"format", 1.0}, {"safe", 1.0}};
+  step.rollouts[0].components = {{"format", 1.0}, {"safe", 0.0}},
+  step.rollouts[1].components = {{"format", 1.0}, {"safe", 1.0}};
   EXPECT_THAT(shaped(Constrained(), step), ElementsAre(0, 1));
   const Column d = evaluate(Objective("cgpo-mixture-of-judges"), step).derivative;
   EXPECT_GT(d[0], 0.0);  // the exploit is pushed down
@@ -71,12 +76,14 @@ TEST(WorksWhen, cgpo_mixture_of_judges_pays_nothing_for_a_violation) {
 }
 
 TEST(WorksWhen, cgpo_mixture_of_judges_takes_its_baseline_over_the_step) {
-  // Rewards 1, 1 and 1, 0 are calibrated to 1/2, 1/2 and 1/2, s = sigmoid(-1): less their mean, also where a prompt's rollouts are alike.
+  // Rewards 1, 1 and 1, 0 are calibrated to 1/2, 1/2 and 1/2, s = sigmoid(-1): less their mean,
+  // also where a prompt's rollouts are alike.
   PlainStep step = answers({{0, 1.0}, {0, 1.0}, {1, 1.0}, {1, 0.0}});
   for (auto& rollout : step.rollouts) rollout.components = {{"safe", 1.0}};
   const double gap = 0.5 - 1 / (1 + std::exp(1.0));
-  EXPECT_THAT(evaluate(Objective("cgpo-mixture-of-judges"), step).derivative,
-              ElementsAre(about(-gap / 16), about(-gap / 16), about(-gap / 16), about(3 * gap / 16)));
+  EXPECT_THAT(
+      evaluate(Objective("cgpo-mixture-of-judges"), step).derivative,
+      ElementsAre(about(-gap / 16), about(-gap / 16), about(-gap / 16), about(3 * gap / 16)));
 }
 
 TEST(WorksWhen, thinkless_degrpo_rewards_short_success_most) {
@@ -88,8 +95,10 @@ TEST(WorksWhen, thinkless_degrpo_rewards_short_success_most) {
 }
 
 TEST(WorksWhen, unlikeliness_favours_the_rare_success) {
-  PlainStep step = answers({{0, 1.0, 1}, {0, 1.0, 2}, {0, 1.0, 3}, {0, 0.0, 4}});  // longer is less likely here
-  EXPECT_THAT(shaped(Unlikely(), step), ElementsAre(about(0.75), about(0.8125), about(0.875), about(0)));
+  // longer is less likely here
+  PlainStep step = answers({{0, 1.0, 1}, {0, 1.0, 2}, {0, 1.0, 3}, {0, 0.0, 4}});
+  EXPECT_THAT(shaped(Unlikely(), step),
+              ElementsAre(about(0.75), about(0.8125), about(0.875), about(0)));
 }
 
 TEST(WorksWhen, rmt_budget_shrinks_and_its_reward_is_a_triangle) {

@@ -1,4 +1,5 @@
-// What the methods that look at answers, outliers, surplus failures or the history of the entropy promise in numbers.
+// What the methods that look at answers, outliers, surplus failures or the history of the entropy
+// promise in numbers.
 #include "objective/advantage/balanced_center.hpp"
 #include "objective/reward/answer_share.hpp"
 #include "objective/weight/agreement.hpp"
@@ -24,7 +25,8 @@ TEST(WorksWhen, stable_reinforce_AnOverflowingRatioIsAThousand) {
 TEST(WorksWhen, stable_reinforce_ATokenPaysForTheDivergenceThatFollowsIt) {
   PlainStep step = answers({{0, 1.0, 2}, {0, 0.0, 1}});
   for (double& x : step.rollouts[0].reference) x -= 12.5;  // each token costs 0.0125
-  // Returns 0.975, 0.9875 and 0: mean 0.654167, squares 0.102934, 0.111111 and 0.427934, spread 0.462594.
+  // Returns 0.975, 0.9875 and 0: mean 0.654167, squares 0.102934, 0.111111 and 0.427934, spread
+  // 0.462594.
   const Column derivative = evaluate(Objective("stable-reinforce-r1-reward"), step).derivative;
   EXPECT_NEAR(derivative[0], -0.693553 / 4, 1e-6);
   EXPECT_NEAR(derivative[1], -0.720575 / 4, 1e-6);
@@ -54,7 +56,8 @@ TEST(WorksWhen, epo_TokensOutsideTheBandAreChargedAndPulledNoDifferently) {
   const Objective epo("epo-entropy-smoothing");
   const Result first = evaluate(epo, step);
   step.statistics["entropy_history"] = 1.0;
-  const Result later = evaluate(epo, step), plain = evaluate(Objective("entropy_grpo", {{"aggregate", "token-mean"}}), step);
+  const Result later = evaluate(epo, step),
+               plain = evaluate(Objective("entropy_grpo", {{"aggregate", "token-mean"}}), step);
   EXPECT_NEAR(first.loss, -0.001, 1e-12);                        // no history yet: the bonus alone
   EXPECT_NEAR(later.loss - first.loss, 0.001 * 0.2 / 3, 1e-12);  // charges 0.1, 0, 0.1
   EXPECT_EQ(later.entropy_derivative, plain.entropy_derivative);
@@ -80,11 +83,13 @@ TEST(WorksWhen, ttrv_SharesAndEntropy) {
   const Column whole = values(piece(Step(votes(6, 2, 0).columns())).reward);
   EXPECT_NEAR((share.front() - whole.front()) * std::log(2.0), 0.5623, 5e-5);
   EXPECT_NEAR((share.back() - whole.back()) * std::log(2.0), 0.5623, 5e-5);
-  EXPECT_EQ(values(AnswerShare()(Step(votes(8, 0, 0).columns())).reward), Column(8, 1.0));  // one answer: no entropy
+  // one answer: no entropy
+  EXPECT_EQ(values(AnswerShare()(Step(votes(8, 0, 0).columns())).reward), Column(8, 1.0));
 }
 
 TEST(WorksWhen, ttrv_TheMajorityIsPushedUpRightOrWrong) {
-  const Column right = evaluate(Objective("ttrv"), votes(6, 2, 0)).derivative, wrong = evaluate(Objective("ttrv"), votes(6, 2, 1)).derivative;
+  const Column right = evaluate(Objective("ttrv"), votes(6, 2, 0)).derivative,
+               wrong = evaluate(Objective("ttrv"), votes(6, 2, 1)).derivative;
   EXPECT_EQ(right, wrong);  // no label is read
   EXPECT_LT(right.front(), 0.0);
   EXPECT_GT(right.back(), 0.0);
@@ -94,10 +99,12 @@ TEST(WorksWhen, ttrv_TheMajorityIsPushedUpRightOrWrong) {
 TEST(WorksWhen, q_hawkeye_TheWeightIsOneInAgreementAndFallsWithTheVariance) {
   double before = 2.0;
   for (const int others : {0, 1, 2, 3, 4}) {
-    const double weight = values(Agreement()(Step(votes(8 - others, others, 0).columns())).factor)[0];
+    const double weight =
+        values(Agreement()(Step(votes(8 - others, others, 0).columns())).factor)[0];
     EXPECT_LT(weight, before);
     EXPECT_EQ(weight == 1.0, others == 0);
-    // Two answers: the unbiased variance of 0 and 1 over its largest value, 1/2, is the chance 2 k (8 - k) / (8 * 7) that two of the eight differ.
+    // Two answers: the unbiased variance of 0 and 1 over its largest value, 1/2, is the chance 2 k
+    // (8 - k) / (8 * 7) that two of the eight differ.
     EXPECT_NEAR(weight, std::exp(-0.2 * 2 * others * (8 - others) / 56.0), 1e-12);
     before = weight;
   }
@@ -106,22 +113,29 @@ TEST(WorksWhen, q_hawkeye_TheWeightIsOneInAgreementAndFallsWithTheVariance) {
 TEST(WorksWhen, red_drop_NeverMoreFailuresThanSuccesses) {
   for (const auto& [right, wrong] : {std::pair(1, 7), {3, 5}, {4, 4}, {6, 2}, {0, 4}}) {
     const Column a = advantages_of(BalancedCenter(), votes(right, wrong, 0));
-    const auto up = std::count_if(a.begin(), a.end(), [](double x) { return x > 0; }), down = std::count_if(a.begin(), a.end(), [](double x) { return x < 0; });
+    const auto up = std::count_if(a.begin(), a.end(), [](double x) { return x > 0; }),
+               down = std::count_if(a.begin(), a.end(), [](double x) { return x < 0; });
     EXPECT_EQ(up, wrong == 0 || right == 0 ? 0 : right);
     EXPECT_EQ(down, right == 0 ? 0 : std::min(right, wrong));
     double sum = 0;
     for (const double x : a) sum += x;
     EXPECT_NEAR(sum, 0.0, 1e-12);
-    EXPECT_NEAR(a.front(), right == 0 ? 0.0 : right <= wrong ? 0.5 : double(wrong) / (right + wrong), 1e-12);
+    EXPECT_NEAR(a.front(),
+                right == 0       ? 0.0
+                : right <= wrong ? 0.5
+                                 : double(wrong) / (right + wrong),
+                1e-12);
   }
 }
 
 TEST(WorksWhen, pods_TheRolloutsThatTrainAreStandardisedAmongThemselves) {
-  // Rewards 1, 0, 0, 0, of which the first two train: grpo of two, and nothing for the others. Over all four the success would have 1.5, the failure -0.5.
+  // Rewards 1, 0, 0, 0, of which the first two train: grpo of two, and nothing for the others. Over
+  // all four the success would have 1.5, the failure -0.5.
   PlainStep step = votes(1, 3, 0), two = votes(1, 1, 0);
   step.trains = {1, 1, 0, 0};
   const Objective pods("pods"), drawn("pods", {}, {{"moments_of", "drawn"}});
-  const Column own = evaluate(pods, step).derivative, alone = evaluate(pods, two).derivative, of_all = evaluate(drawn, step).derivative;
+  const Column own = evaluate(pods, step).derivative, alone = evaluate(pods, two).derivative,
+               of_all = evaluate(drawn, step).derivative;
   EXPECT_TRUE(near({own[0], own[1]}, alone));
   EXPECT_TRUE(near({own[2], own[3]}, {0.0, 0.0}));
   EXPECT_NEAR(of_all[0], -0.75 / 2 / (0.5 + 1e-4), 1e-12);

@@ -1,4 +1,5 @@
-// Steps of plain answers for the tests of what each paper promises: only what the test names differs between answers.
+// Steps of plain answers for the tests of what each paper promises: only what the test names
+// differs between answers.
 #pragma once
 
 #include "evaluate_step.hpp"
@@ -21,8 +22,10 @@ inline PlainStep answers(const std::vector<Answer>& list, double horizon = 100.0
   step.horizon = horizon;
   for (const auto& [group, reward, length] : list) {
     PlainRollout r;
-    r.group = group, r.reward = reward, r.correct = reward > 0 ? 1.0 : 0.0, r.key = std::int64_t(step.rollouts.size()) + 1;
-    for (auto* column : {&r.now, &r.old, &r.rollout, &r.reference}) column->assign(length, std::log(0.5));
+    r.group = group, r.reward = reward, r.correct = reward > 0 ? 1.0 : 0.0,
+    r.key = std::int64_t(step.rollouts.size()) + 1;
+    for (auto* column : {&r.now, &r.old, &r.rollout, &r.reference})
+      column->assign(length, std::log(0.5));
     r.entropy.assign(length, 1.0);
     step.rollouts.push_back(std::move(r));
   }

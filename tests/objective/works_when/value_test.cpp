@@ -22,7 +22,8 @@ TEST(WorksWhen, ppo_AdvantagesAtTheTwoEndsOfLambda) {
   Gae piece;
   piece.lambda = 1.0;  // return less value
   const Step prepared(step.columns());
-  const Column a = values(piece(prepared).advantage), target = values(piece(prepared).value_target), v = step.flat(&PlainRollout::old_value);
+  const Column a = values(piece(prepared).advantage), target = values(piece(prepared).value_target),
+               v = step.flat(&PlainRollout::old_value);
   std::size_t token = 0;
   for (const auto& r : step.rollouts) {
     for (std::size_t t = 0; t < r.length(); ++t, ++token) {
@@ -37,7 +38,8 @@ TEST(WorksWhen, ppo_RewardsOfSingleTokensCount) {
   step.token_reward = at::tensor(Column{0.1, 0.2, 0.3}, at::kDouble);
   Gae piece;
   piece.lambda = 1.0, piece.gamma = 0.5;
-  EXPECT_TRUE(near(values(piece(step).advantage), Column{0.1 + 0.5 * 0.2 + 0.25 * 1.3, 0.2 + 0.5 * 1.3, 1.3}));
+  EXPECT_TRUE(near(values(piece(step).advantage),
+                   Column{0.1 + 0.5 * 0.2 + 0.25 * 1.3, 0.2 + 0.5 * 1.3, 1.3}));
 }
 
 TEST(WorksWhen, ppo_TheValueStopsAtItsBoundAndIsPulledBack) {
@@ -71,14 +73,17 @@ TEST(WorksWhen, vapo_TheValueLearnsFromThePlainSquaredError) {
 TEST(WorksWhen, on_policy_distillation_AnswersWeighTheSameWhateverTheirLength) {
   PlainStep step = with_values({0, 0, 0}, 0.0);
   step.rollouts.push_back(with_values({0}, 0.0).rollouts[0]);
-  for (auto& r : step.rollouts) r.teacher = Column(r.length(), -0.5);  // every token is 0.5 nats likelier under the teacher
-  EXPECT_TRUE(near(evaluate(Objective("on_policy_distillation"), step).derivative, Column{-0.5 / 6, -0.5 / 6, -0.5 / 6, -0.25}));
+  // every token is 0.5 nats likelier under the teacher
+  for (auto& r : step.rollouts) r.teacher = Column(r.length(), -0.5);
+  EXPECT_TRUE(near(evaluate(Objective("on_policy_distillation"), step).derivative,
+                   Column{-0.5 / 6, -0.5 / 6, -0.5 / 6, -0.25}));
 }
 
 TEST(WorksWhen, t_ppo_TheLastValueIsCarriedOn) {
   Gae extended, ordinary;
   extended.truncation = Gae::Truncation::extend;
-  const Column a = values(extended(Step(with_values({0.2, 0.4, 0.5}, 0.0, true).columns())).advantage);
+  const Column a =
+      values(extended(Step(with_values({0.2, 0.4, 0.5}, 0.0, true).columns())).advantage);
   EXPECT_TRUE(near(a, Column{0.295, 0.1, 0.0}));
   PlainStep finished = random_step({3, 3}, 6, 0.2);
   for (auto& r : finished.rollouts) r.truncated = false;
@@ -90,7 +95,8 @@ TEST(WorksWhen, t_ppo_TheValueLearnsFromFinishedRolloutsOnly) {
   PlainStep step = with_values({0.2, 0.4}, 1.0, true);
   EXPECT_EQ(evaluate(Objective("t-ppo"), step).value_derivative, (Column{0.0, 0.0}));
   step.rollouts[0].truncated = false;
-  EXPECT_TRUE(near(evaluate(Objective("t-ppo"), step).value_derivative, Column{-0.4, -0.3}));  // (V - return) / 2 tokens
+  // (V - return) / 2 tokens
+  EXPECT_TRUE(near(evaluate(Objective("t-ppo"), step).value_derivative, Column{-0.4, -0.3}));
 }
 
 TEST(WorksWhen, ma_rlhf_SegmentsOfOneAreTokens) {
@@ -106,14 +112,17 @@ TEST(WorksWhen, ma_rlhf_ASegmentSharesItsAdvantage) {
   // 12 tokens: segments of 5, 5, 1 and the last token. Pooled values 0.1, 0.2, 0.3, 0.4, reward 1.
   Column v(12, 0.1);
   std::fill(v.begin() + 5, v.begin() + 10, 0.2), v[10] = 0.3, v[11] = 0.4;
-  const double d = 0.1, last = 0.6, l = 0.95, third = d + l * last, second = d + l * third, first = d + l * second;
+  const double d = 0.1, last = 0.6, l = 0.95, third = d + l * last, second = d + l * third,
+               first = d + l * second;
   Column expected(12, first);
-  std::fill(expected.begin() + 5, expected.begin() + 10, second), expected[10] = third, expected[11] = last;
+  std::fill(expected.begin() + 5, expected.begin() + 10, second), expected[10] = third,
+                                                                  expected[11] = last;
   EXPECT_TRUE(near(values(MacroGae()(Step(with_values(v, 1.0).columns())).advantage), expected));
 }
 
 TEST(WorksWhen, ma_rlhf_TheRowTrainsOnTheAdvantagesOfItsSegments) {
-  // Nothing is whitened: the 12 tokens carry 0.1 + 0.95 (0.1 + 0.95 (0.1 + 0.95 * 0.6)) = 0.7997, ..., 0.6.
+  // Nothing is whitened: the 12 tokens carry 0.1 + 0.95 (0.1 + 0.95 (0.1 + 0.95 * 0.6)) = 0.7997,
+  // ..., 0.6.
   Column v(12, 0.1);
   std::fill(v.begin() + 5, v.begin() + 10, 0.2), v[10] = 0.3, v[11] = 0.4;
   const Column d = evaluate(Objective("ma-rlhf"), with_values(v, 1.0)).derivative;
@@ -126,10 +135,12 @@ TEST(WorksWhen, ma_rlhf_PoolingByPosition) {
   MacroGae piece;
   piece.pool = MacroGae::Pool::position, piece.length = 2;
   // Segments 2, 1; weights 2/3 and 1/3: V = 0.4, 0.5. Errors 0.1 and 0.5.
-  EXPECT_TRUE(near(values(piece(Step(with_values({0.3, 0.6, 0.5}, 1.0).columns())).advantage), Column{0.1 + 0.95 * 0.5, 0.1 + 0.95 * 0.5, 0.5}));
+  EXPECT_TRUE(near(values(piece(Step(with_values({0.3, 0.6, 0.5}, 1.0).columns())).advantage),
+                   Column{0.1 + 0.95 * 0.5, 0.1 + 0.95 * 0.5, 0.5}));
 }
 
-/// Tokens of each segment, by where the targets differ: every token has a value of its own, so neighbouring segments cannot agree.
+/// Tokens of each segment, by where the targets differ: every token has a value of its own, so
+/// neighbouring segments cannot agree.
 std::vector<std::size_t> segments(const MacroGae& piece, PlainStep step, std::size_t rollout = 0) {
   for (auto& r : step.rollouts)
     for (std::size_t t = 0; t < r.length(); ++t) r.old_value[t] = std::sqrt(double(t) + 2);
@@ -146,7 +157,8 @@ std::vector<std::size_t> segments(const MacroGae& piece, PlainStep step, std::si
 
 TEST(WorksWhen, ma_rlhf_ASegmentEndsWhereThePerplexityRises) {
   PlainStep step = with_values(Column(7, 0.0), 1.0);
-  step.rollouts[0].reference = {-1.0, -0.5, -0.5, -2.0, -1.0, -3.0, -0.1};  // less likely than the token before it: the fourth and the sixth
+  // less likely than the token before it: the fourth and the sixth
+  step.rollouts[0].reference = {-1.0, -0.5, -0.5, -2.0, -1.0, -3.0, -0.1};
   MacroGae piece;
   piece.border = MacroGae::Border::perplexity;
   EXPECT_EQ(segments(piece, step), (std::vector<std::size_t>{3, 2, 1, 1}));
@@ -166,7 +178,8 @@ TEST(WorksWhen, ma_rlhf_RandomSegmentsTakeEachLengthAsOftenAsAsked) {
   sizes.resize(sizes.size() - 2);
   std::sort(sizes.begin(), sizes.end());
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 2, 2, 3, 3, 5, 5, 10, 10}));
-  std::swap(step.rollouts[0], step.rollouts[1]);  // a rollout's segments are its own, wherever it lies
+  std::swap(step.rollouts[0], step.rollouts[1]);  // a rollout's segments are its own, wherever it
+                                                  // lies
   EXPECT_EQ(segments(piece, step, 1), first);
   EXPECT_EQ(segments(piece, step), second);
 }
@@ -189,20 +202,24 @@ TEST(WorksWhen, vopd_TheBaselineIsTheExactValue) {
   EXPECT_NEAR(-kl, -0.2231, 1e-4);
   PlainStep step = with_values({0, 0}, 0.0);
   auto& r = step.rollouts[0];
-  r.old = r.now = r.rollout = {std::log(0.5), std::log(0.5)}, r.teacher = {std::log(0.8), std::log(0.2)}, r.teacher_kl = {kl, kl};
+  r.old = r.now = r.rollout = {std::log(0.5), std::log(0.5)},
+  r.teacher = {std::log(0.8), std::log(0.2)}, r.teacher_kl = {kl, kl};
   const Column a = values(TeacherGap()(Step(step.columns())));
   EXPECT_NEAR(a[0], 0.6931, 1e-4);
   EXPECT_NEAR(a[1], -0.6931, 1e-4);
   EXPECT_NEAR(0.5 * a[0] + 0.5 * a[1], 0.0, 1e-12);  // weighted by the student
 }
 
-/// Mean and mean square of the sampled gradient in one logit, exactly, over all tokens of one place: student p, teacher q, the advantages those of the piece.
-std::pair<double, double> moments(const Column& p, const Column& q, std::size_t logit, TeacherGap::Baseline baseline) {
+/// Mean and mean square of the sampled gradient in one logit, exactly, over all tokens of one
+/// place: student p, teacher q, the advantages those of the piece.
+std::pair<double, double> moments(const Column& p, const Column& q, std::size_t logit,
+                                  TeacherGap::Baseline baseline) {
   PlainStep step = with_values(p, 0.0);
   auto& r = step.rollouts[0];
   double kl = 0;
   for (std::size_t k = 0; k < p.size(); ++k) kl += p[k] * std::log(p[k] / q[k]);
-  for (std::size_t k = 0; k < p.size(); ++k) r.old[k] = std::log(p[k]), r.teacher.push_back(std::log(q[k])), r.teacher_kl.push_back(kl);
+  for (std::size_t k = 0; k < p.size(); ++k)
+    r.old[k] = std::log(p[k]), r.teacher.push_back(std::log(q[k])), r.teacher_kl.push_back(kl);
   TeacherGap piece;
   piece.baseline = baseline;
   const Column a = values(piece(Step(step.columns())));
@@ -216,8 +233,10 @@ std::pair<double, double> moments(const Column& p, const Column& q, std::size_t 
 
 TEST(WorksWhen, vopd_TheBaselineKeepsTheMeanGradient) {
   using enum TeacherGap::Baseline;
-  for (const auto& [p, q] : {std::pair(Column{0.6, 0.3, 0.1}, Column{0.2, 0.5, 0.3}), {Column{0.5, 0.5}, Column{0.8, 0.2}}}) {
-    double mean = 0;  // of the advantage without a baseline: the mean gradient in a logit is p (gap - mean gap)
+  for (const auto& [p, q] : {std::pair(Column{0.6, 0.3, 0.1}, Column{0.2, 0.5, 0.3}),
+                             {Column{0.5, 0.5}, Column{0.8, 0.2}}}) {
+    double mean = 0;  // of the advantage without a baseline: the mean gradient in a logit is p (gap
+                      // - mean gap)
     for (std::size_t k = 0; k < p.size(); ++k) mean += p[k] * std::log(q[k] / p[k]);
     for (std::size_t logit = 0; logit < p.size(); ++logit) {
       const double expected = p[logit] * (std::log(q[logit] / p[logit]) - mean);
@@ -225,8 +244,10 @@ TEST(WorksWhen, vopd_TheBaselineKeepsTheMeanGradient) {
       EXPECT_NEAR(moments(p, q, logit, none).first, expected, 1e-12);
     }
   }
-  // Less variance for p = 1/2, 1/2 and q = 0.8, 0.2; not for every pair of distributions: the value is not the best constant.
-  EXPECT_LT(moments({0.5, 0.5}, {0.8, 0.2}, 0, exact).second, moments({0.5, 0.5}, {0.8, 0.2}, 0, none).second);
+  // Less variance for p = 1/2, 1/2 and q = 0.8, 0.2; not for every pair of distributions: the value
+  // is not the best constant.
+  EXPECT_LT(moments({0.5, 0.5}, {0.8, 0.2}, 0, exact).second,
+            moments({0.5, 0.5}, {0.8, 0.2}, 0, none).second);
 }
 
 }  // namespace

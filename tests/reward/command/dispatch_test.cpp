@@ -1,4 +1,5 @@
-// The decisions of scoring under random orders of events: every sample gets one verdict, which depends on the sample alone.
+// The decisions of scoring under random orders of events: every sample gets one verdict, which
+// depends on the sample alone.
 #include "reward/command/dispatch.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@
 namespace rollcall::reward {
 namespace {
 
-/// What a sample does to its process: a reply after some time, a failure after some time, or nothing.
+/// What a sample does to its process: a reply after some time, a failure after some time, or
+/// nothing.
 struct Fate {
   enum class Kind { replies, dies, garbles, hangs } kind = Kind::replies;
   double after_s = 1.0;
@@ -39,13 +41,16 @@ struct World {
       else if (const auto* send = std::get_if<action::Send>(&a)) {
         const Fate& fate = fates.at(send->ticket);
         RC_ASSERT(!due.contains(send->process));
-        due[send->process] = now_s + (fate.kind == Fate::Kind::hangs ? std::numeric_limits<double>::infinity() : fate.after_s);
+        due[send->process] =
+            now_s + (fate.kind == Fate::Kind::hangs ? std::numeric_limits<double>::infinity()
+                                                    : fate.after_s);
         if (served[send->process] >= old_age) due[send->process] = now_s;
       } else if (const auto* end = std::get_if<action::End>(&a)) {
         due.erase(end->process);
       } else {
         const auto& settled = std::get<action::Settle>(a);
-        RC_ASSERT(verdicts.emplace(settled.ticket, settled.verdict).second);  // one verdict a sample
+        // one verdict a sample
+        RC_ASSERT(verdicts.emplace(settled.ticket, settled.verdict).second);
       }
     }
     most_running = std::max(most_running, due.size());
@@ -55,7 +60,9 @@ struct World {
     due.erase(p);
     if (served[p]++ >= old_age) return happens(event::Failed{p, Cause::died, "old"});
     switch (fates[ticket].kind) {
-      case Fate::Kind::replies: return happens(event::Replied{p, {.score = double(ticket), .correct = true, .components = {}, .reason = {}}});
+      case Fate::Kind::replies:
+        return happens(event::Replied{
+            p, {.score = double(ticket), .correct = true, .components = {}, .reason = {}}});
       case Fate::Kind::dies: return happens(event::Failed{p, Cause::died, "died"});
       case Fate::Kind::garbles: return happens(event::Failed{p, Cause::malformed, "garbled"});
       case Fate::Kind::hangs: return;
@@ -64,7 +71,8 @@ struct World {
   void run() {
     happens(event::Added{fates.size()});
     while (verdicts.size() < fates.size()) {
-      auto next = std::min_element(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      auto next = std::min_element(
+          due.begin(), due.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
       RC_ASSERT(next != due.end());
       const double deadline = next_deadline_s(state);
       now_s = std::max(now_s, std::min(next->second, deadline));
@@ -79,7 +87,11 @@ std::vector<Fate> some_fates() {
   std::vector<Fate> fates;
   for (const int kind : kinds) {
     using Kind = Fate::Kind;
-    fates.push_back({kind == 5 ? Kind::dies : kind == 6 ? Kind::garbles : kind == 7 ? Kind::hangs : Kind::replies, double(*rc::gen::inRange(1, 90)) / 10.0});
+    fates.push_back({kind == 5   ? Kind::dies
+                     : kind == 6 ? Kind::garbles
+                     : kind == 7 ? Kind::hangs
+                                 : Kind::replies,
+                     double(*rc::gen::inRange(1, 90)) / 10.0});
   }
   return fates;
 }
@@ -92,7 +104,8 @@ TEST(Dispatch, AVerdictDependsOnItsSampleAlone) {
     one.run(), many.run();
     for (std::size_t t = 0; t < fates.size(); ++t) {
       const Verdict &a = one.verdicts.at(t), &b = many.verdicts.at(t);
-      RC_ASSERT(a.cause == b.cause && a.reply.undecided == b.reply.undecided && a.reply.score == b.reply.score && a.reply.reason == b.reply.reason);
+      RC_ASSERT(a.cause == b.cause && a.reply.undecided == b.reply.undecided &&
+                a.reply.score == b.reply.score && a.reply.reason == b.reply.reason);
       RC_ASSERT(a.reply.undecided == (fates[t].kind != Fate::Kind::replies));
     }
     RC_ASSERT(many.most_running <= many.state.processes.size());
@@ -102,22 +115,27 @@ TEST(Dispatch, AVerdictDependsOnItsSampleAlone) {
 TEST(Dispatch, AnyEventAtAnyTimeIsAnsweredForEverySample) {
   EXPECT_TRUE(rc::check("events in a random order, not in that of any times", [] {
     World world(4, 1e9, some_fates());
-    const auto order = *rc::gen::container<std::vector<std::size_t>>(rc::gen::arbitrary<std::size_t>());
+    const auto order =
+        *rc::gen::container<std::vector<std::size_t>>(rc::gen::arbitrary<std::size_t>());
     world.happens(event::Added{world.fates.size()});
     for (std::size_t i = 0; world.verdicts.size() < world.fates.size(); ++i) {
       world.now_s += 1.0;
       const std::size_t at = i < order.size() ? order[i] : i;
       std::vector<std::size_t> busy;
       for (const auto& [p, when] : world.due)
-        if (world.fates[world.state.processes[p].ticket].kind != Fate::Kind::hangs) busy.push_back(p);
+        if (world.fates[world.state.processes[p].ticket].kind != Fate::Kind::hangs)
+          busy.push_back(p);
       if (busy.empty()) world.now_s += 1e9, world.happens(event::Passed{});
       else world.finish(busy[at % busy.size()]);
     }
-    for (std::size_t t = 0; t < world.fates.size(); ++t) RC_ASSERT(world.verdicts.at(t).reply.undecided == (world.fates[t].kind != Fate::Kind::replies));
+    for (std::size_t t = 0; t < world.fates.size(); ++t)
+      RC_ASSERT(world.verdicts.at(t).reply.undecided ==
+                (world.fates[t].kind != Fate::Kind::replies));
   }));
 }
 
-/// 40 verdicts of a second on four processes are done after 10 seconds, and one of 30 s holds up its own process alone.
+/// 40 verdicts of a second on four processes are done after 10 seconds, and one of 30 s holds up
+/// its own process alone.
 TEST(Dispatch, SlowVerdictsDoNotHoldUpFastOnes) {
   World equal(4, 100.0, std::vector<Fate>(40));
   equal.run();
@@ -136,7 +154,8 @@ TEST(Dispatch, NoMoreProcessesThanAreNeeded) {
   EXPECT_EQ(world.starts, 2U);
 }
 
-/// A process that fails with nothing to judge costs no verdict, and one that fails at a sample gets another chance in a fresh one, where it can be told apart.
+/// A process that fails with nothing to judge costs no verdict, and one that fails at a sample gets
+/// another chance in a fresh one, where it can be told apart.
 TEST(Dispatch, AFailureCostsOneVerdictAtMost) {
   Dispatch state = make_dispatch(1, 10.0, 2);
   auto actions = advance(state, {0.0, event::Added{2}});
@@ -151,12 +170,14 @@ TEST(Dispatch, AFailureCostsOneVerdictAtMost) {
   const Verdict& verdict = std::get<action::Settle>(actions[1]).verdict;
   EXPECT_TRUE(verdict.reply.undecided);
   EXPECT_TRUE(has_ended_the_judging(verdict)) << "the answer may have done it";
-  EXPECT_FALSE(has_ended_the_judging({Cause::replied, {.undecided = true}})) << "the command says itself that it cannot tell";
+  EXPECT_FALSE(has_ended_the_judging({Cause::replied, {.undecided = true}}))
+      << "the command says itself that it cannot tell";
   EXPECT_TRUE(has_ended_the_judging({Cause::replied, {.undecided = true, .ended = true}}));
   EXPECT_EQ(verdict.reply.reason, "it fell");
   EXPECT_EQ(verdict.reply.components.size(), 2U);
   EXPECT_DOUBLE_EQ(verdict.seconds, 1.0);
-  EXPECT_THROW(advance(state, {4.0, event::Replied{0, {}}}), std::logic_error) << "a process that is gone cannot reply";
+  EXPECT_THROW(advance(state, {4.0, event::Replied{0, {}}}), std::logic_error)
+      << "a process that is gone cannot reply";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A verifier's command that does what the response asks for: right, wrong, or any of the ways in which a real one fails.
+// A verifier's command that does what the response asks for: right, wrong, or any of the ways in
+// which a real one fails.
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -28,11 +29,15 @@ int main(int argc, char** argv) {
   int judged = 0;
   for (std::string line; std::getline(std::cin, line); ++judged) {
     const json asked = json::parse(line);
-    const std::string response = asked.at("response"), verb = response.substr(0, response.find(' '));
+    const std::string response = asked.at("response"),
+                      verb = response.substr(0, response.find(' '));
     const std::string rest = response.size() > verb.size() ? response.substr(verb.size() + 1) : "";
-    json reply{
-        {"id", asked.at("id")}, {"score", response == asked.at("answer") ? 1.0 : 0.25}, {"correct", response == asked.at("answer")}, {"reason", "compared"}};
-    if (argc > 1 && std::string(argv[1]) == "components") reply["components"] = {{"length", double(response.size())}};
+    json reply{{"id", asked.at("id")},
+               {"score", response == asked.at("answer") ? 1.0 : 0.25},
+               {"correct", response == asked.at("answer")},
+               {"reason", "compared"}};
+    if (argc > 1 && std::string(argv[1]) == "components")
+      reply["components"] = {{"length", double(response.size())}};
     if (verb == "die") std::abort();
     if (verb == "exit") return std::atoi(rest.c_str());
     if (verb == "old" && judged >= std::atoi(rest.c_str())) return 0;  // dies of old age
@@ -48,7 +53,8 @@ int main(int argc, char** argv) {
     else if (verb == "chatter")
       for (int i = 0; i < 20'000; ++i) std::cerr << "nobody will read all of this\n";
     else if (verb == "silent") continue;
-    if (verb == "undecided") reply = {{"id", asked.at("id")}, {"undecided", true}, {"reason", "the judge is asleep"}};
+    if (verb == "undecided")
+      reply = {{"id", asked.at("id")}, {"undecided", true}, {"reason", "the judge is asleep"}};
     if (verb == "other") reply["id"] = "another/1/2/3/4";
     if (verb == "garbage" || verb == "flood") continue;
     std::cout << reply.dump() << std::endl;

@@ -1,4 +1,5 @@
-// Real processes that fail in every way: each costs its own verdict, nothing outlives it, and nothing hangs.
+// Real processes that fail in every way: each costs its own verdict, nothing outlives it, and
+// nothing hangs.
 #include "reward/command/graders.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -35,17 +36,21 @@ RewardSection section(std::vector<std::string> more = {}) {
 
 std::vector<Sample> samples(const std::vector<std::string>& responses) {
   std::vector<Sample> all;
-  for (const auto& response : responses) all.push_back({"train/1/0/0/" + std::to_string(all.size()), "?", response, "right"});
+  for (const auto& response : responses)
+    all.push_back({"train/1/0/0/" + std::to_string(all.size()), "?", response, "right"});
   return all;
 }
 
-std::vector<Verdict> judge(Spawner& spawner, const RewardSection& reward, const std::vector<std::string>& responses, GraderListener listener = {}) {
+std::vector<Verdict> judge(Spawner& spawner, const RewardSection& reward,
+                           const std::vector<std::string>& responses,
+                           GraderListener listener = {}) {
   Graders graders(spawner, reward, std::move(listener));
   graders.add(samples(responses));
   return graders.await().second;
 }
 
-std::vector<Verdict> judge(const RewardSection& reward, const std::vector<std::string>& responses, GraderListener listener = {}) {
+std::vector<Verdict> judge(const RewardSection& reward, const std::vector<std::string>& responses,
+                           GraderListener listener = {}) {
   Spawner spawner;
   return judge(spawner, reward, responses, std::move(listener));
 }
@@ -72,40 +77,55 @@ TEST(Graders, VerdictsComeBackByTheirSamples) {
 
 TEST(Graders, EachFailureCostsItsOwnVerdict) {
   const std::vector<std::pair<std::string, std::string>> bad{
-      {"die", "the command was ended by signal 6"}, {"exit 7", "the command ended with status 7"}, {"hang", "no verdict after 1 s"},
-      {"silent", "no verdict after 1 s"},           {"close", "the command closed its output"},    {"garbage hello", "not a JSON object: \"hello\""},
-      {"garbage {\"id\":1}", "has no \"id\""},      {"flood", "longer than 1048576 bytes"},        {"other", "which it was not asked about"},
+      {"die", "the command was ended by signal 6"},
+      {"exit 7", "the command ended with status 7"},
+      {"hang", "no verdict after 1 s"},
+      {"silent", "no verdict after 1 s"},
+      {"close", "the command closed its output"},
+      {"garbage hello", "not a JSON object: \"hello\""},
+      {"garbage {\"id\":1}", "has no \"id\""},
+      {"flood", "longer than 1048576 bytes"},
+      {"other", "which it was not asked about"},
       {"undecided", "the judge is asleep"}};
   std::vector<std::string> responses;
-  for (const auto& [response, reason] : bad) responses.insert(responses.end(), {"right", response, "wrong"});
+  for (const auto& [response, reason] : bad)
+    responses.insert(responses.end(), {"right", response, "wrong"});
   Spawner of_one, of_four;  // which fork, before there are threads
   const auto judged_by = [&](Spawner* spawner, std::int64_t processes) {
     auto reward = section();
     reward.processes = processes;
     return judge(*spawner, reward, responses);
   };
-  auto by_one = std::async(std::launch::async, judged_by, &of_one, 1), by_four = std::async(std::launch::async, judged_by, &of_four, 4);  // they mostly wait
+  // they mostly wait
+  auto by_one = std::async(std::launch::async, judged_by, &of_one, 1),
+       by_four = std::async(std::launch::async, judged_by, &of_four, 4);
   for (const auto& verdicts : {by_one.get(), by_four.get()})
     for (std::size_t i = 0; i < bad.size(); ++i) {
-      EXPECT_TRUE(verdicts[3 * i].reply.correct && !verdicts[3 * i + 2].reply.undecided) << bad[i].first;
+      EXPECT_TRUE(verdicts[3 * i].reply.correct && !verdicts[3 * i + 2].reply.undecided)
+          << bad[i].first;
       EXPECT_TRUE(verdicts[3 * i + 1].reply.undecided) << bad[i].first;
-      EXPECT_NE(verdicts[3 * i + 1].reply.reason.find(bad[i].second), std::string::npos) << bad[i].first << ": " << verdicts[3 * i + 1].reply.reason;
-      EXPECT_EQ(verdicts[3 * i + 1].cause == Cause::clock, bad[i].second.starts_with("no verdict")) << bad[i].first;
+      EXPECT_NE(verdicts[3 * i + 1].reply.reason.find(bad[i].second), std::string::npos)
+          << bad[i].first << ": " << verdicts[3 * i + 1].reply.reason;
+      EXPECT_EQ(verdicts[3 * i + 1].cause == Cause::clock, bad[i].second.starts_with("no verdict"))
+          << bad[i].first;
     }
 }
 
 TEST(Graders, WhatIsNoFaultOfTheSampleCostsNothing) {
   std::vector<std::string> responses;
-  for (int i = 0; i < 12; ++i) responses.insert(responses.end(), {"old 2", "twice", "once", "right"});
+  for (int i = 0; i < 12; ++i)
+    responses.insert(responses.end(), {"old 2", "twice", "once", "right"});
   auto reward = section();
   reward.timeout_s = 20;
-  for (const auto& verdict : judge(reward, responses)) EXPECT_EQ(verdict.cause, Cause::replied) << verdict.reply.reason;
+  for (const auto& verdict : judge(reward, responses))
+    EXPECT_EQ(verdict.cause, Cause::replied) << verdict.reply.reason;
 }
 
 TEST(Graders, NothingOutlivesItsGrader) {
   const Folder folder;
   const auto file = [&](const char* name) { return (folder.path / name).string(); };
-  judge(section(), {"child-die " + file("a"), "child-hang " + file("b"), "child " + file("c"), "daemon " + file("d")});
+  judge(section(), {"child-die " + file("a"), "child-hang " + file("b"), "child " + file("c"),
+                    "daemon " + file("d")});
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(ends(file(name))) << name;
 }
 
@@ -121,7 +141,8 @@ TEST(Graders, NothingOutlivesTheJob) {
     judge(reward, {"child-hang " + file + "-on"});
     std::_Exit(0);
   }
-  for (int i = 0; i < 300 && !fs::exists(file + "-on"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 300 && !fs::exists(file + "-on"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ::kill(job, SIGKILL);
   EXPECT_TRUE(ends(file + "-on"));
   EXPECT_EQ(::waitpid(job, nullptr, 0), job);
@@ -132,10 +153,11 @@ TEST(Graders, StandardErrorIsHeard) {
   std::size_t bytes = 0;
   auto reward = section();
   reward.timeout_s = 20;
-  const auto verdicts = judge(reward, {"chatter", "right"}, {.errors = [&](std::size_t, std::string_view text) {
-                                const std::lock_guard lock(mutex);
-                                bytes += text.size();
-                              }});
+  const auto verdicts =
+      judge(reward, {"chatter", "right"}, {.errors = [&](std::size_t, std::string_view text) {
+              const std::lock_guard lock(mutex);
+              bytes += text.size();
+            }});
   EXPECT_EQ(verdicts[0].cause, Cause::replied);
   EXPECT_EQ(bytes, 20'000 * std::string("nobody will read all of this\n").size());
 }
@@ -145,7 +167,8 @@ TEST(Graders, BatchesComeBackAsTheyAreDone) {
   auto reward = section();
   reward.timeout_s = 20;
   Graders graders(spawner, reward);
-  const auto slow = graders.add(samples({"sleep 400"})), fast = graders.add(samples({"right"})), none = graders.add({});
+  const auto slow = graders.add(samples({"sleep 400"})), fast = graders.add(samples({"right"})),
+             none = graders.add({});
   EXPECT_EQ(graders.await().first, none);
   EXPECT_EQ(graders.await().first, fast);
   EXPECT_EQ(graders.await().first, slow);
@@ -164,13 +187,15 @@ TEST(Graders, ACommandThatCannotWorkIsToldAtOnce) {
   };
   RewardSection missing = section();
   missing.command = {"./no-such-grader"};
-  EXPECT_NE(message(missing).find("./no-such-grader: No such file or directory"), std::string::npos) << message(missing);
+  EXPECT_NE(message(missing).find("./no-such-grader: No such file or directory"), std::string::npos)
+      << message(missing);
   missing.command = {"/etc/passwd"};
   EXPECT_NE(message(missing).find("Permission denied"), std::string::npos) << message(missing);
   EXPECT_NE(message(section({"dead"})).find("ended with status 3"), std::string::npos);
   RewardSection named = section();
   named.components = {"style"};
-  EXPECT_NE(message(named).find("lacks the component \"style\""), std::string::npos) << message(named);
+  EXPECT_NE(message(named).find("lacks the component \"style\""), std::string::npos)
+      << message(named);
   EXPECT_EQ(message(section()), "");
   RewardSection measured = section({"components"});
   measured.components = {"length"};
@@ -184,7 +209,8 @@ TEST(Graders, VerdictsThatSleepSpeedUp) {
     auto reward = section();
     reward.processes = processes, reward.timeout_s = 20;
     Graders graders(spawner, reward);
-    graders.add(samples(std::vector<std::string>(std::size_t(processes), "sleep 20")));  // all are started
+    // all are started
+    graders.add(samples(std::vector<std::string>(std::size_t(processes), "sleep 20")));
     graders.await();
     const Stopwatch clock;
     graders.add(samples(std::vector<std::string>(32, "sleep 30")));

@@ -1,8 +1,9 @@
-// Lines to and from a verifier's command: what is right is taken, what is wrong is told by name, and any bytes are safe.
+// Lines to and from a verifier's command: what is right is taken, what is wrong is told by name,
+// and any bytes are safe.
 #include "reward/command/message.hpp"
 
 #include "base/json.hpp"
-#include "text/accepted_answers.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -12,8 +13,12 @@
 namespace rollcall::reward {
 namespace {
 
-std::string fault(const std::string& line, const std::vector<std::string>& components = {}) { return parse_reply(line, components).fault; }
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+std::string fault(const std::string& line, const std::vector<std::string>& components = {}) {
+  return parse_reply(line, components).fault;
+}
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(Message, ASampleIsOneLineWhateverItHolds) {
   const std::string line = to_line({"train/1/2/0/3", "2 + 2?\n", "4\xFF\"", "4"});
@@ -25,16 +30,20 @@ TEST(Message, ASampleIsOneLineWhateverItHolds) {
 }
 
 TEST(Message, AnAnswerIsATextOrAListAsItsRowHadIt) {
-  const auto answer = [](const std::string& reference) { return nlohmann::json::parse(to_line({"a", "", "", reference})).at("answer"); };
+  const auto answer = [](const std::string& reference) {
+    return nlohmann::json::parse(to_line({"a", "", "", reference})).at("answer");
+  };
   const std::string text = R"(["a", "b"])";
   EXPECT_EQ(answer(text::accepting(text)), text);
-  EXPECT_EQ(answer(text::accepting(std::vector<std::string>{"a", "b"})), (nlohmann::json{"a", "b"}));
+  EXPECT_EQ(answer(text::accepting(std::vector<std::string>{"a", "b"})),
+            (nlohmann::json{"a", "b"}));
   EXPECT_EQ(answer(text::accepting(std::vector<std::string>{"4"})), nlohmann::json::array({"4"}));
 }
 
 TEST(Message, AVerdictIsTaken) {
-  const auto answered =
-      parse_reply(R"({"id":"a","score":0.5,"correct":true,"components":{"style":-1,"length":3},"reason":"good","extra":1})", {"length", "style"});
+  const auto answered = parse_reply(
+      R"({"id":"a","score":0.5,"correct":true,"components":{"style":-1,"length":3},"reason":"good","extra":1})",
+      {"length", "style"});
   EXPECT_EQ(answered.fault, "");
   EXPECT_EQ(answered.id, "a");
   EXPECT_TRUE(answered.reply.correct);
@@ -55,17 +64,27 @@ TEST(Message, EveryMistakeHasItsWords) {
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1e999,"correct":true})"), "not a JSON object"));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1})"), "no \"correct\""));
   EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":1})"), "neither true nor false"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true})", {"style"}), "lacks the component \"style\""));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":{"stile":1}})", {"style"}), "did you mean style"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":{"style":"x"}})", {"style"}), "\"style\" is not a number"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":[1]})", {"style"}), "not an object"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"reason":2})"), "\"reason\" is not a text"));
-  EXPECT_TRUE(says(fault(R"({"id":"a","undecided":true,"ended":"yes"})"), "\"ended\" is neither true nor false"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true})", {"style"}),
+                   "lacks the component \"style\""));
+  EXPECT_TRUE(
+      says(fault(R"({"id":"a","score":1,"correct":true,"components":{"stile":1}})", {"style"}),
+           "did you mean style"));
+  EXPECT_TRUE(
+      says(fault(R"({"id":"a","score":1,"correct":true,"components":{"style":"x"}})", {"style"}),
+           "\"style\" is not a number"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","score":1,"correct":true,"components":[1]})", {"style"}),
+                   "not an object"));
+  EXPECT_TRUE(
+      says(fault(R"({"id":"a","score":1,"correct":true,"reason":2})"), "\"reason\" is not a text"));
+  EXPECT_TRUE(says(fault(R"({"id":"a","undecided":true,"ended":"yes"})"),
+                   "\"ended\" is neither true nor false"));
 }
 
 TEST(Message, AReasonIsCutBetweenCharacters) {
   const std::string long_reason = std::string(kLongestReason - 1, 'x') + "é and more";
-  const auto answered = parse_reply(nlohmann::json{{"id", "a"}, {"score", 1}, {"correct", true}, {"reason", long_reason}}.dump(), {});
+  const auto answered = parse_reply(
+      nlohmann::json{{"id", "a"}, {"score", 1}, {"correct", true}, {"reason", long_reason}}.dump(),
+      {});
   EXPECT_EQ(answered.reply.reason, std::string(kLongestReason - 1, 'x') + "...");
 }
 
@@ -96,7 +115,8 @@ TEST(Message, AnyBytesAreSafe) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;  // Knuth's constants (MMIX)
     return (state >> 33U) % below;
   };
-  const std::string good = R"({"id":"train/1/2/0/3","score":0.5,"correct":true,"components":{"a":1},"reason":"é","undecided":false})";
+  const std::string good =
+      R"({"id":"train/1/2/0/3","score":0.5,"correct":true,"components":{"a":1},"reason":"é","undecided":false})";
   for (long run = 0; run < runs; ++run) {
     std::string line = dice(8) == 0 ? std::string(dice(40), ' ') : good;
     for (auto n = dice(6); n > 0 && !line.empty(); --n) {
@@ -106,7 +126,9 @@ TEST(Message, AnyBytesAreSafe) {
       else line[at] = char(dice(256));
     }
     const auto answered = parse_reply(line, {"a"});
-    ASSERT_TRUE(!answered.fault.empty() || (!answered.reply.components.empty() && answered.reply.reason.size() <= kLongestReason + 3)) << line;
+    ASSERT_TRUE(!answered.fault.empty() || (!answered.reply.components.empty() &&
+                                            answered.reply.reason.size() <= kLongestReason + 3))
+        << line;
   }
 }
 

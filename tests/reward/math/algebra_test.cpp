@@ -17,11 +17,15 @@ Form random_form(Algebra& algebra, int depth) {
     case 0: return constant(number());
     case 1: return algebra.variable("x");
     case 2: return algebra.variable("y");
-    case 3: return algebra.power(constant(mpq_class(*rc::gen::inRange(2, 20))), constant(mpq_class(1, 2)));
+    case 3:
+      return algebra.power(constant(mpq_class(*rc::gen::inRange(2, 20))),
+                           constant(mpq_class(1, 2)));
     case 4: return algebra.add(random_form(algebra, depth - 1), random_form(algebra, depth - 1));
-    case 5: return algebra.multiply(random_form(algebra, depth - 1), random_form(algebra, depth - 1));
+    case 5:
+      return algebra.multiply(random_form(algebra, depth - 1), random_form(algebra, depth - 1));
     case 6: return algebra.add(random_form(algebra, depth - 1), algebra.i());
-    default: return algebra.subtract(random_form(algebra, depth - 1), random_form(algebra, depth - 1));
+    default:
+      return algebra.subtract(random_form(algebra, depth - 1), random_form(algebra, depth - 1));
   }
 }
 
@@ -37,7 +41,8 @@ RC_GTEST_PROP(Algebra, KeepsTheLawsOfAField, ()) {
 
 RC_GTEST_PROP(Algebra, RootsOfNumbersAreExact, ()) {
   Algebra g;
-  const int n = *rc::gen::inRange(1, 5000), d = *rc::gen::inRange(1, 5000), k = *rc::gen::inRange(2, 7);
+  const int n = *rc::gen::inRange(1, 5000), d = *rc::gen::inRange(1, 5000),
+            k = *rc::gen::inRange(2, 7);
   mpq_class q(n, d);
   q.canonicalize();
   const Form root = g.power(constant(q), constant(mpq_class(1, k)));
@@ -46,8 +51,10 @@ RC_GTEST_PROP(Algebra, RootsOfNumbersAreExact, ()) {
 
 RC_GTEST_PROP(Algebra, LogarithmsOfNumbersAddUp, ()) {
   Algebra g;
-  const int m = *rc::gen::inRange(1, 2000), n = *rc::gen::inRange(1, 2000);  // all their primes are found
-  RC_ASSERT(g.same(g.call("ln", {constant(mpq_class(mpz_class(m) * n))}), g.add(g.call("ln", {constant(m)}), g.call("ln", {constant(n)}))));
+  // all their primes are found
+  const int m = *rc::gen::inRange(1, 2000), n = *rc::gen::inRange(1, 2000);
+  RC_ASSERT(g.same(g.call("ln", {constant(mpq_class(mpz_class(m) * n))}),
+                   g.add(g.call("ln", {constant(m)}), g.call("ln", {constant(n)}))));
 }
 
 TEST(Algebra, RefusesWhatHasNoValue) {
@@ -63,7 +70,8 @@ TEST(Separation, BoundsAreBelowTheNumber) {
   Values values;
   Algebra& g = values.algebra();
   const auto root = [&](int n) { return g.power(constant(n), constant(mpq_class(1, 2))); };
-  // sqrt(2) + sqrt(3) - sqrt(5 + 2 sqrt(6)) is zero; with 10^-12 more it is not, and stays above its bound of 2^-B.
+  // sqrt(2) + sqrt(3) - sqrt(5 + 2 sqrt(6)) is zero; with 10^-12 more it is not, and stays above
+  // its bound of 2^-B.
   const Form nested = g.power(g.add(constant(5), g.scale(root(6), 2)), constant(mpq_class(1, 2)));
   const Form zero = g.subtract(g.add(root(2), root(3)), nested);
   EXPECT_EQ(values.compare(zero, constant(0)).answer, Answer::equal);

@@ -83,8 +83,10 @@ constexpr Row kRows[] = {
     {"tuples", "(1,-2)", "(1.0, -2)"},
     {"tuples", "(1,2)", "(2,1)", kDifferent},
     {"tuples", "(1,234)", "(1, 234)"},  // no thousands separator there
-    {"matrices", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\begin{bmatrix}1&2\\\\3&\\sqrt{16}\\end{bmatrix}"},
-    {"matrices", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\begin{pmatrix}1&2&3&4\\end{pmatrix}", kDifferent},
+    {"matrices", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}",
+     "\\begin{bmatrix}1&2\\\\3&\\sqrt{16}\\end{bmatrix}"},
+    {"matrices", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}",
+     "\\begin{pmatrix}1&2&3&4\\end{pmatrix}", kDifferent},
     {"equations", "y=2x+1", "4x-2y+2=0"},
     {"equations", "xy=1", "y=\\frac1x"},
     {"equations", "x=5", "5"},
@@ -125,27 +127,36 @@ constexpr Row kRows[] = {
 TEST(Decide, HandWorkedRows) {
   for (const Row& row : kRows) {
     const Verdict verdict = decide(row.reference, row.answer).verdict;
-    EXPECT_EQ(int(verdict.answer), int(row.expected)) << row.category << ": " << row.reference << " | " << row.answer << ": " << verdict.reason;
+    EXPECT_EQ(int(verdict.answer), int(row.expected))
+        << row.category << ": " << row.reference << " | " << row.answer << ": " << verdict.reason;
     EXPECT_FALSE(verdict.reason.empty());
     const Verdict turned = decide(row.answer, row.reference).verdict;
-    EXPECT_EQ(int(turned.answer), int(row.expected)) << row.category << ": " << row.answer << " | " << row.reference << ": " << turned.reason;
+    EXPECT_EQ(int(turned.answer), int(row.expected))
+        << row.category << ": " << row.answer << " | " << row.reference << ": " << turned.reason;
   }
 }
 
 TEST(Decide, SaysWhereItCannotTell) {
-  EXPECT_EQ(decide("\\int_0^1 x dx", "1/2").verdict.reason, "the reference cannot be read: \\int is not computed");
+  EXPECT_EQ(decide("\\int_0^1 x dx", "1/2").verdict.reason,
+            "the reference cannot be read: \\int is not computed");
   EXPECT_EQ(decide("9^{9^9}", "9^{9^9}+1").verdict.answer, Answer::different);
   EXPECT_EQ(decide("x^3 < 8", "x < 2").verdict.answer, Answer::undecided);
-  EXPECT_EQ(decide("x^5 + x = 2", "x = 1").verdict.open, Open::equation);  // it has no other real solution, which is not known here
+  // it has no other real solution, which is not known here
+  EXPECT_EQ(decide("x^5 + x = 2", "x = 1").verdict.open, Open::equation);
   EXPECT_EQ(decide("x^2 + y^2 = 4", "2").verdict.answer, Answer::different);
   EXPECT_EQ(decide("\\sin(9^{9^9})", "0").verdict.answer, Answer::undecided);
-  EXPECT_EQ(decide("\\frac{1}{2004!}", "\\frac{1}{2006!}").verdict.reason, "the numbers differ by less than a double shows");
-  EXPECT_EQ(decide("1", std::string(kLongestAnswer + 1, '7')).verdict.reason, "an answer longer than is read");
-  EXPECT_EQ(decide(std::string(kLongestAnswer + 1, '7'), std::string(kLongestAnswer + 1, '7')).verdict.answer, Answer::equal);
+  EXPECT_EQ(decide("\\frac{1}{2004!}", "\\frac{1}{2006!}").verdict.reason,
+            "the numbers differ by less than a double shows");
+  EXPECT_EQ(decide("1", std::string(kLongestAnswer + 1, '7')).verdict.reason,
+            "an answer longer than is read");
+  EXPECT_EQ(decide(std::string(kLongestAnswer + 1, '7'), std::string(kLongestAnswer + 1, '7'))
+                .verdict.answer,
+            Answer::equal);
 }
 
 TEST(Decide, AnAnswerThatIsNoMathematicsIsDifferent) {
-  for (const char* answer : {"", "   ", "}", "\\frac{1}", "2 +", "((", "\\foo", "\xFF\xFE", "1 2 3", "I do not know"})
+  for (const char* answer :
+       {"", "   ", "}", "\\frac{1}", "2 +", "((", "\\foo", "\xFF\xFE", "1 2 3", "I do not know"})
     EXPECT_EQ(decide("5", answer).verdict.answer, Answer::different) << answer;
 }
 
@@ -155,7 +166,8 @@ TEST(Decide, AReferenceThatCannotBeReadIsNotTheAnswersFault) {
 }
 
 TEST(Decide, AnAnswerCannotChooseToBeUndecided) {
-  for (const char* answer : {"\\sum_{n=1}^3 n", "\\int x", "\\max 1", "1/0", "0^0", "0 \\ln 0", "\\arcsin 2", "10^{0.30103}", "\\sin(9^{9^9})", "x^5+x=3",
+  for (const char* answer : {"\\sum_{n=1}^3 n", "\\int x", "\\max 1", "1/0", "0^0", "0 \\ln 0",
+                             "\\arcsin 2", "10^{0.30103}", "\\sin(9^{9^9})", "x^5+x=3",
                              "\\frac{1}{|\\pi|-\\pi}", "\\frac{|x|-x}{|x|-\\sqrt{x^2}}", "3!!"})
     EXPECT_EQ(decide("5", answer).verdict.answer, Answer::different) << answer;
   EXPECT_EQ(decide("5", std::string(kLongestAnswer + 1, '7')).verdict.answer, Answer::different);
@@ -164,27 +176,34 @@ TEST(Decide, AnAnswerCannotChooseToBeUndecided) {
 /// Each is a verdict that an answer could choose before, whatever the reference; references that
 /// leave something open decide about them as well.
 TEST(Decide, WhatHasNoValueIsWrongAgainstEverything) {
-  constexpr const char* kAnswers[] = {"1: \\text{hello}", "unknown to me", "D: a score",  "2 \\text{ to } \\text{hello}",
-                                      "1:\\{2\\}",        "1:\\infty",     "1:0:0",       "x<\\text{hello}",
-                                      "x<\\$5",           "0<x<\\infty:2", "\\arcsin 2",  "\\ln(-x^2-1)",
-                                      "\\frac{1}{0}",     "3!!",           "(\\{1\\})^2", "\\sin(\\text{a})",
-                                      "\\sqrt{(1,2)}"};
+  constexpr const char* kAnswers[] = {
+      "1: \\text{hello}", "unknown to me", "D: a score",  "2 \\text{ to } \\text{hello}",
+      "1:\\{2\\}",        "1:\\infty",     "1:0:0",       "x<\\text{hello}",
+      "x<\\$5",           "0<x<\\infty:2", "\\arcsin 2",  "\\ln(-x^2-1)",
+      "\\frac{1}{0}",     "3!!",           "(\\{1\\})^2", "\\sin(\\text{a})",
+      "\\sqrt{(1,2)}"};
   for (const char* answer : kAnswers)
-    for (const char* reference : {"42", "\\frac{1}{2}", "\\sqrt2", "2x+1", "(1,2)", "\\{1,2\\}", "x=3", "x>3", "C", "\\text{dog}", "3\\text{ cm}", "50\\%",
-                                  "3:2", "3:30", "x^2=4", "\\infty", "\\mathbb{R}"})
-      EXPECT_EQ(decide(reference, answer).verdict.answer, Answer::different) << answer << " for " << reference;
+    for (const char* reference :
+         {"42", "\\frac{1}{2}", "\\sqrt2", "2x+1", "(1,2)", "\\{1,2\\}", "x=3", "x>3", "C",
+          "\\text{dog}", "3\\text{ cm}", "50\\%", "3:2", "3:30", "x^2=4", "\\infty", "\\mathbb{R}"})
+      EXPECT_EQ(decide(reference, answer).verdict.answer, Answer::different)
+          << answer << " for " << reference;
 }
 
 /// What costs too much is the reference's doing only where it is costly itself.
 TEST(Decide, AnAnswerCannotChooseToBeCostly) {
-  for (const char* answer : {"9^{9^{9^9}}", "10^{99999}", "((5!)!)!", "1000000000!", "\\sqrt[999]{2}+\\sqrt[997]{3}", "5+e^{-10^6}", "(x+1)^{400}(x-1)^{400}"})
+  for (const char* answer :
+       {"9^{9^{9^9}}", "10^{99999}", "((5!)!)!", "1000000000!", "\\sqrt[999]{2}+\\sqrt[997]{3}",
+        "5+e^{-10^6}", "(x+1)^{400}(x-1)^{400}"})
     EXPECT_EQ(decide("5", answer).verdict.answer, Answer::different) << answer;
   const std::string nines(300, '9');
-  EXPECT_EQ(decide("(" + nines + "x+1)^{64}", "(" + nines + "x+2)^{64}").verdict.open, Open::costly);
+  EXPECT_EQ(decide("(" + nines + "x+1)^{64}", "(" + nines + "x+2)^{64}").verdict.open,
+            Open::costly);
 }
 
 TEST(Decide, EveryOpenVerdictIsOfTheList) {
-  for (std::size_t n = 0; n < kOpenReasons.size(); ++n) EXPECT_EQ(std::size_t(kOpenReasons[n].open), n + 1);
+  for (std::size_t n = 0; n < kOpenReasons.size(); ++n)
+    EXPECT_EQ(std::size_t(kOpenReasons[n].open), n + 1);
   EXPECT_EQ(decide("x^3<8", "x<2").verdict.open, Open::inequality);
   EXPECT_EQ(decide("3:30", "6:60").verdict.open, Open::clock);
   EXPECT_EQ(decide("\\sqrt{x}", "\\sqrt{|x|}").verdict.open, Open::wider);

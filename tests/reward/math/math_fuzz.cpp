@@ -1,5 +1,7 @@
-// Random answers, most of them grammatical, against one another: always a verdict, never more work than the limits allow. Reports the worst count and time.
-// usage: math_fuzz RUNS [FIRST]     run N depends on N alone, so a run is repeated by  math_fuzz 1 N
+// Random answers, most of them grammatical, against one another: always a verdict, never more work
+// than the limits allow. Reports the worst count and time.
+// usage: math_fuzz RUNS [FIRST]     run N depends on N alone, so a run is repeated by  math_fuzz 1
+// N
 #include "base/random.hpp"
 #include "reward/math/decide.hpp"
 
@@ -28,8 +30,10 @@ class Draws {
 std::string expression(Draws& draw, int depth);
 
 std::string leaf(Draws& draw) {
-  constexpr std::array kLeaves = {"x",           "y",    "n",   "\\pi", "e",     "i",       "0",     "1",       "2",       "-3",
-                                  "7",           "12",   "1/3", "0.25", "1.5e3", "10^{30}", "99999", "\\infty", "\\theta", "0.\\overline{3}",
+  constexpr std::array kLeaves = {"x",           "y",     "n",       "\\pi",    "e",
+                                  "i",           "0",     "1",       "2",       "-3",
+                                  "7",           "12",    "1/3",     "0.25",    "1.5e3",
+                                  "10^{30}",     "99999", "\\infty", "\\theta", "0.\\overline{3}",
                                   "\\text{ cm}", "1,234"};
   return kLeaves[draw.below(kLeaves.size())];
 }
@@ -43,7 +47,8 @@ std::string several(Draws& draw, int depth, const char* separator) {
 std::string expression(Draws& draw, int depth) {
   if (depth <= 0) return leaf(draw);
   const auto part = [&] { return expression(draw, depth - 1 - int(draw.below(2))); };
-  constexpr std::array kFunctions = {"sin", "cos", "tan", "ln", "log", "arctan", "arcsin", "exp", "cosh"};
+  constexpr std::array kFunctions = {"sin",    "cos",    "tan", "ln",  "log",
+                                     "arctan", "arcsin", "exp", "cosh"};
   switch (draw.below(22)) {
     case 0: return fmt::format("{}+{}", part(), part());
     case 1: return fmt::format("{}-{}", part(), part());
@@ -62,7 +67,8 @@ std::string expression(Draws& draw, int depth) {
     case 14: return fmt::format("({})", several(draw, depth - 2, ","));
     case 15: return fmt::format("\\{{{}\\}}", several(draw, depth - 2, ","));
     case 16: return fmt::format("[{},{})\\cup({},{})", part(), part(), part(), part());
-    case 17: return fmt::format("\\begin{{pmatrix}}{}\\end{{pmatrix}}", several(draw, depth - 2, "\\\\"));
+    case 17:
+      return fmt::format("\\begin{{pmatrix}}{}\\end{{pmatrix}}", several(draw, depth - 2, "\\\\"));
     case 18: return fmt::format("{}={}", part(), part());
     case 19: return fmt::format("{}\\le {}", part(), part());
     case 20: return fmt::format("{}\\pm {}", part(), part());
@@ -95,17 +101,20 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: math_fuzz RUNS [FIRST]\n");
     return 2;
   }
-  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10), first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10),
+                      first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   std::array<long, 3> verdicts{};
   std::int64_t most_work = 0;
   std::uint64_t most_work_run = 0, slowest_run = 0;
   double slowest = 0;
   for (std::uint64_t run = first; run < first + runs; ++run) {
     Draws draw(run);
-    const std::string reference = random_answer(draw), answer = draw.below(4) == 0 ? reference + "+0" : random_answer(draw);
+    const std::string reference = random_answer(draw),
+                      answer = draw.below(4) == 0 ? reference + "+0" : random_answer(draw);
     const auto start = std::chrono::steady_clock::now();
     const Decision decision = decide(reference, answer);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ++verdicts[std::size_t(decision.verdict.answer)];
     if (decision.work > most_work) most_work = decision.work, most_work_run = run;
     if (seconds > slowest) slowest = seconds, slowest_run = run;
@@ -115,8 +124,11 @@ int main(int argc, char** argv) {
     }
   }
   constexpr std::int64_t kWatched =
-      3 * (kMostWork + kMostEvaluation);  // less than decide() may spend: nothing near it was seen, and what is should be looked at
-  fmt::print("{} runs: {} equal, {} different, {} undecided; most work {} (run {}); slowest {:.1f} ms (run {})\n", runs, verdicts[0], verdicts[1], verdicts[2],
-             most_work, most_work_run, slowest * 1e3, slowest_run);
+      3 * (kMostWork + kMostEvaluation);  // less than decide() may spend: nothing near it was seen,
+                                          // and what is should be looked at
+  fmt::print(
+      "{} runs: {} equal, {} different, {} undecided; most work {} (run {}); slowest {:.1f} ms (run {})\n",
+      runs, verdicts[0], verdicts[1], verdicts[2], most_work, most_work_run, slowest * 1e3,
+      slowest_run);
   return most_work <= kWatched ? 0 : 1;
 }

@@ -27,18 +27,22 @@ int judge(std::uint64_t seed, std::uint64_t count, long shown) {
   for (std::uint64_t n = 0; n < count; ++n) {
     const auto pair = testing::make_pair(seed, n);
     const Verdict verdict = decide(pair.reference, pair.answer).verdict;
-    const bool undecided = verdict.answer == Answer::undecided, wrong = !undecided && (verdict.answer == Answer::equal) != pair.equal;
-    for (Count* c : {&counts[pair.category], &all}) ++c->pairs, c->wrong += long(wrong), c->undecided += long(undecided);
+    const bool undecided = verdict.answer == Answer::undecided,
+               wrong = !undecided && (verdict.answer == Answer::equal) != pair.equal;
+    for (Count* c : {&counts[pair.category], &all})
+      ++c->pairs, c->wrong += long(wrong), c->undecided += long(undecided);
     if ((wrong || undecided) && shown-- > 0)
-      fmt::print("{}: {} | {} | {} | {} ({})\n", pair.category, pair.reference, pair.answer, pair.equal ? "equal" : "different",
-                 undecided ? "undecided" : "wrong", verdict.reason);
+      fmt::print("{}: {} | {} | {} | {} ({})\n", pair.category, pair.reference, pair.answer,
+                 pair.equal ? "equal" : "different", undecided ? "undecided" : "wrong",
+                 verdict.reason);
   }
   bool is_good = double(all.wrong + all.undecided) <= 0.001 * double(all.pairs);
   for (const auto& [name, c] : counts) {
     fmt::print("{:22} {:7} pairs {:5} wrong {:5} undecided\n", name, c.pairs, c.wrong, c.undecided);
     is_good &= double(c.undecided) <= 0.01 * double(c.pairs);
   }
-  fmt::print("{:22} {:7} pairs {:5} wrong {:5} undecided\n", "all", all.pairs, all.wrong, all.undecided);
+  fmt::print("{:22} {:7} pairs {:5} wrong {:5} undecided\n", "all", all.pairs, all.wrong,
+             all.undecided);
   return is_good ? 0 : 1;
 }
 
@@ -46,14 +50,20 @@ int judge(std::uint64_t seed, std::uint64_t count, long shown) {
 
 int main(int argc, char** argv) {
   if (argc < 4 || (std::strcmp(argv[1], "write") != 0 && std::strcmp(argv[1], "judge") != 0)) {
-    fmt::print(stderr, "usage: math_pairs write SEED COUNT | math_pairs judge SEED COUNT [SHOWN]\n");
+    fmt::print(stderr,
+               "usage: math_pairs write SEED COUNT | math_pairs judge SEED COUNT [SHOWN]\n");
     return 2;
   }
-  const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10), count = std::strtoull(argv[3], nullptr, 10);
-  if (std::strcmp(argv[1], "judge") == 0) return judge(seed, count, argc > 4 ? std::atol(argv[4]) : 20);
+  const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10),
+                      count = std::strtoull(argv[3], nullptr, 10);
+  if (std::strcmp(argv[1], "judge") == 0)
+    return judge(seed, count, argc > 4 ? std::atol(argv[4]) : 20);
   for (std::uint64_t n = 0; n < count; ++n) {
     const auto pair = testing::make_pair(seed, n);
-    const nlohmann::json line = {{"category", pair.category}, {"answer", pair.reference}, {"response", "\\boxed{" + pair.answer + "}"}, {"equal", pair.equal}};
+    const nlohmann::json line = {{"category", pair.category},
+                                 {"answer", pair.reference},
+                                 {"response", "\\boxed{" + pair.answer + "}"},
+                                 {"equal", pair.equal}};
     fmt::print("{}\n", line.dump());
   }
   return 0;

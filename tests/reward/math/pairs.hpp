@@ -1,4 +1,5 @@
-// Pairs of answers whose equality is known by how they were made: equal ones are spelt anew or rewritten, different ones differ in value.
+// Pairs of answers whose equality is known by how they were made: equal ones are spelt anew or
+// rewritten, different ones differ in value.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,8 @@ TEST(Units, ConvertExactly) {
 TEST(Units, DerivedOnesAreProductsOfBaseUnits) {
   const auto is_same = [](const char* a, const char* b) {
     const auto first = find_unit(a), second = find_unit(b);
-    return first && second && first->powers == second->powers && first->counted == second->counted && first->factor == second->factor;
+    return first && second && first->powers == second->powers &&
+           first->counted == second->counted && first->factor == second->factor;
   };
   EXPECT_TRUE(is_same("N", "kg m/s^2"));
   EXPECT_TRUE(is_same("J", "N m"));

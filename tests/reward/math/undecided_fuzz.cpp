@@ -281,7 +281,9 @@ std::string random_answer(Draws& draw, std::string_view reference) {
   }
   text = reference;
   for (std::size_t n = 1 + draw.below(3); n > 0; --n) {
-    const std::size_t at = draw.below(3) == 0 ? draw.below(text.size() + 1) : draw.below(2) == 0 ? text.size() : 0;
+    const std::size_t at = draw.below(3) == 0   ? draw.below(text.size() + 1)
+                           : draw.below(2) == 0 ? text.size()
+                                                : 0;
     text.insert(at, token(draw));
   }
   return text;
@@ -294,7 +296,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: undecided_fuzz RUNS [FIRST]\n");
     return 2;
   }
-  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10), first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  const std::uint64_t runs = std::strtoull(argv[1], nullptr, 10),
+                      first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   std::array<long, 3> verdicts{};
   std::array<long, kOpenReasons.size() + 1> open{};
   long wrong = 0;
@@ -306,11 +309,16 @@ int main(int argc, char** argv) {
     ++verdicts[std::size_t(verdict.answer)];
     if (verdict.answer != Answer::undecided) continue;
     ++open[std::size_t(verdict.open)];
-    const bool is_listed = std::find(reference.may_be.begin(), reference.may_be.end(), verdict.open) != reference.may_be.end();
-    if (!is_listed && ++wrong <= 20) fmt::print(stderr, "run {}: {} | {}: undecided, {}\n", run, reference.text, answer, verdict.reason);
+    const bool is_listed = std::find(reference.may_be.begin(), reference.may_be.end(),
+                                     verdict.open) != reference.may_be.end();
+    if (!is_listed && ++wrong <= 20)
+      fmt::print(stderr, "run {}: {} | {}: undecided, {}\n", run, reference.text, answer,
+                 verdict.reason);
   }
-  fmt::print("{} runs: {} equal, {} different, {} undecided\n", runs, verdicts[0], verdicts[1], verdicts[2]);
-  for (const OpenReason& reason : kOpenReasons) fmt::print("{:>7} {}: {}\n", open[std::size_t(reason.open)], reason.name, reason.says);
+  fmt::print("{} runs: {} equal, {} different, {} undecided\n", runs, verdicts[0], verdicts[1],
+             verdicts[2]);
+  for (const OpenReason& reason : kOpenReasons)
+    fmt::print("{:>7} {}: {}\n", open[std::size_t(reason.open)], reason.name, reason.says);
   fmt::print("{} undecided that the reference does not give rise to\n", wrong);
   return wrong == 0 && verdicts[0] > 0 ? 0 : 1;
 }

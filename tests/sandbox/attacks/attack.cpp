@@ -10,7 +10,10 @@
 
 namespace rollcall::sandbox::attacks {
 
-std::string Bait::text() const { return folder + " " + std::to_string(host) + " " + std::to_string(port) + " " + std::to_string(descriptor); }
+std::string Bait::text() const {
+  return folder + " " + std::to_string(host) + " " + std::to_string(port) + " " +
+         std::to_string(descriptor);
+}
 
 Bait Bait::parse(std::string_view text) {
   Bait bait;
@@ -18,11 +21,14 @@ Bait Bait::parse(std::string_view text) {
   return bait;
 }
 
-std::string left_behind_by(pid_t host) { return "left-" + std::to_string(host); }  // up to 15 letters
+// up to 15 letters
+std::string left_behind_by(pid_t host) { return "left-" + std::to_string(host); }
 
 int got(bool success) { return success ? 0 : 1; }
 
-int reached(long result) { return got(result >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES)); }
+int reached(long result) {
+  return got(result >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES));
+}
 
 bool reads(const std::string& path, std::string_view content) {
   const int file = ::open(path.c_str(), O_RDONLY);

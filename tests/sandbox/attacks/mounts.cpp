@@ -12,35 +12,68 @@ namespace rollcall::sandbox::attacks {
 namespace {
 using Text = std::string_view;
 
-int mounts(const char* what, const char* where, const char* kind, unsigned long flags) { return got(::mount(what, where, kind, flags, nullptr) == 0); }
+int mounts(const char* what, const char* where, const char* kind, unsigned long flags) {
+  return got(::mount(what, where, kind, flags, nullptr) == 0);
+}
 }  // namespace
 
 std::vector<Attack> on_mounts() {
   return {
-      {"mount a tmpfs over /usr", [](Text, std::string&) { return mounts("tmpfs", "/usr", "tmpfs", 0); }, {mounting()}},
-      {"mount proc", [](Text, std::string&) { return mounts("proc", "/proc", "proc", 0); }, {mounting(), namespace_of_own("pid")}},
-      {"mount sysfs", [](Text, std::string&) { return mounts("sysfs", "/tmp", "sysfs", 0); }, {mounting(), namespace_of_own("net")}},
-      {"bind the root elsewhere", [](Text, std::string&) { return mounts("/", "/tmp", nullptr, MS_BIND | MS_REC); }, {mounting()}},
+      {"mount a tmpfs over /usr",
+       [](Text, std::string&) { return mounts("tmpfs", "/usr", "tmpfs", 0); },
+       {mounting()}},
+      {"mount proc",
+       [](Text, std::string&) { return mounts("proc", "/proc", "proc", 0); },
+       {mounting(), namespace_of_own("pid")}},
+      {"mount sysfs",
+       [](Text, std::string&) { return mounts("sysfs", "/tmp", "sysfs", 0); },
+       {mounting(), namespace_of_own("net")}},
+      {"bind the root elsewhere",
+       [](Text, std::string&) { return mounts("/", "/tmp", nullptr, MS_BIND | MS_REC); },
+       {mounting()}},
       {"make /usr writable again",
        [](Text, std::string&) { return mounts(nullptr, "/", nullptr, MS_BIND | MS_REMOUNT); },
        {mounting(), machine_capability(CAP_SYS_ADMIN), mount_point("/")}},
       {"move a mount",
-       [](Text, std::string&) { return got(::mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) == 0 && ::mkdir("/tmp/x", 0700) == 0); },
+       [](Text, std::string&) {
+         return got(::mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) == 0 &&
+                    ::mkdir("/tmp/x", 0700) == 0);
+       },
        {mounting(), own_id()}},
-      {"make mounts shared", [](Text, std::string&) { return mounts(nullptr, "/", nullptr, MS_SHARED | MS_REC); }, {mounting(), mount_point("/")}},
+      {"make mounts shared",
+       [](Text, std::string&) { return mounts(nullptr, "/", nullptr, MS_SHARED | MS_REC); },
+       {mounting(), mount_point("/")}},
       {"unmount",
-       [](Text, std::string&) { return got(::umount2("/dev/null", MNT_DETACH) == 0 || ::umount2("/proc", MNT_DETACH) == 0); },
+       [](Text, std::string&) {
+         return got(::umount2("/dev/null", MNT_DETACH) == 0 || ::umount2("/proc", MNT_DETACH) == 0);
+       },
        {mounting(), machine_capability(CAP_SYS_ADMIN), mount_point("/proc")}},
-      {"open a tree of mounts", [](Text, std::string&) { return reached(::syscall(SYS_open_tree, AT_FDCWD, "/", 1)); }, {mounting(), call(SYS_open_tree)}},
+      {"open a tree of mounts",
+       [](Text, std::string&) { return reached(::syscall(SYS_open_tree, AT_FDCWD, "/", 1)); },
+       {mounting(), call(SYS_open_tree)}},
       {"move a tree of mounts",
        [](Text, std::string&) { return reached(::syscall(SYS_move_mount, -1, "", -1, "", 0)); },
        {capability(CAP_SYS_ADMIN), call(SYS_move_mount)}},
-      {"open a file system", [](Text, std::string&) { return reached(::syscall(SYS_fsopen, "tmpfs", 0)); }, {mounting(), call(SYS_fsopen)}},
-      {"configure a file system", [](Text, std::string&) { return reached(::syscall(SYS_fsconfig, -1, 0, nullptr, nullptr, 0)); }, {call(SYS_fsconfig)}},
-      {"pick a file system", [](Text, std::string&) { return reached(::syscall(SYS_fspick, AT_FDCWD, "/", 0)); }, {mounting(), call(SYS_fspick)}},
-      {"set flags of a mount", [](Text, std::string&) { return reached(::syscall(SYS_mount_setattr, -1, "", 0, nullptr, 0)); }, {call(SYS_mount_setattr)}},
+      {"open a file system",
+       [](Text, std::string&) { return reached(::syscall(SYS_fsopen, "tmpfs", 0)); },
+       {mounting(), call(SYS_fsopen)}},
+      {"configure a file system",
+       [](Text, std::string&) {
+         return reached(::syscall(SYS_fsconfig, -1, 0, nullptr, nullptr, 0));
+       },
+       {call(SYS_fsconfig)}},
+      {"pick a file system",
+       [](Text, std::string&) { return reached(::syscall(SYS_fspick, AT_FDCWD, "/", 0)); },
+       {mounting(), call(SYS_fspick)}},
+      {"set flags of a mount",
+       [](Text, std::string&) {
+         return reached(::syscall(SYS_mount_setattr, -1, "", 0, nullptr, 0));
+       },
+       {call(SYS_mount_setattr)}},
       {"change the root",
-       [](Text, std::string&) { return got(::mkdir("attack-root", 0700) <= 0 && ::chroot("attack-root") == 0); },
+       [](Text, std::string&) {
+         return got(::mkdir("attack-root", 0700) <= 0 && ::chroot("attack-root") == 0);
+       },
        {capability(CAP_SYS_CHROOT)}},
       {"escape from a root by ..",
        [](Text, std::string&) {
@@ -51,11 +84,14 @@ std::vector<Attack> on_mounts() {
          return got(::chroot(".") == 0 && ::access("/usr", F_OK) == 0);
        },
        {capability(CAP_SYS_CHROOT)}},
-      {"pivot the root", [](Text, std::string&) { return reached(::syscall(SYS_pivot_root, "/tmp", "/nowhere")); }, {mounting()}},
+      {"pivot the root",
+       [](Text, std::string&) { return reached(::syscall(SYS_pivot_root, "/tmp", "/nowhere")); },
+       {mounting()}},
       {"read what tmpfs hides",
        [](Text in, std::string&) {
          const std::string secret = Bait::parse(in).secret();
-         return got(reads(secret, kSecret) || (::umount2("/tmp", MNT_DETACH) == 0 && reads(secret, kSecret)));
+         return got(reads(secret, kSecret) ||
+                    (::umount2("/tmp", MNT_DETACH) == 0 && reads(secret, kSecret)));
        }},
       {"watch a whole file system",
        [](Text, std::string&) { return reached(::syscall(SYS_fanotify_init, 0, 0)); },
@@ -66,7 +102,11 @@ std::vector<Attack> on_mounts() {
       {"account processes to a file",
        [](Text, std::string&) { return reached(::syscall(SYS_acct, "/nowhere/at/all")); },
        {machine_capability(CAP_SYS_PACCT), call(SYS_acct)}},
-      {"set quotas", [](Text, std::string&) { return reached(::syscall(SYS_quotactl, 0x80000100, nullptr, 0, nullptr)); }, {call(SYS_quotactl)}},
+      {"set quotas",
+       [](Text, std::string&) {
+         return reached(::syscall(SYS_quotactl, 0x80000100, nullptr, 0, nullptr));
+       },
+       {call(SYS_quotactl)}},
   };
 }
 

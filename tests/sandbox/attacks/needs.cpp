@@ -1,4 +1,5 @@
-// Where the kernel publishes a need, its file is read; else something other than the attack is tried that the same gate lets through.
+// Where the kernel publishes a need, its file is read; else something other than the attack is
+// tried that the same gate lets through.
 #include "attacks/needs.hpp"
 #include "sandbox/confinement.hpp"
 
@@ -40,17 +41,20 @@ bool in_a_process_of_its_own(const std::function<bool()>& present) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(present() ? 0 : 1);
   int status = 1;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
 }
 
 bool holds(int number) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2] = {};
-  return ::syscall(SYS_capget, &header, sets) == 0 && (sets[number / 32].effective >> (number % 32) & 1U) != 0;
+  return ::syscall(SYS_capget, &header, sets) == 0 &&
+         (sets[number / 32].effective >> (number % 32) & 1U) != 0;
 }
 
 /// "INSIDE OUTSIDE COUNT" a line.
-bool maps(const char* file, bool (*enough)(std::uint64_t inside, std::uint64_t outside, std::uint64_t count)) {
+bool maps(const char* file,
+          bool (*enough)(std::uint64_t inside, std::uint64_t outside, std::uint64_t count)) {
   std::ifstream lines(file);
   for (std::uint64_t inside = 0, outside = 0, count = 0; lines >> inside >> outside >> count;) {
     if (enough(inside, outside, count)) return true;
@@ -65,7 +69,9 @@ bool has_own_id() {
 
 bool is_first_user_namespace() {
   return maps("/proc/self/uid_map",
-              [](std::uint64_t inside, std::uint64_t outside, std::uint64_t count) { return inside == 0 && outside == 0 && count > 4'000'000'000U; });
+              [](std::uint64_t inside, std::uint64_t outside, std::uint64_t count) {
+                return inside == 0 && outside == 0 && count > 4'000'000'000U;
+              });
 }
 
 bool holds_on_machine(int number) { return holds(number) && is_first_user_namespace(); }
@@ -79,11 +85,15 @@ struct Place {
   ~Place() { std::remove(path.c_str()); }
 };
 
-bool shelters() { return ::unshare(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0; }
+bool shelters() {
+  return ::unshare(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC) == 0 &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
 
 bool mounts_a_tmpfs() {
   const Place place;
-  return shelters() && ::mkdir(place.path.c_str(), 0700) == 0 && ::mount("tmpfs", place.path.c_str(), "tmpfs", 0, nullptr) == 0 &&
+  return shelters() && ::mkdir(place.path.c_str(), 0700) == 0 &&
+         ::mount("tmpfs", place.path.c_str(), "tmpfs", 0, nullptr) == 0 &&
          ::umount2(place.path.c_str(), MNT_DETACH) == 0;
 }
 
@@ -92,14 +102,17 @@ bool swaps_names() {
   Place other;
   other.path += "-other";
   return ::mkdir(one.path.c_str(), 0700) == 0 && ::mkdir(other.path.c_str(), 0700) == 0 &&
-         ::syscall(SYS_renameat2, AT_FDCWD, one.path.c_str(), AT_FDCWD, other.path.c_str(), 2 /* exchange */) == 0;
+         ::syscall(SYS_renameat2, AT_FDCWD, one.path.c_str(), AT_FDCWD, other.path.c_str(),
+                   2 /* exchange */) == 0;
 }
 
 bool is_written(const char* path) {
   struct stat s {};
   struct statvfs where {};
-  if (::stat(path, &s) != 0 || ::statvfs(path, &where) != 0 || (where.f_flag & ST_RDONLY) != 0) return false;
-  const bool owner = has_own_id() && s.st_uid == ::geteuid() && (s.st_mode & S_IWUSR) != 0, anybody = (s.st_mode & S_IWOTH) != 0;
+  if (::stat(path, &s) != 0 || ::statvfs(path, &where) != 0 || (where.f_flag & ST_RDONLY) != 0)
+    return false;
+  const bool owner = has_own_id() && s.st_uid == ::geteuid() && (s.st_mode & S_IWUSR) != 0,
+             anybody = (s.st_mode & S_IWOTH) != 0;
   return owner || anybody || (holds(CAP_DAC_OVERRIDE) && s.st_uid != kOverflowId);
 }
 
@@ -107,7 +120,8 @@ bool owns_namespace(const std::string& kind) {
   struct stat owner {
   }, own{};
   const int space = ::open(("/proc/self/ns/" + kind).c_str(), O_RDONLY);
-  return ::fstat(::ioctl(space, NS_GET_USERNS), &owner) == 0 && ::stat("/proc/self/ns/user", &own) == 0 && owner.st_ino == own.st_ino;
+  return ::fstat(::ioctl(space, NS_GET_USERNS), &owner) == 0 &&
+         ::stat("/proc/self/ns/user", &own) == 0 && owner.st_ino == own.st_ino;
 }
 
 bool is_mount_point(const std::string& path) {
@@ -161,16 +175,19 @@ bool maps_an_id(unsigned outside) {
   return mapped;
 }
 
-/// The kernel limits the processes of all users but the machine's root, which is that even in a user namespace and without any right.
+/// The kernel limits the processes of all users but the machine's root, which is that even in a
+/// user namespace and without any right.
 bool forks_are_limited() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[2] = {};
   const rlimit one{1, 1};
-  if (::syscall(SYS_capset, &header, none) != 0 || ::setrlimit(RLIMIT_NPROC, &one) != 0) return false;
+  if (::syscall(SYS_capset, &header, none) != 0 || ::setrlimit(RLIMIT_NPROC, &one) != 0)
+    return false;
   return !starts(2);
 }
 
-/// With -1 for each argument no call does anything: descriptors, addresses, sizes and flags are all impossible.
+/// With -1 for each argument no call does anything: descriptors, addresses, sizes and flags are all
+/// impossible.
 bool is_judged(long number) {
   const long result = ::syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
   return result >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES);
@@ -181,8 +198,11 @@ bool is_up() {
   bool found = false;
   if (::getifaddrs(&all) != 0) return false;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_UP) == 0) continue;
-    found = found || reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & IFF_UP) == 0)
+      continue;
+    found = found || reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr ==
+                         htonl(INADDR_LOOPBACK);
   }
   ::freeifaddrs(all);
   return found;
@@ -228,21 +248,30 @@ Need capability(int number) {
   return {named_capability(number), [number] { return holds(number); }};
 }
 Need machine_capability(int number) {
-  return {named_capability(number) + " of the whole machine", [number] { return holds_on_machine(number); }};
+  return {named_capability(number) + " of the whole machine",
+          [number] { return holds_on_machine(number); }};
 }
 Need proc() {
-  return {"/proc", [] { return ::access(("/proc/" + std::to_string(::getpid()) + "/status").c_str(), R_OK) == 0; }};
+  return {"/proc", [] {
+            return ::access(("/proc/" + std::to_string(::getpid()) + "/status").c_str(), R_OK) == 0;
+          }};
 }
 Need root() {
   return {"user 0", [] { return ::geteuid() == 0; }};
 }
 Need own_id() { return {"an id of its own", has_own_id}; }
 Need second_id() {
-  constexpr auto has_one = [](std::uint64_t inside, std::uint64_t, std::uint64_t count) { return inside <= 1 && 1 < inside + count; };
-  return {"a second user id", [has_one] { return maps("/proc/self/uid_map", has_one) && maps("/proc/self/gid_map", has_one); }};
+  constexpr auto has_one = [](std::uint64_t inside, std::uint64_t, std::uint64_t count) {
+    return inside <= 1 && 1 < inside + count;
+  };
+  return {"a second user id", [has_one] {
+            return maps("/proc/self/uid_map", has_one) && maps("/proc/self/gid_map", has_one);
+          }};
 }
 Need setting_groups() {
-  return {"the right to set groups", [] { return holds(CAP_SETGID) && has_own_id() && !lists("/proc/self/setgroups", "deny"); }};
+  return {"the right to set groups", [] {
+            return holds(CAP_SETGID) && has_own_id() && !lists("/proc/self/setgroups", "deny");
+          }};
 }
 Need owns(const char* path) {
   return {std::string("the right to write ") + path, [path] { return is_written(path); }};
@@ -250,7 +279,10 @@ Need owns(const char* path) {
 Need may(int access_mode, std::vector<const char*> any) {
   std::string name = access_mode == F_OK ? "" : "the right to open ";
   for (const char* path : any) name += path == any.front() ? path : std::string(" or ") + path;
-  return {name, [access_mode, any] { return std::any_of(any.begin(), any.end(), [&](const char* path) { return ::eaccess(path, access_mode) == 0; }); }};
+  return {name, [access_mode, any] {
+            return std::any_of(any.begin(), any.end(),
+                               [&](const char* path) { return ::eaccess(path, access_mode) == 0; });
+          }};
 }
 Need namespace_of_own(const char* kind) {
   return {std::string("a namespace of its own: ") + kind, [kind] { return owns_namespace(kind); }};
@@ -263,7 +295,8 @@ Need user_namespaces() {
           }};
 }
 Need limited_id() {
-  return {"an id in user namespaces whose processes are limited", [] { return maps_an_id(64000) || (maps_an_id(::geteuid()) && forks_are_limited()); }};
+  return {"an id in user namespaces whose processes are limited",
+          [] { return maps_an_id(64000) || (maps_an_id(::geteuid()) && forks_are_limited()); }};
 }
 Need mounting() { return {"the right to mount", mounts_a_tmpfs}; }
 Need mount_point(const char* path) {
@@ -290,7 +323,8 @@ Need setting(const char* file, std::int64_t lowest, std::int64_t highest, int or
   return {std::string("the setting ") + file, [=] {
             std::int64_t value = lowest;
             std::ifstream(std::string("/proc/sys/") + file) >> value;
-            return (lowest <= value && value <= highest) || (or_capability >= 0 && holds_on_machine(or_capability));
+            return (lowest <= value && value <= highest) ||
+                   (or_capability >= 0 && holds_on_machine(or_capability));
           }};
 }
 Need no_lockdown() {
@@ -329,18 +363,22 @@ Need inotify_instances() {
 
 Need loopback() { return {"a network", is_up}; }
 Need protocol(const char* name) {
-  return {std::string("the protocol ") + name, [name] { return lists("/proc/net/protocols", name); }};
+  return {std::string("the protocol ") + name,
+          [name] { return lists("/proc/net/protocols", name); }};
 }
 Need file_handles(const char* path) {
   return {std::string("handles of files in ") + path, [path] {
-            constexpr std::array<std::uint32_t, 5> give = {0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
-                                                           0xF2F52010 /* f2fs */};
+            constexpr std::array<std::uint32_t, 5> give = {
+                0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */,
+                0x01021994 /* tmpfs */, 0xF2F52010 /* f2fs */};
             struct statfs s {};
-            return ::statfs(path, &s) == 0 && std::find(give.begin(), give.end(), std::uint32_t(s.f_type)) != give.end();
+            return ::statfs(path, &s) == 0 &&
+                   std::find(give.begin(), give.end(), std::uint32_t(s.f_type)) != give.end();
           }};
 }
 Need user_attributes() {
-  return {"user attributes in /tmp", [] { return ::getxattr("/tmp", "user.none", nullptr, 0) >= 0 || errno == ENODATA; }};
+  return {"user attributes in /tmp",
+          [] { return ::getxattr("/tmp", "user.none", nullptr, 0) >= 0 || errno == ENODATA; }};
 }
 Need exchange_of_names() { return {"an exchange of names in /tmp", swaps_names}; }
 Need device_files() {
@@ -366,15 +404,19 @@ Need limit(__rlimit_resource_t which, rlim_t at_least, const char* name) {
           }};
 }
 Need raisable(__rlimit_resource_t which, rlim_t to, const char* name) {
-  return {std::string("a hard limit of ") + name + " of " + (to == RLIM_INFINITY ? "any size" : std::to_string(to)), [=] {
+  return {std::string("a hard limit of ") + name + " of " +
+              (to == RLIM_INFINITY ? "any size" : std::to_string(to)),
+          [=] {
             rlimit now{};
-            return ::getrlimit(which, &now) == 0 && (now.rlim_max >= to || holds_on_machine(CAP_SYS_RESOURCE));
+            return ::getrlimit(which, &now) == 0 &&
+                   (now.rlim_max >= to || holds_on_machine(CAP_SYS_RESOURCE));
           }};
 }
 Need lockable_memory() {
   return {"memory that may be locked", [] {
             rlimit now{};
-            return holds_on_machine(CAP_IPC_LOCK) || (::getrlimit(RLIMIT_MEMLOCK, &now) == 0 && now.rlim_cur == RLIM_INFINITY);
+            return holds_on_machine(CAP_IPC_LOCK) ||
+                   (::getrlimit(RLIMIT_MEMLOCK, &now) == 0 && now.rlim_cur == RLIM_INFINITY);
           }};
 }
 

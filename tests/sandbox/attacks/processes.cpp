@@ -1,4 +1,5 @@
-// Attacks on other processes: signals, tracing, memory, descriptors, scheduling; and processes that would outlive their run.
+// Attacks on other processes: signals, tracing, memory, descriptors, scheduling; and processes that
+// would outlive their run.
 #include "attacks/attack.hpp"
 
 #include <fcntl.h>
@@ -35,7 +36,8 @@ int stop_parent(Text, std::string&) {
   const pid_t parent = ::getppid();
   if (::kill(parent, SIGSTOP) != 0) return 1;
   ::usleep(1000);
-  return got(::kill(parent, SIGCONT) == 0 && parent != 1);  // the first process of a pid namespace cannot be stopped from within
+  // the first process of a pid namespace cannot be stopped from within
+  return got(::kill(parent, SIGCONT) == 0 && parent != 1);
 }
 
 int read_parent(Text, std::string&) {
@@ -82,9 +84,15 @@ std::vector<Attack> on_processes() {
       {"stop the parent", stop_parent},
       {"signal the host", [](Text in, std::string&) { return got(::kill(host(in), 0) == 0); }},
       {"signal everybody", [](Text, std::string&) { return got(::kill(-1, 0) == 0); }},
-      {"signal a thread of the host", [](Text in, std::string&) { return got(::syscall(SYS_tgkill, host(in), host(in), 0) == 0); }},
-      {"queue a signal to the host", [](Text in, std::string&) { return got(::sigqueue(host(in), 0, {}) == 0); }},
-      {"take the host's descriptor of process", [](Text in, std::string&) { return got(::syscall(SYS_pidfd_open, host(in), 0) >= 0); }, {call(SYS_pidfd_open)}},
+      {"signal a thread of the host",
+       [](Text in, std::string&) {
+         return got(::syscall(SYS_tgkill, host(in), host(in), 0) == 0);
+       }},
+      {"queue a signal to the host",
+       [](Text in, std::string&) { return got(::sigqueue(host(in), 0, {}) == 0); }},
+      {"take the host's descriptor of process",
+       [](Text in, std::string&) { return got(::syscall(SYS_pidfd_open, host(in), 0) >= 0); },
+       {call(SYS_pidfd_open)}},
       {"take a descriptor of the parent",
        [](Text in, std::string&) {
          const int parent = int(::syscall(SYS_pidfd_open, ::getppid(), 0));
@@ -96,9 +104,15 @@ std::vector<Attack> on_processes() {
          int pipe[2];
          return got(::pipe(pipe) == 0 && ::fcntl(pipe[0], F_SETOWN, host(in)) == 0);
        }},
-      {"trace the parent", [](Text, std::string&) { return got(::ptrace(PTRACE_SEIZE, ::getppid(), 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
-      {"trace the host", [](Text in, std::string&) { return got(::ptrace(PTRACE_SEIZE, host(in), 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
-      {"ask to be traced", [](Text, std::string&) { return got(::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0); }, {tracing(), call(SYS_ptrace)}},
+      {"trace the parent",
+       [](Text, std::string&) { return got(::ptrace(PTRACE_SEIZE, ::getppid(), 0, 0) == 0); },
+       {tracing(), call(SYS_ptrace)}},
+      {"trace the host",
+       [](Text in, std::string&) { return got(::ptrace(PTRACE_SEIZE, host(in), 0, 0) == 0); },
+       {tracing(), call(SYS_ptrace)}},
+      {"ask to be traced",
+       [](Text, std::string&) { return got(::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0); },
+       {tracing(), call(SYS_ptrace)}},
       {"trace a child",
        [](Text, std::string&) {
          const pid_t child = ::fork();
@@ -114,21 +128,37 @@ std::vector<Attack> on_processes() {
       {"read the parent's memory", read_parent, {tracing(), call(SYS_process_vm_readv)}},
       {"write the parent's memory", write_parent, {tracing(), call(SYS_process_vm_writev)}},
       {"open the parent's memory",
-       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/mem").c_str(), O_RDWR) >= 0); },
+       [](Text, std::string&) {
+         return got(::open(("/proc/" + std::to_string(::getppid()) + "/mem").c_str(), O_RDWR) >= 0);
+       },
        {proc(), tracing()}},
       {"open the parent's pipes", open_pipes_of_parent, {proc()}},
       {"read the parent's environment",
-       [](Text, std::string&) { return got(::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0); },
+       [](Text, std::string&) {
+         return got(
+             ::open(("/proc/" + std::to_string(::getppid()) + "/environ").c_str(), O_RDONLY) >= 0);
+       },
        {proc()}},
       {"read the host's command line",
-       [](Text in, std::string&) { return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >= 0); },
+       [](Text in, std::string&) {
+         return got(::open(("/proc/" + std::to_string(host(in)) + "/cmdline").c_str(), O_RDONLY) >=
+                    0);
+       },
        {proc()}},
-      {"compare with the parent", [](Text, std::string&) { return got(::syscall(SYS_kcmp, ::getpid(), ::getppid(), 1, 0, 0) >= 0); }, {call(SYS_kcmp)}},
+      {"compare with the parent",
+       [](Text, std::string&) {
+         return got(::syscall(SYS_kcmp, ::getpid(), ::getppid(), 1, 0, 0) >= 0);
+       },
+       {call(SYS_kcmp)}},
       {"move the parent's pages",
-       [](Text, std::string&) { return got(::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0) >= 0); },
+       [](Text, std::string&) {
+         return got(::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0) >= 0);
+       },
        {call(SYS_move_pages)}},
       {"advise the parent's memory",
-       [](Text, std::string&) { return reached(::syscall(SYS_process_madvise, -1, nullptr, 0, 0, 0)); },
+       [](Text, std::string&) {
+         return reached(::syscall(SYS_process_madvise, -1, nullptr, 0, 0, 0));
+       },
        {call(SYS_process_madvise)}},
       {"limit the host",
        [](Text in, std::string&) {
@@ -145,8 +175,11 @@ std::vector<Attack> on_processes() {
          cpu_set_t set;
          return got(::sched_getaffinity(host(in), sizeof set, &set) == 0);
        }},
-      {"find the host's session", [](Text in, std::string&) { return got(::getsid(host(in)) >= 0); }},
-      {"raise the own priority", [](Text, std::string&) { return got(::setpriority(PRIO_PROCESS, 0, -10) == 0); }, {machine_capability(CAP_SYS_NICE)}},
+      {"find the host's session",
+       [](Text in, std::string&) { return got(::getsid(host(in)) >= 0); }},
+      {"raise the own priority",
+       [](Text, std::string&) { return got(::setpriority(PRIO_PROCESS, 0, -10) == 0); },
+       {machine_capability(CAP_SYS_NICE)}},
       {"run in real time",
        [](Text, std::string&) {
          const sched_param one{1};
@@ -156,16 +189,23 @@ std::vector<Attack> on_processes() {
       {"choose processors",
        [](Text, std::string&) {
          cpu_set_t set;
-         if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // not every machine lets us have every processor
+         // not every machine lets us have every processor
+         if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
          return got(::sched_setaffinity(0, sizeof set, &set) == 0);
        }},
-      {"raise the priority of reading", [](Text, std::string&) { return got(::syscall(SYS_ioprio_set, 1, 0, (2 << 13) | 0) == 0); }, {call(SYS_ioprio_set)}},
-      {"adopt orphans", [](Text, std::string&) { return got(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); }},
-      {"be told by no parent's death", [](Text, std::string&) { return got(::prctl(PR_SET_PDEATHSIG, 0) == 0); }},
-      {"let anybody trace", [](Text, std::string&) { return got(::prctl(PR_SET_DUMPABLE, 1) == 0); }},
+      {"raise the priority of reading",
+       [](Text, std::string&) { return got(::syscall(SYS_ioprio_set, 1, 0, (2 << 13) | 0) == 0); },
+       {call(SYS_ioprio_set)}},
+      {"adopt orphans",
+       [](Text, std::string&) { return got(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); }},
+      {"be told by no parent's death",
+       [](Text, std::string&) { return got(::prctl(PR_SET_PDEATHSIG, 0) == 0); }},
+      {"let anybody trace",
+       [](Text, std::string&) { return got(::prctl(PR_SET_DUMPABLE, 1) == 0); }},
       {"share the parent's parent",
        [](Text, std::string&) {
-         const long child = ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0L);
+         const long child =
+             ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0L);
          if (child == 0) ::_exit(0);
          return got(child > 0);
        }},
@@ -175,7 +215,8 @@ std::vector<Attack> on_processes() {
 std::vector<Attack> outliving() {
   return {
       {"a child", [](Text in, std::string&) { return leave_behind(in, let_go); }},
-      {"a child that holds the pipes", [](Text in, std::string&) { return leave_behind(in, [] {}); }},
+      {"a child that holds the pipes",
+       [](Text in, std::string&) { return leave_behind(in, [] {}); }},
       {"a session of its own",
        [](Text in, std::string&) {
          return leave_behind(in, [] {

@@ -1,4 +1,5 @@
-// Attacks on what the machine has: more memory, processes, files, descriptors or time than a run is given. `kMany` is above every limit of the test's sandbox.
+// Attacks on what the machine has: more memory, processes, files, descriptors or time than a run is
+// given. `kMany` is above every limit of the test's sandbox.
 #include "attacks/attack.hpp"
 
 #include <fcntl.h>
@@ -52,7 +53,8 @@ int many_processes(Text, std::string&) {
 
 /// Every process starts two more.
 int fork_bomb(Text, std::string&) {
-  const auto counter = static_cast<int*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const auto counter = static_cast<int*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   int depth = 0;
   const pid_t top = ::getpid();
   while (depth < 6) {
@@ -65,7 +67,8 @@ int fork_bomb(Text, std::string&) {
     ::usleep(1000000);  // so that all of them are alive at once when they are counted
     ::_exit(0);
   }
-  for (int i = 0; i < 80 && __atomic_load_n(counter, __ATOMIC_SEQ_CST) < kMany; ++i) ::usleep(10000);
+  for (int i = 0; i < 80 && __atomic_load_n(counter, __ATOMIC_SEQ_CST) < kMany; ++i)
+    ::usleep(10000);
   return got(__atomic_load_n(counter, __ATOMIC_SEQ_CST) >= kMany);
 }
 
@@ -116,13 +119,16 @@ std::vector<Attack> on_resources() {
   return {
       {"much memory",
        [](Text, std::string&) { return maps(MAP_PRIVATE | MAP_ANONYMOUS); },
-       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"),
+        setting("vm/overcommit_memory", 0, 1)}},
       {"much shared memory",
        [](Text, std::string&) { return maps(MAP_SHARED | MAP_ANONYMOUS); },
-       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"),
+        setting("vm/overcommit_memory", 0, 1)}},
       {"much memory that grows",
        [](Text, std::string&) { return got(::sbrk(kManyBytes) != reinterpret_cast<void*>(-1)); },
-       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"),
+        setting("vm/overcommit_memory", 0, 1)}},
       {"much memory in pieces",
        [](Text, std::string&) {
          for (std::size_t all = 0; all < kManyBytes; all += 64 << 10) {
@@ -130,27 +136,39 @@ std::vector<Attack> on_resources() {
          }
          return 0;
        },
-       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"), setting("vm/overcommit_memory", 0, 1)}},
-      {"a raised limit of memory", [](Text, std::string&) { return raises(RLIMIT_AS, RLIM_INFINITY); }, {raisable(RLIMIT_AS, RLIM_INFINITY, "memory")}},
+       {limit(RLIMIT_AS, 1 << 30, "address space"), limit(RLIMIT_DATA, 1 << 30, "bytes of data"),
+        setting("vm/overcommit_memory", 0, 1)}},
+      {"a raised limit of memory",
+       [](Text, std::string&) { return raises(RLIMIT_AS, RLIM_INFINITY); },
+       {raisable(RLIMIT_AS, RLIM_INFINITY, "memory")}},
       {"a raised limit of processor time",
        [](Text, std::string&) { return raises(RLIMIT_CPU, RLIM_INFINITY); },
        {raisable(RLIMIT_CPU, RLIM_INFINITY, "seconds")}},
-      {"a raised limit of processes", [](Text, std::string&) { return raises(RLIMIT_NPROC, 1000); }, {raisable(RLIMIT_NPROC, 1000, "processes")}},
+      {"a raised limit of processes",
+       [](Text, std::string&) { return raises(RLIMIT_NPROC, 1000); },
+       {raisable(RLIMIT_NPROC, 1000, "processes")}},
       {"a raised limit of files",
        [](Text, std::string&) { return raises(RLIMIT_FSIZE, RLIM_INFINITY); },
        {raisable(RLIMIT_FSIZE, RLIM_INFINITY, "bytes of a file")}},
-      {"a raised limit of descriptors", [](Text, std::string&) { return raises(RLIMIT_NOFILE, 4096); }, {raisable(RLIMIT_NOFILE, 4096, "descriptors")}},
-      {"a memory image", [](Text, std::string&) { return raises(RLIMIT_CORE, 1 << 20); }, {raisable(RLIMIT_CORE, 1 << 20, "bytes of an image")}},
+      {"a raised limit of descriptors",
+       [](Text, std::string&) { return raises(RLIMIT_NOFILE, 4096); },
+       {raisable(RLIMIT_NOFILE, 4096, "descriptors")}},
+      {"a memory image",
+       [](Text, std::string&) { return raises(RLIMIT_CORE, 1 << 20); },
+       {raisable(RLIMIT_CORE, 1 << 20, "bytes of an image")}},
       {"many processes", many_processes, {processes(44)}},
       {"a fork bomb", fork_bomb, {processes(160)}},
       {"many files", many_files, {disk(64 << 20)}},
-      {"a large file", large_file, {disk(64 << 20), limit(RLIMIT_FSIZE, 64 << 20, "bytes of a file")}},
+      {"a large file",
+       large_file,
+       {disk(64 << 20), limit(RLIMIT_FSIZE, 64 << 20, "bytes of a file")}},
       {"many large files", many_large_files, {disk(64 << 20)}},
       {"a file with a hole",
        [](Text, std::string&) {
          ::signal(SIGXFSZ, SIG_IGN);
          const std::string name = "hole-" + std::to_string(::getpid());
-         const bool made = ::ftruncate(::open(name.c_str(), O_CREAT | O_WRONLY, 0600), off_t(1) << 30) == 0;
+         const bool made =
+             ::ftruncate(::open(name.c_str(), O_CREAT | O_WRONLY, 0600), off_t(1) << 30) == 0;
          ::unlink(name.c_str());
          return got(made);
        },

@@ -14,16 +14,20 @@ namespace {
 
 TEST(Exp3p, OneUpdateByHand) {
   Exp3p bandit(2, 100, 0.05);
-  // gamma = 2 sqrt(0.6 * 2 * ln 2 / 100) = 0.182404; alpha = 2 sqrt(ln 4000) = 5.759878; rate gamma / 6 = 0.0304007
+  // gamma = 2 sqrt(0.6 * 2 * ln 2 / 100) = 0.182404; alpha = 2 sqrt(ln 4000) = 5.759878; rate gamma
+  // / 6 = 0.0304007
   EXPECT_NEAR(bandit.exploration(), 0.182404, 1e-6);
   EXPECT_EQ(bandit.probabilities(), (std::vector<double>{0.5, 0.5}));
   bandit.learn(0, 0.8);
-  // played: rate * (0.8 / 0.5 + 5.759878 / (0.5 * 14.142136)), other: rate * 5.759878 / (0.5 * 14.142136); they differ by rate * 1.6
+  // played: rate * (0.8 / 0.5 + 5.759878 / (0.5 * 14.142136)), other: rate * 5.759878 / (0.5 *
+  // 14.142136); they differ by rate * 1.6
   EXPECT_EQ(bandit.log_weights()[0], 0.0);
   EXPECT_NEAR(bandit.log_weights()[1], -0.0486410, 1e-6);
-  EXPECT_NEAR(bandit.probabilities()[0], 0.509940, 1e-6);  // 0.817596 / (1 + exp(-0.0486410)) + 0.091202
+  // 0.817596 / (1 + exp(-0.0486410)) + 0.091202
+  EXPECT_NEAR(bandit.probabilities()[0], 0.509940, 1e-6);
   bandit.learn(1, 0.0);
-  // No reward: only the confidence term, which is larger where the probability is smaller: rate * 0.407285 * (1 / 0.490060 - 1 / 0.509940) = 0.000985003
+  // No reward: only the confidence term, which is larger where the probability is smaller: rate *
+  // 0.407285 * (1 / 0.490060 - 1 / 0.509940) = 0.000985003
   EXPECT_NEAR(bandit.log_weights()[1], -0.0476560, 1e-6);
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 TEST(JointArms, ByHand) {
   const std::vector<std::int64_t> count = {2, 3, 4};
-  const std::vector<BinArms> bins = {{2, {std::log(0.2), std::log(0.3), std::log(0.5)}}, {1, {std::log(0.6), std::log(0.1), std::log(0.3)}}};
+  const std::vector<BinArms> bins = {{2, {std::log(0.2), std::log(0.3), std::log(0.5)}},
+                                     {1, {std::log(0.6), std::log(0.1), std::log(0.3)}}};
   // 10 = 2 * 3 + 4 with probability 0.3 * 0.3, or 2 * 4 + 2 with 0.5 * 0.6.
   auto joint = most_probable_arms(bins, count, 10);
   EXPECT_EQ(joint.arm, (std::vector<std::size_t>{2, 0}));
@@ -33,11 +34,13 @@ struct Case {
 };
 
 // The best of all combinations: nearest total, then highest score.
-std::pair<std::int64_t, double> by_trying_all(const Case& c, std::size_t bin, std::int64_t spent, double score) {
+std::pair<std::int64_t, double> by_trying_all(const Case& c, std::size_t bin, std::int64_t spent,
+                                              double score) {
   if (bin == c.bins.size()) return {-std::abs(spent - c.budget), score};
   std::pair<std::int64_t, double> best = {-(1LL << 60), 0.0};
   for (std::size_t a = 0; a < c.count.size(); ++a) {
-    best = std::max(best, by_trying_all(c, bin + 1, spent + c.bins[bin].prompts * c.count[a], score + c.bins[bin].score[a]));
+    best = std::max(best, by_trying_all(c, bin + 1, spent + c.bins[bin].prompts * c.count[a],
+                                        score + c.bins[bin].score[a]));
   }
   return best;
 }
@@ -52,7 +55,9 @@ TEST(JointArms, EqualsTryingAllCombinations) {
     for (std::size_t b = 0; b < bins; ++b) {
       c.bins.push_back({*rc::gen::inRange<std::int64_t>(0, 6), {}});
       prompts += c.bins.back().prompts;
-      for (std::size_t a = 0; a < arms; ++a) c.bins.back().score.push_back(-double(*rc::gen::inRange(0, 64)));  // whole numbers add without rounding
+      // whole numbers add without rounding
+      for (std::size_t a = 0; a < arms; ++a)
+        c.bins.back().score.push_back(-double(*rc::gen::inRange(0, 64)));
     }
     c.budget = *rc::gen::inRange<std::int64_t>(0, prompts * std::int64_t(arms) + 3);
     const JointArms joint = most_probable_arms(c.bins, c.count, c.budget);

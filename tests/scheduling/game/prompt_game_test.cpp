@@ -94,7 +94,8 @@ TEST(PromptGame, RefusesTheStateOfOtherBins) {
   EXPECT_ANY_THROW(game.load({{"scores", "none"}}, 3));
 }
 
-// Lemma 4.1: q_eta attains R_eta = (1/eta) log sum_b exp(eta L_b) = max_q sum_b q_b L_b + H(q) / eta, and max L <= R_eta <= max L + log(B) / eta.
+// Lemma 4.1: q_eta attains R_eta = (1/eta) log sum_b exp(eta L_b) = max_q sum_b q_b L_b + H(q) /
+// eta, and max L <= R_eta <= max L + log(B) / eta.
 TEST(PromptGame, EntropicBestResponseIsWithinLogBOverEtaOfTheWorstBin) {
   EXPECT_TRUE(rc::check("Lemma 4.1", [] {
     const auto bins = std::size_t(*rc::gen::inRange(1, 12));
@@ -105,15 +106,18 @@ TEST(PromptGame, EntropicBestResponseIsWithinLogBOverEtaOfTheWorstBin) {
     game.load({{"scores", loss}}, bins);
     const auto value = [&](const std::vector<double>& q) {
       double sum = 0.0;
-      for (std::size_t b = 0; b < bins; ++b) sum += q[b] * loss[b] - (q[b] > 0 ? q[b] * std::log(q[b]) / eta : 0.0);
+      for (std::size_t b = 0; b < bins; ++b)
+        sum += q[b] * loss[b] - (q[b] > 0 ? q[b] * std::log(q[b]) / eta : 0.0);
       return sum;
     };
     double sum = 0.0;
     for (std::size_t b = 0; b < bins; ++b) sum += game.weight(b);
-    const double surrogate = std::log(sum) / eta, worst = *std::max_element(loss.begin(), loss.end());
+    const double surrogate = std::log(sum) / eta,
+                 worst = *std::max_element(loss.begin(), loss.end());
     const auto best = game.probabilities(bins);
     RC_ASSERT(std::abs(value(best) - surrogate) < 1e-9);
-    RC_ASSERT(worst <= surrogate + 1e-9 && surrogate <= worst + std::log(double(bins)) / eta + 1e-9);
+    RC_ASSERT(worst <= surrogate + 1e-9 &&
+              surrogate <= worst + std::log(double(bins)) / eta + 1e-9);
     std::vector<double> other(bins);  // no other distribution does better
     for (double& x : other) x = 1e-6 + double(*rc::gen::inRange(0, 1000));
     const double total = std::accumulate(other.begin(), other.end(), 0.0);

@@ -1,4 +1,5 @@
-// A world whose difficulty bins are known and stay: what a bin's rollouts are worth is given, so what a rollout game plays can be compared with the best.
+// A world whose difficulty bins are known and stay: what a bin's rollouts are worth is given, so
+// what a rollout game plays can be compared with the best.
 #pragma once
 
 #include "scheduling/works_when/small_run.hpp"
@@ -9,7 +10,8 @@
 
 namespace rollcall::scheduling {
 
-/// 768 prompts in the six default bins, all with the success rate of their bin; steps of 128 prompts and 512 rollouts, arms 2 to 12: the released launchers' mean of 4.
+/// 768 prompts in the six default bins, all with the success rate of their bin; steps of 128
+/// prompts and 512 rollouts, arms 2 to 12: the released launchers' mean of 4.
 struct KnownBins {
   std::array<double, 6> rate = {0.04, 0.12, 0.3, 0.5, 0.7, 0.93};
   static constexpr std::uint64_t kPrompts = 768;
@@ -20,26 +22,32 @@ struct KnownBins {
     return table_of(std::move(prior));
   }
 
-  /// Mean rollouts of each bin's prompts in the second half of `steps`. Rewards follow the rate. Correctness holds every prompt where it is: with the widest
-  /// margin no estimate of 0 leaves the lower three bins, and none of 1 the upper three.
-  std::array<double, 6> played(const std::string& row, Knobs knobs, std::uint64_t seed, std::uint64_t steps = 1000) const {
+  /// Mean rollouts of each bin's prompts in the second half of `steps`. Rewards follow the rate.
+  /// Correctness holds every prompt where it is: with the widest margin no estimate of 0 leaves the
+  /// lower three bins, and none of 1 the upper three.
+  std::array<double, 6> played(const std::string& row, Knobs knobs, std::uint64_t seed,
+                               std::uint64_t steps = 1000) const {
     knobs.emplace_back("bin_margin", "0.5");
-    const auto policy = make_policy({row}, knobs, table(), seed);
+    const auto policy = make_scheduler({row}, knobs, table(), seed);
     std::array<double, 6> rollouts{}, groups{};
     for (std::uint64_t step = 0; step < steps; ++step) {
-      const StepRequest request{.step = step, .prompts = 128, .budget = 512, .min_rollouts = 1, .max_rollouts = 16};
+      const StepRequest request{
+          .step = step, .prompts = 128, .budget = 512, .min_rollouts = 1, .max_rollouts = 16};
       std::vector<GroupReport> reports;
       for (const GroupPlan& g : policy->begin_step(request).groups) {
         const std::size_t b = bin(g.id.prompt.value);
-        if (policy->bin(g.id.prompt) != std::int32_t(b)) throw std::logic_error("a prompt has left its bin");
+        if (policy->bin(g.id.prompt) != std::int32_t(b))
+          throw std::logic_error("a prompt has left its bin");
         GroupReport r = no_results(g.id, g.level);
         const RandomStream random(seed, RandomPurpose::test, step, g.id.prompt.value);
-        for (std::uint32_t s = 0; s < g.count; ++s) r.rewards.push_back(random.uniform(s) < rate[b] ? 1.0 : 0.0);
+        for (std::uint32_t s = 0; s < g.count; ++s)
+          r.rewards.push_back(random.uniform(s) < rate[b] ? 1.0 : 0.0);
         r.correct.assign(g.count, b >= 3);
         if (2 * step >= steps) rollouts[b] += g.count, groups[b] += 1.0;
         reports.push_back(std::move(r));
       }
-      std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+      std::sort(reports.begin(), reports.end(),
+                [](const auto& a, const auto& b) { return a.id < b.id; });
       policy->settle(request, reports);
       policy->end_step(reports);
     }
@@ -60,7 +68,8 @@ struct KnownBins {
     return sum;
   }
 
-  /// The best counts from 2 to 12 with a mean of 4: one by one to the largest gain, since a rollout more gains less and less.
+  /// The best counts from 2 to 12 with a mean of 4: one by one to the largest gain, since a rollout
+  /// more gains less and less.
   std::array<double, 6> optimum(const Worth& worth) const {
     std::array<double, 6> n;
     n.fill(2.0);
@@ -77,13 +86,16 @@ struct KnownBins {
   }
 
   /// Share of the way from what a deaf policy plays to the best.
-  double closed(const std::array<double, 6>& counts, const std::array<double, 6>& deaf, const Worth& worth) const {
+  double closed(const std::array<double, 6>& counts, const std::array<double, 6>& deaf,
+                const Worth& worth) const {
     const double from = objective(deaf, worth);
     return (objective(counts, worth) - from) / (objective(optimum(worth), worth) - from);
   }
 };
 
-inline double informative_worth(double p, double n) { return 1 - std::pow(p, n) - std::pow(1 - p, n); }
+inline double informative_worth(double p, double n) {
+  return 1 - std::pow(p, n) - std::pow(1 - p, n);
+}
 inline double variance_worth(double p, double n) { return -p * (1 - p) / n; }
 
 }  // namespace rollcall::scheduling

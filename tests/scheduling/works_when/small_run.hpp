@@ -19,7 +19,10 @@ inline GroupReport group(std::uint64_t prompt, int right, int rollouts, std::uin
   return r;
 }
 
-inline PromptTable table_of(std::vector<float> prior) { return {.level = std::vector<std::int32_t>(prior.size(), 2), .domain = {}, .prior = std::move(prior)}; }
+inline PromptTable table_of(std::vector<float> prior) {
+  return {
+      .level = std::vector<std::int32_t>(prior.size(), 2), .domain = {}, .prior = std::move(prior)};
+}
 
 struct Played {
   std::vector<Decision> rounds;
@@ -28,14 +31,16 @@ struct Played {
   std::int64_t count(std::uint64_t prompt) const {
     std::int64_t n = 0;
     for (const auto& round : rounds) {
-      for (const auto& g : round.groups) n += g.id.prompt.value == prompt ? std::int64_t(g.count) : 0;
+      for (const auto& g : round.groups)
+        n += g.id.prompt.value == prompt ? std::int64_t(g.count) : 0;
     }
     return n;
   }
 };
 
 /// One step in which sample s of a prompt is right when `right` says so.
-inline Played play(Policy& policy, const StepRequest& request, const std::function<bool(const GroupPlan&, std::uint32_t)>& right) {
+inline Played play(Scheduler& policy, const StepRequest& request,
+                   const std::function<bool(const GroupPlan&, std::uint32_t)>& right) {
   Played played{.rounds = {policy.begin_step(request)}, .reports = {}, .training = {}};
   std::map<GroupId, GroupReport> whole;
   for (;;) {
@@ -64,14 +69,17 @@ inline Played play(Policy& policy, const StepRequest& request, const std::functi
 }
 
 /// Right with the prompt's rate, by address.
-inline std::function<bool(const GroupPlan&, std::uint32_t)> at_rates(std::function<double(std::uint64_t)> rate) {
+inline std::function<bool(const GroupPlan&, std::uint32_t)> at_rates(
+    std::function<double(std::uint64_t)> rate) {
   return [rate](const GroupPlan& g, std::uint32_t s) {
-    return RandomStream(5, RandomPurpose::test, g.id.step, g.id.prompt.value, s).uniform(g.id.draw) < rate(g.id.prompt.value);
+    return RandomStream(5, RandomPurpose::test, g.id.step, g.id.prompt.value, s)
+               .uniform(g.id.draw) < rate(g.id.prompt.value);
   };
 }
 
 /// Share of groups whose outcomes do not differ over `steps` steps after `burn_in` of them.
-inline double dead_share(Policy& policy, StepRequest request, std::uint64_t burn_in, std::uint64_t steps, const std::function<double(std::uint64_t)>& rate) {
+inline double dead_share(Scheduler& policy, StepRequest request, std::uint64_t burn_in,
+                         std::uint64_t steps, const std::function<double(std::uint64_t)>& rate) {
   double dead = 0, all = 0;
   for (std::uint64_t step = 0; step < burn_in + steps; ++step) {
     request.step = step;

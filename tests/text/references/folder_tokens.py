@@ -61,7 +61,7 @@ def write():
 
 
 def types_and_classes():
-    """Folders for the table of src/text/tokenizer_class.cpp: every type whose class it has or that has none."""
+    """Folders for the table of src/text/tokenizer/tokenizer_class.cpp: every type whose class it has or that has none."""
     from transformers.models.auto import tokenization_auto as auto
 
     for model_type in OWN_TYPES + sorted(set(auto.TOKENIZER_MAPPING_NAMES) & set(auto.CONFIG_MAPPING_NAMES) | auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS):

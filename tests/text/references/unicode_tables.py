@@ -86,7 +86,7 @@ def main():
     accents = {c for c in CHARACTERS if strip.normalize_str(chr(c)) == ""}
     punctuated = {c for c in removed_by(pre_tokenizers.Punctuation("removed")) if c > 127}
     print(f"// Where the Unicode data of Hugging Face's tokenizers differ from utf8proc's and PCRE2's. Written by tests/text/references/unicode_tables.py "
-          f"(tokenizers {tokenizers.__version__}).\n#pragma once\n\n#include \"text/json_tokenizer/unicode.hpp\"\n\nnamespace rollcall::text::json_tokenizer {{\n")
+          f"(tokenizers {tokenizers.__version__}).\n#pragma once\n\n#include \"text/json_tokenizer/steps/unicode.hpp\"\n\nnamespace rollcall::text::json_tokenizer {{\n")
     print("struct CodeRange {\n  char32_t first, last;\n};\nstruct CategoryRange {\n  char32_t first, last;\n  Category category;\n};\n")
     table("kChangedSince14", "Categories given after Unicode 14 (PCRE2 10.42), up to the library's Unicode 16; utf8proc 2.8 stands between, at 15.", later_categories(category))
     table("kNoPunctuationThen", "Punctuation of today that was none in the older version which the pre-tokenizers Punctuation and BertPreTokenizer know.", ranges({c for c in punctuation if c > 127} - punctuated))

@@ -1,0 +1,65 @@
+// The generation stage by itself: what a plan's rollouts say of the policy that sampled them.
+#include "run/generation/generation.hpp"
+
+#include "base/error.hpp"
+#include "io/sample_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rollcall::run {
+namespace {
+
+RunContext small_job(const std::filesystem::path& folder, std::uint64_t version) {
+  RunContext context = make_context(
+      load_run_config(
+          {}, {"run.dir=\"" + folder.string() + "\"", "run.log_level=error", "task.name=sorting",
+               "task.train_prompts=4", "task.validation_prompts=2", "task.heldout_prompts=2",
+               "task.min_level=1", "task.max_level=2", "model.hidden_size=16",
+               "model.intermediate_size=16", "model.num_hidden_layers=1",
+               "model.num_attention_heads=1", "model.num_key_value_heads=1", "model.head_dim=16",
+               "model.max_position_embeddings=32", "sampling.max_new_tokens=3"}),
+      {});
+  const auto alone = comm::alone();
+  open_policy(context, *alone);
+  context.store->publish(PolicyVersion{version}, *alone);
+  return context;
+}
+
+StepPlan plan_for(const RunContext& context, std::uint64_t version) {
+  return {Purpose::train,
+          Split::train,
+          9,
+          0,
+          PolicyVersion{version},
+          context.config.sampling,
+          {{.id = {9, {1}, 0}, .count = 2}, {.id = {9, {2}, 0}, .count = 1}}};
+}
+
+TEST(GenerationStage, EveryTokenNamesThePolicyThatSampledIt) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  const RolloutShard shard = generate(context, Guide(context), plan_for(context, 5), 0);
+  EXPECT_EQ(shard.policy.value, 5U);
+  std::size_t tokens = 0;
+  for (const auto& group : shard.groups) {
+    for (const auto& rollout : group.rollouts) {
+      for (const auto& turn : rollout.turns) {
+        EXPECT_EQ(turn.policy_version,
+                  std::vector<std::uint64_t>(turn.role == Role::policy ? turn.tokens.size() : 0, 5))
+            << int(turn.role);
+        tokens += turn.policy_version.size();
+      }
+    }
+  }
+  EXPECT_GE(tokens, 3U);
+}
+
+TEST(GenerationStage, RefusesAPlanForAnotherPolicy) {
+  const io::test::RunFolder folder;
+  RunContext context = small_job(folder.path(), 5);
+  for (const std::uint64_t other : {4U, 6U})
+    EXPECT_THROW(generate(context, Guide(context), plan_for(context, other), 0), ProtocolError);
+}
+
+}  // namespace
+}  // namespace rollcall::run
