@@ -1,4 +1,5 @@
-// What messages and waiting cost between processes of one node. Start it under mpirun with 2 or more ranks; rank 0 prints one line per question.
+// What messages and waiting cost between processes of one node. Start it under mpirun with 2 or
+// more ranks; rank 0 prints one line per question.
 #include "comm/communicator.hpp"
 
 #include "base/clock.hpp"
@@ -76,7 +77,8 @@ void collectives(Communicator& world) {
   print(world, "sum of 8 int64, median", small * 1e6, "us");
   const double sum = median_s(9, [&] { world.sum(values); });
   print(world, "sum of 8 MiB of int64, median", sum * 1e3, "ms");
-  const double cast = median_s(9, [&] { world.broadcast(std::as_writable_bytes(std::span(values)), 0); });
+  const double cast =
+      median_s(9, [&] { world.broadcast(std::as_writable_bytes(std::span(values)), 0); });
   print(world, "broadcast of 8 MiB, median", cast * 1e3, "ms");
 }
 
@@ -101,7 +103,8 @@ void waiting(Communicator& world) {
   });
 }
 
-/// Rank 0 computes while all others wait for it. Its CPU time over its wall time is the share of a core that they leave it.
+/// Rank 0 computes while all others wait for it. Its CPU time over its wall time is the share of a
+/// core that they leave it.
 void work_beside_waiting_ranks(Communicator& world) {
   world.barrier();
   const double before = cpu_s();
@@ -110,7 +113,8 @@ void work_beside_waiting_ranks(Communicator& world) {
   if (world.rank() == 0) {
     while (watch.seconds() < 1) x = x * 1.0000001 + 1e-9;
   }
-  print(world, "share of a core that a rank gets while the others wait", 100 * (cpu_s() - before) / watch.seconds(), "%");
+  print(world, "share of a core that a rank gets while the others wait",
+        100 * (cpu_s() - before) / watch.seconds(), "%");
   world.barrier();
 }
 
@@ -120,7 +124,8 @@ int main(int argc, char** argv) {
   const comm::MpiScope mpi(&argc, &argv);
   const auto world = mpi.world();
   if (world->size() < 2) {
-    fmt::print(stderr, "one rank has nobody to talk to; start at least two: mpirun -n 2 bench_comm\n");
+    fmt::print(stderr,
+               "one rank has nobody to talk to; start at least two: mpirun -n 2 bench_comm\n");
     return int(ExitCode::misconfigured);
   }
   print(*world, fmt::format("ranks ({})", comm::MpiScope::library_version()), world->size(), "");

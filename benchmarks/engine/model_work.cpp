@@ -1,8 +1,8 @@
 // Decoding and a policy update of a model with random weights.
 #include "benchmarks/engine/workloads.hpp"
-#include "model/decode.hpp"
-#include "model/drawer.hpp"
-#include "model/optimizer.hpp"
+#include "model/decode/decode.hpp"
+#include "model/decode/row_sampler.hpp"
+#include "model/train/optimizer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,20 +18,25 @@ namespace rollcall::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Model {
   std::string key;
   model::ModelConfig config;
   std::shared_ptr<model::AlignedFloats> weights;
   const kernels::KernelSet* kernels = nullptr;
-  std::unique_ptr<model::Policy> policy;
+  std::unique_ptr<model::PolicyModel> policy;
 };
 
-/// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its full length.
+/// The model of the last case, or a new one. It has no end-of-sequence, so every sample has its
+/// full length.
 Model& model_of(const Json& given) {
   static Model model;
-  const std::string config = given.at("config").dump(), numerics = given.value("numerics", kernels::kFp32FixedOrder), key = config + numerics;
+  const std::string config = given.at("config").dump(),
+                    numerics = given.value("numerics", kernels::kFp32FixedOrder),
+                    key = config + numerics;
   if (model.key == key) return model;
   model = {};
   model.config = model::read_model_config({config, "the case"});
@@ -39,7 +44,8 @@ Model& model_of(const Json& given) {
   model.kernels = &kernels::selected_kernels(numerics);
   const auto weights = model::initial_weights(model.config, 1);
   model.weights = std::make_shared<model::AlignedFloats>(std::span<const float>(weights));
-  model.policy = std::make_unique<model::Policy>(model.config, model.weights, PolicyVersion{0}, model.kernels);
+  model.policy = std::make_unique<model::PolicyModel>(model.config, model.weights, PolicyVersion{0},
+                                                      model.kernels);
   model.key = key;
   return model;
 }
@@ -64,22 +70,30 @@ class Alone final : public Collectives {
 
 struct Shape {
   explicit Shape(const Json& given)
-      : groups(given.at("groups")), members(given.at("members")), prompt(given.at("prompt")), sampled(given.at("new")), threads(given.at("threads")) {}
+      : groups(given.at("groups")),
+        members(given.at("members")),
+        prompt(given.at("prompt")),
+        sampled(given.at("new")),
+        threads(given.at("threads")) {}
   int groups, members, prompt, sampled, threads;
 };
 
-/// A group's leaf: its prompt once, then `members` continuations of it from member `first` on.
-model::Leaf group_leaf(const Shape& shape, std::int64_t vocab, int group, int members) {
-  model::Leaf leaf;
-  leaf.tokens = random_tokens(std::size_t(shape.prompt + members * shape.sampled), vocab, unsigned(group));
-  leaf.offsets = {0, shape.prompt};
-  leaf.parents = {-1};
+/// A group's micro-batch: its prompt once, then `members` continuations of it from member `first`
+/// on.
+model::MicroBatch group_micro_batch(const Shape& shape, std::int64_t vocab, int group,
+                                    int members) {
+  model::MicroBatch micro_batch;
+  micro_batch.tokens =
+      random_tokens(std::size_t(shape.prompt + members * shape.sampled), vocab, unsigned(group));
+  micro_batch.offsets = {0, shape.prompt};
+  micro_batch.parents = {-1};
   for (int member = 0; member < members; ++member) {
-    for (int t = 0; t < shape.sampled; ++t) leaf.targets.push_back(leaf.offsets.back() + t);
-    leaf.offsets.push_back(leaf.offsets.back() + shape.sampled);
-    leaf.parents.push_back(0);
+    for (int t = 0; t < shape.sampled; ++t)
+      micro_batch.targets.push_back(micro_batch.offsets.back() + t);
+    micro_batch.offsets.push_back(micro_batch.offsets.back() + shape.sampled);
+    micro_batch.parents.push_back(0);
   }
-  return leaf;
+  return micro_batch;
 }
 
 }  // namespace
@@ -95,10 +109,12 @@ Json decode(const Json& given) {
   std::vector<model::DecodeRequest> requests;
   for (int group = 0; group < shape.groups; ++group)
     requests.push_back(
-        {random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0, std::uint64_t(group), 0, std::uint32_t(shape.members), 0});
+        {random_tokens(std::size_t(shape.prompt), model.config.vocab_size, unsigned(group)), 1, 0,
+         std::uint64_t(group), 0, std::uint32_t(shape.members), 0});
   const auto start = Clock::now();
   std::int64_t tokens = 0;
-  for (const auto& request : model::decode(*model.policy, requests, sampling, {}, {.threads = shape.threads}))
+  for (const auto& request :
+       model::decode(*model.policy, requests, sampling, {}, {.threads = shape.threads}))
     for (const auto& sample : request) tokens += std::int64_t(sample.tokens.size());
   return {{"seconds", since(start)}, {"tokens", tokens}};
 }
@@ -111,21 +127,27 @@ Json step(const Json& given) {
   model::Team team(shape.threads);
   Json answer;
   team.lead(model::on_new_threads, [&] {
-    model::DecodeSession session(*model.policy, sampling, team, std::int64_t(given.value("cache_bytes", model::kMostCacheBytes)));
+    model::DecodeSession session(*model.policy, sampling, team,
+                                 std::int64_t(given.value("cache_bytes", model::kMostCacheBytes)));
     const auto live = std::uint32_t(shape.members);
-    session.open({.prompt = random_tokens(std::size_t(shape.prompt), model.config.vocab_size, 1), .count = live}, 0, live, {});
+    session.open({.prompt = random_tokens(std::size_t(shape.prompt), model.config.vocab_size, 1),
+                  .count = live},
+                 0, live, {});
     while (session.advancing() < shape.members) session.advance(*model.policy);
     for (int warm = 1; warm < 4; ++warm) session.advance(*model.policy);
     const auto start = Clock::now();
     for (int t = 0; t < shape.sampled; ++t) session.advance(*model.policy);
-    answer = {{"seconds", since(start)}, {"tokens", shape.members * shape.sampled}, {"cache_bytes", session.cache_bytes()}};
+    answer = {{"seconds", since(start)},
+              {"tokens", shape.members * shape.sampled},
+              {"cache_bytes", session.cache_bytes()}};
   });
   return answer;
 }
 
 Json makespan(const Json& given) {
   const auto lengths = given.at("lengths").get<std::vector<std::size_t>>();
-  const std::int64_t slots = given.at("slots"), total = std::reduce(lengths.begin(), lengths.end(), std::int64_t(0));
+  const std::int64_t slots = given.at("slots"),
+                     total = std::reduce(lengths.begin(), lengths.end(), std::int64_t(0));
   const auto longest = std::int64_t(*std::max_element(lengths.begin(), lengths.end()));
   Model& model = model_of(given);
   model::Team team(given.at("threads").get<int>());
@@ -137,10 +159,19 @@ Json makespan(const Json& given) {
     const auto start = Clock::now();
     std::int64_t advances = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i)
-      session.open({.prompt = random_tokens(32, model.config.vocab_size, unsigned(i)), .prompt_address = i, .count = 1}, 0, 1,
-                   [length = lengths[i]] { return [length](std::span<const std::int32_t> tokens) { return tokens.size() == length; }; });
+      session.open({.prompt = random_tokens(32, model.config.vocab_size, unsigned(i)),
+                    .prompt_address = i,
+                    .count = 1},
+                   0, 1, [length = lengths[i]] {
+                     return [length](std::span<const std::int32_t> tokens) {
+                       return tokens.size() == length;
+                     };
+                   });
     for (; !session.idle(); ++advances) session.advance(*model.policy);
-    answer = {{"seconds", since(start)}, {"tokens", total}, {"advances", advances}, {"least", std::max((total + slots - 1) / slots, longest)}};
+    answer = {{"seconds", since(start)},
+              {"tokens", total},
+              {"advances", advances},
+              {"least", std::max((total + slots - 1) / slots, longest)}};
   });
   return answer;
 }
@@ -161,7 +192,7 @@ Json draw(const Json& given) {
   const auto start = Clock::now();
   on_threads(threads, [&](int thread) {
     kernels::ExecutionContext context;
-    model::Drawer drawer(sampling, vocab, kernels);
+    model::RowSampler drawer(sampling, vocab, kernels);
     std::int64_t drawn = 0;
     for (std::int64_t row = rows * thread / threads; row < rows * (thread + 1) / threads; ++row) {
       drawer.read(context, logits.data() + row % kept * vocab, float(1.0 / sampling.temperature));
@@ -177,7 +208,7 @@ namespace {
 struct Runner {
   explicit Runner(int threads) : team(threads) {}
   model::Team team;
-  model::LeafRunner leaves{team};
+  model::MicroBatchRunner micro_batches{team};
 };
 
 }  // namespace
@@ -193,44 +224,55 @@ Json update(const Json& given) {
   if (key != model.key + std::to_string(shape.threads)) {
     key = model.key + std::to_string(shape.threads);
     sum = std::make_unique<model::GradientSum>(layout, threads);
-    state = {std::vector<float>(std::size_t(layout.size), 0.0F), std::vector<float>(std::size_t(layout.size), 0.0F), 0};
+    state = {std::vector<float>(std::size_t(layout.size), 0.0F),
+             std::vector<float>(std::size_t(layout.size), 0.0F), 0};
   }
-  std::vector<model::Leaf> leaves;
-  for (int group = 0; group < shape.groups; ++group) leaves.push_back(group_leaf(shape, model.config.vocab_size, group, shape.members));
+  std::vector<model::MicroBatch> micro_batches;
+  for (int group = 0; group < shape.groups; ++group)
+    micro_batches.push_back(
+        group_micro_batch(shape, model.config.vocab_size, group, shape.members));
   std::int64_t columns = 0;
-  for (const auto& leaf : leaves) columns += std::int64_t(leaf.targets.size());
+  for (const auto& micro_batch : micro_batches) columns += std::int64_t(micro_batch.targets.size());
   Alone alone;
   // Memory stays from step to step, as in a run.
   static std::vector<std::unique_ptr<Runner>> runners;
-  const bool apart = shape.threads == 1 || shape.groups >= 2 * shape.threads;  // leaves side by side where there are many, as in stages/leaves.cpp
+  // micro-batches side by side where there are many, as in run/context/micro_batch_workers.cpp
+  const bool apart = shape.threads == 1 || shape.groups >= 2 * shape.threads;
   const std::size_t wanted = apart ? std::size_t(shape.threads) : 1;
   if (runners.size() != wanted || runners.front()->team.size() != (apart ? 1 : shape.threads)) {
     runners.clear();
-    while (runners.size() < wanted) runners.push_back(std::make_unique<Runner>(apart ? 1 : shape.threads));
+    while (runners.size() < wanted)
+      runners.push_back(std::make_unique<Runner>(apart ? 1 : shape.threads));
   }
   const auto start = Clock::now();
-  const auto run = [&](model::LeafRunner& runner, const model::Leaf& leaf) {
-    const std::size_t m = leaf.targets.size();
+  const auto run = [&](model::MicroBatchRunner& runner, const model::MicroBatch& micro_batch) {
+    const std::size_t m = micro_batch.targets.size();
     model::ColumnGradient derivative{std::vector<float>(m), std::vector<float>(m, 0.0F)};
-    for (std::size_t t = 0; t < m; ++t) derivative.logprob[t] = (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
-    runner.forward_backward(*model.policy, leaf, 1.0, derivative,
-                            [&](std::size_t slice, std::int64_t first, std::span<const float> values) { sum->add(slice, first, values); });
-    sum->end_leaf();
+    for (std::size_t t = 0; t < m; ++t)
+      derivative.logprob[t] =
+          (t / std::size_t(shape.sampled) % 2 == 0 ? 1.0F : -1.0F) / float(columns);
+    runner.forward_backward(*model.policy, micro_batch, 1.0, derivative,
+                            [&](std::size_t slice, std::int64_t first,
+                                std::span<const float> values) { sum->add(slice, first, values); });
+    sum->end_micro_batch();
   };
   do {
     sum->start();
     if (apart) {
       std::atomic<std::size_t> next{0};
       on_threads(shape.threads, [&](int thread) {
-        for (std::size_t i = next++; i < leaves.size(); i = next++) run(runners[std::size_t(thread)]->leaves, leaves[i]);
+        for (std::size_t i = next++; i < micro_batches.size(); i = next++)
+          run(runners[std::size_t(thread)]->micro_batches, micro_batches[i]);
       });
     } else {
       runners.front()->team.lead(model::on_new_threads, [&] {
-        for (const model::Leaf& leaf : leaves) run(runners.front()->leaves, leaf);
+        for (const model::MicroBatch& micro_batch : micro_batches)
+          run(runners.front()->micro_batches, micro_batch);
       });
     }
   } while (sum->finish(alone) == model::GradientSum::Outcome::repeat);
-  model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(), state, threads);
+  model::apply_adamw(layout, OptimizerSection{}, 1e-6, sum->gradient(), model.weights->span(),
+                     state, threads);
   model.policy->renew(PolicyVersion{std::uint64_t(state.step)}, threads);
   return {{"seconds", since(start)}, {"tokens", columns}};
 }

@@ -1,5 +1,6 @@
-// A process that times the engine on request, for benchmarks/peers/run: a case a line on standard input, a JSON answer a line on standard output. It keeps
-// its model from case to case and sleeps while another's turn is measured. `bench_engine --short` runs one small case of each kind.
+// A process that times the engine on request, for benchmarks/peers/run: a case a line on standard
+// input, a JSON answer a line on standard output. It keeps its model from case to case and sleeps
+// while another's turn is measured. `bench_engine --short` runs one small case of each kind.
 #include "benchmarks/engine/workloads.hpp"
 #include "kernels/parameter_kernels.hpp"
 
@@ -14,8 +15,10 @@ using rollcall::bench::Json;
 
 Json answer(const Json& given) {
   static const std::map<std::string, Json (*)(const Json&)> kinds{
-      {"decode", rollcall::bench::decode}, {"step", rollcall::bench::step},     {"makespan", rollcall::bench::makespan}, {"draw", rollcall::bench::draw},
-      {"update", rollcall::bench::update}, {"linear", rollcall::bench::linear}, {"stream", rollcall::bench::stream},     {"fma", rollcall::bench::fma}};
+      {"decode", rollcall::bench::decode},     {"step", rollcall::bench::step},
+      {"makespan", rollcall::bench::makespan}, {"draw", rollcall::bench::draw},
+      {"update", rollcall::bench::update},     {"linear", rollcall::bench::linear},
+      {"stream", rollcall::bench::stream},     {"fma", rollcall::bench::fma}};
   return kinds.at(given.at("kind").get<std::string>())(given);
 }
 
@@ -34,8 +37,10 @@ int one_of_each() {
                     {"max_position_embeddings", 64},
                     {"tie_word_embeddings", true},
                     {"hidden_act", "silu"}};
-  const Json rollouts{{"config", config}, {"threads", 2}, {"groups", 2}, {"members", 3}, {"prompt", 5}, {"new", 4}};
-  for (const char* kind : {"decode", "step", "makespan", "draw", "update", "linear", "stream", "fma"}) {
+  const Json rollouts{{"config", config}, {"threads", 2}, {"groups", 2},
+                      {"members", 3},     {"prompt", 5},  {"new", 4}};
+  for (const char* kind :
+       {"decode", "step", "makespan", "draw", "update", "linear", "stream", "fma"}) {
     for (const char* by : {"rollcall", "rollcall_bf16", "aten_fp32", "aten_bf16"}) {
       Json given = rollouts;
       given.update({{"kind", kind},
@@ -61,7 +66,8 @@ int one_of_each() {
 int main(int argc, char** argv) try {
   const rollcall::kernels::KokkosScope kokkos;
   if (argc == 2 && std::string(argv[1]) == "--short") return one_of_each();
-  for (std::string line; std::getline(std::cin, line);) std::cout << answer(Json::parse(line)) << std::endl;
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << answer(Json::parse(line)) << std::endl;
   return 0;
 } catch (const std::exception& e) {
   std::cerr << "bench_engine: " << e.what() << "\n";

@@ -1,4 +1,5 @@
-// How fast the kernels are on the device at hand, beside what the device could do and what cuBLASLt does.
+// How fast the kernels are on the device at hand, beside what the device could do and what cuBLASLt
+// does.
 #pragma once
 
 #include <string>
@@ -6,7 +7,8 @@
 
 namespace rollcall::gpu_check {
 
-/// What the device can do: measured bandwidth, and the peak of its tensor cores by its data sheet (0: not known).
+/// What the device can do: measured bandwidth, and the peak of its tensor cores by its data sheet
+/// (0: not known).
 struct Device {
   std::string name;
   int capability = 0;              ///< 90: 9.0
@@ -20,7 +22,9 @@ struct Line {
   bool met = true;  ///< its floor, where it has one
 };
 std::vector<Line> product_lines(const Device& device);    ///< 7B shapes at 1,024 and 16 rows
-std::vector<Line> attention_lines(const Device& device);  ///< decode against long contexts, prefill, backward
-std::vector<Line> model_lines(const Device& device);      ///< decode and update of SmolLM2 135M and a 0.5B
+std::vector<Line> attention_lines(const Device& device);  ///< decode against long contexts,
+                                                          ///< prefill, backward
+std::vector<Line> model_lines(const Device& device);  ///< decode and update of SmolLM2 135M and a
+                                                      ///< 0.5B
 
 }  // namespace rollcall::gpu_check

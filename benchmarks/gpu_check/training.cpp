@@ -1,4 +1,5 @@
-// Sorting: "7391=" is answered by "1379" and the end. Settings are those of jobs/runs/quickstart.toml, with a fixed number of rollouts a prompt.
+// Sorting: "7391=" is answered by "1379" and the end. Settings are those of
+// jobs/runs/quickstart.toml, with a fixed number of rollouts a prompt.
 #include "benchmarks/gpu_check/training.hpp"
 
 #include "benchmarks/gpu_check/on_policy.hpp"
@@ -54,15 +55,20 @@ struct Answers {
 };
 
 /// Position by position; who has ended is left out.
-Answers generate(Transformer& model, const std::vector<Text>& prompts, std::int64_t new_tokens, std::mt19937& engine) {
-  Answers answers{std::vector<Text>(prompts.size()), std::vector<std::vector<float>>(prompts.size())};
+Answers generate(Transformer& model, const std::vector<Text>& prompts, std::int64_t new_tokens,
+                 std::mt19937& engine) {
+  Answers answers{std::vector<Text>(prompts.size()),
+                  std::vector<std::vector<float>>(prompts.size())};
   std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
   for (std::size_t t = 0;; ++t) {
     Tokens rows;
     for (std::size_t s = 0; s < prompts.size(); ++s) {
       const Text& own = answers.text[s];
-      const bool ended = !own.empty() && (own.back() == kEnd || std::int64_t(own.size()) == new_tokens);
-      if (!ended) rows.add(t < prompts[s].size() ? prompts[s][t] : own[t - prompts[s].size()], std::int32_t(s), std::int32_t(t));
+      const bool ended =
+          !own.empty() && (own.back() == kEnd || std::int64_t(own.size()) == new_tokens);
+      if (!ended)
+        rows.add(t < prompts[s].size() ? prompts[s][t] : own[t - prompts[s].size()],
+                 std::int32_t(s), std::int32_t(t));
     }
     if (rows.count() == 0) return answers;
     std::vector<float> u(rows.token.size()), logprob;
@@ -70,7 +76,8 @@ Answers generate(Transformer& model, const std::vector<Text>& prompts, std::int6
     const auto drawn = model.draw(rows, u, &logprob);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       const auto s = std::size_t(rows.sequence[i]);
-      if (t + 1 >= prompts[s].size()) answers.text[s].push_back(drawn[i]), answers.logprob[s].push_back(logprob[i]);
+      if (t + 1 >= prompts[s].size())
+        answers.text[s].push_back(drawn[i]), answers.logprob[s].push_back(logprob[i]);
     }
   }
 }
@@ -81,20 +88,24 @@ double share_right(Transformer& model, const TrainingPlan& plan) {
   for (std::int64_t i = 0; i < plan.judged; ++i) prompts.push_back(prompt(engine, plan.longest));
   const auto answers = generate(model, prompts, plan.new_tokens, engine);
   std::int64_t right = 0;
-  for (std::size_t i = 0; i < prompts.size(); ++i) right += answers.text[i] == answer(prompts[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i)
+    right += answers.text[i] == answer(prompts[i]) ? 1 : 0;
   return double(right) / double(plan.judged);
 }
 
 /// Mean cross-entropy of the answers' tokens before the step.
-double supervised_step(Transformer& model, const TrainingPlan& plan, std::int64_t step, std::mt19937& engine) {
+double supervised_step(Transformer& model, const TrainingPlan& plan, std::int64_t step,
+                       std::mt19937& engine) {
   Batch batch;
   for (std::int64_t i = 0; i < plan.examples; ++i) {
     const Text asked = prompt(engine, plan.longest);
     batch.add(asked, answer(asked));
   }
-  const auto counted = double(std::count_if(batch.target.begin(), batch.target.end(), [](std::int32_t t) { return t >= 0; }));
+  const auto counted = double(std::count_if(batch.target.begin(), batch.target.end(),
+                                            [](std::int32_t t) { return t >= 0; }));
   std::vector<float> coefficient;
-  for (const std::int32_t t : batch.target) coefficient.push_back(t >= 0 ? float(-1.0 / counted) : 0.0F);
+  for (const std::int32_t t : batch.target)
+    coefficient.push_back(t >= 0 ? float(-1.0 / counted) : 0.0F);
   const auto columns = model.learn(batch.rows, batch.target, coefficient);
   double loss = 0.0;
   for (const float logprob : columns.logprob) loss -= double(logprob) / counted;
@@ -102,26 +113,32 @@ double supervised_step(Transformer& model, const TrainingPlan& plan, std::int64_
   return loss;
 }
 
-void grpo_step(Transformer& model, const TrainingPlan& plan, std::int64_t step, std::mt19937& engine, TrainingResult& result) {
+void grpo_step(Transformer& model, const TrainingPlan& plan, std::int64_t step,
+               std::mt19937& engine, TrainingResult& result) {
   std::vector<Text> prompts;
-  for (std::int64_t p = 0; p < plan.prompts; ++p) prompts.insert(prompts.end(), std::size_t(plan.rollouts), prompt(engine, plan.longest));
+  for (std::int64_t p = 0; p < plan.prompts; ++p)
+    prompts.insert(prompts.end(), std::size_t(plan.rollouts), prompt(engine, plan.longest));
   const auto answers = generate(model, prompts, plan.new_tokens, engine);
   std::vector<double> reward;
   std::vector<std::int64_t> length;
   Batch batch;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    reward.push_back(answers.text[i] == answer(prompts[i]) ? 1.0 : 0.0), length.push_back(std::int64_t(answers.text[i].size()));
+    reward.push_back(answers.text[i] == answer(prompts[i]) ? 1.0 : 0.0),
+        length.push_back(std::int64_t(answers.text[i].size()));
     batch.add(prompts[i], answers.text[i]);
     result.tokens += length.back();
   }
   const auto derivative = on_policy_derivative(reward, length, std::size_t(plan.rollouts));
   std::vector<float> coefficient;
-  for (std::size_t row = 0; row < batch.target.size(); ++row) coefficient.push_back(batch.target[row] >= 0 ? float(derivative[batch.sequence[row]]) : 0.0F);
+  for (std::size_t row = 0; row < batch.target.size(); ++row)
+    coefficient.push_back(batch.target[row] >= 0 ? float(derivative[batch.sequence[row]]) : 0.0F);
   const auto columns = model.learn(batch.rows, batch.target, coefficient);
   for (std::size_t row = 0; row < batch.target.size(); ++row) {
     if (batch.target[row] < 0) continue;
     const auto at = std::size_t(batch.rows.position[row]) + 1 - prompts[batch.sequence[row]].size();
-    result.largest_difference = std::max(result.largest_difference, double(std::abs(columns.logprob[row] - answers.logprob[batch.sequence[row]][at])));
+    result.largest_difference =
+        std::max(result.largest_difference,
+                 double(std::abs(columns.logprob[row] - answers.logprob[batch.sequence[row]][at])));
   }
   model.update(1e-4 * std::min(1.0, double(step + 1) / 20.0), 1.0);
 }
@@ -129,10 +146,15 @@ void grpo_step(Transformer& model, const TrainingPlan& plan, std::int64_t step, 
 }  // namespace
 
 TrainingResult train(const TrainingPlan& plan, const std::function<void(const std::string&)>& say) {
-  const std::int64_t sequences = std::max({plan.examples, plan.prompts * plan.rollouts, plan.judged});
+  const std::int64_t sequences =
+      std::max({plan.examples, plan.prompts * plan.rollouts, plan.judged});
   const Shape& s = plan.shape;
-  const std::int64_t row_bytes = 4 * (s.layers * (6 * s.hidden + 3 * s.q_width() + 4 * s.kv_width() + 5 * s.inner) + 20 * s.hidden + 12 * s.inner);
-  Transformer model(s, sequences, std::size_t(sequences * s.positions * row_bytes + 8 * 512 * s.vocabulary * 4) + (std::size_t{4} << 20));
+  const std::int64_t row_bytes =
+      4 * (s.layers * (6 * s.hidden + 3 * s.q_width() + 4 * s.kv_width() + 5 * s.inner) +
+           20 * s.hidden + 12 * s.inner);
+  Transformer model(s, sequences,
+                    std::size_t(sequences * s.positions * row_bytes + 8 * 512 * s.vocabulary * 4) +
+                        (std::size_t{4} << 20));
   std::mt19937 engine(1);
   TrainingResult result;
   for (std::int64_t step = 0; step < plan.supervised_steps; ++step) {
@@ -145,7 +167,8 @@ TrainingResult train(const TrainingPlan& plan, const std::function<void(const st
   const auto began = std::chrono::steady_clock::now();
   for (std::int64_t step = 0; step < plan.steps; ++step) {
     grpo_step(model, plan, step, engine, result);
-    if (step % std::max<std::int64_t>(plan.steps / 10, 1) == 0) say("GRPO step " + std::to_string(step));
+    if (step % std::max<std::int64_t>(plan.steps / 10, 1) == 0)
+      say("GRPO step " + std::to_string(step));
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.after = share_right(model, plan);

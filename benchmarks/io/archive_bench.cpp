@@ -1,4 +1,5 @@
-// What durability costs over the bare bytes: publishing one step's files, packing twenty, and checkpoints, against write + fsync + rename of the same bytes.
+// What durability costs over the bare bytes: publishing one step's files, packing twenty, and
+// checkpoints, against write + fsync + rename of the same bytes.
 #include "base/clock.hpp"
 #include "base/file.hpp"
 #include "io/archive.hpp"
@@ -22,7 +23,8 @@ using namespace rollcall::io;
 using bench::kIdentity, bench::Step, bench::make_step;
 namespace fs = std::filesystem;
 
-/// On ROLLCALL_BENCH_DIR when set (a parallel file system, say), else where temporary files go. /dev/shm shows the cost without fsync.
+/// On ROLLCALL_BENCH_DIR when set (a parallel file system, say), else where temporary files go.
+/// /dev/shm shows the cost without fsync.
 struct RunFolder {
   fs::path path;
   explicit RunFolder(const char* where) {
@@ -40,7 +42,8 @@ struct RunFolder {
 };
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -51,7 +54,8 @@ double timed(const F& f) {
   return watch.seconds();
 }
 
-/// The two in turns, ABBA, so that drift of the machine falls on both; the ratio is the median of the pairs'.
+/// The two in turns, ABBA, so that drift of the machine falls on both; the ratio is the median of
+/// the pairs'.
 template <class A, class B>
 void compare(benchmark::State& state, double bytes, const A& ours, const B& raw) {
   std::vector<double> ours_s, raw_s, ratios;
@@ -79,7 +83,8 @@ void publish_shard(benchmark::State& state, const char* where) {
   const PublishedFile file = publish(run.path, draft_shard(step.shard, step.prompts, kIdentity));
   const std::string bytes = read_file(run.path / file.path);
   compare(
-      state, double(bytes.size()), [&] { publish(run.path, draft_shard(step.shard, step.prompts, kIdentity)); },
+      state, double(bytes.size()),
+      [&] { publish(run.path, draft_shard(step.shard, step.prompts, kIdentity)); },
       [&] { write_file_atomic(run.path / "raw", bytes); });
 }
 
@@ -89,7 +94,8 @@ void publish_scores(benchmark::State& state, const char* where) {
   const PublishedFile file = publish(run.path, draft_scores(step.scores, step.shard, kIdentity));
   const std::string bytes = read_file(run.path / file.path);
   compare(
-      state, double(bytes.size()), [&] { publish(run.path, draft_scores(step.scores, step.shard, kIdentity)); },
+      state, double(bytes.size()),
+      [&] { publish(run.path, draft_scores(step.scores, step.shard, kIdentity)); },
       [&] { write_file_atomic(run.path / "raw", bytes); });
 }
 
@@ -97,9 +103,11 @@ void publish_scores(benchmark::State& state, const char* where) {
 void publish_in_one(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const Step step = make_step(1, std::size_t(state.range(0)));
-  const PublishedFile file = publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity));
+  const PublishedFile file =
+      publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity));
   compare(
-      state, double(file.bytes), [&] { publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity)); },
+      state, double(file.bytes),
+      [&] { publish(run.path, draft_scored(step.shard, step.prompts, step.scores, kIdentity)); },
       [&] {
         publish(run.path, draft_shard(step.shard, step.prompts, kIdentity));
         publish(run.path, draft_scores(step.scores, step.shard, kIdentity));
@@ -115,7 +123,8 @@ void read_back(benchmark::State& state, const char* where) {
       [&] { benchmark::DoNotOptimize(read_file(run.path / file.path)); });
 }
 
-/// Twenty steps into one file by one rank: reading and checking the shards, writing, reading back, publishing, removing the shards.
+/// Twenty steps into one file by one rank: reading and checking the shards, writing, reading back,
+/// publishing, removing the shards.
 void pack_steps(benchmark::State& state, const char* where) {
   const RunFolder run(where);
   const auto alone = comm::alone();
@@ -129,7 +138,8 @@ void pack_steps(benchmark::State& state, const char* where) {
                    publish(run.path, draft_scores(steps[s].scores, steps[s].shard, kIdentity))};
   };
   publish_all();
-  const std::string bytes = read_file(run.path / pack(*alone, run.path, "pack", inputs, kIdentity).file.path);
+  const std::string bytes =
+      read_file(run.path / pack(*alone, run.path, "pack", inputs, kIdentity).file.path);
   std::vector<double> ours_s, raw_s, ratios;
   for (auto _ : state) {
     publish_all();
@@ -148,9 +158,12 @@ void pack_steps(benchmark::State& state, const char* where) {
 
 /// As a model's checkpoint is: a file of weights and one of twice its size for the moments.
 std::map<std::string, std::string> checkpoint_files(std::size_t bytes) {
-  std::map<std::string, std::string> files{{"model.safetensors", std::string(bytes / 3, 'w')}, {"optimizer.safetensors", std::string(bytes - bytes / 3, 'm')}};
+  std::map<std::string, std::string> files{
+      {"model.safetensors", std::string(bytes / 3, 'w')},
+      {"optimizer.safetensors", std::string(bytes - bytes / 3, 'm')}};
   for (auto& [name, content] : files)
-    for (std::size_t i = 0; i < content.size(); i += 64) content[i] = char(i / 64 * 2654435761U >> 16);
+    for (std::size_t i = 0; i < content.size(); i += 64)
+      content[i] = char(i / 64 * 2654435761U >> 16);
   return files;
 }
 
@@ -160,7 +173,8 @@ void write_whole_checkpoint(benchmark::State& state, const char* where) {
   compare(
       state, double(state.range(0)) * (1 << 20), [&] { write_checkpoint(run.path, checkpoint); },
       [&] {
-        for (const auto& [name, content] : checkpoint.files) write_file_atomic(run.path / name, content);
+        for (const auto& [name, content] : checkpoint.files)
+          write_file_atomic(run.path / name, content);
       });
 }
 
@@ -169,24 +183,62 @@ void verify_checkpoint(benchmark::State& state, const char* where) {
   const Checkpoint checkpoint{"train_000001", checkpoint_files(std::size_t(state.range(0)) << 20)};
   write_checkpoint(run.path, checkpoint);
   compare(
-      state, double(state.range(0)) * (1 << 20), [&] { benchmark::DoNotOptimize(newest_checkpoint(run.path, nullptr)); },
+      state, double(state.range(0)) * (1 << 20),
+      [&] { benchmark::DoNotOptimize(newest_checkpoint(run.path, nullptr)); },
       [&] {
-        for (const auto& [name, content] : checkpoint.files) benchmark::DoNotOptimize(read_file(run.path / "checkpoints" / checkpoint.name / name));
+        for (const auto& [name, content] : checkpoint.files)
+          benchmark::DoNotOptimize(read_file(run.path / "checkpoints" / checkpoint.name / name));
       });
 }
 
 constexpr const char* kMemory = "/dev/shm";
-BENCHMARK_CAPTURE(publish_shard, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(publish_shard, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_shard, disk, nullptr)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_shard, memory, kMemory)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(publish_scores, disk, nullptr)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(publish_scores, memory, kMemory)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(publish_in_one, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(publish_in_one, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(read_back, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(pack_steps, memory, kMemory)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(pack_steps, disk, nullptr)->Arg(20)->Arg(512)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(write_whole_checkpoint, disk, nullptr)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(verify_checkpoint, memory, kMemory)->Arg(8)->Arg(192)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_in_one, disk, nullptr)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(publish_in_one, memory, kMemory)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(read_back, memory, kMemory)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_steps, memory, kMemory)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_steps, disk, nullptr)
+    ->Arg(20)
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write_whole_checkpoint, disk, nullptr)
+    ->Arg(8)
+    ->Arg(192)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(verify_checkpoint, memory, kMemory)
+    ->Arg(8)
+    ->Arg(192)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -60,7 +60,8 @@ double gflops(void (*spin)(), int lanes) {
   for (int repetition = 0; repetition < 20; ++repetition) {
     const auto start = std::chrono::steady_clock::now();
     spin();
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    least = std::min(
+        least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return 2.0 * lanes * kChains * static_cast<double>(kRounds) / least * 1e-9;
 }

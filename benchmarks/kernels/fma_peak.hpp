@@ -3,7 +3,8 @@
 
 namespace rollcall::kernels {
 
-/// GFLOP/s of one core on independent FMAs that stay in registers, by the widest instructions this processor has; 2 FLOP an FMA.
+/// GFLOP/s of one core on independent FMAs that stay in registers, by the widest instructions this
+/// processor has; 2 FLOP an FMA.
 double fma_peak_gflops();
 
 }  // namespace rollcall::kernels

@@ -1,4 +1,5 @@
-// How long does the objective take beside the model? One step of 2^20 tokens in 1,024 rollouts, loss and derivative, on one thread.
+// How long does the objective take beside the model? One step of 2^20 tokens in 1,024 rollouts,
+// loss and derivative, on one thread.
 #include "objective/objective.hpp"
 
 #include <ATen/Parallel.h>
@@ -13,7 +14,8 @@ using namespace rollcall::objective;
 
 constexpr std::int64_t kRollouts = 1024, kGroup = 8, kTokens = 1 << 20;
 
-/// Uneven lengths around the mean of 1,024: 512, 513, ...; the last rollout takes the rest of kTokens.
+/// Uneven lengths around the mean of 1,024: 512, 513, ...; the last rollout takes the rest of
+/// kTokens.
 StepColumns make_step() {
   const at::Tensor length = at::arange(kRollouts, at::kLong) + 512;
   StepColumns step;
@@ -29,27 +31,30 @@ StepColumns make_step() {
   return step;
 }
 
-/// Arguments: rollouts per leaf. 1024: the whole step is one leaf.
+/// Arguments: rollouts per micro-batch. 1024: the whole step is one micro-batch.
 void grpo(benchmark::State& state) {
   at::set_num_threads(1);
   const StepColumns step = make_step();
-  const at::Tensor logprob = step.old_logprob + 0.2 * at::rand({kTokens}, at::kDouble) - 0.1, entropy = -step.old_logprob;
+  const at::Tensor logprob = step.old_logprob + 0.2 * at::rand({kTokens}, at::kDouble) - 0.1,
+                   entropy = -step.old_logprob;
   const auto* offsets = step.offsets.data_ptr<std::int64_t>();
-  std::vector<LeafColumns> leaves;
+  std::vector<MicroBatchColumns> micro_batches;
   for (std::int64_t first = 0; first < kRollouts; first += state.range(0)) {
-    LeafColumns leaf{std::vector<std::int64_t>(std::size_t(state.range(0))), {}, {}};
-    std::iota(leaf.rollouts.begin(), leaf.rollouts.end(), first);
+    MicroBatchColumns micro_batch{std::vector<std::int64_t>(std::size_t(state.range(0))), {}, {}};
+    std::iota(micro_batch.rollouts.begin(), micro_batch.rollouts.end(), first);
     const std::int64_t begin = offsets[first], count = offsets[first + state.range(0)] - begin;
-    leaf.logprob = logprob.narrow(0, begin, count);
-    leaf.entropy = entropy.narrow(0, begin, count);
-    leaves.push_back(std::move(leaf));
+    micro_batch.logprob = logprob.narrow(0, begin, count);
+    micro_batch.entropy = entropy.narrow(0, begin, count);
+    micro_batches.push_back(std::move(micro_batch));
   }
   const Objective objective("grpo");
   for (auto _ : state) {
     const auto prepared = objective.prepare(step);
-    for (const auto& leaf : leaves) benchmark::DoNotOptimize(objective.evaluate(*prepared, leaf));
+    for (const auto& micro_batch : micro_batches)
+      benchmark::DoNotOptimize(objective.evaluate(*prepared, micro_batch));
   }
-  state.counters["tokens/s"] = benchmark::Counter(double(kTokens * state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["tokens/s"] =
+      benchmark::Counter(double(kTokens * state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(grpo)->Arg(1024)->Arg(8)->Unit(benchmark::kMillisecond);
 

@@ -17,7 +17,8 @@ void judge(benchmark::State& state) {
   std::vector<testing::Pair> pairs;
   for (std::uint64_t n = 0; pairs.size() < 2200; ++n) {
     auto pair = testing::make_pair(1, n);
-    if (category == names.size() || pair.category == names[category]) pairs.push_back(std::move(pair));
+    if (category == names.size() || pair.category == names[category])
+      pairs.push_back(std::move(pair));
   }
   for (auto _ : state)
     for (const auto& pair : pairs) benchmark::DoNotOptimize(decide(pair.reference, pair.answer));

@@ -1,6 +1,7 @@
-// What does a scheduling policy cost a step? Decision, settling and learning of 512 prompts among 14,000; the time between, when rollouts are made, not counted.
+// What does a scheduling policy cost a step? Decision, settling and learning of 512 prompts among
+// 14,000; the time between, when rollouts are made, not counted.
 #include "base/random.hpp"
-#include "scheduling/policy.hpp"
+#include "scheduling/scheduler.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -12,7 +13,8 @@ namespace {
 using namespace rollcall;
 using namespace rollcall::scheduling;
 
-constexpr std::int64_t kPrompts = 512, kMean = 4, kPopulation = 14'000;  // the sizes of arXiv:2601.19280
+// the sizes of arXiv:2601.19280
+constexpr std::int64_t kPrompts = 512, kMean = 4, kPopulation = 14'000;
 
 GroupReport outcome(const GroupPlan& plan) {
   GroupReport r;
@@ -41,17 +43,22 @@ void step(benchmark::State& state, const std::string& row, const Knobs& knobs = 
     table.level.push_back(std::int32_t(p % 5));
     table.prior.push_back(float(p % 100) / 100.0F);
   }
-  const auto policy = make_policy({row}, knobs, table, 1);
+  const auto policy = make_scheduler({row}, knobs, table, 1);
   double worst = 0.0;
   std::uint64_t number = 0;
   for (auto _ : state) {
-    const StepRequest request{.step = number++, .prompts = kPrompts, .budget = kPrompts * kMean, .min_rollouts = 1, .max_rollouts = 16};
+    const StepRequest request{.step = number++,
+                              .prompts = kPrompts,
+                              .budget = kPrompts * kMean,
+                              .min_rollouts = 1,
+                              .max_rollouts = 16};
     const double start = seconds();
     const Decision decision = policy->begin_step(request);  // rows of one round
     const double decided = seconds();
     std::vector<GroupReport> reports;
     for (const auto& plan : decision.groups) reports.push_back(outcome(plan));
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(reports.begin(), reports.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
     const double reported = seconds();
     policy->settle(request, reports);
     policy->end_step(reports);
@@ -66,12 +73,18 @@ void step(benchmark::State& state, const std::string& row, const Knobs& knobs = 
 
 int main(int argc, char** argv) {
   for (const std::string row :
-       {"uniform", "uniform_sqrt", "ucb", "thompson", "gdro_reweight", "gdro_resample", "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"}) {
-    benchmark::RegisterBenchmark(row.c_str(), [row](benchmark::State& state) { step(state, row); })->UseManualTime()->Unit(benchmark::kMillisecond);
+       {"uniform", "uniform_sqrt", "ucb", "thompson", "gdro_reweight", "gdro_resample",
+        "rollout_gdro", "gdro_both", "gdro_both_resample", "gdro_sqrt"}) {
+    benchmark::RegisterBenchmark(row.c_str(), [row](benchmark::State& state) { step(state, row); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
   }
-  // Prior success spreads the prompts over all bins from the first step, and the widest margin keeps most of them there.
-  const Knobs ten = {{"bin_edges", "[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]"}, {"bin_margin", "0.5"}};
-  benchmark::RegisterBenchmark("rollout_gdro, ten bins", [ten](benchmark::State& state) { step(state, "rollout_gdro", ten); })
+  // Prior success spreads the prompts over all bins from the first step, and the widest margin
+  // keeps most of them there.
+  const Knobs ten = {{"bin_edges", "[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]"},
+                     {"bin_margin", "0.5"}};
+  benchmark::RegisterBenchmark("rollout_gdro, ten bins",
+                               [ten](benchmark::State& state) { step(state, "rollout_gdro", ten); })
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
