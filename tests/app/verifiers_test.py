@@ -4,7 +4,8 @@ import json
 from harness import check, main, metrics, result, sets
 
 TASKS = ("sorting", "arithmetic", "countdown", "code", "tags", "json", "instructions", "multiple_choice", "word_sorting", "graph", "knights_knaves", "units")
-SHORT = sets(task__max_level=3, task__train_prompts=32, task__heldout_prompts=4, task__validation_prompts=0, model__max_position_embeddings=1024, sampling__max_new_tokens=24, sft__steps=60,
+LEVELS = sets(task__max_level=3)
+SHORT = sets(task__train_prompts=32, task__heldout_prompts=4, task__validation_prompts=0, model__max_position_embeddings=1024, sampling__max_new_tokens=24, sft__steps=60,
              sft__batch_size=16, train__steps=5, train__prompts_per_step=4, eval__before="false", eval__after="false", checkpoint__every=1, archive__pack_every=1)
 
 
@@ -28,14 +29,14 @@ def same_end(harness, name, *settings):
 def of_task(name):
     """The test of a task that makes its own prompts."""
     def test(harness):
-        same_end(harness, name, *sets(task__name=name, **({"task__max_level": 1} if name in ("tags", "code") else {})))  # more would not fit an answer of this length
+        same_end(harness, name, *LEVELS, *sets(task__name=name, **({"task__max_level": 1} if name in ("tags", "code") else {})))  # more would not fit an answer of this length
 
     test.__name__ = name
     return test
 
 
 def sentences(harness):
-    same_end(harness, "corpus", *sets(task__name="corpus", task__file=harness.source / "tests/task/sums.txt", task__min_level=1, objective__recipe="rlpt"))
+    same_end(harness, "corpus", *LEVELS, *sets(task__name="corpus", task__file=harness.source / "tests/task/sums.txt", task__min_level=1, objective__recipe="rlpt"))
 
 
 def questions_of_a_file(harness):
@@ -66,7 +67,7 @@ def a_critic_earns_its_verdict_less_the_distance(harness):
 
 
 def mathematics(harness):
-    same_end(harness, "math", *sets(task__name="arithmetic", reward__verifier="math"))
+    same_end(harness, "math", *LEVELS, *sets(task__name="arithmetic", reward__verifier="math"))
 
 
 main(*map(of_task, TASKS), sentences, questions_of_a_file, a_critic_earns_its_verdict_less_the_distance, mathematics, at_a_time=2)

@@ -13,6 +13,7 @@ from harness import LOG_LINE, check, main, metrics, policy_line, ranks_of, sets
 WATCH_S = 2
 STEPS = 5
 SHORT = sets(train__steps=STEPS, sft__steps=10, eval__before="false", eval__after="false")
+UPDATE_TAG = 5  # of src/run/messages/messages.hpp: the third message of it is that of step 3
 SCORED = "train-000003-00-0000-scored.h5.partial"  # of step 3: what rank 0 writes for all, beside the update
 STACK = r"\n +main: {state}\n(?: +at .*\n)* +at (?:\(anonymous namespace\)::)?{held}\(\)\n(?: +at .*\n)* +at rollcall::run::{stage}"
 
@@ -36,7 +37,7 @@ class Held:
         self.harness, self.kind, self.victim, self.ranks = harness, kind, victim, ranks
         self.folder, self.pipe = harness.work / name, harness.work / f"{name}.pipe"
         os.mkfifo(self.pipe)
-        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or 'after:' + SCORED.removesuffix('.partial')}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
+        env = {"LD_PRELOAD": os.environ["ROLLCALL_HANGS"], "ROLLCALL_HANG": f"{kind} {victim} {file or f'after:{UPDATE_TAG}:3'}", "ROLLCALL_HANG_PIPE": str(self.pipe)}
         self.log = open(harness.work / f"{name}.log", "w+", encoding="utf-8")
         self.job = harness.start("train", harness.tiny, *SHORT, *sets(run__dir=self.folder, run__watch_s=WATCH_S), *settings, ranks=ranks, env=env,
                                  stderr=self.log)
@@ -125,12 +126,12 @@ def endless_loop(harness):
         with open(watched, "w", encoding="utf-8") as file:
             following = harness.start("status", run.folder, "--watch", stdout=file)
         interrupted = harness.start("status", run.folder, "--watch")
-        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="Update::on_update"))
+        said = run.await_status(suspect + ": computing or stuck" + STACK.format(state="running", held="computes_for_ever", stage="UpdateStage::on_update"))
         check(re.search(r"\n +ranks 0,2 wait .* step 3\n", said), f"who waits?\n{said}")
         interrupted.send_signal(signal.SIGINT)
         interrupted.communicate(timeout=10)
         check(interrupted.returncode == -signal.SIGINT, f"Ctrl-C: exit code {interrupted.returncode}")
-        run.await_log(r"\[0/3\].*at rollcall::run::Update::on_update")
+        run.await_log(r"\[0/3\].*at rollcall::run::UpdateStage::on_update")
         run.await_text(watched.read_text, suspect, "--watch")
         run.end_well(suspect)
         _, err = following.communicate(timeout=30)
@@ -144,7 +145,7 @@ def blocked_read(harness):
     """Rank 0, which is the coordinator too."""
     suspect = who(0, "coordinator, generation, scoring, update", "update of step 3", "nothing done for")
     with Held(harness, "read", "read", 3, 0) as run:
-        run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="Update::on_update"))
+        run.await_status(suspect + ": computing or stuck" + STACK.format(state="in read", held="reads_for_ever", stage="UpdateStage::on_update"))
         run.end_well(suspect)
 
 
@@ -176,8 +177,8 @@ def one_rank_and_its_worker(harness):
     suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
     with Held(harness, "worker", "worker", 1, 0, file=SCORED, settings=MANY_LEAVES) as run:
         said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
-        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::run::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::run::Update::", said), f"main thread?\n{said}")
-        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::run::Update::", said),
+        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::run::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::run::UpdateStage::", said), f"main thread?\n{said}")
+        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::run::UpdateStage::", said),
               f"worker?\n{said}")
         run.job.send_signal(signal.SIGSTOP)
         run.release()

@@ -50,17 +50,19 @@ struct Plan {
   std::string kind, name, pipe = variable("ROLLCALL_HANG_PIPE");
   int rank = -1;
   bool messages = false;
+  int tag = -1, turn = 0;  ///< messages of this tag, the turn-th of which is meant
   struct {
     const void* bytes = nullptr;
     std::size_t count = 0;
     void** request = nullptr;
+    int tag = -1;
   } arriving{};  ///< the message of which MPI_Test will tell
   std::atomic<bool> told = false, reached = false, armed = false;
   Plan() {
     std::istringstream(variable("ROLLCALL_HANG")) >> kind >> rank >> name;
     constexpr std::string_view kAfter = "after:";
     messages = name.starts_with(kAfter);
-    if (messages) name.erase(0, kAfter.size());
+    if (messages) std::sscanf(name.c_str(), "after:%d:%d", &tag, &turn);
   }
 };
 Plan& plan() {
@@ -121,11 +123,10 @@ void may_hang(const char* path) {
   if (!p.messages) hang();
 }
 
-/// Whether a message of this rank is one with the name.
-bool named(const void* bytes, std::size_t count) {
-  const Plan& p = plan();
-  return p.messages && p.rank == rank_in_job() &&
-         ::memmem(bytes, count, p.name.data(), p.name.size()) != nullptr;
+/// Whether a message of this rank is the one that is waited for.
+bool is_meant(int tag) {
+  Plan& p = plan();
+  return p.messages && p.rank == rank_in_job() && tag == p.tag && --p.turn == 0;
 }
 
 }  // namespace
@@ -148,11 +149,19 @@ extern "C" {
 OPEN(open)
 OPEN(open64)
 
+/// As Open MPI has it, whose status begins with source and tag.
+int MPI_Improbe(int source, int tag, void* communicator, int* found, void** message, void* status) {
+  static const auto call_real = real<int (*)(int, int, void*, int*, void**, void*)>("MPI_Improbe");
+  const int result = call_real(source, tag, communicator, found, message, status);
+  if (*found != 0) plan().arriving.tag = static_cast<const int*>(status)[1];
+  return result;
+}
+
 /// As Open MPI has it, whose handles are pointers. Receives are as MpiCommunicator's: one message
 /// at a time, and one request until it has come.
 int MPI_Imrecv(void* bytes, int count, void* type, void** message, void** request) {
   static const auto call_real = real<int (*)(void*, int, void*, void**, void**)>("MPI_Imrecv");
-  plan().arriving = {bytes, std::size_t(count), request};
+  plan().arriving = {bytes, std::size_t(count), request, plan().arriving.tag};
   return call_real(bytes, count, type, message, request);
 }
 
@@ -162,7 +171,7 @@ int MPI_Test(void** request, int* done, void* status) {
   const bool arrives = request == p.arriving.request;
   const int result = call_real(request, done, status);
   if (arrives && *done != 0) {
-    if (named(p.arriving.bytes, p.arriving.count)) p.told = true;
+    if (is_meant(p.arriving.tag)) p.told = true;
     p.arriving = {};
   }
   return result;
@@ -172,7 +181,7 @@ int MPI_Isend(const void* bytes, int count, void* type, int to, int tag, void* c
               void** request) {
   static const auto call_real =
       real<int (*)(const void*, int, void*, int, int, void*, void**)>("MPI_Isend");
-  if (named(bytes, std::size_t(count))) plan().told = true;
+  if (to == 1 && is_meant(tag)) plan().told = true;  // once a step, to one of the others
   return call_real(bytes, count, type, to, tag, communicator, request);
 }
 
