@@ -45,24 +45,28 @@ std::vector<std::string> short_form(const RunConfig& c) {
       std::min(c.train.rollouts_per_prompt, std::max<std::int64_t>(8, c.scheduler.min_rollouts));
   const auto prompts = std::min<std::int64_t>(c.train.prompts_per_step, 16);
   // with fewer no answer of the quickstart's is right, and nothing moves
-  return {fmt::format("sft.steps={}", std::min<std::int64_t>(c.sft.steps, 60)),
-          fmt::format("train.steps={}", std::min<std::int64_t>(c.train.steps, 6)),
-          fmt::format("train.prompts_per_step={}", prompts),
-          fmt::format("train.rollouts_per_prompt={}", rollouts),
-          fmt::format("train.mini_batches={}", std::min(c.train.mini_batches, prompts)),
-          fmt::format(
-              "task.heldout_prompts={}",
-              c.task.heldout_prompts > 0 ? std::min<std::int64_t>(c.task.heldout_prompts, 16) : 16),
-          fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 64)),
-          "eval.before=false",
-          "eval.samples=2",
-          "eval.pass_k=2",
-          "eval.validation_samples=2",
-          "eval.bootstrap=20",
-          "checkpoint.every=2",
-          "archive.pack_every=4",
-          "run.wall_time_s=0",
-          "run.log_level=warn"};
+  std::vector<std::string> all{
+      fmt::format("sft.steps={}", std::min<std::int64_t>(c.sft.steps, 60)),
+      fmt::format("train.steps={}", std::min<std::int64_t>(c.train.steps, 6)),
+      fmt::format("train.prompts_per_step={}", prompts),
+      fmt::format("train.rollouts_per_prompt={}", rollouts),
+      fmt::format("train.mini_batches={}", std::min(c.train.mini_batches, prompts)),
+      fmt::format(
+          "task.heldout_prompts={}",
+          c.task.heldout_prompts > 0 ? std::min<std::int64_t>(c.task.heldout_prompts, 16) : 16),
+      "eval.before=false",
+      "eval.samples=2",
+      "eval.pass_k=2",
+      "eval.bootstrap=20",
+      "checkpoint.every=2",
+      "archive.pack_every=4",
+      "run.wall_time_s=0",
+      "run.log_level=warn"};
+  // A setting that nothing would read is refused.
+  if (c.sft.steps > 0)
+    all.push_back(fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 64)));
+  if (c.eval.every > 0) all.push_back("eval.validation_samples=2");
+  return all;
 }
 
 std::string default_launcher() {
