@@ -65,7 +65,7 @@ std::vector<std::string> short_form(const RunConfig& c) {
   // A setting that nothing would read is refused.
   if (c.sft.steps > 0)
     all.push_back(fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 64)));
-  if (c.eval.every > 0) all.push_back("eval.validation_samples=2");
+  if (c.eval.every > 0) all.emplace_back("eval.validation_samples=2");
   return all;
 }
 
