@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 
 namespace rollcall {
 namespace {
@@ -25,6 +26,8 @@ constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT, SIGHUP};
 constexpr std::size_t kLongest = 480;  // bytes of what is left
 using Text = std::array<char, kLongest + 1>;
 
+std::array<char, 4096> failure_file;  // PATH_MAX
+std::atomic<bool> has_failure_file{false};
 std::array<Text, 2> texts;  // one is written while the handler may read the other
 std::atomic<const char*> left{nullptr};
 std::atomic<int> mode{kNotes}, caught{0};
@@ -48,7 +51,7 @@ bool is_last_call(int number) { return number == SIGTERM || number == SIGINT; }
 
 /// One write, since others write to the same place.
 void say(const char* before, int number, const char* after) {
-  if (!speaks) return;
+  if (!speaks || (has_failure_file && ::access(failure_file.data(), F_OK) == 0)) return;
   std::array<char, kLongest + 128> line;
   std::size_t size = 0;
   const auto add = [&](const char* text) {
@@ -118,6 +121,15 @@ void end_on_stop_signals(std::string_view what, Ends which) {
   left = text.data();
   mode = which == Ends::on_any ? kEndsOnAny : kEndsOnLastCall;
   take_over();
+}
+
+void stay_silent_beside(const std::filesystem::path& file) {
+  const std::string name = std::filesystem::absolute(file).string();
+  has_failure_file = false;
+  if (name.size() >= failure_file.size()) return;
+  failure_file.fill('\0');
+  std::copy(name.begin(), name.end(), failure_file.begin());
+  has_failure_file = true;
 }
 
 void note_stop_signals() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ enum class Ends : std::uint8_t { on_any, on_last_call };
 /// the line "rollcall: stopped by SIGTERM: `left`". A launcher's ranks but the first say nothing.
 /// Under nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
 void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
+
+/// Once this file is there, a signal that ends the process is not told of: another process of the
+/// job has failed and said why, and the launcher ends the rest.
+void stay_silent_beside(const std::filesystem::path& file);
 
 /// From here on the signals set a flag. A second SIGINT ends the process by that signal, and so
 /// does

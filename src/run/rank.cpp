@@ -392,6 +392,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
   RunConfig config;
   bind(config).load_text(opening.preamble.toml, "rank 0's run file");
   watch::Failure failure(world, config.run.dir);
+  stay_silent_beside(std::filesystem::path(config.run.dir) / "failure");
   try {
     if (world.rank() != 0) {
       start_log(config.run.log_level, world.rank(), world.size());
