@@ -62,9 +62,9 @@ def signal_to_the_launcher(harness):
     stop_and_resume(harness, "usr1_launcher", 3, (lambda job, _: job.send_signal(signal.SIGUSR1), "SIGUSR1"))
 
 
-LONG_STEP = sets(task__train_prompts=512, task__min_level=2, task__max_level=4, sampling__max_new_tokens=24, sft__steps=0, train__steps=1,
-                 train__prompts_per_step=256, train__rollouts_per_prompt=32, train__epochs=8, eval__before="false", eval__after="false")
-LONG_SUPERVISED_STEP = sets(sft__steps=2, sft__batch_size=8192, train__steps=0, eval__before="false", eval__after="false")
+LONG_STEP = sets(task__train_prompts=1024, task__min_level=2, task__max_level=4, sampling__max_new_tokens=24, sft__steps=0, train__steps=1,
+                 train__prompts_per_step=768, train__rollouts_per_prompt=32, train__epochs=4, eval__before="false", eval__after="false")
+LONG_SUPERVISED_STEP = sets(sft__steps=2, sft__batch_size=24576, train__steps=0, eval__before="false", eval__after="false")
 
 
 def cut(harness, folder, settings, ranks, activity, resume):
