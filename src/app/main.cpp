@@ -114,9 +114,11 @@ int run(int argc, char** argv) {
                           "the output is not complete", "check free space and quota");
     return int(code);
   } catch (const Error& e) {
+    end_as_failed(e.code());
     complain(e.what());
     return int(e.code());
   } catch (const std::exception& e) {
+    end_as_failed(ExitCode::failed);
     complain(message_of(e));
     return int(ExitCode::failed);
   }

@@ -1,7 +1,6 @@
 // One handler for all of them. It calls only what POSIX lets a signal handler call.
 #include "base/stop_signals.hpp"
 
-#include "base/error.hpp"
 #include "base/launcher_rank.hpp"
 #include "base/visible.hpp"
 
@@ -30,7 +29,7 @@ std::array<char, 4096> failure_file;  // PATH_MAX
 std::atomic<bool> has_failure_file{false};
 std::array<Text, 2> texts;  // one is written while the handler may read the other
 std::atomic<const char*> left{nullptr};
-std::atomic<int> mode{kNotes}, caught{0};
+std::atomic<int> mode{kNotes}, caught{0}, exit_code{int(ExitCode::requeue)};
 std::atomic<pid_t> owner{0};  // a child between fork and exec inherits the handler, and has nothing
                               // to say
 std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false};
@@ -75,7 +74,7 @@ void on_signal(int number) {
   const int how = mode;
   if (how == kEndsOnAny || (how == kEndsOnLastCall && is_last_call(number))) {
     say("stopped by ", number, left);
-    ::_exit(int(ExitCode::requeue));
+    ::_exit(exit_code);
   }
   auto& came_s = is_last_call(number) ? called_s : noticed_s;
   if (came_s == SignalTimes{}.notice_s) came_s = signal_clock_s();
@@ -130,6 +129,11 @@ void stay_silent_beside(const std::filesystem::path& file) {
   failure_file.fill('\0');
   std::copy(name.begin(), name.end(), failure_file.begin());
   has_failure_file = true;
+}
+
+void end_as_failed(ExitCode code) {
+  speaks = false;
+  exit_code = int(code);
 }
 
 void note_stop_signals() {

@@ -2,6 +2,8 @@
 // once, with a line about what that leaves, or they are noted for those who look.
 #pragma once
 
+#include "base/error.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -24,6 +26,11 @@ void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
 /// Once this file is there, a signal that ends the process is not told of: another process of the
 /// job has failed and said why, and the launcher ends the rest.
 void stay_silent_beside(const std::filesystem::path& file);
+
+/// The process has failed with `code` and prints why. A signal that arrives before its last
+/// instruction ends it with that code and adds no second reason: a launcher sends SIGTERM to all
+/// ranks as soon as one of them has exited.
+void end_as_failed(ExitCode code);
 
 /// From here on the signals set a flag. A second SIGINT ends the process by that signal, and so
 /// does

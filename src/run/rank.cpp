@@ -375,9 +375,11 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     try {
       opening = open_job(world, request, share);
     } catch (const std::exception& e) {
-      complain(message_of(e));
       const auto* known = dynamic_cast<const Error*>(&e);
-      opening.preamble.exit_code = int(known ? known->code() : ExitCode::failed);
+      const ExitCode code = known ? known->code() : ExitCode::failed;
+      end_as_failed(code);
+      complain(message_of(e));
+      opening.preamble.exit_code = int(code);
     }
   } else {
     try {

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/stop_signals.hpp"
 #include "base/uninterrupted.hpp"
 #include "base/visible.hpp"
 
@@ -33,6 +34,7 @@ void Failure::say(const std::exception& error) {
   const std::string message =
       fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "",
                   message_of(error));
+  end_as_failed(code_);
   // people read it with cat
   first_ = is_first_failure(run_dir_, visible_lines(message, kMessageBar) + "\n");
   if (*first_) complain(message);

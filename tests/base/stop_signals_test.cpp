@@ -57,6 +57,16 @@ TEST_F(StopSignalsDeathTest, ANoticeLetsShortWorkFinish) {
   EXPECT_EXIT(end(SIGUSR1), ExitedWithCode(kRight), "");
 }
 
+TEST_F(StopSignalsDeathTest, AFailureKeepsItsCodeAndItsWordIsTheLast) {
+  const auto end = [] {
+    end_on_stop_signals("nothing is lost");
+    end_as_failed(ExitCode::misconfigured);
+    std::raise(SIGTERM);
+    std::_Exit(kRight);
+  };
+  EXPECT_EXIT(end(), ExitedWithCode(int(ExitCode::misconfigured)), "^$");
+}
+
 TEST_F(StopSignalsDeathTest, AreNotedWithTheirTimes) {
   const auto note = [] {
     note_stop_signals();
