@@ -303,22 +303,36 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
   write_file_synced(to, read_file(from));
 }
 
+namespace {
+
+/// 0 where the folder is there now, else why not.
+int folder_error(const fs::path& path) {
+  if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) {
+    fsync_path(folder_of(path));
+    return 0;
+  }
+  const int error = errno;
+  std::error_code ec;
+  // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a
+  // link to nowhere, is there to be seen at once.
+  const auto is_visible = [&] {
+    return fs::symlink_status(path, ec).type() != fs::file_type::not_found && ec.value() != ESTALE;
+  };
+  if (error == EEXIST) wait_until_visible(is_visible);
+  return fs::is_directory(path, ec) ? 0 : error;
+}
+
+}  // namespace
+
 void make_folder(const fs::path& path) {
   std::error_code ec;
   if (path.empty() || fs::is_directory(path, ec)) return;
-  if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0)
-    return fsync_path(folder_of(path));
-  const int error = errno;
-  // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a
-  // link to nowhere, is there to be seen at once.
-  const auto told = [&] {
-    return fs::symlink_status(path, ec).type() != fs::file_type::not_found && ec.value() != ESTALE;
-  };
-  if (error == EEXIST) wait_until_visible(told);
-  if (fs::is_directory(path, ec)) return;
-  if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);
-  make_folder(folder_of(path));
-  make_folder(path);
+  int error = folder_error(path);
+  if (error == ENOENT && folder_of(path) != path) {
+    make_folder(folder_of(path));
+    error = folder_error(path);  // once: /proc says ENOENT for every name that it does not know
+  }
+  if (error != 0) storage_failure("create folder", path, error);
 }
 
 namespace {

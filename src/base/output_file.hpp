@@ -1,5 +1,5 @@
-// A file that a command is told to write takes its name at once and whole, in place of a plain file
-// alone: a device, a pipe or a link of that name is somebody else's.
+// A file that a command is told to write takes its name at once and whole. It takes the place of an
+// earlier file of the same command alone: whatever else has that name is somebody's own.
 #pragma once
 
 #include "base/error.hpp"
@@ -8,17 +8,28 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 namespace rollcall {
 
-/// Before anything is computed. Throws ConfigError for what is there and is no plain file, and
-/// where
-/// the folder is not there.
-inline void require_output_file(const std::filesystem::path& path) {
+/// Called before anything is computed. `beginning`: how all files of this command begin, at least one
+/// byte. Throws ConfigError where there is no folder for the file, and where its name is that of
+/// something else: no plain file, or one that begins otherwise.
+inline void require_output_file(const std::filesystem::path& path, std::string_view beginning) {
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),
                        "a file would take its place", "name another file, or leave the option out");
+  std::ifstream earlier(path, std::ios::binary);
+  std::string found(beginning.size(), '\0');
+  earlier.read(found.data(), std::streamsize(found.size()));
+  require<ConfigError>(
+      found == beginning || !std::filesystem::exists(path) ||
+          (earlier.is_open() && earlier.gcount() == 0),
+      fmt::format("cannot write {}: it holds something else than this command writes",
+                  path.string()),
+      "it would be lost", "name another file, or remove that one");
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   require<ConfigError>(
       std::filesystem::is_directory(folder),

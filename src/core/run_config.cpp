@@ -458,6 +458,11 @@ std::string folder_of(const std::filesystem::path& file, const std::string& stat
                                                                           : folder.string();
 }
 
+void lower_pass_k(RunConfig& c) {
+  c.eval.pass_k = std::min(c.eval.pass_k, c.eval.samples);
+  if (c.eval.every > 0) c.eval.pass_k = std::min(c.eval.pass_k, c.eval.validation_samples);
+}
+
 /// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
 /// changes none of them.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
@@ -470,9 +475,18 @@ void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   }
   const bool has_weights = !c.model.path.empty() || !c.run.init_from.empty();
   if (has_weights && !schema.was_set("sft.steps")) c.sft.steps = 0;
-  if (schema.was_set("eval.pass_k")) return;
-  c.eval.pass_k = std::min(c.eval.pass_k, c.eval.samples);
-  if (c.eval.every > 0) c.eval.pass_k = std::min(c.eval.pass_k, c.eval.validation_samples);
+  if (!schema.was_set("eval.pass_k")) lower_pass_k(c);
+}
+
+/// A run's record states eval.pass_k even where nobody chose it, so fewer samples in an assignment
+/// lower it as they would in a first start, unless an assignment names it, too.
+void follow_samples(RunConfig& c, const ConfigSchema& schema) {
+  const auto is_assigned = [&](const char* key) {
+    const auto place = schema.places().find(key);
+    return place != schema.places().end() && place->second.by_assignment;
+  };
+  if (is_assigned("eval.pass_k")) return;
+  if (is_assigned("eval.samples") || is_assigned("eval.validation_samples")) lower_pass_k(c);
 }
 
 }  // namespace
@@ -554,7 +568,8 @@ GivenSettings gather_settings(const std::filesystem::path& file,
   if (recorded) config.run.dir = folder_of(file, config.run.dir);
   for (const auto& assignment : assignments)
     given.faults.check({}, [&] { schema.set(assignment); });
-  if (!recorded)
+  if (recorded) follow_samples(config, schema);
+  else
     for (const auto& told : schema.old_names()) log_warning("{}", told);
   given.faults.places = schema.places();
   for (auto& [key, place] : given.faults.places) place.recorded = recorded && !place.by_assignment;

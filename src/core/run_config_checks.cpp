@@ -221,6 +221,16 @@ void check(const RunConfig& c, Faults& faults) {
   check_reward(c, faults);
   check_judge(c, faults);
   check_self_judging(c, faults);
+  const auto no_empty_text = [&](const char* key, const std::vector<std::string>& texts) {
+    faults.need({key}, std::find(texts.begin(), texts.end(), "") == texts.end(),
+                fmt::format("{} has an empty text", key),
+                "every text ends with it, so no answer would be longer than a token",
+                "leave it out, or name a text that answers end with");
+  };
+  no_empty_text("sampling.stop", c.sampling.stop);
+  no_empty_text("judge.stop", c.judge.sampling.stop);
+  faults.need({"run.dir"}, !c.run.dir.empty(), "run.dir is empty",
+              "a run keeps everything in a folder of its own", "name one, for example runs/first");
   faults.need({"text.user"}, c.text.user.find("{prompt}") != std::string::npos,
               fmt::format("text.user is \"{}\"", c.text.user),
               "without {prompt} every question would be the same",

@@ -140,7 +140,7 @@ def wrong_inputs_give_one_message(harness):
 
 
 def only_a_plain_file_is_replaced(harness):
-    """A device, a pipe, a link and a folder of that name stay what they are; a plain file is replaced whole."""
+    """A device, a pipe, a link, a folder and a file of something else stay what they are; an earlier export is replaced whole."""
     own, folder = harness.work / "own.jsonl", harness.work / "out_folder"
     own.write_text("mine\n")
     folder.mkdir()
@@ -152,8 +152,13 @@ def only_a_plain_file_is_replaced(harness):
     code, _, err, _ = harness.run("report", whole(harness), "--out", harness.work / "out_link")
     check(code == 2 and "it is a symbolic link" in err, f"{code} {err}")
     check(own.read_text() == "mine\n" and not list(harness.work.glob("out_*.partial")), "the file behind the link was written, or something is left")
-    archive(harness, "export", whole(harness), "--out", own)
-    check(own.read_text() == archive(harness, "export", whole(harness)), "a plain file is not replaced")
+    for words in (("archive", "export", whole(harness)), ("report", whole(harness))):
+        code, _, err, _ = harness.run(*words, "--out", own)
+        check(code == 2 and "it holds something else than this command writes" in err and own.read_text() == "mine\n", f"{words}: {code} {err}")
+    out = harness.work / "rollouts.jsonl"
+    for words in (("--step", "1"), ()):
+        archive(harness, "export", whole(harness), "--out", out, *words)
+    check(out.read_text() == archive(harness, "export", whole(harness)), "an earlier export is not replaced")
 
 
 main(only_a_plain_file_is_replaced, ls_counts_every_file, show_and_export_agree, a_closed_pipe_is_quiet,

@@ -105,6 +105,10 @@ ROWS = [
     ("a warm start of no steps", TRAIN + "--set sft.steps=0 --set sft.lr=3e-4", 2, "sft.lr is set, but sft.steps is 0"),
     ("levels of a file", JSONL + "references.jsonl --set task.max_level=3", 2, "task.max_level is set, but the task draws no levels"),
     ("samples of no validation", TRAIN + "--set eval.validation_samples=4", 2, "eval.validation_samples is set, but eval.every is 0"),
+    ("a stop text that is empty", TRAIN + "--set sampling.stop=[\"\"]", 2, "sampling.stop has an empty text"),
+    ("a grader in one word", TRAIN + "--set task.format_weight=0 --set reward.command=\"python3 grade.py\"", 2, 'reward.command = ["python3", "grade.py"]'),
+    ("export where no folder can be made", "export {run} {w}/../../../../../../../../proc/none", 3, "cannot create folder"),
+    ("an evaluation where no folder can be made", "eval {run} --out /proc/none", 2, "choose another folder with --out"),
     ("draws of likeliest tokens", TRAIN + "--set sampling.temperature=0 --set sampling.top_k=5", 2, "sampling.top_k is set, but sampling.temperature is 0"),
     ("a prompt's only rollout, compared with nothing", TRAIN + "--set train.rollouts_per_prompt=1 --set scheduler.min_rollouts=1 --set scheduler.policy=uniform"
      " --set objective.pieces.advantage=win_rate", 2, "nothing would be learnt"),

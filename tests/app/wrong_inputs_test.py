@@ -278,8 +278,12 @@ def a_run_without_a_file_says_what_it_is(harness):
     code, out, err, _ = harness.run("train", *few)
     said = [line for line in (out + err).splitlines() if "no run file is given" in line]
     check(code == 0 and len(said) == 1 and "built-in task sorting" in said[0] and "docs/guide/own-data.md" in said[0], f"exit code {code}\n{out}\n{err}")
+    bare = harness.work / "bare.toml"
+    bare.write_text("train.lr = 1e-5\n")
+    code, out, err, _ = harness.run("train", bare, *few, *sets(run__dir=harness.work / "bare"))
+    check(code == 0 and "bare.toml names no task: a small new model learns the built-in task sorting" in out + err, f"exit code {code}\n{out}\n{err}")
     code, out, err, _ = harness.run("train", *few, *sets(run__dir=harness.work / "named", task__name="sorting"))
-    check(code == 0 and "no run file" not in out + err, f"exit code {code}: the task was named\n{out}\n{err}")
+    check(code == 0 and "built-in task" not in out + err, f"exit code {code}: the task was named\n{out}\n{err}")
 
 
 main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, one_file_is_corrected_line_by_line, a_run_without_a_file_says_what_it_is)

@@ -106,7 +106,7 @@ ExitCode export_lines(const Flags& flags) {
   end_on_stop_signals(
       to_file ? flags.out + " is as it was before; what was written is beside it, as .partial"
               : "what is printed is not complete");
-  Output out(flags.out);
+  Output out(flags.out, "{\"purpose\":");
   std::atomic<std::uint64_t> lines = 0;
   std::optional<LongPhase> phase;  // printed lines show that it goes on
   if (to_file)
@@ -130,7 +130,7 @@ void add_export(Command command) {
   auto verb =
       command.command("export", "JSON lines, one rollout each, to standard output or a file");
   add_source(verb, flags->choice);
-  verb.option("--out", flags->out, "file to write; a plain file of that name is replaced");
+  verb.option("--out", flags->out, "file to write; an earlier export of that name is replaced");
   add_purpose(verb, flags->choice);
   add_scores(verb, flags->choice);
   add_step(verb, flags->choice);

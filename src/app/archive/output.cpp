@@ -21,9 +21,10 @@ constexpr std::size_t kBuffer = 1 << 16;  // bytes: as much as a pipe takes at o
 
 }  // namespace
 
-Output::Output(std::filesystem::path path) : path_(std::move(path)), fd_(STDOUT_FILENO) {
+Output::Output(std::filesystem::path path, std::string_view beginning)
+    : path_(std::move(path)), fd_(STDOUT_FILENO) {
   if (path_.empty()) return;
-  require_output_file(path_);
+  require_output_file(path_, beginning);
   partial_ = path_.string() + ".partial";
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   require<StorageError>(

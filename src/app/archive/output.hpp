@@ -10,9 +10,10 @@ namespace rollcall::app::archive {
 
 class Output {
  public:
-  /// An empty path is standard output. A file appears under its name with finish(), whole. Throws
-  /// StorageError.
-  explicit Output(std::filesystem::path path = {});
+  Output() : Output({}, {}) {}  ///< standard output
+  /// An empty path is standard output. A file appears under its name with finish(), whole, in place
+  /// of an earlier one with this beginning alone. Throws ConfigError, StorageError.
+  Output(std::filesystem::path path, std::string_view beginning);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;

@@ -111,8 +111,9 @@ void add_eval(Command program, const Arguments& arguments) {
       .required();
   command.option("--run-file", flags->run_file,
                  "run file with task, verifier and sampling; default: that of the run folder");
-  command.option("--out", flags->out,
-                 "folder for the rollouts and eval.json; default: WEIGHTS/eval-<name>");
+  command.option(
+      "--out", flags->out,
+      "folder for the rollouts and eval.json; default: RUN/eval-NAME, and eval-NAME here for a model folder");
   command.option("--set", flags->assignments, "key=value, overrides a setting; may be repeated")
       .repeated();
   command.runs([flags, arguments] {
@@ -125,7 +126,8 @@ void add_eval(Command program, const Arguments& arguments) {
     std::vector<std::string> assignments =
         flags->run_file.empty() ? run::kept_settings(run) : std::vector<std::string>();
     assignments.insert(assignments.end(), flags->assignments.begin(), flags->assignments.end());
-    const auto own = run / ("eval-" + folder.filename().string());
+    const std::string name = "eval-" + folder.filename().string();
+    const auto own = run::run_with(flags->weights).empty() ? fs::path(name) : run / name;
     require<EnvironmentError>(
         !flags->out.empty() || !is_link(own), fmt::format("{} is a symbolic link", own.string()),
         "the rollouts would end in another's folder", "remove the link, or name a folder by --out");

@@ -52,7 +52,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
     for (auto& fact : run::facts_of(result)) input.facts.push_back(std::move(fact));
   }
   const fs::path path = out.empty() ? dir / "report.html" : fs::path(out);
-  require_output_file(path);
+  require_output_file(path, "<!doctype html>");
   write_file_atomic(path, report::html_report(input));
   print_visible("report  {} ({}; {} of {} steps are in its newest checkpoint)\n", path.string(),
                 phase_of(dir), newest ? newest->state.train_steps : 0, config.train.steps);

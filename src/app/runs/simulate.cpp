@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/output_file.hpp"
 #include "base/visible.hpp"
 #include "report/svg_sheet.hpp"
 #include "scheduling/prompts/mean_interval.hpp"
@@ -222,6 +223,7 @@ ExitCode run(const Flags& flags) {
   for (std::uint64_t i = 0; i < flags.seeds; ++i)
     populations.push_back(
         scheduling::make_population(flags.simulation.prompts, flags.simulation.seed + i));
+  require_output_file(flags.out, "<svg ");
   std::size_t width = 0;
   for (const Contender& contender : contenders) width = std::max(width, contender.name.size());
   std::cout << visible_format("{:<{}} {:>14} {:>14} {:>14} {:>14} {:>7} {:>14} {:>10} {:>10}\n",

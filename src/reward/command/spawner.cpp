@@ -94,12 +94,14 @@ Spawner::~Spawner() {
 }
 
 /// A name without a slash is looked for in PATH, as a shell does, and not in the job's own folder.
-std::string remedy_for(const std::string& program) {
+std::string remedy_for(const std::string& program, int failure) {
   std::error_code unknown;
-  const bool is_here =
-      program.find('/') == std::string::npos && std::filesystem::exists(program, unknown);
-  if (is_here)
+  const bool has_slash = program.find('/') != std::string::npos,
+             is_here = std::filesystem::exists(program, unknown);
+  if (!has_slash && is_here)
     return fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program);
+  if (is_here && failure == ENOENT)
+    return "it is there, but not the program that its first line names behind #!; correct that line";
   return fmt::format("check that {} is there and executable (chmod +x); the job runs in {}",
                      program, std::filesystem::current_path(unknown).string());
 }
@@ -114,7 +116,8 @@ Child Spawner::start(const std::vector<std::string>& command) {
   require<EnvironmentError>(answer.pid > 0,
                             fmt::format("reward.command cannot be started: {}: {}", command.front(),
                                         std::strerror(answer.failure)),
-                            "no answer can be judged without it", remedy_for(command.front()));
+                            "no answer can be judged without it",
+                            remedy_for(command.front(), answer.failure));
   for (const int fd : fds) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   return {answer.pid, Pipe(fds[0]), Pipe(fds[1]), Pipe(fds[2])};
 }

@@ -34,9 +34,13 @@ fs::path verified(const fs::path& folder) {
 
 }  // namespace
 
-void make_run_folder(const fs::path& run_dir) {
-  const char *why = "everything a run produces goes there",
-             *otherwise = "choose another folder with --set run.dir=...";
+void make_run_folder(const fs::path& run_dir, JobKind kind) {
+  const bool is_evaluation = kind == JobKind::eval;
+  const char *named = is_evaluation ? "folder" : "run.dir",
+             *why = is_evaluation ? "the rollouts and eval.json go there"
+                                  : "everything a run produces goes there",
+             *otherwise = is_evaluation ? "choose another folder with --out"
+                                        : "choose another folder with --set run.dir=...";
   std::error_code ec;
   std::vector<fs::path> parents;  // what is made in them is not durable if its name is not
   for (fs::path made = fs::absolute(run_dir, ec).lexically_normal();
@@ -45,13 +49,14 @@ void make_run_folder(const fs::path& run_dir) {
   fs::create_directories(run_dir, ec);
   require<EnvironmentError>(
       !ec || fs::is_directory(run_dir),
-      fmt::format("cannot create run.dir {}: {}", run_dir.string(), ec.message()), why, otherwise);
+      fmt::format("cannot create {} {}: {}", named, run_dir.string(), ec.message()), why,
+      otherwise);
   // apart: the order of arguments is the compiler's choice
   const int refused = ::access(run_dir.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
   require<EnvironmentError>(
       refused == 0,
-      fmt::format("cannot write to run.dir {}: {}", run_dir.string(), std::strerror(refused)), why,
-      otherwise);
+      fmt::format("cannot write to {} {}: {}", named, run_dir.string(), std::strerror(refused)),
+      why, otherwise);
   for (const fs::path& parent : parents) fsync_path(parent);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/nfs_visibility.hpp"
 #include "core/run_config.hpp"
+#include "run/folder/job_request.hpp"
 #include "text/chat/prompt_format.hpp"
 
 #include <filesystem>
@@ -28,7 +29,7 @@ namespace rollcall::run {
 
 /// mkdir -p for run.dir. Throws EnvironmentError when it cannot be made or written to: another
 /// start would fail again.
-void make_run_folder(const std::filesystem::path& run_dir);
+void make_run_folder(const std::filesystem::path& run_dir, JobKind kind = JobKind::train);
 
 /// On the ranks that did not make it: returns when the run file that rank 0 wrote can be seen here.
 /// Throws EnvironmentError.

@@ -231,18 +231,22 @@ void check_command(const RunContext& context, reward::Spawner* spawner) {
   else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
-/// Without a run file the built-in task is learnt, which nobody should find out from the result.
-void tell_missing_run_file(const JobRequest& request, const GivenSettings& given) {
+/// Where neither the run file nor a flag names a task the built-in one is learnt, which nobody
+/// should find out from the result.
+void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
   const Places& places = given.faults.places;
-  if (!request.run_file.empty() || request.kind != JobKind::train || places.contains("task.name") ||
+  if (request.kind != JobKind::train || places.contains("task.name") ||
       places.contains("task.file"))
     return;
   const RunConfig& c = given.config;
   const bool is_made = c.model.path.empty() && c.run.init_from.empty();
   log_warning(
-      "no run file is given: {} learns the built-in task {} in {}; to train on questions of your own, write a run file as docs/guide/own-data.md says "
-      "and start rollcall train RUN.toml",
-      is_made ? "a small new model" : "the model", c.task.name, c.run.dir);
+      "{}: {} learns the built-in task {} in {}; to train on questions of your own, {} (docs/guide/own-data.md)",
+      request.run_file.empty() ? "no run file is given"
+                               : fmt::format("{} names no task", request.run_file.string()),
+      is_made ? "a small new model" : "the model", c.task.name, c.run.dir,
+      request.run_file.empty() ? "write a run file and start rollcall train RUN.toml"
+                               : "set task.file");
 }
 
 /// Of another run, and read by ranks that hold devices.
@@ -312,6 +316,8 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
   for (const auto& warning : policy.warnings())
     log_warning("scheduler.policy {}: {}", config.scheduler.policy, warning);
   if (kind != JobKind::train) return;
+  if (config.sft.steps > 0)
+    log_info("{} supervised steps come first (sft.steps)", config.sft.steps);
   if (config.train.steps > 0 && config.train.optimizer.warmup_steps >= config.train.steps)
     log_info(
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
@@ -335,7 +341,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   start_log(given.config.run.log_level, world.rank(), world.size());
   if (request.lacks_directory) log_warning("{}", request.note);
   else if (!request.note.empty()) log_info("{}", request.note);
-  tell_missing_run_file(request, given);
+  tell_unnamed_task(request, given);
   Request asked(request, given);
   asked.settle();
   const RankShape shape{.ranks = world.size(), .threads = thread_count(given.config, share)};
@@ -368,7 +374,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   if (request.kind == JobKind::eval &&
       std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
     remove_unfinished_evaluation(config.run.dir);
-  make_run_folder(config.run.dir);
+  make_run_folder(config.run.dir, request.kind);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
   opening.context->lock = std::make_shared<LockFile>(config.run.dir);
   if (!resume || !holds_run(config.run.dir)) remove_unfinished_branch(config.run.dir);

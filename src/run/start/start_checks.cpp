@@ -24,9 +24,12 @@
 #include "task/task.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
+#include <sstream>
 
 namespace rollcall::run {
 namespace {
@@ -105,6 +108,12 @@ void check_folders(const RunConfig& c, const method::Objective* objective, Fault
     faults.check({"judge.model", "judge.kind"}, [&] { (void)judge_config(c.judge); });
 }
 
+/// The words between blanks.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
 /// The program of reward.command, and how a model that judges is understood.
 void check_judges(const RunConfig& c, Faults& faults) {
   faults.check({"reward.command"}, [&] {
@@ -117,7 +126,10 @@ void check_judges(const RunConfig& c, Faults& faults) {
             "reward.command begins with {}, {}", program,
             is_path ? "which is no program that may be run here" : "which PATH does not have"),
         "no answer could be judged",
-        !is_path && can_be_started("./" + program)
+        program.find(' ') != std::string::npos
+            ? fmt::format("write each word in quotes of its own: reward.command = [\"{}\"]",
+                          fmt::join(words_of(program), "\", \""))
+        : !is_path && can_be_started("./" + program)
             ? fmt::format("write ./{}: a name without a slash is looked for in PATH alone", program)
             : "correct it, or make the file executable with chmod +x");
   });
@@ -245,6 +257,27 @@ std::string lone_rollouts_told(const RunConfig& c, const method::Objective& obje
       all ? "train.rollouts_per_prompt" : "scheduler.min_rollouts");
 }
 
+namespace {
+
+/// A whole file of held-out rows may take longer to ask than the training that it looks at. Empty
+/// where training has more rollouts, or where an evaluation is a matter of minutes.
+std::string evaluation_told(const RunContext& context) {
+  constexpr std::int64_t kMinutes = 10'000;  // rollouts: a model of 0.1 billion on one node
+  const RunConfig& c = context.config;
+  const auto prompts = std::int64_t(context.prompts.heldout.size()),
+             rollouts = prompts * c.eval.samples,
+             trained = c.train.steps * c.train.prompts_per_step * c.train.rollouts_per_prompt;
+  const int times = int(c.eval.before) + int(c.eval.after);
+  if (times == 0 || rollouts < kMinutes || rollouts <= trained) return {};
+  return fmt::format(
+      "{} asks {} held-out prompts {} times each{}: {} rollouts, where training has {}; set eval.samples lower, eval.before=false, or "
+      "task.heldout_prompts to fewer",
+      c.eval.before ? "the evaluation before training" : "the evaluation at the end", prompts,
+      c.eval.samples, times == 2 ? ", and so does the one at the end" : "", rollouts, trained);
+}
+
+}  // namespace
+
 std::vector<std::string> costly_settings(const RunContext& context, int cores) {
   const RunConfig& c = context.config;
   std::vector<std::string> all;
@@ -254,6 +287,7 @@ std::vector<std::string> costly_settings(const RunContext& context, int cores) {
         "more cores a rank",
         c.run.threads, cores));
   const auto prompts = std::int64_t(context.prompts.train.size());
+  if (const auto told = evaluation_told(context); !told.empty()) all.push_back(told);
   if (!c.train.from_archive.empty() || c.train.steps == 0) return all;
   if (c.train.prompts_per_step > prompts)
     all.push_back(fmt::format(
