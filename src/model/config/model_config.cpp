@@ -157,7 +157,7 @@ void add_end_tokens(const ConfigReader& in, ModelConfig& c) {
   const Json& value = in.root().at(key);
   for (const Json& one : value.is_array() ? value : Json::array({value})) {
     const std::int64_t id = token_id(in, key, one, c.vocab_size);
-    if (!c.ends(id)) c.eos_token_ids.push_back(id);
+    if (!is_end_token(c, id)) c.eos_token_ids.push_back(id);
   }
 }
 
@@ -222,7 +222,7 @@ void write_particulars(const ModelConfig& c, const ArchitectureRow& row, Json& j
   if (!row.layers_without_rope) return;
   json["no_rope_layers"] = Json::array();
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
-    json["no_rope_layers"].push_back(int(c.has_rope(layer)));
+    json["no_rope_layers"].push_back(int(has_rope(c, layer)));
 }
 
 }  // namespace

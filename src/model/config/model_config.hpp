@@ -28,14 +28,17 @@ struct ModelConfig {
   bool attention_bias = false, output_bias = false, mlp_bias = false;
   std::int64_t bos_token_id = -1, pad_token_id = -1;  ///< -1: none
   std::vector<std::int64_t> eos_token_ids;            ///< any of them ends a sequence
-
-  bool ends(std::int64_t token) const {
-    return std::find(eos_token_ids.begin(), eos_token_ids.end(), token) != eos_token_ids.end();
-  }
-  bool has_rope(std::int64_t layer) const {
-    return !std::binary_search(layers_without_rope.begin(), layers_without_rope.end(), layer);
-  }
 };
+
+inline bool is_end_token(const ModelConfig& config, std::int64_t token) {
+  const auto& ids = config.eos_token_ids;
+  return std::find(ids.begin(), ids.end(), token) != ids.end();
+}
+/// Whether a layer's queries and keys are rotated by their positions.
+inline bool has_rope(const ModelConfig& config, std::int64_t layer) {
+  const auto& without = config.layers_without_rope;
+  return !std::binary_search(without.begin(), without.end(), layer);
+}
 
 ModelConfig model_config(const ModelSection& section, std::int64_t vocab_size,
                          std::int64_t eos_token_id);

@@ -547,7 +547,7 @@ bool DecodeSession::State::take_token(const PolicyModel& policy, Sequence& seque
   const std::span<const std::int32_t> turn = begun_by_another
                                                  ? std::span(sequence.answer)
                                                  : std::span(result.tokens).subspan(sequence.turn);
-  result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(turn));
+  result.stopped = is_end_token(policy.config(), token) || (sequence.stop && sequence.stop(turn));
   if (!result.stopped && sequence.sampled() < sequence.limit) return false;
   sequence.stage = Stage::ended;
   return true;

@@ -81,7 +81,7 @@ void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std
           *logits = arena_.take<float>(count * head.outputs);
     cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
     cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight,
-                   policy.view.eps(), normed);
+                   norm_eps(policy.view), normed);
     cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias,
                   head.slices, logits);
     visit(first, count, logits, normed);
@@ -110,7 +110,7 @@ DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
   // Norms of single heads are read by no product.
   cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight,
-                 policy_->view.eps(), y.values, x.width == norm.width ? rounding(y) : nullptr);
+                 norm_eps(policy_->view), y.values, x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }
 
@@ -122,7 +122,7 @@ void DeviceBackend::rope(Rows x, int direction) {
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
   const Rows out = take(q.width);
-  const kernels::HeadShape heads = policy_->view.heads();
+  const kernels::HeadShape heads = head_shape(policy_->view);
   const std::int64_t offset = input_.memory->offset(layer);
   cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset,
                         input_.source);

@@ -116,7 +116,7 @@ void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, c
                           float* dx, bool added) {
   const auto mark = backend_->arena().mark();
   float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
-  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, policy_->eps(), dy, made,
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, norm_eps(*policy_), dy, made,
                           dweight);
   if (added) cuda::add(context(), made, rows * norm.width, dx);
   gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
@@ -188,7 +188,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
 DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
   cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_,
-                           policy_->heads(), tiles_, d.q, d.k, d.v);
+                           head_shape(*policy_), tiles_, d.q, d.k, d.v);
   return d;
 }
 
@@ -209,7 +209,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
 
   const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
   Heads d = attention(rows, dattended);
-  if (policy_->config.has_rope(std::int64_t(i)))
+  if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
   if (policy_->config.qk_norm) {
     float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);

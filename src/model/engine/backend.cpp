@@ -144,7 +144,7 @@ void Backend::normalise(const float* x, std::int64_t n, const Norm& norm, float*
   team_->share(n, kLeastElements / norm.width + 1, 1,
                [&](int member, std::int64_t first, std::int64_t last) {
                  policy_->kernels->rms_norm(context(member), x + first * norm.width, last - first,
-                                            norm.width, norm.weight, policy_->eps(),
+                                            norm.width, norm.weight, norm_eps(*policy_),
                                             y + first * norm.width);
                });
 }
@@ -174,7 +174,7 @@ Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
                    memory_->store(layer, unit, k.values, v.values);
                });
   const auto rows = memory_->rows();
-  const kernels::HeadShape heads = policy_->heads();
+  const kernels::HeadShape heads = head_shape(*policy_);
   const std::int64_t offset = memory_->offset(layer);
   if (team_->size() == 1) {
     policy_->kernels->attention(context(), q.values, rows.data(), n_, heads,

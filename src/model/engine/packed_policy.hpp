@@ -82,14 +82,16 @@ struct PolicyModel::Packed {
   std::vector<std::uint8_t> renewed;  ///< [parts] 1: packed for the next version
   std::uint64_t revision = 0;         ///< how often they were packed anew
   mutable std::shared_ptr<OnDevice> on_device;
-
-  std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
-  std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }
-  float eps() const { return float(config.rms_norm_eps); }
-  kernels::HeadShape heads() const {
-    return {config.num_attention_heads, config.num_key_value_heads, config.head_dim};
-  }
 };
+
+/// What every RMSNorm of the policy adds to the mean square.
+inline float norm_eps(const PolicyModel::Packed& policy) {
+  return float(policy.config.rms_norm_eps);
+}
+inline kernels::HeadShape head_shape(const PolicyModel::Packed& policy) {
+  return {policy.config.num_attention_heads, policy.config.num_key_value_heads,
+          policy.config.head_dim};
+}
 
 /// Pages of keys and values as a policy's kernels lay them out.
 struct PageShape {
@@ -101,7 +103,7 @@ struct PageShape {
   std::int64_t bytes() const { return kernels->page_bytes(heads); }
 };
 inline PageShape page_shape(const PolicyModel::Packed& policy) {
-  return {policy.kernels, policy.heads()};
+  return {policy.kernels, head_shape(policy)};
 }
 
 /// What the columns are scaled by; greedy sampling (temperature 0) keeps its columns at temperature

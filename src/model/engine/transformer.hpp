@@ -37,7 +37,7 @@ BlockRows<typename Engine::Rows> run_block(Engine& engine, const PolicyModel::Pa
     b.q = engine.rms_norm(q, layer.q_norm);
     b.k = engine.rms_norm(k, layer.k_norm);
   }
-  if (policy.config.has_rope(std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
+  if (has_rope(policy.config, std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
   b.attended = engine.attention(i, b.q, b.k, b.v);
   b.middle = engine.add_linear(x, b.attended, layer.o);
   b.middle_normed = engine.rms_norm(b.middle, layer.post_attention_norm);

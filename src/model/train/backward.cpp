@@ -167,7 +167,7 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;
       policy_->kernels->rms_norm_backward(backend_->context(member), x + from, some, width,
-                                          norm.weight, policy_->eps(), dy + from, to, sum);
+                                          norm.weight, norm_eps(*policy_), dy + from, to, sum);
       if (added)
         for (std::int64_t i = 0; i < some * width; ++i) dx[from + i] += to[i];
     }
@@ -319,7 +319,7 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
     sequences_->gather(s, rows.k.values, narrow, pieces[0]);
     sequences_->gather(s, rows.v.values, narrow, pieces[1]);
   }
-  const kernels::HeadShape heads = policy_->heads();
+  const kernels::HeadShape heads = head_shape(*policy_);
   team_->deal(std::int64_t(own.size()) * heads.kv_heads, [&](int member, std::int64_t index) {
     const auto s = std::size_t(index / heads.kv_heads);
     const std::int64_t head = index % heads.kv_heads;
@@ -368,7 +368,7 @@ void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {
 
   const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
   const Heads d = attention(rows, dattended);
-  if (policy_->config.has_rope(std::int64_t(i)))
+  if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
   if (policy_->config.qk_norm) {
     const std::int64_t dim = policy_->config.head_dim;
