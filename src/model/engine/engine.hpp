@@ -4,7 +4,7 @@
 
 #include "model/decode/row_sampler.hpp"
 #include "model/engine/policy.hpp"
-#include "model/engine/sequence_rows.hpp"
+#include "model/engine/step_rows.hpp"
 #include "model/support/team.hpp"
 
 #include <functional>
