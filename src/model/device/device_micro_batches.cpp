@@ -85,8 +85,8 @@ class DeviceMicroBatches final : public MicroBatchEngine {
     }
   };
   Run begin(const PolicyModel& policy, const MicroBatch& micro_batch);
-  DeviceBackend::Input upload(const Run& run, const MicroBatch& micro_batch) {
-    return backend_.upload(micro_batch.tokens, run.sequences.positions(), run.sequences);
+  PassRows upload(const Run& run, const MicroBatch& micro_batch) {
+    return upload_rows(device_, micro_batch.tokens, run.sequences.positions(), run.sequences);
   }
   void read_columns(const Run& run, const float* hidden, double temperature);
   Columns fetch(const Run& run, const MicroBatch& micro_batch);

@@ -62,10 +62,11 @@ class DeviceOptimizer : public PolicyOptimizer {
   /// Collective.
   virtual void fetch(std::span<float> weights) = 0;
 };
-/// `ranks`: of a carrier of device memory; the share of rank r is [begins[r], begins[r + 1]). The
-/// policy's weights are those that its host holds.
+/// `share_offsets` [ranks + 1]: rank r has the elements [share_offsets[r], share_offsets[r + 1]) of
+/// the layout. `ranks` exchange device memory. The optimizer begins with the weights that the
+/// policy has on the host.
 std::unique_ptr<DeviceOptimizer> make_device_optimizer(const PolicyModel& policy,
-                                                       std::vector<std::int64_t> begins,
+                                                       std::vector<std::int64_t> share_offsets,
                                                        Collectives& ranks);
 
 /// A policy's weights as its device reads them, the host's where those are newer: what travels to
