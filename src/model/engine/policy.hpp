@@ -234,8 +234,8 @@ class MicroBatchRunner {
   static std::int64_t logprob_gradient_bytes(const ModelConfig& config,
                                              const kernels::KernelSet& kernels,
                                              std::int64_t tokens);
-  /// Bytes of the logits that forward_backward() keeps where there is room, in addition to
-  /// backward_bytes(). 0 where they are too many to be kept.
+  /// Bytes of the logits that forward_backward() keeps where there is room. 0 where they are too
+  /// many to be kept.
   static std::int64_t kept_logit_bytes(const ModelConfig& config, const kernels::KernelSet& kernels,
                                        std::int64_t tokens);
   static std::int64_t backward_bytes(const ModelConfig& config, const kernels::KernelSet& kernels,
