@@ -72,8 +72,8 @@ class PackedSequences : public KeyValues {
   void gather(std::size_t sequence, const float* from, std::int64_t width, float* into) const;
 
  private:
-  std::int64_t alike(std::size_t sequence,
-                     std::size_t other) const;  ///< number of first rows in common
+  /// The number of first positions that two sequences have in common.
+  std::int64_t alike(std::size_t sequence, std::size_t other) const;
 
   std::vector<Stretch> stretches_;  ///< [S]
   PageShape shape_;
