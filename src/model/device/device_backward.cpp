@@ -1,4 +1,5 @@
-// Each operation's gradient, in the order of the pass; all of it is queued, nothing is waited for.
+// The gradient of each operation, in the order of the backward pass. All work is queued, and
+// nothing waits for it.
 #include "model/device/device_backward.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
       backend_(&backend),
       gradients_(gradients),
       n_(std::int64_t(sequences.positions().size())) {
-  if (gradients == nullptr) return;  // the head alone
+  if (gradients == nullptr) return;  // only states() is called
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
     const auto& stretch = sequences.stretch(s);
@@ -52,14 +53,14 @@ float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
   return made;
 }
 
-/// x^T rounded: the operand that a weight's gradient has in common for all its outputs.
+/// x^T rounded. All outputs of a weight have this operand of their gradient in common.
 cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int64_t width) {
   auto* to = backend_->arena().take<kernels::Bf16>(width * cuda::stepped(rows));
   cuda::round_transposed(context(), x, rows, width, to);
   return {to, width, rows};
 }
 
-/// dy [rows, linear.outputs], of the weight's outputs from first_output on.
+/// The gradient of a weight. dy [rows, linear.outputs] belongs to its outputs from first_output on.
 void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy,
                              const cuda::Rows16& turned_x) {
   const auto mark = backend_->arena().mark();
@@ -164,8 +165,8 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
-  // The last token of a sequence predicts the first of all that continue it: its gradient is their
-  // sum.
+  // The last token of a sequence predicts the first tokens of all that continue it, so that its
+  // gradient is a sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
   for (const std::int64_t row : p.rows)
@@ -224,7 +225,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   backend_->arena().give_back(mark);
 }
 
-/// Rows of equal tokens are added in row order.
+/// Adds the rows of equal tokens in row order.
 void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
   const std::int64_t width = policy_->config.hidden_size;
   std::vector<std::int64_t> order(tokens.size());

@@ -1,5 +1,5 @@
-// A decode session's rows and draws on the device: tokens, page tables and random numbers go over,
-// tokens with their columns come back.
+// The decode engine on the device. Tokens, tables of pages and random numbers are sent to it, and
+// sampled tokens with their columns come back.
 #include "base/error.hpp"
 #include "model/device/device_backend.hpp"
 #include "model/device/device_graphs.hpp"
@@ -27,11 +27,12 @@ AlignedArray<std::byte> device_pages(std::size_t bytes) {
   return AlignedArray<std::byte>(std::span(memory.get(), bytes), memory);
 }
 
-/// u in [0, 1) in fp32: what would round to 1 stays below.
+/// u in [0, 1) in fp32. A number that would round to 1 stays below 1.
 float below_one(double u) { return std::min(float(u), std::nextafter(1.0F, 0.0F)); }
 
-/// What the graphs of a session read and write. It keeps its addresses, because graphs contain them:
-/// the inputs come first in the arena, then the hidden states, and the rest of a pass after them.
+/// What the graphs of a session read and write. It keeps its addresses, because graphs contain
+/// them: the inputs come first in the arena, then the hidden states, and the rest of a pass after
+/// them.
 struct GraphMemory {
   DeviceInput rows, draws;         ///< inputs of a step's rows, and of its draws
   std::int32_t* drawn;             ///< [3 * count] tokens, log-probs and entropies of draws
@@ -63,9 +64,9 @@ struct GraphMemory {
   }
 };
 
-/// A step is two pieces of work, rows through the blocks and draws. The launches of each are kept as
-/// graphs. The draws' pointers and random numbers are prepared and sent while the rows are computed.
-/// The rows of the next step wait for the draws, because draws end sequences.
+/// A step is two pieces of work, rows through the blocks and draws. The launches of each are kept
+/// as graphs. The draws' pointers and random numbers are prepared and sent while the rows are
+/// computed. The rows of the next step wait for the draws, because draws end sequences.
 class DeviceDecoding final : public DecodeEngine {
  public:
   DeviceDecoding(const PolicyModel::Packed& policy, const SamplingParams& sampling,
@@ -88,7 +89,7 @@ class DeviceDecoding final : public DecodeEngine {
   }
   std::int64_t most_page_bytes() const override {
     return cuda::free_bytes() / device_sizes::kPageShareOf * device_sizes::kPageShare;
-  }  // the rest for activations, and what passes over micro-batches take
+  }  // the rest is for activations and for passes over micro-batches
   void copy_positions(const std::byte* from, std::int64_t, std::byte* to) override {
     const auto turn = backend_.device().turn();
     cuda::copy_on_device(backend_.context(), to, from, std::size_t(layers_ * shape_.bytes()));
@@ -102,7 +103,7 @@ class DeviceDecoding final : public DecodeEngine {
     backend_.arena().give_back(memory_.before_rows);
     const auto of_one_sequence = [](const kernels::AttentionRow& a,
                                     const kernels::AttentionRow& b) { return a.pages == b.pages; };
-    // prompts or others' tokens are among them
+    // Steps with several rows of one sequence, as for prompts and appended tokens, use no graph.
     if (std::adjacent_find(places.begin(), places.end(), of_one_sequence) != places.end()) {
       backend_.hidden(model, upload_rows(backend_.device(), rows.tokens, rows.positions, rows));
       return memory_.hidden;
@@ -151,8 +152,8 @@ class DeviceDecoding final : public DecodeEngine {
  private:
   std::int64_t filled(std::int64_t rows) const { return std::min(filled_rows(rows), most_rows_); }
 
-  /// One row of each sequence, and rows that fill up: token 0 at places of a page that nobody reads
-  /// otherwise, one each.
+  /// Sends one row of each sequence, and rows that fill up the graph. Those have token 0, each at
+  /// its own place of a page that is used for nothing else.
   PassRows send(const StepRows& rows) {
     const auto own = rows.rows();
     const auto count = std::size_t(filled(std::int64_t(own.size())));
@@ -174,13 +175,13 @@ class DeviceDecoding final : public DecodeEngine {
     return input;
   }
 
-  /// What draws read, on the device: [count] each.
+  /// The inputs of draws on the device, [count] of each.
   struct Sent {
     const float* const* hidden;
     const float* u;
     const std::int32_t* none;  ///< no target
   };
-  /// Draws that fill up are made from the first one's hidden state.
+  /// Draws that fill up the graph use the hidden state of the first one.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {
     std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
     std::vector<float> u(hidden.size());
@@ -195,7 +196,7 @@ class DeviceDecoding final : public DecodeEngine {
     return sent;
   }
 
-  /// Tokens, log-probs and entropies, [count] each, into the memory for draws.
+  /// Queues the draws, whose tokens, log-probs and entropies, [count] of each, go to memory_.drawn.
   void queue(const OnDevice& model, const Sent& sent, std::int64_t count) {
     DeviceArena& arena = backend_.arena();
     auto* const logprob = reinterpret_cast<float*>(memory_.drawn + count);

@@ -13,7 +13,8 @@
 namespace rollcall::model {
 
 /// The number of rows that launches of `rows` rows are filled up to, so that few graphs serve all
-/// numbers. It is a multiple of a quarter of the next power of two, and of a product's tile.
+/// numbers. It is a multiple of a quarter of the next power of two, or of a product's tile where
+/// that is smaller.
 std::int64_t filled_rows(std::int64_t rows);
 
 /// The graphs of one policy, found by the kind of work and the number of rows. All other arguments

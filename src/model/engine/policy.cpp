@@ -12,8 +12,7 @@
 namespace rollcall::model {
 namespace {
 
-/// The table of the last configuration is kept: a run builds a policy each step, always of one
-/// shape.
+/// Keeps the table of the last configuration, because a run builds many policies of one shape.
 std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
   static std::mutex mutex;
   static std::shared_ptr<const RotaryTable> last;
@@ -25,16 +24,16 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
   return last;
 }
 
-/// Bytes of a packed matrix, such that the next one begins aligned as well.
+/// Bytes of a packed matrix, rounded up so that the next one is aligned as well.
 std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs,
                            std::int64_t inputs) {
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
 }
 
-/// Walks the layout in its own order and points the parts of the model at their slices.
+/// Goes through the layout in order, points the parts of the model to their slices, and packs them.
 class Packer {
  public:
-  /// `source`: where packed.weights is none.
+  /// `source`: where weights are read from if packed.weights is null; otherwise nullptr.
   Packer(PolicyModel::Packed& packed, const WeightSource* source, Threads threads)
       : packed_(&packed), source_(source), threads_(std::move(threads)) {}
 
@@ -54,7 +53,7 @@ class Packer {
                   [&](std::int64_t i) { pack(packed_->parts[parts[std::size_t(i)]]); });
     std::fill(packed_->renewed.begin(), packed_->renewed.end(), std::uint8_t{0});
   }
-  /// Those that are not packed for the next version.
+  /// The parts that are not packed for the next version yet.
   std::vector<std::size_t> old_parts() const {
     std::vector<std::size_t> old;
     for (std::size_t part = 0; part < packed_->parts.size(); ++part) {
@@ -89,7 +88,7 @@ class Packer {
            "the layout's order is the packer's");
     return position_++;
   }
-  /// Norms and biases one after the other.
+  /// Reads norms and biases, one after another.
   void read_vectors() {
     std::size_t size = 0;
     for (const Slice& slice : packed_->layout.slices)
@@ -164,9 +163,9 @@ class Packer {
       embedding.weights = embedding.floats.data();
     }
   }
-  // read, packed and written while in a core's cache
+  /// Elements of a part, which stays in a core's cache while it is read and packed.
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
-  /// Every matrix has its place in the panels, and the layout is cut into parts.
+  /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
     std::map<std::int64_t, Linear*> linears;  // by slice
     for (Layer& layer : packed_->layers) {
@@ -298,7 +297,7 @@ void PolicyModel::renew_part(std::size_t part) {
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
   const WeightLayout layout = weight_layout(config);
   std::int64_t bytes = 0;
-  // an embedding that is no head is only looked up
+  // An embedding that is not the head as well is only looked up.
   for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
     const auto& shape = layout.slices[i].shape;
     if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);

@@ -1,4 +1,4 @@
-// The gradient sum, AdamW and the moments on the host, as one optimizer.
+// The optimizer on the host: the gradient sum, the moments and AdamW.
 #include "model/train/policy_optimizer.hpp"
 
 namespace rollcall::model {
