@@ -165,8 +165,8 @@ struct KernelSet {
                                  const std::int32_t* target, const float* lse, const float* entropy,
                                  const float* dlogprob, const float* dentropy, float* dlogits);
   /// For p = softmax(logits inverse_temperature) of each row: squares[i] = sum p^2, and kl[i] = sum
-  /// p (ln p - ln q), where q is the same of `other` [n,v]. Without kl where `other` is nullptr.
-  /// lse and other_lse [n] come from token_columns.
+  /// p (ln p - ln q), where q is the softmax of `other` [n,v]. Where `other` is nullptr it computes
+  /// no kl. lse and other_lse [n] come from token_columns.
   void (*wide_columns)(ExecutionContext&, const float* logits, const float* other, std::int64_t n,
                        std::int64_t v, float inverse_temperature, const float* lse,
                        const float* other_lse, float* squares, float* kl);

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kLeastShared = 16;
 
 /// What a prompt has in common with prompts that have begun.
 struct CommonBeginning {
-  const KvPages* kv = nullptr;  ///< pages that hold the most of it; null: none holds enough
+  const KvPages* kv = nullptr;  ///< pages with the most of it, or null where that is too little
   std::int64_t computed = 0;    ///< positions of the prompt that are computed in them
   std::int64_t soon = 0;        ///< the most positions that any of the others will have computed
 };

@@ -26,14 +26,14 @@ class Waiting {
     std::size_t request;
     std::uint32_t first, count;
   };
-  /// Takes up to `most` samples of one request. The count is 0 when no samples are left.
-  Share next(std::int64_t most) {
+  /// Takes up to `limit` samples of one request. The count is 0 when no samples are left.
+  Share next(std::int64_t limit) {
     const std::lock_guard lock(mutex_);
     while (request_ < requests_.size() && sample_ == requests_[request_].count)
       ++request_, sample_ = 0;
     if (request_ == requests_.size()) return {request_, 0, 0};
     const auto count =
-        std::uint32_t(std::min<std::int64_t>(most, requests_[request_].count - sample_));
+        std::uint32_t(std::min<std::int64_t>(limit, requests_[request_].count - sample_));
     sample_ += count;
     return {request_, sample_ - count, count};
   }
@@ -65,11 +65,11 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
     samples += request.count;
   }
   // A device serves one session at a time.
-  const auto [most, rows] =
+  const auto [max_sessions, rows] =
       runs_on_device(policy.packed())
           ? DecodeShape{1, DecodeSession::kLiveRows}
           : decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
-  const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
+  const int sessions = int(std::clamp<std::int64_t>(samples, 1, max_sessions));
   const std::int64_t share = (samples + sessions - 1) / sessions,
                      live = std::clamp<std::int64_t>(share, 1, rows);
   // A session within a core's cache opens only as many samples as advance together. Otherwise all
@@ -99,7 +99,7 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
     Team team(members);
     team.lead(options.side_by_side, [&] { run(team); });
   };
-  sessions == 1 ? lead(most == 1 ? options.threads : 1)
+  sessions == 1 ? lead(max_sessions == 1 ? options.threads : 1)
                 : options.side_by_side(sessions, [&](int) { lead(1); });
   return results;
 }

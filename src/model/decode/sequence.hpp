@@ -18,7 +18,8 @@ namespace rollcall::model {
 /// turn.
 class TurnStop {
  public:
-  /// `given`: the beginning of the answer, which is part of the prompt; empty where there is none.
+  /// `given`: the beginning of the answer, which is part of the prompt. It is empty where no
+  /// beginning is given.
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
       : rules_(rules), rule_(rules_ ? rules_() : StopRule()), answer_(given.begin(), given.end()) {}
 

@@ -1,4 +1,5 @@
-// Private to the model: the threshold above which a wanted number of tokens, or a wanted mass, lies.
+// Private to the model: the threshold above which a wanted number of tokens, or a wanted mass,
+// lies.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -26,16 +27,16 @@ struct WantedAmount {
 };
 
 /// Two thresholds, given as the bits of floats, which are in the same order as the floats
-/// themselves. The tokens of weight `low` or more reach the wanted amount. Those of weight `high` or
-/// more do not: they amount to `at_high`.
+/// themselves. The tokens of weight `low` or more reach the wanted amount. Those of weight `high`
+/// or more do not: they amount to `at_high`.
 struct Bracket {
   std::uint32_t low, high;
   double at_high;
 };
 
-/// Evaluates several thresholds in one pass over the weights. It begins at a guess or at even steps,
-/// and then looks where a straight line between two known thresholds expects the wanted one. Not
-/// shared between threads, because it holds scratch memory.
+/// Evaluates several thresholds in one pass over the weights. It begins at a guess or at even
+/// steps, and then looks where a straight line between two known thresholds expects the wanted one.
+/// Not shared between threads, because it holds scratch memory.
 class ThresholdSearch {
  public:
   /// `largest_may_exceed_one`: by the rounding of two exponentials. Otherwise 1 is the largest
@@ -47,7 +48,7 @@ class ThresholdSearch {
   /// there is no guess.
   Bracket among(const Weights& weights, const WantedAmount& amount, std::int64_t few,
                 float guess = 0.0F);
-  /// The same for weights without factors, at most as many as the constructor's tokens.
+  /// The same for weights without factors, of which there are at most `tokens` of the constructor.
   Bracket among(std::span<const float> weights, const WantedAmount& amount, std::int64_t few) {
     return among(Weights{weights.data(), ones_.data(), std::int64_t(weights.size())}, amount, few);
   }

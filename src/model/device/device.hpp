@@ -97,7 +97,8 @@ class DeviceInput {
       : device_(&device),
         pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))),
         place_(arena.take<std::byte>(bytes)) {}
-  void begin();  ///< waits until the host's side is no longer being copied, then starts anew
+  void
+  begin();  ///< waits until the host's side is no longer being copied, then starts at the place's beginning
   /// Appends values to those put since begin(). Together they must fit into the place. Returns
   /// their address on the device.
   template <class T>

@@ -1,5 +1,5 @@
-// Private to the model: the gradient sum of a device's rank, and the shares of the layout that it is
-// kept in.
+// Private to the model: the gradient sum of a device's rank, and the shares of the layout that it
+// is kept in.
 #pragma once
 
 #include "model/device/device_backward.hpp"
@@ -93,7 +93,7 @@ class DeviceGradientSum final : public DeviceGradients {
   /// Ends the sum, as SumExponents::decide. Collective.
   SumOutcome decide(Collectives& ranks);
   /// After `ready`: the share's gradient in fp32, window by window: see(range, values). Elements
-  /// between slices have none.
+  /// between slices are 0.
   template <class See>
   void gradient(const DeviceWindow& window, const See& see) {
     const LayoutRange& share = shares_->share;

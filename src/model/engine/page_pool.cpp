@@ -7,7 +7,7 @@ namespace rollcall::model {
 PagePool::Page PagePool::take() {
   expect(free() > 0, "a page is taken when there is a free one");
   if (idle_.empty()) {
-    const std::int64_t count = std::clamp<std::int64_t>(source_.chunk / bytes_, 1, most_ - made_);
+    const std::int64_t count = std::clamp<std::int64_t>(source_.chunk / bytes_, 1, limit_ - made_);
     memory_.push_back(source_.make(std::size_t(count * bytes_)));
     for (std::int64_t i = count; i-- > 0;) idle_.push_back(memory_.back().data() + i * bytes_);
     made_ += count;

@@ -18,28 +18,28 @@ struct PageMemory {
   std::int64_t chunk = std::int64_t(8) << 20;  ///< whole huge pages on the host
 };
 
-/// Pages of one size. It never hands out more than `most` pages at once. Not shared between
+/// Pages of one size. It never hands out more than `limit` pages at once. Not shared between
 /// threads.
 class PagePool {
  public:
   /// A page returns to its pool when its last owner releases it.
   using Page = std::shared_ptr<std::byte>;
 
-  PagePool(std::int64_t page_bytes, std::int64_t most, PageMemory memory = {})
-      : bytes_(page_bytes), most_(most), source_(std::move(memory)) {}
+  PagePool(std::int64_t page_bytes, std::int64_t limit, PageMemory memory = {})
+      : bytes_(page_bytes), limit_(limit), source_(std::move(memory)) {}
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
   std::int64_t page_bytes() const { return bytes_; }
-  std::int64_t free() const { return most_ - taken_; }
+  std::int64_t free() const { return limit_ - taken_; }
   std::int64_t taken() const { return taken_; }
   /// Takes a page with undefined contents. The caller makes sure that one is free.
   Page take();
   /// Raises the bound to `pages` where it is lower, because one sequence always has room.
-  void admit(std::int64_t pages) { most_ = std::max(most_, pages); }
+  void admit(std::int64_t pages) { limit_ = std::max(limit_, pages); }
 
  private:
-  std::int64_t bytes_, most_, taken_ = 0, made_ = 0;
+  std::int64_t bytes_, limit_, taken_ = 0, made_ = 0;
   PageMemory source_;
   std::vector<AlignedArray<std::byte>> memory_;  ///< chunks of several pages each
   std::vector<std::byte*> idle_;

@@ -103,25 +103,27 @@ class Packer {
       into += slice.count;
     }
   }
-  const float* at(std::int64_t slice) const {
+  const float* weights_of(std::int64_t slice) const {
     if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
     const auto found = vectors_.find(slice);
     return found == vectors_.end() ? nullptr : found->second;
   }
   Norm norm(std::string_view suffix) {
     const std::int64_t slice = next(suffix);
-    return {slice_at(slice).count, slice, at(slice)};
+    return {slice_at(slice).count, slice, weights_of(slice)};
   }
   Linear linear_at(std::int64_t slice) const {
     const auto& shape = slice_at(slice).shape;
-    return {
-        .outputs = shape.at(0), .inputs = shape.at(1), .weight_slice = slice, .weight = at(slice)};
+    return {.outputs = shape.at(0),
+            .inputs = shape.at(1),
+            .weight_slice = slice,
+            .weight = weights_of(slice)};
   }
   Linear linear(std::string_view module, bool bias) {
     Linear made = linear_at(next(std::string(module) + ".weight"));
     if (!bias) return made;
     made.bias_slice = next(std::string(module) + ".bias");
-    made.bias = at(made.bias_slice);
+    made.bias = weights_of(made.bias_slice);
     return made;
   }
   Layer read_layer() {
@@ -149,7 +151,7 @@ class Packer {
     const auto count = std::size_t(packed_->layout.slices[slice].count);
     embedding.width = packed_->config.hidden_size;
     if (source_ == nullptr) {
-      embedding.weights = at(std::int64_t(slice));
+      embedding.weights = weights_of(std::int64_t(slice));
     } else if (source_->is_bf16(slice)) {
       embedding.halves = AlignedArray<std::uint16_t>(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
@@ -207,9 +209,10 @@ class Packer {
     packed_->renewed.assign(packed_->parts.size(), 0);
   }
   template <class Make>
-  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t most, const Make& make) {
-    for (std::int64_t first = 0; first < count; first += most) {
-      packed_->parts.push_back(make(first, std::min(most, count - first)));
+  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t part_elements,
+                 const Make& make) {
+    for (std::int64_t first = 0; first < count; first += part_elements) {
+      packed_->parts.push_back(make(first, std::min(part_elements, count - first)));
       packed_->cuts.push_back(offset + first);
     }
   }

@@ -394,19 +394,19 @@ void Backward::embedding(std::span<const std::int32_t> tokens) {
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return tokens[std::size_t(a)] < tokens[std::size_t(b)];
   });
-  std::vector<std::size_t> begins;
+  std::vector<std::size_t> group_offsets;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (i == 0 || tokens[std::size_t(order[i])] != tokens[std::size_t(order[i - 1])])
-      begins.push_back(i);
-  begins.push_back(order.size());
+      group_offsets.push_back(i);
+  group_offsets.push_back(order.size());
   team_->share(
-      std::int64_t(begins.size()) - 1, kLeast / width + 1, 1,
+      std::int64_t(group_offsets.size()) - 1, kLeast / width + 1, 1,
       [&](int member, std::int64_t first, std::int64_t last) {
         float* sum = made_[std::size_t(member)];
         for (std::int64_t t = first; t < last; ++t) {
-          const std::size_t begin = begins[std::size_t(t)];
+          const std::size_t begin = group_offsets[std::size_t(t)];
           std::copy_n(dx_ + order[begin] * width, width, sum);
-          for (std::size_t i = begin + 1; i < begins[std::size_t(t) + 1]; ++i)
+          for (std::size_t i = begin + 1; i < group_offsets[std::size_t(t) + 1]; ++i)
             for (std::int64_t c = 0; c < width; ++c) sum[c] += dx_[order[i] * width + c];
           (*sink_)(0, tokens[std::size_t(order[begin])] * width, {sum, std::size_t(width)});
         }

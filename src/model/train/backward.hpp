@@ -32,9 +32,10 @@ class Backward {
     std::span<const float> lse, entropy;    ///< [M]
     const float* normed;                    ///< [M, hidden]
     const float* logits = nullptr;          ///< [M, V], or null: computed again
-    // Of the whole micro-batch. The targets above are its targets from `first_target` on.
-    std::size_t first_target = 0;
+    // kept and missed are those of the whole micro-batch, of which the targets above are the targets
+    // from first_target on.
     const KeptTokens* kept = nullptr;
+    std::size_t first_target = 0;
     const MissedTokens* missed = nullptr;
   };
   /// Computes the gradient by `hidden` [n, hidden], the last block's output. It stays in this

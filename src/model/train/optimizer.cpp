@@ -71,14 +71,15 @@ std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks) {
   const std::int64_t blocks = (size + kBlock - 1) / kBlock;
   const std::int64_t shares =
       std::clamp<std::int64_t>(2 * size * std::int64_t(sizeof(float)) / kLeastShare, 1, ranks);
-  std::vector<std::int64_t> begins;
+  std::vector<std::int64_t> share_offsets;
   for (std::int64_t r = 0; r <= ranks; ++r)
-    begins.push_back(std::min(size, blocks * std::min(r, shares) / shares * kBlock));
-  return begins;
+    share_offsets.push_back(std::min(size, blocks * std::min(r, shares) / shares * kBlock));
+  return share_offsets;
 }
 
-std::int64_t ranks_with_share(std::span<const std::int64_t> begins) {
-  return std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin();
+std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets) {
+  return std::lower_bound(share_offsets.begin(), share_offsets.end(), share_offsets.back()) -
+         share_offsets.begin();
 }
 
 double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps) {
@@ -175,11 +176,12 @@ GradientSum::GradientSum(const WeightLayout& layout, SharedSum shared, Threads t
       threads_(std::move(threads)),
       shared_(std::move(shared)),
       exponents_(layout.slices.size()) {
-  const auto& begins = shared_.begins;
-  expect(!begins.empty() && begins.front() == 0 && begins.back() == layout.size,
-         "shares cover the layout");
+  const auto& share_offsets = shared_.share_offsets;
+  expect(
+      !share_offsets.empty() && share_offsets.front() == 0 && share_offsets.back() == layout.size,
+      "shares cover the layout");
   // Blocks of the norm must not be cut.
-  for (const std::int64_t begin : begins)
+  for (const std::int64_t begin : share_offsets)
     expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");
   prepare(shared_.node->rank() == 0);
   shared_.node->barrier();
@@ -203,8 +205,9 @@ void GradientSum::zero() {
                               sum_.data() + std::min(end, begin + (p + 1) * kPart), 0);
     });
   };
-  if (shared_.begins.empty()) zero(0, layout_.size);
-  for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
+  if (shared_.share_offsets.empty()) zero(0, layout_.size);
+  for (const auto& across : shared_.across)
+    zero(across.share_offsets.front(), across.share_offsets.back());
 }
 
 void GradientSum::start() {
@@ -304,26 +307,27 @@ std::vector<double> GradientSum::convert() {
 }
 
 std::pair<std::int64_t, std::int64_t> GradientSum::own_share() const {
-  const auto& begins = shared_.begins;
-  if (begins.empty()) return {0, layout_.size};
-  return {begins[std::size_t(shared_.own)], begins[std::size_t(shared_.own) + 1]};
+  const auto& share_offsets = shared_.share_offsets;
+  if (share_offsets.empty()) return {0, layout_.size};
+  return {share_offsets[std::size_t(shared_.own_share)],
+          share_offsets[std::size_t(shared_.own_share) + 1]};
 }
 
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*facts_);
-  expect(shared_.begins.empty() || int(shared_.begins.size()) == ranks.size() + 1,
+  expect(shared_.share_offsets.empty() || int(shared_.share_offsets.size()) == ranks.size() + 1,
          "each rank has a share");
   if (const auto outcome = exponents_.decide(ranks); outcome != Outcome::ready) return outcome;
-  if (shared_.begins.empty()) ranks.sum(sum_);
-  for (const auto& [others, begins] : shared_.across) {
+  if (shared_.share_offsets.empty()) ranks.sum(sum_);
+  for (const auto& [others, share_offsets] : shared_.across) {
     if (others->size() == 1) continue;
     std::vector<std::int64_t> from;
-    for (const std::int64_t begin : begins) from.push_back(begin - begins.front());
-    others->sum_to_shares(sum_.subspan(std::size_t(begins.front()), std::size_t(from.back())),
-                          from);
+    for (const std::int64_t begin : share_offsets) from.push_back(begin - share_offsets.front());
+    others->sum_to_shares(
+        sum_.subspan(std::size_t(share_offsets.front()), std::size_t(from.back())), from);
   }
   const auto squares = convert();
-  if (shared_.begins.empty())
+  if (shared_.share_offsets.empty())
     norm_ = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
   else norm_ = norm_of_shares(ranks, layout_.size, own_share().first, squares);
   exponents_.centre();
@@ -359,7 +363,7 @@ void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, d
   state.m.resize(gradient.values.size());
   state.v.resize(gradient.values.size());
   const kernels::AdamWStep step = next_step(settings, lr, gradient.norm, state.step);
-  std::vector<std::int64_t> even;  // cuts for callers that give none
+  std::vector<std::int64_t> even;  // the cuts for callers that pass no cuts
   for (std::int64_t begin = 0; parts.cuts.empty() && begin < layout.size; begin += kPart)
     even.push_back(begin);
   even.push_back(layout.size);

@@ -34,7 +34,7 @@ double learning_rate(const OptimizerSection& settings, std::int64_t step, double
 /// are cut in the same way, so that another rule would be another format.
 std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks);
 /// The number of ranks whose share is not empty. They are the first ranks.
-std::int64_t ranks_with_share(std::span<const std::int64_t> begins);
+std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets);
 
 /// One rank's share of a gradient.
 struct GradientShare {
@@ -48,13 +48,13 @@ struct GradientShare {
 /// add into the same memory, so that no rank holds a sum of its own. Then each share is exchanged
 /// with the other nodes.
 struct SharedSum {
-  std::vector<std::int64_t> begins{};  ///< of all shares, from optimizer_shares()
-  int own = 0;                         ///< index of this rank's share
-  SharedMemory memory{};               ///< GradientSum::bytes(), shared by the node
-  Collectives* node = nullptr;         ///< the ranks that add into `memory`
+  std::vector<std::int64_t> share_offsets{};  ///< from optimizer_shares()
+  int own_share = 0;                          ///< index of this rank's share
+  SharedMemory memory{};                      ///< GradientSum::bytes(), shared by the node
+  Collectives* node = nullptr;                ///< the ranks that add into `memory`
   struct Across {
     Collectives* ranks;
-    std::vector<std::int64_t> begins;  ///< [ranks->size() + 1] of the members' shares
+    std::vector<std::int64_t> share_offsets;  ///< [ranks->size() + 1] of the members' shares
   };
   /// The exchanges with other nodes that this rank takes part in. Together they cover the elements
   /// that it sets to zero, which are at least those of its share.
@@ -141,7 +141,7 @@ class GradientSum {
   WeightLayout layout_;
   Threads threads_;
 
-  SharedSum shared_;  ///< without begins the whole sum is this rank's
+  SharedSum shared_;  ///< without offsets the whole sum is this rank's
   /// value * 2^exponent in layout order. After finish() the gradient is in the place of this rank's
   /// share.
   std::span<std::int64_t> sum_;

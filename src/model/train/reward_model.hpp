@@ -14,7 +14,7 @@ namespace rollcall::model {
 /// What transformers calls LlamaForSequenceClassification with one label, and so on for each
 /// architecture:
 ///   score = w . h_t,  h_t [hidden_size] after the final norm at the last token that is not
-///   config.json's pad_token_id (at the last where it names none).
+///   config.json's pad_token_id (at the last token where it has no such key).
 /// Source: transformers 5.23, modeling_layers.py, GenericForSequenceClassification.
 struct RewardModel {
   PolicyModel policy;        ///< its head over the vocabulary is not used
