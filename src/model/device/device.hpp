@@ -97,8 +97,8 @@ class DeviceInput {
       : device_(&device),
         pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))),
         place_(arena.take<std::byte>(bytes)) {}
-  void
-  begin();  ///< waits until the host's side is no longer being copied, then starts at the place's beginning
+  /// Waits until the host's side is no longer being copied. Then put() starts at its beginning.
+  void begin();
   /// Appends values to those put since begin(). Together they must fit into the place. Returns
   /// their address on the device.
   template <class T>
