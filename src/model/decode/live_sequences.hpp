@@ -9,8 +9,8 @@
 
 namespace rollcall::model {
 
-/// Shared sequences in the order of their prompts' numbers. Those of one prompt that parted late are
-/// neighbours. A step has `rows` of them; where there are more sequences, they take turns.
+/// Shared sequences in the order of their prompts' numbers. Those of one prompt that parted late
+/// are neighbours. A step advances at most rows() sequences. Where there are more, they take turns.
 class LiveSequences {
  public:
   using Shared = std::vector<std::shared_ptr<SharedSequence>>;
@@ -22,8 +22,8 @@ class LiveSequences {
   Shared::const_iterator begin() const { return shared_.begin(); }
   Shared::const_iterator end() const { return shared_.end(); }
 
-  /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is kept.
-  /// Returns false where there is no such shared sequence.
+  /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is
+  /// kept. Returns false where there is no such shared sequence.
   bool join(Sequence& sequence);
   void add(Sequence& sequence);  ///< as a shared sequence of its own
   /// Takes a sequence out. It keeps the pages that were computed for it.
@@ -35,10 +35,10 @@ class LiveSequences {
   SharedSequence& youngest() const;     ///< the one whose oldest member has the highest id
   Shared in_turn_oldest_first() const;  ///< those that advance in the current step
 
-  /// Chooses which sequences advance in the current step: those that have sampled the fewest tokens,
-  /// counted in pages (least attained service). The rows stay busy to the end that way, because
-  /// lengths are not known beforehand. A shared sequence that gets rows for a part of its members
-  /// only is split for good.
+  /// Chooses which sequences advance in the current step: those that have sampled the fewest
+  /// tokens, counted in pages (least attained service). The rows stay busy to the end that way,
+  /// because lengths are not known beforehand. A shared sequence that gets rows for a part of its
+  /// members only is split for good.
   void give_turns();
   /// After a step: members that sampled the same token stay together, and the others become shared
   /// sequences beside them. Members that ended leave with the pages computed for them.
