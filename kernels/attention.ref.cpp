@@ -1,4 +1,4 @@
-// Reference of softmax attention with grouped query heads, and of its backward over one causal
+// Reference of softmax attention with grouped query heads, and of its backward pass over one causal
 // sequence.
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
@@ -17,7 +17,7 @@ double dot(const float* a, const float* b, std::int64_t d) {
   return sum;
 }
 
-/// softmax(q k_j / sqrt(d)) over j; k at key row 0 of the head.
+/// softmax(q k_j / sqrt(d)) over j. k points to key row 0 of the head.
 std::vector<double> probabilities(const float* q, const float* k, std::int64_t keys,
                                   std::int64_t stride, std::int64_t d) {
   std::vector<double> p(static_cast<std::size_t>(keys));
@@ -35,7 +35,7 @@ std::vector<double> probabilities(const float* q, const float* k, std::int64_t k
 void attention(ExecutionContext&, const float* q, const AttentionRow* rows, std::int64_t n,
                HeadShape shape, AttentionPart part, float* out) {
   const std::int64_t d = shape.head_dim, group = shape.q_heads / shape.kv_heads;
-  std::vector<float> k, v;  // of a row and head, out of the pages
+  std::vector<float> k, v;  // of a row and head, read from the pages
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t h = part.first * group; h < part.last * group; ++h) {
       const std::int64_t keys = rows[i].keys, at = (i * shape.q_heads + h) * d;

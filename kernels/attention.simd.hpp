@@ -1,12 +1,12 @@
-// Softmax attention over pages of keys and values: one fixed order over keys, so that prefill,
-// decode and training agree bit for bit.
+// Softmax attention over pages of keys and values. It has one fixed order over keys, so that
+// prefill, decode and training agree bit for bit.
 //
-// Of a query row: scores of a page are one product with its packed keys, then m' = max(m, scores),
-// p = exp(score - m'), l' = l exp(m - m') + sum p, and the output's sum is exp(m - m') times itself
-// plus the product of p with the packed values. Every 1,024 keys that state is folded into the
-// row's total (the first one is the total), so that longer contexts can be cut among threads or
-// devices without a change of bits. `Products` (of the numerics) supplies the products; p is
-// rounded as it rounds.
+// For each query row, the scores of a page are one product with its packed keys. Then m' = max(m,
+// scores), p = exp(score - m'), l' = l exp(m - m') + sum p, and the sum of the output is multiplied
+// by exp(m - m') before the product of p with the packed values is added. After every 1,024 keys
+// that state is folded into the total of the row, where the first state is the total. So longer
+// contexts can be cut between threads or devices without a change of bits. `Products`, which
+// depends on the numerics, supplies the products, and p is rounded as they round.
 #pragma once
 
 #include "kernels/bf16_linear.simd.hpp"
@@ -15,14 +15,15 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr float kBelowAllScores = -3.0e38F;  // stands for the keys that a row may not see;
-                                                    // its exp is 0
-inline constexpr std::int64_t kQueryRows = 16;      // computed together
+/// The score of keys that a row does not attend to. Its exp is 0.
+inline constexpr float kBelowAllScores = -3.0e38F;
+inline constexpr std::int64_t kQueryRows = 16;  // that are computed together
 inline constexpr std::int64_t kKeyPanels = kPageKeys / kLanes, kSplitPages = 1024 / kPageKeys;
-inline constexpr std::int64_t kAlikeUnit = 32;  // positions that rows read together: whole panels
-                                                // of keys, whole blocks of values
+/// Rows read common positions together in multiples of that: whole panels of keys, and whole blocks
+/// of values.
+inline constexpr std::int64_t kAlikeUnit = 32;
 
-/// Grown scratch for one block of query rows. Sums and outputs are [panel][row][16].
+/// Scratch memory for one block of query rows. Sums and outputs are [panel][row][16].
 template <class Products>
 struct AttentionScratch {
   typename Products::Input *queries, *weights;  ///< [2 * 16 rows], prepared: a tile may read beyond
@@ -51,11 +52,11 @@ struct AttentionScratch {
   }
 };
 
-/// Query rows of one key head, up to 16: `heads` of each of `tokens` rows.
+/// Up to 16 query rows that read one key head: `heads` query heads of each of `tokens` rows.
 template <class Products>
 class QueryBlock {
  public:
-  /// `offset`: bytes from a page's beginning to the layer.
+  /// `offset`: bytes from the beginning of a page to the layer.
   QueryBlock(AttentionScratch<Products>& scratch, const float* q, const AttentionRow* rows,
              std::int64_t tokens, HeadShape shape, std::int64_t offset, std::int64_t key_head,
              std::int64_t first_head, std::int64_t heads)
@@ -80,7 +81,7 @@ class QueryBlock {
     }
   }
 
-  /// `alike`: first positions that are the same for all rows.
+  /// `alike`: the number of first positions that are the same for all rows.
   void run(std::int64_t alike, float* out) {
     std::int64_t least = pages(0), most = 0;
     for (std::int64_t t = 0; t < tokens_; ++t) {
@@ -127,19 +128,19 @@ class QueryBlock {
     return reinterpret_cast<const typename Products::Weight*>(
         static_cast<const char*>(rows_[token].pages[p]) + head_bytes_);
   }
-  /// Positions of page p that a token sees.
+  /// The number of positions of page p that a token attends to.
   std::int64_t seen(std::int64_t token, std::int64_t p) const {
     const std::int64_t left = rows_[token].keys - p * kPageKeys;
     return left < kPageKeys ? left : kPageKeys;
   }
 
-  /// Page p of tokens [begin, end). Its first `together` positions are read from that of the first
-  /// token for all, the rest from each one's own.
+  /// Page p for tokens [begin, end). Its first `together` positions are read from the page of the
+  /// first token for all of them, the others from the page of each.
   void page(std::int64_t p, std::int64_t begin, std::int64_t end, std::int64_t together) {
     const std::int64_t first = begin * heads_, count = (end - begin) * heads_,
                        parts = Products::parts(kPageKeys);
-    std::int64_t most = 0;  // positions of this page that any of the rows may see: the weights of
-                            // the others are 0 and add nothing
+    std::int64_t most = 0;  // positions of this page that any row attends to; the weights of the
+                            // other positions are 0 and add nothing
     for (std::int64_t t = begin; t < end; ++t) most = seen(t, p) > most ? seen(t, p) : most;
     const std::int64_t key_panels = (most + kLanes - 1) / kLanes,
                        of_all = most < together ? most : together, apart = together / kLanes;
@@ -196,7 +197,7 @@ class QueryBlock {
                       seen(t, p) - together, cell(s_.sum, 0, t * heads_));
   }
 
-  /// A token's state into its total; then it begins anew.
+  /// Folds the state of a token into its total. The state then begins again.
   void fold(std::int64_t token, bool first_split) {
     for (std::int64_t r = token * heads_; r < (token + 1) * heads_; ++r) {
       const float top = total_top_[r] > top_[r] ? total_top_[r] : top_[r],
@@ -222,7 +223,7 @@ class QueryBlock {
   float top_[kQueryRows], mass_[kQueryRows], total_top_[kQueryRows], total_mass_[kQueryRows];
 };
 
-/// First positions that a row and the one before it may read together.
+/// The number of first positions that a row and the one before it can read together.
 static inline std::int64_t alike(const AttentionRow* row) {
   return row[0].pages == row[-1].pages ? INT64_MAX : row[0].alike;
 }

@@ -1,9 +1,9 @@
-// Backward of causal attention over one sequence (Dao 2023, algorithm 2, without its tiling of the
-// softmax): for blocks of queries and chunks of keys
-//   S = q K^T scale, P = softmax S, dP = dout V^T, dS = P (dP - rowsum(P dP)) scale;  dq = dS K, dk
-//   += dS^T q, dv += P^T dout
-// Each product is `linear` of the numerics at hand, on operands transposed where need be; what lies
-// between is fp32.
+// Backward pass of causal attention over one sequence. It follows Dao 2023, algorithm 2, without its
+// tiling of the softmax. For each block of queries and each chunk of keys it computes
+//   S = q K^T scale,  P = softmax S,  dP = dout V^T,  dS = P (dP - rowsum(P dP)) scale,
+//   dq = dS K,  dk += dS^T q,  dv += P^T dout.
+// Each product is `linear` of the chosen numerics, on transposed operands where it needs them. The
+// steps between the products are fp32.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
@@ -25,7 +25,7 @@ struct Bf16Backward {
   static constexpr auto bytes = packed_bytes_bf16;
 };
 
-/// Scratch memory taken piece by piece, or only counted.
+/// Hands out pieces of scratch memory, or where `memory` is null only counts their floats.
 struct Pieces {
   float* memory = nullptr;
   std::int64_t used = 0;
@@ -36,6 +36,20 @@ struct Pieces {
   }
 };
 
+/// What the backward pass of one key head keeps beside its operands; d is the width of a head.
+struct HeadScratch {
+  float *rows_k, *rows_v;             ///< [keys,d] of this head, gathered
+  float* turned;                      ///< [d,keys of a chunk] a chunk transposed
+  float *k_packed, *v_packed;         ///< all chunks, each packed as W[keys,d]
+  float* k_turned;                    ///< all chunks of K, each packed as W[d,keys]
+  float *sum_k, *sum_v;               ///< [keys,d] the gradients so far
+  float *rows_q, *rows_dout, *sum_q;  ///< [kQueryBlock,d] a block of queries and its gradient
+  float *q_turned, *dout_turned;      ///< the block, packed as W[d,queries]
+  float *scores, *dscores;            ///< S then P, and dP then dS, of all chunks
+  float* columns;                     ///< a chunk of them transposed
+  float* part;                        ///< a product that is added to one of the sums
+};
+
 template <class Numerics>
 struct AttentionBackward {
   ExecutionContext& context;
@@ -43,17 +57,7 @@ struct AttentionBackward {
   std::int64_t queries, keys;
   const float *q, *k, *v, *dout;
   float *dq, *dk, *dv;
-  // Of one head:
-  Pieces pieces{};
-  // [keys,d], [keys,d], [d,keys]
-  float *rows_k = nullptr, *rows_v = nullptr, *turned = nullptr;
-  // of all chunks: as W[keys,d], and K as W[d,keys]
-  float *k_packed = nullptr, *v_packed = nullptr, *k_turned = nullptr;
-  float *sum_k = nullptr, *sum_v = nullptr;                         // [keys,d]
-  float *rows_q = nullptr, *rows_dout = nullptr, *sum_q = nullptr;  // [kQueryBlock,d]
-  float *q_turned = nullptr, *dout_turned = nullptr;                // as W[d,queries]
-  float *scores = nullptr, *dscores = nullptr;                      // of all chunks
-  float *columns = nullptr, *part = nullptr;  // a chunk's transposed, and a product
+  HeadScratch scratch{};
 
   std::int64_t d() const { return shape.head_dim; }
   std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
@@ -67,20 +71,26 @@ struct AttentionBackward {
   std::int64_t as_keys() const { return packed_floats(kKeyChunk, d()); }    // a chunk as W[keys,d]
   std::int64_t as_inputs() const { return packed_floats(d(), kKeyChunk); }  // as W[d,keys]
 
-  void take_all() {
+  void take_all(Pieces& pieces) {
     const std::int64_t c = chunks(keys), block = kQueryBlock * d();
-    rows_k = pieces.take(keys * d()), rows_v = pieces.take(keys * d()),
-    turned = pieces.take(keys * d());
-    k_packed = pieces.take(c * as_keys()), v_packed = pieces.take(c * as_keys()),
-    k_turned = pieces.take(c * as_inputs());
-    sum_k = pieces.take(keys * d()), sum_v = pieces.take(keys * d());
-    rows_q = pieces.take(block), rows_dout = pieces.take(block), sum_q = pieces.take(block);
-    q_turned = pieces.take(packed_floats(d(), kQueryBlock)),
-    dout_turned = pieces.take(packed_floats(d(), kQueryBlock));
-    scores = pieces.take(c * kKeyChunk * kQueryBlock),
-    dscores = pieces.take(c * kKeyChunk * kQueryBlock);
-    columns = pieces.take(kKeyChunk * kQueryBlock),
-    part = pieces.take((kKeyChunk + kQueryBlock) * d());
+    HeadScratch& s = scratch;
+    s.rows_k = pieces.take(keys * d());
+    s.rows_v = pieces.take(keys * d());
+    s.turned = pieces.take(keys * d());
+    s.k_packed = pieces.take(c * as_keys());
+    s.v_packed = pieces.take(c * as_keys());
+    s.k_turned = pieces.take(c * as_inputs());
+    s.sum_k = pieces.take(keys * d());
+    s.sum_v = pieces.take(keys * d());
+    s.rows_q = pieces.take(block);
+    s.rows_dout = pieces.take(block);
+    s.sum_q = pieces.take(block);
+    s.q_turned = pieces.take(packed_floats(d(), kQueryBlock));
+    s.dout_turned = pieces.take(packed_floats(d(), kQueryBlock));
+    s.scores = pieces.take(c * kKeyChunk * kQueryBlock);
+    s.dscores = pieces.take(c * kKeyChunk * kQueryBlock);
+    s.columns = pieces.take(kKeyChunk * kQueryBlock);
+    s.part = pieces.take((kKeyChunk + kQueryBlock) * d());
   }
 
   /// y[n,o] = x[n,i] W^T.
@@ -107,31 +117,34 @@ struct AttentionBackward {
 
   void pack_keys(std::int64_t kv_head) {
     const std::int64_t stride = shape.kv_heads * d();
-    gather(k + kv_head * d(), keys, stride, rows_k),
-        gather(v + kv_head * d(), keys, stride, rows_v);
+    gather(k + kv_head * d(), keys, stride, scratch.rows_k);
+    gather(v + kv_head * d(), keys, stride, scratch.rows_v);
     for (std::int64_t c = 0; c < chunks(keys); ++c) {
       const std::int64_t count = chunk_keys(c), from = c * kKeyChunk * d();
-      transpose(rows_k + from, count, d(), d(), turned);
-      Numerics::pack(turned, d(), count, 0, panels_of(count), k_packed + c * as_keys());
-      transpose(rows_v + from, count, d(), d(), turned);
-      Numerics::pack(turned, d(), count, 0, panels_of(count), v_packed + c * as_keys());
-      Numerics::pack(rows_k + from, count, d(), 0, panels_of(d()), k_turned + c * as_inputs());
+      transpose(scratch.rows_k + from, count, d(), d(), scratch.turned);
+      Numerics::pack(scratch.turned, d(), count, 0, panels_of(count),
+                     scratch.k_packed + c * as_keys());
+      transpose(scratch.rows_v + from, count, d(), d(), scratch.turned);
+      Numerics::pack(scratch.turned, d(), count, 0, panels_of(count),
+                     scratch.v_packed + c * as_keys());
+      Numerics::pack(scratch.rows_k + from, count, d(), 0, panels_of(d()),
+                     scratch.k_turned + c * as_inputs());
     }
-    for (std::int64_t i = 0; i < keys * d(); ++i) sum_k[i] = sum_v[i] = 0.0F;
+    for (std::int64_t i = 0; i < keys * d(); ++i) scratch.sum_k[i] = scratch.sum_v[i] = 0.0F;
   }
 
-  /// Row r of chunk c of scores or dscores: chunks lie one behind the other, [rows, keys of the
-  /// chunk] each.
+  /// Row r of chunk c of `of`, which is scores or dscores. It holds the chunks one after another,
+  /// each [rows, keys of the chunk].
   float* row(float* of, std::int64_t c, std::int64_t rows, std::int64_t r) const {
     return of + c * kKeyChunk * rows + r * chunk_keys(c);
   }
 
-  /// One row of S and dP becomes one of P and dS. Beyond `seen` keys both become 0.
+  /// Turns one row of S and dP into one of P and dS. Beyond `seen` keys both become 0.
   void softmax(std::int64_t rows, std::int64_t r, std::int64_t seen, std::int64_t all_chunks) {
     const Vec scale = splat(1.0F / __builtin_sqrtf(static_cast<float>(d())));
     const auto each = [&](const auto& visit) {
       for (std::int64_t c = 0; c < all_chunks; ++c) {
-        float *s = row(scores, c, rows, r), *ds = row(dscores, c, rows, r);
+        float *s = row(scratch.scores, c, rows, r), *ds = row(scratch.dscores, c, rows, r);
         const std::int64_t left = seen - c * kKeyChunk,
                            count = left < chunk_keys(c) ? left : chunk_keys(c);
         for (std::int64_t j = 0; j < count; j += kLanes) visit(s + j, ds + j, count - j);
@@ -163,7 +176,7 @@ struct AttentionBackward {
     for (std::int64_t c = 0; c < all_chunks; ++c) {
       const std::int64_t left = seen - c * kKeyChunk;
       for (std::int64_t j = left < 0 ? 0 : left; j < chunk_keys(c); ++j)
-        row(scores, c, rows, r)[j] = row(dscores, c, rows, r)[j] = 0.0F;
+        row(scratch.scores, c, rows, r)[j] = row(scratch.dscores, c, rows, r)[j] = 0.0F;
     }
   }
 
@@ -171,39 +184,45 @@ struct AttentionBackward {
   void block(std::int64_t head, std::int64_t first, std::int64_t rows) {
     const std::int64_t stride = shape.q_heads * d(), at = (first * shape.q_heads + head) * d(),
                        before = keys - queries, seen_chunks = chunks(before + first + rows);
-    gather(q + at, rows, stride, rows_q), gather(dout + at, rows, stride, rows_dout);
-    Numerics::pack(rows_q, rows, d(), 0, panels_of(d()), q_turned),
-        Numerics::pack(rows_dout, rows, d(), 0, panels_of(d()), dout_turned);
+    gather(q + at, rows, stride, scratch.rows_q);
+    gather(dout + at, rows, stride, scratch.rows_dout);
+    Numerics::pack(scratch.rows_q, rows, d(), 0, panels_of(d()), scratch.q_turned);
+    Numerics::pack(scratch.rows_dout, rows, d(), 0, panels_of(d()), scratch.dout_turned);
     for (std::int64_t c = 0; c < seen_chunks; ++c) {
-      product(rows_q, rows, d(), k_packed + c * as_keys(), chunk_keys(c), row(scores, c, rows, 0));
-      product(rows_dout, rows, d(), v_packed + c * as_keys(), chunk_keys(c),
-              row(dscores, c, rows, 0));
+      product(scratch.rows_q, rows, d(), scratch.k_packed + c * as_keys(), chunk_keys(c),
+              row(scratch.scores, c, rows, 0));
+      product(scratch.rows_dout, rows, d(), scratch.v_packed + c * as_keys(), chunk_keys(c),
+              row(scratch.dscores, c, rows, 0));
     }
     for (std::int64_t r = 0; r < rows; ++r) softmax(rows, r, before + first + r + 1, seen_chunks);
-    for (std::int64_t i = 0; i < rows * d(); ++i) sum_q[i] = 0.0F;
+    for (std::int64_t i = 0; i < rows * d(); ++i) scratch.sum_q[i] = 0.0F;
     for (std::int64_t c = 0; c < seen_chunks; ++c) {
       const std::int64_t count = chunk_keys(c), from = c * kKeyChunk * d();
-      product(row(dscores, c, rows, 0), rows, count, k_turned + c * as_inputs(), d(), part),
-          add(sum_q, part, rows * d());
-      transpose(row(dscores, c, rows, 0), rows, count, count, columns);
-      product(columns, count, rows, q_turned, d(), part), add(sum_k + from, part, count * d());
-      transpose(row(scores, c, rows, 0), rows, count, count, columns);
-      product(columns, count, rows, dout_turned, d(), part), add(sum_v + from, part, count * d());
+      product(row(scratch.dscores, c, rows, 0), rows, count, scratch.k_turned + c * as_inputs(),
+              d(), scratch.part);
+      add(scratch.sum_q, scratch.part, rows * d());
+      transpose(row(scratch.dscores, c, rows, 0), rows, count, count, scratch.columns);
+      product(scratch.columns, count, rows, scratch.q_turned, d(), scratch.part);
+      add(scratch.sum_k + from, scratch.part, count * d());
+      transpose(row(scratch.scores, c, rows, 0), rows, count, count, scratch.columns);
+      product(scratch.columns, count, rows, scratch.dout_turned, d(), scratch.part);
+      add(scratch.sum_v + from, scratch.part, count * d());
     }
-    scatter(sum_q, rows, stride, dq + at);
+    scatter(scratch.sum_q, rows, stride, dq + at);
   }
 
   void heads(std::int64_t begin, std::int64_t end) {
-    take_all();
-    pieces = {context.operands.floats(static_cast<std::size_t>(pieces.used)), 0};
-    take_all();
+    Pieces counted;
+    take_all(counted);
+    Pieces pieces{context.operands.floats(static_cast<std::size_t>(counted.used)), 0};
+    take_all(pieces);
     for (std::int64_t kv_head = begin; kv_head < end; ++kv_head) {
       pack_keys(kv_head);
       for (std::int64_t head = kv_head * group(); head < (kv_head + 1) * group(); ++head)
         for (std::int64_t first = 0; first < queries; first += kQueryBlock)
           block(head, first, queries - first < kQueryBlock ? queries - first : kQueryBlock);
-      scatter(sum_k, keys, shape.kv_heads * d(), dk + kv_head * d()),
-          scatter(sum_v, keys, shape.kv_heads * d(), dv + kv_head * d());
+      scatter(scratch.sum_k, keys, shape.kv_heads * d(), dk + kv_head * d());
+      scatter(scratch.sum_v, keys, shape.kv_heads * d(), dv + kv_head * d());
     }
   }
 };

@@ -1,6 +1,6 @@
-// bfloat16: the upper half of a float. Rounding is to the nearest, ties to even; a NaN stays one.
-// Functions are static: sources of several instruction sets include this, and no processor may get
-// another one's copy.
+// bfloat16, the upper half of a float. Rounding is to the nearest with ties to even, and a NaN
+// stays a NaN. The functions are static because sources for several instruction sets include this
+// file, and the linker must not choose the copy of one set for all processors.
 #pragma once
 
 #include <cstdint>

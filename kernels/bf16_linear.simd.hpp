@@ -5,9 +5,9 @@
 //   then even + odd
 //   slice:              from 0, its blocks ascending, each added
 //   output:             slices folded by a binary tree: ((0+1)+(2+3))+((4+5)+(6+7)); then the bias
-// It is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2), so that one gives
-// the same bits as chains of vector FMAs, or of VDPBF16PS, which adds the product of its high
-// elements first. Slices let a product be cut among devices without a change of bits.
+// This is the order of the AMX instruction TDPBF16PS (Intel 64 manual, volume 2). So it gives the
+// same bits as chains of vector FMAs, or of VDPBF16PS, which adds the product of its high elements
+// first. Slices allow a product to be cut between devices without a change of bits.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -21,8 +21,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-/// While it lives, denormal operands count as 0 and denormal results become 0, as the bf16
-/// instructions have it.
+/// During its lifetime denormal operands count as 0 and denormal results become 0, as in the bf16
+/// instructions.
 class FlushedDenormals {
  public:
 #if defined(__x86_64__)
@@ -43,14 +43,14 @@ struct SlicedOperands {
   std::int64_t slice_end(int slice) const { return blocks * (slice + 1) / slices; }
 };
 
-/// Partial sums of a tile of outputs that wait for their partner in the tree: after slice s, as
-/// many as s + 1 has bits.
+/// Partial sums of a tile of outputs that wait for their partner in the tree. After slice s their
+/// number is that of the one bits of s + 1.
 template <int kRows>
 struct SliceTree {
   Vec waiting[3][kRows];
   int depth = 0;
 
-  /// The sum of all slices of a whole subtree that ends with this one, in place.
+  /// Adds a slice. `sum` becomes the sum of the largest subtree that ends with it.
   void add(int slice, Vec (&sum)[kRows]) {
     for (int s = slice; s & 1; s >>= 1) {
       --depth;
@@ -78,7 +78,7 @@ struct __attribute__((packed)) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// A row rounded to bf16, filled up with zeros.
+/// Rounds a row to bf16 and fills it up with zeros.
 static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs, Bf16* out) {
   for (std::int64_t j = 0; j < inputs; j += kLanes) {
     const Vec row = j < k ? rounded_to_bf16(load_up_to(x + j, k - j)) : splat(0.0F);
@@ -87,12 +87,12 @@ static inline void round_row(const float* x, std::int64_t k, std::int64_t inputs
   }
 }
 
-// rows of a tile; bf16 of a block of a panel
+// The rows of a tile, and the bf16 numbers in a block of a panel.
 inline constexpr std::int64_t kTileRows16 = 16, kPanelTile = 512;
-inline constexpr std::int64_t kAhead = kPanelTile;  // elements that are asked for before they are
-                                                    // needed
+/// How many elements before their use weights are prefetched.
+inline constexpr std::int64_t kAhead = kPanelTile;
 
-/// The tiles of 16 * kRowTiles rows and kPanels panels, summed over blocks [begin, end) into out
+/// Sums the tiles of 16 * kRowTiles rows and kPanels panels over blocks [begin, end) into out
 /// [kRowTiles][kPanels][16][16].
 template <int kRowTiles, int kPanels>
 static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w,
@@ -126,7 +126,7 @@ static inline void tile_sums(const Bf16* x, std::int64_t x_stride, const Bf16* w
   if constexpr (kRowTiles == 2 && kPanels == 2) _tile_stored(3, out + 768, 64);
 }
 
-/// Rows [row, row + 16 kRowTiles) of x, of which those below a.n are outputs, of kPanels panels.
+/// Computes rows [row, row + 16 kRowTiles) of kPanels panels. Only rows below a.n are written.
 template <int kRowTiles, int kPanels>
 static void sliced_tile(const SlicedOperands& a, const Bf16* x, std::int64_t x_stride,
                         std::int64_t row, std::int64_t panel) {
@@ -187,8 +187,9 @@ static void tiled_linear(ExecutionContext& context, const float* x, std::int64_t
   _tile_release();
 }
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels
-/// lie one behind the other; those of c 16 rows apart. At most 16 rows; x has room for 16.
+/// The products of attention with its pages: c[panel][row][16] += x[row][k] panel, block by block.
+/// Panels come one after another, and those of c are 16 rows apart. There are at most 16 rows, and
+/// x has memory for 16.
 struct Bf16Products {
   using Input = Bf16;
   using Weight = Bf16;
@@ -214,7 +215,7 @@ struct Bf16Products {
   }
   static Vec rounded(Vec a) { return rounded_to_bf16(a); }
 
-  /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
+  /// Adds `inputs` <= k inputs in whole blocks. The length of the panels is k.
   static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel,
                   std::int64_t panels, std::int64_t k, std::int64_t inputs, float* c) {
     const std::int64_t blocks = parts(inputs) / kBf16Block, panel_stride = panel_weights(k);
@@ -226,7 +227,7 @@ struct Bf16Products {
   }
 
  private:
-  /// A tile has 16 rows: where fewer are wanted, the others stay out of c.
+  /// A tile has 16 rows. Where fewer are wanted, the others are not written to c.
   template <int kPanels>
   static inline void tiles(const Input* x, std::int64_t stride, std::int64_t rows,
                            const Weight* panel, std::int64_t panel_stride, std::int64_t blocks,
@@ -271,15 +272,15 @@ struct Bf16Products {
 
 #if defined(__AVX512BF16__)
 
-/// Of four inputs of a row: two for the chain of even inputs, then two for that of odd ones; the
-/// first of each chain in the upper half.
+/// Four inputs of a row: two for the chain of even inputs, then two for that of odd ones. The first
+/// one of each chain is in the upper half.
 struct InputPairs {
   std::uint32_t even, odd;
 };
 inline constexpr std::int64_t kInputsOfPart = 4;
 
-/// A row's inputs as parts, filled up with zeros: of lanes a b c d the upper halves become the
-/// words ac and bd.
+/// The inputs of a row as such parts, filled up with zeros. The upper halves of lanes a b c d
+/// become the words ac and bd.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
                                InputPairs* out) {
   const __m512i first_halves = _mm512_setr_epi64(0, 2, 4, 6, 0, 2, 4, 6);
@@ -293,7 +294,7 @@ static inline void input_parts(const float* x, std::int64_t k, std::int64_t part
   }
 }
 
-/// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
+/// Adds 32 inputs of kRows rows to 16 outputs, in chains of even and of odd inputs.
 template <int kRows>
 static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w,
                                 Vec (&even)[kRows], Vec (&odd)[kRows]) {
@@ -319,11 +320,11 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 
 #else
 
-/// Inputs rounded and widened again.
+/// An input, rounded to bf16 and converted back to fp32.
 using InputPairs = float;
 inline constexpr std::int64_t kInputsOfPart = 1;
 
-/// A row's inputs, filled up with zeros.
+/// The inputs of a row, filled up with zeros.
 static inline void input_parts(const float* x, std::int64_t k, std::int64_t parts,
                                InputPairs* out) {
   for (std::int64_t j = 0; j < parts; j += kLanes)
@@ -331,14 +332,14 @@ static inline void input_parts(const float* x, std::int64_t k, std::int64_t part
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-inline constexpr int kRowsOfBothChains = 3;  // 16 registers: more rows have one chain at a time,
-                                             // whose number hides the latency of FMA, and read W
-                                             // twice
+/// With 16 registers more rows than that compute one chain at a time and read W twice. Their number
+/// then hides the latency of FMA.
+inline constexpr int kRowsOfBothChains = 3;
 #else
 inline constexpr int kRowsOfBothChains = 8;
 #endif
 
-/// 32 inputs of kRows rows onto 16 outputs: even and odd chains.
+/// Adds 32 inputs of kRows rows to 16 outputs, in chains of even and of odd inputs.
 template <int kRows>
 static inline void block_chains(const InputPairs* x, std::int64_t x_stride, const Bf16* w,
                                 Vec (&even)[kRows], Vec (&odd)[kRows]) {
@@ -351,8 +352,8 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
       if (odds) odd[r] = fma(splat(x[r * x_stride + 2 * pair + 1]), w_odd, odd[r]);
     }
   };
-  if constexpr (kRows > kRowsOfBothChains) {  // four at a time: the end of a loop of 16 is a branch
-                                              // that the processor does not foresee
+  if constexpr (kRows > kRowsOfBothChains) {
+    // Unrolled four times, because the processor mispredicts the end of a loop of 16.
 #pragma GCC unroll 4
     for (int pair = 0; pair < 16; ++pair) step(pair, true, false);
 #pragma GCC unroll 4
@@ -365,24 +366,24 @@ static inline void block_chains(const InputPairs* x, std::int64_t x_stride, cons
 #endif
 
 #if defined(__AVX512F__)
-inline constexpr int kSlicedRows = 8;  // three sums a row and two of W: 26 of 32 registers
+inline constexpr int kSlicedRows = 8;  // three sums per row, two of W: 26 of 32 registers
 #elif defined(__AVX2__)
 inline constexpr int kSlicedRows = 6;  // one chain at a time: 12 of 16 registers, 2 for W, 1 for x
 #else
 inline constexpr int kSlicedRows = 4;
 #endif
 
-/// One row waits for nothing but memory: elements asked for into the second-level cache, beyond the
-/// end of a product, where the next one's weights lie.
+/// With one row memory is the only limit. The number of elements that are prefetched into the
+/// second-level cache, also beyond the end of a product, where the weights of the next one are.
 inline constexpr std::int64_t kFarAhead = 16384;
 
-/// Of the 16 cache lines that each block of the next panel has, those that a tile of rows asks for:
-/// its share of them, so that they come while rows are computed.
+/// The share of the 16 cache lines in each block of the next panel that a tile of rows prefetches,
+/// so that they arrive while rows are computed.
 struct Lines {
   std::int64_t begin, end;
 };
 
-/// y[row .. row+kRows) of one panel.
+/// Computes y[row .. row+kRows) for one panel.
 template <int kRows>
 static inline void sliced_rows(const SlicedOperands& a, const InputPairs* x, std::int64_t row,
                                std::int64_t rows, std::int64_t panel, Lines ahead) {
@@ -442,7 +443,7 @@ static void vector_linear(ExecutionContext& context, const float* x, std::int64_
                                                slices};
                  for (; panel < last; ++panel)
                    for (std::int64_t t = 0; t < tiles; ++t) {
-                     // shared out evenly: 9 rows are 5 + 4, not 8 + 1
+                     // even parts: 9 rows are 5 + 4, not 8 + 1
                      const std::int64_t first = n * t / tiles, rows = n * (t + 1) / tiles - first;
                      sliced_rows<kSlicedRows>(operands, rounded, first, rows, panel,
                                               {16 * t / tiles, 16 * (t + 1) / tiles});
@@ -454,7 +455,7 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
                           const Product* products, int count, int slices, std::int64_t begin,
                           std::int64_t end) {
 #if defined(__AMX_BF16__)
-  // a tile has 16 rows; one alone is a chain of vectors
+  // A tile has 16 rows. A single row is computed with vectors.
   if (n > 1) return tiled_linear(context, x, n, k, products, count, slices, begin, end);
 #endif
   vector_linear(context, x, n, k, products, count, slices, begin, end);
@@ -462,8 +463,8 @@ static void sliced_linear(ExecutionContext& context, const float* x, std::int64_
 
 #if !defined(__AMX_BF16__)
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel, block by block. Panels
-/// lie one behind the other; those of c 16 rows apart.
+/// The products of attention with its pages: c[panel][row][16] += x[row][k] panel, block by block.
+/// Panels come one after another, and those of c are 16 rows apart.
 struct Bf16Products {
   using Input = InputPairs;
   using Weight = Bf16;
@@ -496,7 +497,7 @@ struct Bf16Products {
 #pragma GCC unroll kUnroll
     for (int r = 0; r < kRows; ++r) store(c + r * kLanes, sum[r]);
   }
-  /// `inputs` <= k are added, in whole blocks; the panels' own length is k.
+  /// Adds `inputs` <= k inputs in whole blocks. The length of the panels is k.
   static void add(const Input* x, std::int64_t stride, std::int64_t rows, const Weight* panel,
                   std::int64_t panels, std::int64_t k, std::int64_t inputs, float* c) {
     for (; rows > 0; rows -= kSlicedRows, x += kSlicedRows * stride, c += kSlicedRows * kLanes)

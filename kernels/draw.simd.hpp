@@ -1,5 +1,5 @@
-// What a draw needs of a row of the vocabulary: its exponentials, the mass above a threshold, the
-// tokens between two. Nothing is sorted.
+// What sampling needs from a row of logits: its exponentials, the mass above a threshold, and the
+// tokens between two thresholds. Nothing is sorted.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -15,14 +15,14 @@ static void exponentials(ExecutionContext&, const float* logits, std::int64_t v,
                                 splat(largest)));
 }
 
-/// For each block of a row: visit(block, its first place, the end of its places).
+/// Calls visit(block, first place, end of its places) for each block of a row.
 template <class Visit>
 static inline void each_block(std::int64_t v, const Visit& visit) {
   for (std::int64_t first = 0, block = 0; first < v; first += kVocabularyBlock, ++block)
     visit(block, first, v - first < kVocabularyBlock ? v : first + kVocabularyBlock);
 }
 
-/// The weights of a vector of places; less than any threshold beyond the block.
+/// The weights of 16 places. Beyond the block they are lower than any threshold.
 static inline Vec weights(const float* e, std::int64_t j, std::int64_t end, Vec factor) {
   return load_up_to(e + j, end - j, -1.0F) * factor;
 }

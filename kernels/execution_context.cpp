@@ -1,4 +1,4 @@
-// Scratch memory of a kernel call: grows, never shrinks, hands out 64-byte aligned floats.
+// Scratch memory of kernel calls, which grows but never shrinks.
 #include "kernels/execution_context.hpp"
 
 namespace rollcall::kernels {

@@ -1,4 +1,4 @@
-// What a kernel call needs besides its operands: scratch memory and, on a device, the stream.
+// What a kernel call needs besides its operands: scratch memory, and on a device also the stream.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,12 @@
 
 namespace rollcall::kernels {
 
-/// Grow-only scratch memory, 64-byte aligned; one per thread, reused from call to call.
+/// Scratch memory that grows but never shrinks. Each thread has its own and uses it for call after
+/// call.
 class Workspace {
  public:
-  /// At least `count` floats, valid until the next call. Contents are undefined.
+  /// At least `count` floats with undefined contents, aligned to 64 bytes, valid until the next
+  /// call.
   float* floats(std::size_t count);
 
  private:
@@ -20,7 +22,7 @@ class Workspace {
 /// Passed to every kernel. `stream` is a cudaStream_t on a device and null on the host.
 struct ExecutionContext {
   Workspace workspace;
-  Workspace operands;  ///< of a kernel that calls others
+  Workspace operands;  ///< for a kernel that calls other kernels, which use `workspace`
   void* stream = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// The tables that this build compiled; which of them the processor runs is asked in select.cpp.
+// The tables that this build has compiled. select.cpp finds out which of them the processor can
+// run.
 #pragma once
 
 #include "kernels/kernel_set.hpp"

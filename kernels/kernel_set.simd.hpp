@@ -1,5 +1,5 @@
-// The tables of one instruction set: every *.simd.hpp kernel, compiled with the flags of the file
-// that includes this.
+// The tables of one instruction set, with every *.simd.hpp kernel compiled with the flags of the
+// file that includes this one.
 #pragma once
 
 #include "kernels/attention.simd.hpp"
@@ -67,8 +67,8 @@ constexpr KernelSet sliced8() {
   return set;
 }
 
-// Made when compiling: nothing compiled for this instruction set may run before somebody has asked
-// whether the processor has it.
+// The tables are made at compile time. No code for this instruction set may run before select.cpp
+// has checked that the processor has it.
 constinit const KernelSet table = fp32;
 constinit const KernelSet bf16_table = sliced8();
 

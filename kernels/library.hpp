@@ -10,12 +10,12 @@ namespace rollcall::kernels {
 std::string kokkos_version();  ///< "3.4.1 (Serial)"
 bool built_with_cuda();
 
-/// The sets of one numerics on this machine.
+/// The kernel sets of one numerics on this machine.
 struct KernelChoice {
   std::string numerics;
   std::vector<std::string> runnable;  ///< names of the sets that this CPU runs
-  std::string chosen;                 ///< empty: ROLLCALL_KERNELS names none of them
-  std::string problem;                ///< what is wrong with it then
+  std::string chosen;                 ///< empty where ROLLCALL_KERNELS names no set of them
+  std::string problem;                ///< says so then, otherwise empty
 };
 std::vector<KernelChoice> kernel_choices();
 

@@ -1,4 +1,4 @@
-// Asks Kokkos and the tables themselves.
+// Collects what Kokkos and the tables of kernels say about themselves.
 #include "kernels/library.hpp"
 
 #include "kernels/kernel_set.hpp"

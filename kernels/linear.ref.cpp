@@ -8,7 +8,7 @@ namespace rollcall::kernels::reference {
 
 void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64_t k,
             const Product* products, int count, int, std::int64_t begin, std::int64_t end) {
-  std::int64_t first = 0;  // panel of the product
+  std::int64_t first = 0;  // the first panel of the product
   for (const Product& product : std::span(products, std::size_t(count))) {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t c = 0; c < product.o; ++c) {

@@ -1,5 +1,5 @@
-// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so its
-// bits do not depend on how rows are blocked.
+// y = x W^T + bias over packed panels. Every output is one chain of FMAs over ascending k, so that
+// its bits do not depend on how rows are grouped.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -7,8 +7,8 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-// A tile is kTileRows x kTilePanels accumulators: as many as the registers hold, enough to hide the
-// latency of FMA (4 cycles, two a cycle at best).
+// A tile has kTileRows x kTilePanels accumulators. They fill the registers, and are enough to hide
+// the latency of FMA (4 cycles, at best two FMAs per cycle).
 #if defined(__AVX512F__)
 inline constexpr int kTileRows = 8, kTilePanels = 3;  // 24 of 32 registers, 3 for W
 #elif defined(__AVX2__)
@@ -23,18 +23,18 @@ struct LinearOperands {
   std::int64_t k, o;
 };
 
-/// What a tile of rows asks for while it computes: its share of the panels behind its own, so many
-/// bytes an input.
+/// What a tile of rows prefetches while it computes: its share of the panels after its own, as a
+/// number of bytes per input.
 struct Ahead {
   const char* at;
   std::int64_t step;
 };
 
-/// Few rows wait for memory: they ask beyond the end of a product, where the next one's weights
-/// lie.
+/// With few rows memory is the limit. They prefetch beyond the end of a product, where the weights
+/// of the next one are.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
-/// y[row .. row+kRows) of the kPanels panels from `panel` on.
+/// Computes y[row .. row+kRows) for the kPanels panels from `panel` on.
 template <int kRows, int kPanels>
 static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::int64_t panel,
                                Ahead ahead) {
@@ -47,11 +47,11 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
 #pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p) {
       sum[r][p] = splat(0.0F);
-      // outputs that fit no cache are fetched before they can be written
+      // Outputs that are in no cache would have to be fetched before they can be written.
       __builtin_prefetch(a.y + (row + r) * a.o + (panel + p) * kLanes, 1);
     }
   for (std::int64_t j = 0; j < k; ++j, ahead.at += ahead.step) {
-    if constexpr (kRows > 1) __builtin_prefetch(ahead.at);  // one row alone comes as fast without
+    if constexpr (kRows > 1) __builtin_prefetch(ahead.at);  // no gain for a single row
     Vec column[kPanels];
 #pragma GCC unroll kUnroll
     for (int p = 0; p < kPanels; ++p) column[p] = load(w + p * panel_floats + j * kLanes);
@@ -74,7 +74,7 @@ static inline void linear_tile(const LinearOperands& a, std::int64_t row, std::i
   }
 }
 
-/// `rows` in 1..kRows: one compiled tile per height.
+/// Chooses the compiled tile for `rows` in 1..kRows.
 template <int kRows, int kPanels>
 static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::int64_t rows,
                                std::int64_t panel, Ahead ahead) {
@@ -82,8 +82,8 @@ static inline void linear_rows(const LinearOperands& a, std::int64_t row, std::i
   else if constexpr (kRows > 1) linear_rows<kRows - 1, kPanels>(a, row, rows, panel, ahead);
 }
 
-/// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Rows are shared
-/// out evenly: 9 rows are 5 + 4, not 8 + 1.
+/// All n rows of `kPanels` panels, which stay in the first-level cache meanwhile. Tiles get about
+/// the same number of rows: 9 rows are 5 + 4, not 8 + 1.
 template <int kPanels>
 static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t panel) {
   const std::int64_t blocks = (n + kTileRows - 1) / kTileRows,
@@ -98,7 +98,8 @@ static void linear_panels(const LinearOperands& a, std::int64_t n, std::int64_t 
   }
 }
 
-/// Calls visit(product, begin, end) for the panels of each product that lie in [begin, end) of all.
+/// Calls visit(product, begin, end) for the panels of each product that are in [begin, end),
+/// counted through all products.
 template <class Visit>
 static inline void each_product(const Product* products, int count, std::int64_t begin,
                                 std::int64_t end, const Visit& visit) {
@@ -125,8 +126,8 @@ static void linear(ExecutionContext&, const float* x, std::int64_t n, std::int64
       });
 }
 
-/// What attention makes of its pages: c[panel][row][16] += x[row][k] panel[k][16], each output one
-/// chain. Panels lie one behind the other; those of c 16 rows apart.
+/// The products of attention with its pages: c[panel][row][16] += x[row][k] panel[k][16], with one
+/// chain per output. Panels come one after another, and those of c are 16 rows apart.
 struct Fp32Products {
   using Input = float;
   using Weight = float;
@@ -138,7 +139,7 @@ struct Fp32Products {
   }
   static Vec rounded(Vec a) { return a; }
 
-  /// `inputs` <= k are added; the panels' own length is k.
+  /// Adds `inputs` <= k inputs. The length of the panels is k.
   template <int kRows, int kPanels>
   static inline void tile(const Input* x, std::int64_t stride, const Weight* panel, std::int64_t k,
                           std::int64_t inputs, float* c) {
@@ -159,7 +160,7 @@ struct Fp32Products {
 #pragma GCC unroll kUnroll
       for (int r = 0; r < kRows; ++r) store(c + (p * 16 + r) * kLanes, sum[p][r]);
   }
-  /// Few rows take several panels at a time, so that there are chains enough to hide the latency of
+  /// Few rows take several panels at a time, so that there are enough chains to hide the latency of
   /// FMA.
   template <int kRows>
   static inline void rows_of(const Input* x, std::int64_t stride, std::int64_t rows,

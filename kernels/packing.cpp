@@ -1,4 +1,4 @@
-// Packs W[o,k] for linear.
+// Packs matrices for linear, and keys and values into pages.
 #include "kernels/packing.hpp"
 
 #include "kernels/bf16.hpp"
@@ -17,15 +17,15 @@ std::int64_t padded(std::int64_t count, std::int64_t unit) {
 
 namespace {
 
-/// Both layouts are panels of 32-bit words: word j of the 16 rows of a panel stand side by side. A
-/// word is a weight in fp32 and two inputs in bf16.
+/// Writes a panel. Both layouts consist of 32-bit words, and word j of all 16 rows of a panel are
+/// neighbours. In fp32 a word is one weight, in bf16 it is two inputs.
 void interleave(const std::uint32_t* rows, std::int64_t words, std::uint32_t* panel) {
   for (std::int64_t j = 0; j < words; ++j)
     for (std::int64_t lane = 0; lane < kPanel; ++lane)
       panel[j * kPanel + lane] = rows[lane * words + j];
 }
 
-/// Packs W[o,k] panel by panel: row(lane's row of W, where it goes) writes one row of `words`
+/// Packs W[o,k] panel by panel. row(number of a row of W, memory for it) writes one row of `words`
 /// words.
 template <class Row>
 void pack_panels(std::int64_t o, std::int64_t words, void* packed, const Row& row) {
@@ -81,23 +81,23 @@ void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, vo
 
 namespace {
 
-/// Elements of a page's keys of one head, and of its values. `unit`: inputs that a packed matrix
-/// fills up to.
+/// The numbers of elements of a head's keys, and of its values, in a page. The inputs of a packed
+/// matrix are filled up to multiples of `unit`.
 std::int64_t key_elements(std::int64_t head_dim, std::int64_t unit) {
   return kPageKeys * padded(head_dim, unit);
 }
 std::int64_t value_elements(std::int64_t head_dim) { return padded(head_dim, kPanel) * kPageKeys; }
 
-/// Where element (output, input) of a packed matrix of `inputs` inputs lies; `together` inputs of
-/// an output stand side by side.
+/// The place of element (output, input) in a packed matrix with `inputs` inputs. `together` inputs
+/// of an output are neighbours.
 std::int64_t place(std::int64_t output, std::int64_t input, std::int64_t inputs,
                    std::int64_t together) {
   return output / kPanel * kPanel * inputs +
          (input / together * kPanel + output % kPanel) * together + input % together;
 }
 
-/// Elements of a page: for each key head its keys [panel of 16 positions][head_dim in `unit`s][16],
-/// then its values [panel of 16 dims][64 positions][16].
+/// The elements of a page: for each key head its keys [panel of 16 positions][head_dim filled up to
+/// kUnit][16], then its values [panel of 16 dims][64 positions][16].
 template <class Element, std::int64_t kUnit, std::int64_t kTogether>
 struct PageOf {
   HeadShape shape;
@@ -111,8 +111,8 @@ struct PageOf {
     return keys(page, head) + key_elements(shape.head_dim, kUnit);
   }
 
-  /// A product reads whole panels of keys and whole units of values: with their first position all
-  /// their places become 0, so that what no row may see is a number.
+  /// Sets a panel of keys and a unit of values to 0 when their first position is stored. Products
+  /// read whole panels and units, so that places without a position must hold numbers.
   void begin(Element* page, std::int64_t head, std::int64_t slot) const {
     if (slot % kPanel == 0)
       std::memset(keys(page, head) + slot * inputs, 0,

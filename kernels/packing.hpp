@@ -1,5 +1,5 @@
-// Layout of a packed weight matrix: panels of kPanel outputs, k-major inside, so that a step along
-// k reads one contiguous vector of outputs.
+// The layout of packed weight matrices and of pages. A matrix consists of panels of kPanel outputs,
+// in which a step along k reads one contiguous vector of outputs.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -8,17 +8,17 @@
 
 namespace rollcall::kernels {
 
-/// Inputs of a block of bf16_sliced8.
+/// Inputs in a block of bf16_sliced8.
 inline constexpr std::int64_t kBf16Block = 32;
 
 // fp32: packed[panel][k][lane] = W[panel * kPanel + lane][k], zero beyond o.
 std::int64_t packed_bytes_fp32(std::int64_t o, std::int64_t k);
 void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed);
-// bf16: packed[panel][pair][lane][2], where a pair is two consecutive inputs, zero beyond o and k,
-// k filled up to whole blocks.
+// bf16: packed[panel][pair][lane][2], where a pair is two consecutive inputs. It is zero beyond o
+// and k, and k is filled up to whole blocks.
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k);
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed);
-// The same from weights that stand in bf16.
+// The same from weights in bf16.
 void pack_halves_fp32(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 
@@ -27,7 +27,7 @@ void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, vo
 std::int64_t page_bytes_fp32(HeadShape shape);
 void store_position_fp32(const float* k, const float* v, HeadShape shape, std::int64_t slot,
                          void* page);
-/// One head's k and v [head_dim] again.
+/// Reads the k and v [head_dim] of one head back from a page.
 void load_position_fp32(const void* page, HeadShape shape, std::int64_t head, std::int64_t slot,
                         float* k, float* v);
 std::int64_t page_bytes_bf16(HeadShape shape);

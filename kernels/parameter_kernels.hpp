@@ -1,5 +1,5 @@
-// Element-wise kernels over all parameters: loops in the sets of kernel_set.hpp, AdamW's pieces
-// handed out by Kokkos.
+// Element-wise kernels over all parameters. Their loops are in the sets of kernel_set.hpp, and
+// Kokkos distributes the pieces of AdamW.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rollcall::kernels {
 
-/// Starts and ends Kokkos for the process; construct once in main (idempotent when Kokkos already
-/// runs).
+/// Starts and ends Kokkos for the process. Construct it once in main. It does nothing when Kokkos
+/// is already running.
 class KokkosScope {
  public:
   KokkosScope();
@@ -20,25 +20,25 @@ class KokkosScope {
   bool owner_;
 };
 
-// Any part of the parameters at a time, from any thread.
+// The functions below take any part of the parameters, from any thread.
 
-/// Order-free sums: values become integers round(value * 2^exponent), whose addition is exact in
-/// any order. Adds them to sum and returns the largest |value|, infinity when one is not finite.
-/// Where that times 2^exponent exceeds 2^52, which leaves room for 2^10 leaves below 2^62, the sum
-/// is undefined.
+/// Adds integers round(value * 2^exponent) to sum, which is exact in any order. Returns the largest
+/// |value|, or infinity when a value is not finite. The sum is undefined where the largest |value|
+/// * 2^exponent exceeds 2^52. That bound leaves room for 2^10 micro-batches below 2^62.
 float accumulate_fixed_point(std::span<const float> values, int exponent,
                              std::span<std::int64_t> sum);
 /// values[i] = sum[i] * 2^-exponent, correctly rounded to fp32.
 void from_fixed_point(std::span<const std::int64_t> sum, int exponent, std::span<float> values);
-/// In double. The squares of blocks of kNormBlock elements, the last one shorter, added in order
-/// are the square of the norm, independent of threads and of ranks that hold whole blocks.
+/// The sum of squares, in double. The sums of blocks of kNormBlock elements (the last one may be
+/// shorter), added in order, are the square of the norm. So the norm does not depend on threads,
+/// nor on ranks that hold whole blocks.
 double sum_of_squares(std::span<const float> values);
 constexpr std::size_t kNormBlock = 4096;
 
-/// One AdamW update with decoupled decay (Loshchilov and Hutter 2019, algorithm 2), bias correction
-/// by `step` >= 1:
-/// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr * (m_hat / (sqrt(v_hat) + eps) +
-/// weight_decay * w), with g = gradient * scale.
+/// One AdamW update with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2) and bias
+/// correction by `step` >= 1. With g = gradient * gradient_scale:
+///   m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;
+///   w -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * w)
 struct AdamWStep {
   double lr, beta1, beta2, eps, weight_decay, gradient_scale;
   std::int64_t step;

@@ -1,4 +1,5 @@
-// What goes over all parameters, by the widest set; Kokkos hands out AdamW's pieces.
+// The passes over all parameters, with the widest kernel set. Kokkos distributes the pieces of
+// AdamW.
 #include "kernels/parameter_kernels.hpp"
 
 #include "kernels/kernel_set.hpp"
@@ -12,8 +13,8 @@ namespace rollcall::kernels {
 
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t(1) << 14;  // elements: its four arrays stay in a
-                                                        // core's second-level cache
+/// Elements of a piece, whose four arrays fit the second-level cache of a core.
+constexpr std::int64_t kPiece = std::int64_t(1) << 14;
 
 }  // namespace
 
@@ -27,8 +28,8 @@ KokkosScope::~KokkosScope() {
 
 namespace {
 
-/// Every set gives the same integers and roundings, whatever numerics a run has: the widest will
-/// do.
+/// The widest set of this processor. All sets give the same integers and roundings, so that the
+/// numerics of the run do not matter.
 const KernelSet& widest() {
   static const KernelSet& set = []() -> const KernelSet& {
     for (const char* name : {"avx512", "avx2"})

@@ -1,5 +1,5 @@
-// Fixed-point sums and AdamW over all parameters as plain loops, which the compiler turns into
-// vectors. Every operation is exact or rounded once: the same bits everywhere.
+// Fixed-point sums and AdamW over all parameters, as plain loops that the compiler vectorises.
+// Every operation is exact or rounded once, so that the bits are the same everywhere.
 #pragma once
 
 #include "kernels/parameter_kernels.hpp"
@@ -12,8 +12,7 @@ inline constexpr double kTwoTo52 = 4503599627370496.0;  // from here on every do
 static float accumulate_fixed_point(const float* values, std::int64_t count, double scale,
                                     std::int64_t* sum) {
   constexpr std::int64_t kPiece = 1024;  // stays in the first-level cache
-  std::uint32_t largest = 0;  // for floats without sign the order of the bits is the order of the
-                              // values
+  std::uint32_t largest = 0;  // bits of floats without sign, which are in the order of the values
   for (std::int64_t first = 0; first < count; first += kPiece) {
     const std::int64_t last = count - first < kPiece ? count : first + kPiece;
     for (std::int64_t i = first; i < last; ++i) {
@@ -24,8 +23,8 @@ static float accumulate_fixed_point(const float* values, std::int64_t count, dou
     }
     for (std::int64_t i = first; i < last; ++i) {
       const double scaled = values[i] * scale;
-      // To the nearest integer, ties to even: adding 2^52 leaves no bits for a fraction. A number
-      // beyond it, or none, adds nothing.
+      // This rounds to the nearest integer with ties to even, because after adding 2^52 no bits are
+      // left for a fraction. A larger number or a NaN adds nothing.
       const double rounded =
           __builtin_copysign((__builtin_fabs(scaled) + kTwoTo52) - kTwoTo52, scaled);
       sum[i] += static_cast<std::int64_t>(__builtin_fabs(scaled) <= kTwoTo52 ? rounded : 0.0);
@@ -37,8 +36,9 @@ static float accumulate_fixed_point(const float* values, std::int64_t count, dou
   return value;
 }
 
-/// A sum as a double whose later rounding to float is the rounding of the integer itself: beyond 53
-/// bits the lost bits stay as a sticky last bit (round to odd; Boldo and Melquiond 2008).
+/// Converts sums to floats with one rounding. The intermediate double keeps bits that it has no
+/// room for as a sticky last bit (round to odd; Boldo and Melquiond 2008), so that its rounding to
+/// float is that of the integer.
 static void from_fixed_point(const std::int64_t* sum, std::int64_t count, double scale,
                              float* values) {
   constexpr std::int64_t exact = std::int64_t{1} << 53, lost = 2047;
@@ -50,7 +50,7 @@ static void from_fixed_point(const std::int64_t* sum, std::int64_t count, double
   }
 }
 
-/// In eight interleaved sums, folded in a fixed order.
+/// Computes eight interleaved sums and folds them in a fixed order.
 static double sum_of_squares(const float* values, std::int64_t count) {
   double sum[8] = {};
   std::int64_t i = 0;

@@ -1,4 +1,4 @@
-// Root-mean-square normalisation (Zhang and Sennrich 2019) and its backward, row by row.
+// Root-mean-square normalisation (Zhang and Sennrich 2019) and its backward pass, row by row.
 #pragma once
 
 #include "kernels/execution_context.hpp"

@@ -1,5 +1,5 @@
-// The tables by name, and the choice among the bit-identical ones by a short measurement: a
-// processor flag does not say what is faster.
+// Finds the tables by name, and chooses between those with the same bits by a short measurement,
+// because the flags of a processor do not say which one is faster.
 #include "kernels/instruction_sets.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/reference.hpp"
@@ -26,8 +26,8 @@ namespace {
 
 #ifdef ROLLCALL_KERNELS_X86
 
-/// Whether the processor has AMX's bfloat16 tiles and the kernel lets this process use them: their
-/// state is large, so that it must be asked for.
+/// Whether the processor has AMX's bfloat16 tiles and Linux lets this process use them. Because
+/// their state is large, a process has to ask for it.
 bool amx_is_ours() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 22 & 1U) == 0 || (d >> 24 & 1U) == 0)
@@ -48,8 +48,8 @@ bool amx_is_ours() {
                               "'");
 }
 
-/// The sets of these numerics that this processor runs, bit-identical to one another, the plain one
-/// last. Throws std::invalid_argument.
+/// The sets of these numerics that this processor can run, with the plain one last. Throws
+/// std::invalid_argument where there are no such numerics.
 std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
   std::vector<const KernelSet*> fp32, bf16;
 #ifdef ROLLCALL_KERNELS_X86
@@ -71,7 +71,7 @@ std::vector<const KernelSet*> runnable_sets(std::string_view numerics) {
   refuse(numerics);
 }
 
-/// Operands of the probe: the shape of a small model's decode step.
+/// The operands of the measurement, with the shape of a small model's decode step.
 struct Probe {
   static constexpr std::int64_t n = 32, k = 128, o = 192, keys = 32;
   static constexpr HeadShape heads{4, 2, 32};
@@ -92,8 +92,8 @@ struct Probe {
   }
 };
 
-/// Fastest of `sets` by the least of several repetitions. One is no contest; the plain set competes
-/// only when nothing else runs.
+/// The fastest of `sets` by its best time in several repetitions. A single set is not measured. The
+/// plain set is chosen only where there is no other one.
 const KernelSet& fastest(const std::vector<const KernelSet*>& sets) {
   if (sets.size() < 3) return *sets.front();
   constexpr int repetitions = 12;  // about half a millisecond in all
@@ -180,7 +180,7 @@ const KernelSet& selected_kernels(std::string_view numerics) {
     static const KernelSet& chosen = choose(kBf16Sliced8);
     return chosen;
   }
-  // ROLLCALL_KERNELS chooses among the host's
+  // ROLLCALL_KERNELS chooses between sets of the host only.
   if (numerics == kCudaBf16Sliced8) return device_host_kernels();
   refuse(numerics);
 }

@@ -1,12 +1,12 @@
-// Sixteen fp32 lanes, the same bits on every instruction set: the one type that the *.simd.hpp
-// kernels are written over.
+// A vector of sixteen fp32 lanes, with the same bits on every instruction set. All *.simd.hpp
+// kernels are written with this one type.
 //
-// A file that includes this defines ROLLCALL_ISA first (scalar, avx2 or avx512) and is compiled
-// with the flags of that set. Everything lives in the namespace of that name and no standard
-// template is used: an inline function compiled for AVX-512 under a shared name could be the copy
-// that the linker keeps for every processor. Same bits, because + - * / are IEEE, FMA is always
-// explicit (-ffp-contract=off) and sums across lanes follow one tree: lane i + lane i+8, then i+4,
-// i+2, i+1.
+// A file that includes this one defines ROLLCALL_ISA first (scalar, avx2 or avx512) and is compiled
+// with the flags of that set. Everything is in the namespace of that name, and no standard template
+// is used. Otherwise the linker could keep an inline function that was compiled for AVX-512 as the
+// only copy for all processors. The bits are the same because + - * / are IEEE operations, FMA is
+// always explicit (-ffp-contract=off), and sums across lanes follow one tree: lane i + lane i+8,
+// then i+4, i+2 and i+1.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -37,7 +37,7 @@ static inline float fold_max(Vec a) {
   return first(max(a, upper_one(a)));
 }
 
-/// Up to 16 floats; lanes from `count` on are `fill`.
+/// Loads up to 16 floats. Lanes from `count` on become `fill`.
 static inline Vec load_up_to(const float* p, std::int64_t count, float fill = 0.0F) {
   return count >= kLanes ? load(p) : load_first(p, count, splat(fill));
 }
@@ -45,13 +45,12 @@ static inline void store_up_to(float* p, std::int64_t count, Vec a) {
   count >= kLanes ? store(p, a) : store_first(p, count, a);
 }
 
-/// exp(x) for x <= 0, relative error below 2e-7; 0 below -87, where the normal floats end.
-/// -infinity gives 0, a NaN stays one.
-/// x = j ln2 + r with |r| <= ln2/2 (ln2 in two parts, Cody and Waite 1980), Taylor series to r^7
-/// (next term < 6e-9), times 2^j.
+/// exp(x) for x <= 0, with a relative error below 2e-7. Below -87, where the normal floats end, it
+/// is 0. A NaN stays a NaN. The method is x = j ln2 + r with |r| <= ln2/2 (ln2 in two parts, Cody
+/// and Waite 1980), then the Taylor series of exp(r) to r^7 (the next term is < 6e-9) times 2^j.
 static inline Vec exp_nonpositive(Vec x) {
-  // Adding 1.5 * 2^23 rounds to an integer; the extra 127 leaves the biased exponent of 2^j in the
-  // low bits.
+  // Adding 1.5 * 2^23 rounds to an integer. The extra 127 makes its low bits the biased exponent of
+  // 2^j.
   const Vec shift = splat(12582912.0F + 127.0F);
   const Vec shifted = fma(x, splat(1.44269504F), shift);
   const Vec j = shifted - shift;
@@ -68,8 +67,8 @@ static inline Vec exp_nonpositive(Vec x) {
   return select_less(x, splat(-87.0F), splat(0.0F), p * exponent_from_low_bits(shifted));
 }
 
-/// ln(x) for normal x > 0: x = m 2^e with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh(f), f =
-/// (m-1)/(m+1), series to f^11. A NaN stays one.
+/// ln(x) for normal x > 0. The method is x = m 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2
+/// atanh(f) with f = (m-1)/(m+1) as a series to f^11. A NaN stays a NaN.
 static inline float log_positive(float x) {
   if (!(x < 3.4e38F)) return x;
   std::uint32_t bits;

@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to this
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
 
 struct Vec {
   __m256 lo, hi;  // lanes 0..7 and 8..15
@@ -20,7 +20,7 @@ static inline void store(float* p, Vec a) {
   _mm256_storeu_ps(p + 8, a.hi);
 }
 
-/// All ones in the lanes below `count`, the first lane being number `first_lane`.
+/// Has all bits set in the lanes below `count`. The first lane has number `first_lane`.
 static inline __m256i first_mask(std::int64_t count, int first_lane) {
   const __m256i lane =
       _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(first_lane));
@@ -64,7 +64,7 @@ static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
   return {_mm256_blendv_ps(no.lo, yes.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
           _mm256_blendv_ps(no.hi, yes.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
 }
-/// Each lane rounded to the nearest bfloat16, ties to even.
+/// Rounds each lane to the nearest bfloat16, with ties to even.
 static inline __m256 rounded_half(__m256 a) {
   const __m256i bits = _mm256_castps_si256(a),
                 odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -75,7 +75,7 @@ static inline __m256 rounded_half(__m256 a) {
   return _mm256_and_ps(kept, _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xFFFF0000U))));
 }
 static inline Vec rounded_to_bf16(Vec a) { return {rounded_half(a.lo), rounded_half(a.hi)}; }
-/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+/// Converts 16 pairs of bfloat16 to fp32: the lower ones, and the upper ones.
 static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   const __m256i high_half = _mm256_set1_epi32(static_cast<int>(0xFFFF0000U));
   const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
@@ -85,7 +85,7 @@ static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   upper = {_mm256_castsi256_ps(_mm256_and_si256(first, high_half)),
            _mm256_castsi256_ps(_mm256_and_si256(second, high_half))};
 }
-/// The inverse, of numbers that are rounded to bfloat16.
+/// The inverse, for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   const auto joined = [](__m256 low, __m256 high) {
     return _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(low), 16),
@@ -94,7 +94,7 @@ static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), joined(lower.lo, upper.lo));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 16), joined(lower.hi, upper.hi));
 }
-/// Lane j of a[i] becomes lane i of a[j].
+/// Transposes 16 vectors: lane j of a[i] becomes lane i of a[j].
 static inline void transpose(Vec (&a)[16]) {
   float rows[16][16];
   for (int i = 0; i < 16; ++i) store(rows[i], a[i]);
@@ -104,11 +104,11 @@ static inline void transpose(Vec (&a)[16]) {
     a[j] = load(column);
   }
 }
-/// a, plus b in the lanes where x is not less than least.
+/// Adds b to a in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) {
   return select_less(x, least, a, a + b);
 }
-/// Bit i: lane i of a is less than that of b.
+/// Bit i of the result says whether lane i of a is less than that of b.
 static inline unsigned less_mask(Vec a, Vec b) {
   return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)) |
                                _mm256_movemask_ps(_mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)) << 8);
@@ -120,8 +120,8 @@ static inline Vec exponent_from_low_bits(Vec a) {
   return {shift_to_exponent(a.lo), shift_to_exponent(a.hi)};
 }
 
-/// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree. Only the
-/// lanes that the tree still needs are defined.
+/// The steps of the fixed tree: lanes 8..15 move to 0..7, then 4..7 to 0..3, and so on. Only lanes
+/// that the tree still needs are defined.
 static inline Vec upper_half(Vec a) { return {a.hi, a.hi}; }
 static inline Vec upper_quarter(Vec a) { return {_mm256_permute2f128_ps(a.lo, a.lo, 0x01), a.hi}; }
 static inline Vec upper_pair(Vec a) { return {_mm256_shuffle_ps(a.lo, a.lo, 0xEE), a.hi}; }
@@ -141,7 +141,7 @@ static inline __m256 fold_lanes(__m256 a, __m256 b) {
   return _mm256_add_ps(_mm256_shuffle_ps(a, b, 0x88), _mm256_shuffle_ps(a, b, 0xDD));
 }
 
-/// Lane j is fold_sum(a[j]).
+/// The vector whose lane j is fold_sum(a[j]).
 static inline Vec fold_sums(const Vec (&a)[16]) {
   __m256 lo[4], hi[4];
   for (int s = 0; s < 4; ++s) {

@@ -7,7 +7,7 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to this
+inline constexpr int kUnroll = 16;  // loops over registers are unrolled up to that often
 
 struct Vec {
   __m512 v;
@@ -39,9 +39,9 @@ static inline Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
   return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), no.v, yes.v)};
 }
-/// Bit i: lane i of a is less than that of b.
+/// Bit i of the result says whether lane i of a is less than that of b.
 static inline unsigned less_mask(Vec a, Vec b) { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ); }
-/// Each lane rounded to the nearest bfloat16, ties to even.
+/// Rounds each lane to the nearest bfloat16, with ties to even.
 static inline Vec rounded_to_bf16(Vec a) {
   const __m512i bits = _mm512_castps_si512(a.v),
                 odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -51,19 +51,19 @@ static inline Vec rounded_to_bf16(Vec a) {
   return {_mm512_castsi512_ps(
       _mm512_and_si512(kept, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))))};
 }
-/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+/// Converts 16 pairs of bfloat16 to fp32: the lower ones, and the upper ones.
 static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   const __m512i pairs = _mm512_loadu_si512(p);
   lower.v = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
   upper.v = _mm512_castsi512_ps(
       _mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))));
 }
-/// The inverse, of numbers that are rounded to bfloat16.
+/// The inverse, for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(lower.v), 16),
                                          _mm512_castps_si512(upper.v)));
 }
-/// Lane j of a[i] becomes lane i of a[j].
+/// Transposes 16 vectors: lane j of a[i] becomes lane i of a[j].
 static inline void transpose(Vec (&a)[16]) {
   __m512 pairs[16], quads[16];
   for (int i = 0; i < 16; i += 2)
@@ -85,7 +85,7 @@ static inline void transpose(Vec (&a)[16]) {
           a[12 + l].v = _mm512_shuffle_f32x4(low_odd, high_odd, 0xDD);
   }
 }
-/// a, plus b in the lanes where x is not less than least.
+/// Adds b to a in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) {
   return {_mm512_mask_add_ps(a.v, _mm512_cmp_ps_mask(x.v, least.v, _CMP_NLT_UQ), a.v, b.v)};
 }
@@ -93,7 +93,7 @@ static inline Vec exponent_from_low_bits(Vec a) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.v), 23))};
 }
 
-/// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree.
+/// The steps of the fixed tree: lanes 8..15 move to 0..7, then 4..7 to 0..3, and so on.
 static inline Vec upper_half(Vec a) { return {_mm512_shuffle_f32x4(a.v, a.v, 0xEE)}; }
 static inline Vec upper_quarter(Vec a) { return {_mm512_shuffle_f32x4(a.v, a.v, 0x01)}; }
 static inline Vec upper_pair(Vec a) { return {_mm512_shuffle_ps(a.v, a.v, 0xEE)}; }
@@ -115,7 +115,7 @@ static inline __m512 fold_lanes(__m512 a, __m512 b) {
   return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0x88), _mm512_shuffle_ps(a, b, 0xDD));
 }
 
-/// Lane j is fold_sum(a[j]).
+/// The vector whose lane j is fold_sum(a[j]).
 static inline Vec fold_sums(const Vec (&a)[16]) {
   __m512 quarter[4];
   for (int s = 0; s < 4; ++s)

@@ -1,5 +1,5 @@
-// The 16-lane vector of simd.hpp as an array: for any processor. Where FMA is no instruction the C
-// library computes it, slowly and exactly.
+// The 16-lane vector of simd.hpp as an array, for any processor. Where the processor has no FMA
+// instruction the C library computes it, slowly but exactly.
 #pragma once
 
 #include "kernels/bf16.hpp"
@@ -9,14 +9,14 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr int kUnroll = 1;  // the lanes themselves are loops: unrolling further costs
-                                   // compile time alone
+inline constexpr int kUnroll = 1;  // the lanes are loops themselves, so that unrolling would cost
+                                   // compile time only
 
 struct Vec {
   float lane[16];
 };
 
-/// Vec whose lane i is f(i).
+/// The vector whose lane i is f(i).
 template <class F>
 static inline Vec each_lane(F f) {
   Vec r;
@@ -57,28 +57,28 @@ static inline Vec operator/(Vec a, Vec b) {
 static inline Vec fma(Vec a, Vec b, Vec c) {
   return each_lane([&](int i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
 }
-/// The second operand where either is not a number, as the x86 instruction.
+/// The larger of both. Where one is a NaN it is the second operand, as in the x86 instruction.
 static inline Vec max(Vec a, Vec b) {
   return each_lane([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
 }
 static inline Vec select_less(Vec a, Vec b, Vec yes, Vec no) {
   return each_lane([&](int i) { return a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i]; });
 }
-/// Each lane rounded to the nearest bfloat16, ties to even.
+/// Rounds each lane to the nearest bfloat16, with ties to even.
 static inline Vec rounded_to_bf16(Vec a) {
   return each_lane([&](int i) { return from_bf16(to_bf16(a.lane[i])); });
 }
-/// 16 pairs of bfloat16: the lower and the upper ones, widened.
+/// Converts 16 pairs of bfloat16 to fp32: the lower ones, and the upper ones.
 static inline void load_pairs(const std::uint16_t* p, Vec& lower, Vec& upper) {
   lower = each_lane([&](int i) { return from_bf16(p[2 * i]); });
   upper = each_lane([&](int i) { return from_bf16(p[2 * i + 1]); });
 }
-/// The inverse, of numbers that are rounded to bfloat16.
+/// The inverse, for numbers that are rounded to bfloat16 already.
 static inline void store_pairs(std::uint16_t* p, Vec lower, Vec upper) {
   for (int i = 0; i < 16; ++i)
     p[2 * i] = to_bf16(lower.lane[i]), p[2 * i + 1] = to_bf16(upper.lane[i]);
 }
-/// Lane j of a[i] becomes lane i of a[j].
+/// Transposes 16 vectors: lane j of a[i] becomes lane i of a[j].
 static inline void transpose(Vec (&a)[16]) {
   float rows[16][16];
   for (int i = 0; i < 16; ++i) store(rows[i], a[i]);
@@ -88,11 +88,11 @@ static inline void transpose(Vec (&a)[16]) {
     a[j] = load(column);
   }
 }
-/// a, plus b in the lanes where x is not less than least.
+/// Adds b to a in the lanes where x is not less than least.
 static inline Vec add_from(Vec a, Vec b, Vec x, Vec least) {
   return select_less(x, least, a, a + b);
 }
-/// Bit i: lane i of a is less than that of b.
+/// Bit i of the result says whether lane i of a is less than that of b.
 static inline unsigned less_mask(Vec a, Vec b) {
   unsigned mask = 0;
   for (unsigned i = 0; i < 16; ++i) mask |= (a.lane[i] < b.lane[i] ? 1U : 0U) << i;
@@ -107,7 +107,7 @@ static inline Vec exponent_from_low_bits(Vec a) {
   return r;
 }
 
-/// Lanes 8..15 moved to 0..7, then 4..7 to 0..3 and so on: the steps of the fixed tree.
+/// The steps of the fixed tree: lanes 8..15 move to 0..7, then 4..7 to 0..3, and so on.
 static inline Vec upper_half(Vec a) {
   return each_lane([&](int i) { return a.lane[8 + i % 8]; });
 }
@@ -120,7 +120,7 @@ static inline Vec upper_pair(Vec a) {
 static inline Vec upper_one(Vec a) { return splat(a.lane[1]); }
 static inline float first(Vec a) { return a.lane[0]; }
 
-/// Lane j is fold_sum(a[j]).
+/// The vector whose lane j is fold_sum(a[j]).
 static inline Vec fold_sums(const Vec (&a)[16]) {
   return each_lane([&](int j) {
     Vec s = a[j] + upper_half(a[j]);

@@ -1,4 +1,4 @@
-// SwiGLU (Shazeer 2020): silu(gate) * up, and its backward.
+// SwiGLU (Shazeer 2020): silu(gate) * up, and its backward pass.
 #pragma once
 
 #include "kernels/execution_context.hpp"

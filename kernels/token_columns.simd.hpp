@@ -1,5 +1,5 @@
-// Log-probability of a target, entropy and log-sum-exp of each row of logits, and the backward of
-// the first two.
+// Log-probability of a target, entropy and log-sum-exp of each row of logits, and the backward pass
+// of the first two.
 #pragma once
 
 #include "kernels/kernel_set.hpp"
@@ -7,21 +7,22 @@
 
 namespace rollcall::kernels::ROLLCALL_ISA {
 
-inline constexpr float kBelowAllLogits = -3.0e38F;  // stands in the lanes beyond the vocabulary;
-                                                    // its exp is 0
-inline constexpr float kLogFloor = -104.0F;  // least log-probability that is multiplied by its exp,
-                                             // which is 0 from -87 down: keeps 0 * -inf out
+/// The value of lanes beyond the vocabulary. Its exp is 0.
+inline constexpr float kBelowAllLogits = -3.0e38F;
+/// Lower log-probabilities are replaced by this one before they are multiplied by their exp, which
+/// avoids 0 * -inf. exp is 0 from -87 down.
+inline constexpr float kLogFloor = -104.0F;
 
-/// What is known of a row after some of its blocks: with x = z - largest, sum of exp x and of x exp
-/// x.
+/// The state of a row after some of its blocks. With x = z - largest it has the sums of exp x and
+/// of x exp x.
 struct RowSums {
   float largest = kBelowAllLogits, sum = 0.0F, weighted = 0.0F;
 };
 
-/// exp(x) of one number that is not positive.
+/// exp(x) for one x <= 0.
 static inline float exp_of(float x) { return first(exp_nonpositive(splat(x))); }
 
-/// `kept`: where the exponentials go, or nullptr.
+/// `kept`: memory for the exponentials, or nullptr.
 static inline RowSums block_sums(const float* logits, std::int64_t count, Vec scale, float* kept) {
   Vec largest = splat(kBelowAllLogits);
   for (std::int64_t j = 0; j < count; j += kLanes)
@@ -30,7 +31,7 @@ static inline RowSums block_sums(const float* logits, std::int64_t count, Vec sc
   sums.largest = fold_max(largest);
   Vec sum = splat(0.0F), weighted = splat(0.0F);
   for (std::int64_t j = 0; j < count; j += kLanes) {
-    // As the first operand of max the floor lets a NaN through.
+    // The floor is the first operand of max, so that a NaN is not lost.
     const Vec x = max(splat(kLogFloor), load_up_to(logits + j, count - j, kBelowAllLogits) * scale -
                                             splat(sums.largest));
     const Vec e = exp_nonpositive(x);
@@ -43,7 +44,7 @@ static inline RowSums block_sums(const float* logits, std::int64_t count, Vec sc
   return sums;
 }
 
-/// Both, about the larger of their largest.
+/// Joins two states, relative to the larger of their largest logits.
 static inline RowSums joined(RowSums a, RowSums b) {
   const float top = a.largest > b.largest ? a.largest : b.largest;
   const float a_low = a.largest - top < kLogFloor ? kLogFloor : a.largest - top,
@@ -53,8 +54,8 @@ static inline RowSums joined(RowSums a, RowSums b) {
           fma(a_share, fma(a_low, a.sum, a.weighted), b_share * fma(b_low, b.sum, b.weighted))};
 }
 
-/// With x = z - max z and s = sum exp x: lse = max z + ln s, logprob = x[target] - ln s, entropy =
-/// ln s - sum(x exp x) / s. Blocks ascending.
+/// With x = z - max z and s = sum exp x: lse = max z + ln s, logprob = x[target] - ln s, and
+/// entropy = ln s - sum(x exp x) / s. Blocks are joined in ascending order.
 static void token_columns(ExecutionContext&, const float* logits, std::int64_t n, std::int64_t v,
                           float inverse_temperature, const std::int32_t* target, float* logprob,
                           float* entropy, float* lse, BlockMass* blocks, float* e) {
@@ -100,7 +101,7 @@ static void token_columns_backward(ExecutionContext&, const float* logits, std::
   }
 }
 
-/// Sums by block in fp32, over blocks in double.
+/// Sums are in fp32 within a block and in double over blocks.
 static void wide_columns(ExecutionContext&, const float* logits, const float* other, std::int64_t n,
                          std::int64_t v, float inverse_temperature, const float* lse,
                          const float* other_lse, float* squares, float* kl) {

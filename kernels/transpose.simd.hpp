@@ -1,4 +1,5 @@
-// Transposes in registers: what makes forward products of the backward's.
+// Transposes in registers. They turn the products of the backward pass into products of the forward
+// kind.
 #pragma once
 
 #include "kernels/packing.hpp"
@@ -30,7 +31,7 @@ static void pack_transposed_fp32(const float* w, std::int64_t k, std::int64_t o,
   }
 }
 
-/// Two rows of w are a pair of inputs.
+/// Each two rows of w make pairs of inputs.
 static void pack_transposed_bf16(const float* w, std::int64_t k, std::int64_t o, std::int64_t begin,
                                  std::int64_t end, void* packed) {
   const std::int64_t inputs = (k + kBf16Block - 1) / kBf16Block * kBf16Block;
@@ -44,7 +45,8 @@ static void pack_transposed_bf16(const float* w, std::int64_t k, std::int64_t o,
   }
 }
 
-/// The transpose of rows [first, first + 16) and columns [j, j + 16) of w[o,k], zero beyond both.
+/// Loads the transpose of rows [first, first + 16) and columns [j, j + 16) of w[o,k], with zeros
+/// beyond o and k.
 static inline void load_transposed(const float* w, std::int64_t o, std::int64_t k,
                                    std::int64_t first, std::int64_t j, Vec (&block)[kLanes]) {
   for (std::int64_t r = 0; r < kLanes; ++r)

@@ -1,7 +1,7 @@
-// Softmax attention over pages of keys and values on tensor cores: online over pages ascending
-// (Milakov and Gimelshein 2018), every 1,024 keys folded into a total. A block has one row and one
-// key head, with up to 8 of the query heads that read it as the columns of its products, so decode,
-// prefill and training are one order.
+// Softmax attention over pages of keys and values on tensor cores. It is online over ascending
+// pages (Milakov and Gimelshein 2018), and folds its state into a total after every 1,024 keys. A
+// block computes one row and one key head. Up to 8 query heads that read the key head are the
+// columns of its products. So decode, prefill and training have the same order of sums.
 #include "kernels/cuda/device.cuh"
 
 #include <cfloat>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kWarps = 4, kQueries = 8, kKeys = static_cast<int>(kPageKeys),
               kSplitPages = 1024 / kKeys;
-constexpr int kPad = 8;  // elements behind each row in shared memory: eight rows fall into
-                         // different banks
+/// Unused elements after each row in shared memory, which put eight rows into different banks.
+constexpr int kPad = 8;
 constexpr float kBelowAllScores = -3.0e38F;
 
 struct Operands {
@@ -20,18 +20,19 @@ struct Operands {
   const AttentionRow* rows;
   HeadShape shape;
   AttentionPart part;
-  int width;  ///< head_dim filled up to 16
+  int width;  ///< head_dim rounded up to a multiple of 16
   float scale;
   float* out;
   unsigned* rounded;  ///< [n, q_heads head_dim], or nullptr
 };
 
-/// Shared memory of a block. Two pages: while one is worked on the next one comes in.
+/// The shared memory of a block. It has two pages, because the next one is loaded during work on
+/// one.
 struct Shared {
-  Bf16 *queries, *weights, *pages;    ///< [8, width], [8, 64], twice keys and values [64, width]
-                                      ///< each; rows padded
-  float *scores, *kept, *top, *mass;  ///< [8, 64]; [8] each
-  int page;                           ///< elements
+  Bf16 *queries, *weights;  ///< [8, width] and [8, 64], with padded rows
+  Bf16* pages;              ///< two pages of keys and values [64, width] each, with padded rows
+  float *scores, *kept, *top, *mass;  ///< [8, 64], and [8] for each of the others
+  int page;                           ///< elements of a page
   __device__ explicit Shared(int width) {
     const int stride = width + kPad;
     queries = shared_memory<Bf16>();
@@ -51,8 +52,8 @@ constexpr std::size_t shared_bytes(std::int64_t width) {
          static_cast<std::size_t>(kQueries * kKeys + 3 * kQueries) * sizeof(float);
 }
 
-/// The positions of page p that the row sees, keys and values; what lies beyond is zeros, whatever
-/// the page has there.
+/// Loads keys and values of the positions of page p that the row attends to. All others become
+/// zeros, whatever the page has there.
 __device__ void load_page(const Operands& a, const AttentionRow& row, std::int64_t key_head,
                           std::int64_t p, Bf16* keys, Bf16* values) {
   const auto* page =
@@ -69,7 +70,7 @@ __device__ void load_page(const Operands& a, const AttentionRow& row, std::int64
   }
 }
 
-/// The block's query heads [first, first + count) of the row, rounded; the rest is zeros.
+/// Loads the row's query heads [first, first + count), rounded. The other columns become zeros.
 __device__ void load_queries(const Operands& a, std::int64_t row, std::int64_t first,
                              std::int64_t count, Bf16* to) {
   const std::int64_t d = a.shape.head_dim;
@@ -82,7 +83,7 @@ __device__ void load_queries(const Operands& a, std::int64_t row, std::int64_t f
   }
 }
 
-/// scores[8, 64] of a page: the warp's 16 keys against all queries.
+/// Computes the scores[8, 64] of a page. Each warp multiplies 16 keys by all queries.
 __device__ void score_page(const Shared& s, const Bf16* keys, int width) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp,
             lane = static_cast<int>(threadIdx.x) % kWarp, stride = width + kPad;
@@ -99,8 +100,8 @@ __device__ void score_page(const Shared& s, const Bf16* keys, int width) {
     s.scores[(lane % 4 * 2 + i % 2) * kKeys + warp * 16 + lane / 4 + i / 2 * 8] = sum[i];
 }
 
-/// Weights of a page for the warp's two queries, a lane two keys: p = exp(score - top), rounded
-/// before it is summed, so that both products use the same.
+/// Computes the weights of a page for the warp's two queries, with two keys per lane: p = exp(score
+/// - top). p is rounded before it is summed, so that the sum and the product use the same numbers.
 __device__ void weigh_page(const Shared& s, std::int64_t visible, bool begins, float scale) {
   const int warp = static_cast<int>(threadIdx.x) / kWarp,
             lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -117,19 +118,19 @@ __device__ void weigh_page(const Shared& s, std::int64_t visible, bool begins, f
     *reinterpret_cast<unsigned*>(s.weights + query * (kKeys + kPad) + 2 * lane) = pair;
     const float sum = warp_sum(__uint_as_float(pair << 16) + __uint_as_float(pair & 0xFFFF0000U)),
                 kept = expf(before - top);
-    __syncwarp();  // all lanes have read the query's state
+    __syncwarp();  // after it all lanes have read the query's state
     if (lane == 0) s.kept[query] = kept, s.top[query] = top, s.mass[query] = fmaf(mass, kept, sum);
   }
 }
 
-/// sum = kept sum + values^T weights, of 16 dimensions by the block's queries.
+/// sum = kept sum + values^T weights, for 16 dimensions and all queries of the block.
 __device__ void add_values(const Shared& s, const Bf16* values, int stride, int dimension,
                            float (&sum)[4]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int i = 0; i < 4; ++i) sum[i] *= s.kept[lane % 4 * 2 + i % 2];
   for (int k = 0; k < kKeys; k += 16) {
     unsigned a[4];  // matrices (dimensions 0-7, keys 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15),
-                    // which stand transposed
+                    // which are transposed in memory
     load_transposed_matrices(
         a, values + (k + lane / 16 * 8 + lane % 8) * stride + dimension + lane / 8 % 2 * 8);
     const auto* weights =
@@ -139,7 +140,7 @@ __device__ void add_values(const Shared& s, const Bf16* values, int stride, int 
   }
 }
 
-/// kTiles: 16 dimensions each, of a warp.
+/// kTiles: tiles of 16 dimensions per warp.
 template <int kTiles>
 __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
   const std::int64_t group = a.shape.q_heads / a.shape.kv_heads,
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
   commit_copies();
   for (std::int64_t p = 0; p < pages; ++p) {
     wait_for_copies<0>();
-    __syncthreads();  // the page is there for all, and nobody reads the other one any more
+    __syncthreads();  // page p has arrived, and no thread reads the other one any more
     if (p + 1 < pages) load_page(a, keys, key_head, p + 1, s.keys(p + 1), s.values(p + 1));
     commit_copies();
     score_page(s, s.keys(p), a.width);
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
       if ((tile * kWarps + warp) * 16 < a.width)
         add_values(s, s.values(p), a.width + kPad, (tile * kWarps + warp) * 16, sum[tile]);
     if ((p + 1) % kSplitPages != 0 && p + 1 != pages) continue;
-    for (int i = 0; i < 2; ++i) {  // the split is complete: into the total of query + i
+    for (int i = 0; i < 2; ++i) {  // The split is complete and goes into the total of query + i.
       const float top = fmaxf(total_top[i], s.top[query + i]), kept = expf(total_top[i] - top),
                   joins = expf(s.top[query + i] - top);
       total_mass[i] = fmaf(total_mass[i], kept, s.mass[query + i] * joins);
@@ -196,7 +197,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) attention_block(Operands a) {
       const float value = total[tile][i] / total_mass[i % 2];
       if (query + i % 2 < count && c < a.shape.head_dim) a.out[at] = value;
       if (a.rounded == nullptr) continue;
-      const float next = __shfl_down_sync(0xFFFFFFFFU, value, 4);  // of dimension c + 1
+      const float next = __shfl_down_sync(0xFFFFFFFFU, value, 4);  // the value of dimension c + 1
       if (lane / 4 % 2 == 0 && query + i % 2 < count && c < a.shape.head_dim)
         a.rounded[at / 2] = packed_bf16(value, next);
     }
@@ -214,7 +215,7 @@ void launch_attention(const ExecutionContext& context, const Operands& a, std::i
   launch(context, "attention", attention_block<kTiles>, {grid, kWarps * kWarp, bytes}, a);
 }
 
-/// One word, two neighbouring dimensions, a thread.
+/// Each thread stores one word, which is two neighbouring dimensions.
 __global__ void store_positions_each(std::int64_t count, const float* k, const float* v,
                                      const AttentionRow* rows, const std::int32_t* source,
                                      HeadShape shape, std::int64_t width, std::int64_t offset) {
@@ -247,7 +248,7 @@ void attention(ExecutionContext& context, const float* q, const AttentionRow* ro
                HeadShape shape, AttentionPart part, float* out, Bf16* rounded) {
   if (n == 0 || part.first == part.last) return;
   const std::int64_t width = shape.q_heads * shape.head_dim;
-  // whole words, and nothing to fill up
+  // Rows are written directly where they consist of whole words and are not filled up.
   const bool at_once = rounded != nullptr && shape.head_dim % 2 == 0 && stepped(width) == width;
   const Operands a{q,
                    rows,

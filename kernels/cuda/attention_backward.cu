@@ -1,10 +1,11 @@
-// Backward of causal attention over the sequences of a micro-batch on tensor cores (Dao 2023,
-// algorithm 2): scores are made anew from tiles of 64 queries and 64 keys, nothing of the size
-// queries x keys is kept, and no sum has two writers. One kernel goes over the keys of a tile of
-// queries, twice: for lse and delta, then for dq; another over the queries that see a tile of keys,
-// of its own sequence and then of those that continue it, for dk and dv. With P = exp(S scale -
-// lse), dP = dout V^T, delta = sum P dP:  dS = P (dP - delta) scale;  dq = dS K, dk = dS^T q, dv =
-// P^T dout.
+// Backward pass of causal attention over the sequences of a micro-batch on tensor cores (Dao 2023,
+// algorithm 2). Scores are computed again from tiles of 64 queries and 64 keys, so that nothing of
+// the size queries x keys is kept. No sum has two writers. One kernel goes twice over the keys that
+// a tile of queries attends to, first for lse and delta, then for dq. Another kernel goes over the
+// queries that attend to a tile of keys, first those of its own sequence and then those of
+// sequences that continue it, for dk and dv. With P = exp(S scale - lse), dP = dout V^T and delta =
+// sum P dP:
+//   dS = P (dP - delta) scale,  dq = dS K,  dk = dS^T q,  dv = P^T dout.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>
@@ -12,18 +13,18 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-// a warp has 16 rows of a tile; padded rows fall into different banks
+// A warp has 16 rows of a tile. Padding puts rows into different banks.
 constexpr int kThreads = 4 * kWarp, kTile = kBackwardTile, kPad = 8;
-constexpr int kPart = 64;  // dimensions of a result that a block makes: its sums must fit the
-                           // registers
+/// Dimensions of a result that a block computes. Their sums must fit into registers.
+constexpr int kPart = 64;
 constexpr float kBelowAllScores = -3.0e38F;
 
 struct Operands {
-  const Bf16 *q, *k, *v, *dout;       ///< [rows, heads, width], rounded; zeros from head_dim on
+  const Bf16 *q, *k, *v, *dout;       ///< [rows, heads, width], rounded; 0 from head_dim on
   float *dq, *dk, *dv, *lse, *delta;  ///< lse and delta [rows, q_heads]
   AttentionTiles tiles;
   HeadShape shape;
-  int width;  ///< head_dim filled up to 16
+  int width;  ///< head_dim rounded up to a multiple of 16
   float scale;
   __device__ std::int64_t group() const { return shape.q_heads / shape.kv_heads; }
   __device__ int stride() const { return width + kPad; }
@@ -33,9 +34,9 @@ __device__ bool sees(const AttentionSequence& of, std::int64_t query, std::int64
   return query < of.rows && key <= of.before + query;
 }
 
-using Fragments = float[kTile / 8][4];  // of a warp: 16 rows by 64 columns; element i of tile j is
-                                        // row lane / 4 + i / 2 * 8, column 8 j + lane % 4 * 2 + i %
-                                        // 2
+/// A warp's 16 rows by 64 columns. Element i of tile j is in row lane / 4 + i / 2 * 8 and column 8
+/// j + lane % 4 * 2 + i % 2.
+using Fragments = float[kTile / 8][4];
 
 __device__ int own_row(int i) {
   return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4 +
@@ -45,8 +46,8 @@ __device__ int own_column(int j, int i) {
   return 8 * j + static_cast<int>(threadIdx.x) % 4 * 2 + i % 2;
 }
 
-/// Begins to copy a tile of one head: row(i) of `heads` heads each for its i-th row, zeros where
-/// that is none (-1).
+/// Begins to copy a tile of one head. Its i-th row is row(i), where rows have `heads` heads, or
+/// zeros where row(i) is -1.
 template <class Row>
 __device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t heads,
                           std::int64_t head, const Row& row, Bf16* to) {
@@ -58,13 +59,14 @@ __device__ void load_tile(const Operands& a, const Bf16* from, std::int64_t head
                from + ((at < 0 ? 0 : at) * heads + head) * a.width + c, at >= 0);
   }
 }
-/// All tiles that are being copied are there, for all threads.
+/// Waits until all tiles that are being copied have arrived, for all threads.
 __device__ void wait_for_tiles() {
   commit_copies();
   wait_for_copies<0>();
   __syncthreads();
 }
-/// Of a sequence's queries, and of what they see, from position `first` on.
+/// The rows of a sequence's queries, and below those of the keys that they attend to, from position
+/// `first` on.
 __device__ auto queries_from(const AttentionSequence& of, std::int64_t first) {
   return [&of, first](int i) { return first + i < of.rows ? of.begin + first + i : -1; };
 }
@@ -79,7 +81,7 @@ __device__ auto keys_from(const AttentionTiles& tiles, const AttentionSequence& 
   };
 }
 
-/// The warp's 16 rows of one tile by all rows of another.
+/// Multiplies the warp's 16 rows of one tile by all rows of another.
 __device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* columns,
                               Fragments& sum) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp,
@@ -101,7 +103,7 @@ __device__ void multiply_rows(const Operands& a, const Bf16* rows, const Bf16* c
   }
 }
 
-/// sum += weights (16 rows by 64, rounded) times a tile (64 by the block's dimensions).
+/// sum += weights (16 rows by 64, rounded) times a tile (64 rows by the block's dimensions).
 __device__ void add_weighted(const Operands& a, const Fragments& weights, const Bf16* tile,
                              int part, Fragments& sum) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -123,7 +125,7 @@ __device__ void add_weighted(const Operands& a, const Fragments& weights, const 
   }
 }
 
-/// The warp's 16 rows, the block's dimensions, into one head: row(i) as of load_tile.
+/// Stores the block's dimensions of the warp's 16 rows into one head. row(i) is as in load_tile.
 template <class Row>
 __device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t heads,
                            std::int64_t head, const Row& row, int part, float* to) {
@@ -137,7 +139,7 @@ __device__ void write_rows(const Operands& a, const Fragments& sum, std::int64_t
     }
 }
 
-/// Of a row, over the four lanes that share it.
+/// The sum over the four lanes that share a row.
 __device__ float row_sum(float x) {
   x += __shfl_xor_sync(0xFFFFFFFFU, x, 1);
   return x + __shfl_xor_sync(0xFFFFFFFFU, x, 2);
@@ -147,13 +149,14 @@ __device__ float row_max(float x) {
   return fmaxf(x, __shfl_xor_sync(0xFFFFFFFFU, x, 2));
 }
 
-/// What is known of the two rows of a lane: largest score, and with p = exp(score - largest) the
+/// The state of the two rows of a lane: the largest score, and with p = exp(score - largest) the
 /// sums of p and of p dP.
 struct RowState {
   float top[2] = {kBelowAllScores, kBelowAllScores}, sum[2] = {}, weighted[2] = {};
 };
 
-/// Scores of a tile of keys into the state. first, key: of the tiles.
+/// Adds the scores of a tile of keys to the state. `first` and `key` are the positions of the
+/// tiles.
 __device__ void learn(const AttentionSequence& of, float scale, const Fragments& s,
                       const Fragments& dp, std::int64_t first, std::int64_t key, RowState& state) {
 #pragma unroll
@@ -177,7 +180,7 @@ __device__ void learn(const AttentionSequence& of, float scale, const Fragments&
   }
 }
 
-/// Block (tile of queries, query head, part of the dimensions).
+/// A block computes (tile of queries, query head, part of the dimensions).
 __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Bf16* q = shared_memory<Bf16>();
   Bf16 *dout = q + kTile * a.stride(), *k = dout + kTile * a.stride(), *v = k + kTile * a.stride();
@@ -195,7 +198,7 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   Fragments s, dp, sum = {};
   for (std::int64_t turn = 0; turn < 2 * tiles; ++turn) {
     const std::int64_t key = turn % tiles * kTile;
-    if (turn > 0) __syncthreads();  // nobody reads the tile before any more
+    if (turn > 0) __syncthreads();  // no thread reads the tile before any more
     load_tile(a, a.k, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), k);
     load_tile(a, a.v, a.shape.kv_heads, kv_head, keys_from(a.tiles, of, key), v);
     wait_for_tiles();
@@ -225,8 +228,9 @@ __global__ void __launch_bounds__(kThreads) query_gradients(Operands a) {
   write_rows(a, sum, a.shape.q_heads, head, own, part, a.dq);
 }
 
-/// Block (tile of keys, key head, part of the dimensions): who sees it in order, of each the query
-/// heads that read it ascending, their queries ascending.
+/// A block computes (tile of keys, key head, part of the dimensions). It goes through the sequences
+/// that attend to the keys in order, through the query heads of each in ascending order, and
+/// through their queries in ascending order.
 __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   Bf16* k = shared_memory<Bf16>();
   Bf16 *v = k + kTile * a.stride(), *q = v + kTile * a.stride(), *dout = q + kTile * a.stride();
@@ -241,12 +245,12 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   for (std::int64_t viewer = tile.sequence, next = tile.children; viewer >= 0;
        viewer = next < tile.children_end ? a.tiles.children[next++] : -1) {
     const AttentionSequence of = a.tiles.sequences[viewer];
-    // begin: no query before sees these keys
+    // No query before `begin` attends to these keys.
     const std::int64_t position = owner.before + tile.first,
                        begin = viewer == tile.sequence ? tile.first : 0;
     for (std::int64_t head = kv_head * a.group(); head < (kv_head + 1) * a.group(); ++head)
       for (std::int64_t first = begin; first < of.rows; first += kTile) {
-        __syncthreads();  // nobody reads the tile before any more
+        __syncthreads();  // no thread reads the tile before any more
         load_tile(a, a.q, a.shape.q_heads, head, queries_from(of, first), q);
         load_tile(a, a.dout, a.shape.q_heads, head, queries_from(of, first), dout);
         wait_for_tiles();
@@ -257,7 +261,7 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
           for (int i = 0; i < 4; ++i) {
             const std::int64_t query = first + own_column(j, i),
                                at = (of.begin + query) * a.shape.q_heads + head;
-            // of keys behind the last one nothing is written
+            // Nothing is written for keys after the last one.
             const bool seen = sees(of, query, position + own_row(i));
             s[j][i] = seen ? expf(s[j][i] * a.scale - a.lse[at]) : 0.0F;
             dp[j][i] = seen ? s[j][i] * (dp[j][i] - a.delta[at]) * a.scale : 0.0F;
@@ -270,7 +274,7 @@ __global__ void __launch_bounds__(kThreads) key_gradients(Operands a) {
   write_rows(a, sum_v, a.shape.kv_heads, kv_head, own, part, a.dv);
 }
 
-/// Two neighbouring dimensions a thread: to[rows and heads, width].
+/// Each thread rounds two neighbouring dimensions into to[rows and heads, width].
 __global__ void round_heads_each(std::int64_t count, const float* x, std::int64_t d,
                                  std::int64_t width, unsigned* to) {
   const std::int64_t at = element();

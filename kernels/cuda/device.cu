@@ -1,4 +1,4 @@
-// The error check of the CUDA kernels, and memory, copies, streams, events and graphs of the
+// The error check of the CUDA kernels, and the memory, copies, streams, events and graphs of the
 // device.
 #include "kernels/cuda/device.cuh"
 
@@ -53,8 +53,8 @@ Devices devices() {
 
 void use_device(int index) {
   check(cudaSetDevice(index), "cudaSetDevice");
-  // Scratch memory goes back to the driver at every wait otherwise, and is mapped anew for the next
-  // launch.
+  // Without this, scratch memory would go back to the driver at every wait and would be mapped
+  // again for the next launch.
   cudaMemPool_t pool{};
   std::uint64_t all = UINT64_MAX;
   check(cudaDeviceGetDefaultMemPool(&pool, index), "cudaDeviceGetDefaultMemPool");
@@ -148,7 +148,7 @@ Graph::Graph(const ExecutionContext& context, const std::function<void()>& queue
           cudaGetErrorString(status) +
           "; steps of decoding are launched as graphs); look at the driver's version and its free device memory");
   };
-  // Of this thread: what others ask of the device meanwhile is not captured and breaks nothing.
+  // The capture is limited to this thread, so that calls of other threads do not disturb it.
   expect(cudaStreamBeginCapture(stream_of(context), cudaStreamCaptureModeThreadLocal),
          "cudaStreamBeginCapture");
   cudaGraph_t captured = nullptr;

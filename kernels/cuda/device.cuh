@@ -1,5 +1,5 @@
-// What the CUDA kernels share: launch with error check, stream-ordered scratch, folds over the 32
-// lanes of a warp.
+// What the CUDA kernels share: launches with an error check, stream-ordered scratch memory, and
+// folds over the 32 lanes of a warp.
 #pragma once
 
 #include "kernels/cuda/device_kernels.hpp"
@@ -16,22 +16,23 @@ inline constexpr int kBlock = 256;
 
 /// Throws std::runtime_error with the name of the call when it failed.
 void check(cudaError_t status, const char* call);
-/// The same of a call that takes device memory: where there is none left, the text says what for.
+/// The same for a call that takes device memory. Where the device has no room, the text names
+/// `what` the memory was for.
 void check_taken(cudaError_t status, std::size_t bytes, const char* what);
 
-int attribute(cudaDeviceAttr which);  ///< of the device at hand
+int attribute(cudaDeviceAttr which);  ///< of the current device
 
 inline cudaStream_t stream_of(const ExecutionContext& context) {
   return static_cast<cudaStream_t>(context.stream);
 }
 
-/// Grid and block of a launch, and bytes of dynamic shared memory.
+/// The grid and block of a launch, and its bytes of dynamic shared memory.
 struct Shape {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
 };
 
-/// The one place that launches: kernel(arguments...) behind what the stream has.
+/// Launches kernel(arguments...) after all work in the stream. All launches go through here.
 template <class... Parameters, class... Arguments>
 void launch(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...),
             const Shape& shape, Arguments... arguments) {
@@ -41,7 +42,8 @@ void launch(const ExecutionContext& context, const char* name, void (*kernel)(Pa
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 }
 
-/// One thread per element of `count`: kernel(count, arguments...). An empty launch is none.
+/// Launches kernel(count, arguments...) with one thread for each of `count` elements. With 0
+/// elements it does nothing.
 template <class... Parameters, class... Arguments>
 void launch_each(const ExecutionContext& context, const char* name,
                  void (*kernel)(std::int64_t, Parameters...), std::int64_t count,
@@ -51,7 +53,8 @@ void launch_each(const ExecutionContext& context, const char* name,
            count, arguments...);
 }
 
-/// A block of `threads` per row of `rows`: kernel(arguments...), the row being blockIdx.x.
+/// Launches kernel(arguments...) with a block of `threads` for each of `rows` rows. The row is
+/// blockIdx.x.
 template <class... Parameters, class... Arguments>
 void launch_rows(const ExecutionContext& context, const char* name, void (*kernel)(Parameters...),
                  std::int64_t rows, int threads, Arguments... arguments) {
@@ -60,7 +63,8 @@ void launch_rows(const ExecutionContext& context, const char* name, void (*kerne
            arguments...);
 }
 
-/// Device memory that lives until the work queued so far has used it; none for a count of 0.
+/// Device memory that lives until all work queued by then has used it. With a count of 0 it is
+/// null.
 template <class T>
 class Scratch {
  public:
@@ -85,7 +89,7 @@ __device__ inline std::int64_t element() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// x rounded to an integer, ties to even; 0 where that does not fit 2^52 or x is none
+/// x rounded to an integer with ties to even, or 0 where x exceeds 2^52 or is a NaN
 /// (parameter_kernels.hpp).
 __device__ inline std::int64_t nearest_integer(double x) {
   return fabs(x) <= 4503599627370496.0 ? static_cast<std::int64_t>(rint(x)) : 0;
@@ -94,13 +98,13 @@ __device__ inline void add_atomically(std::int64_t* sum, std::int64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(value));
 }
 
-/// |value| as bits; a NaN counts as infinity. For floats without sign the order of the bits is that
-/// of the values.
+/// The bits of |value|, where a NaN counts as infinity. Without sign they are in the order of the
+/// values.
 __device__ inline unsigned size_of(float value) {
   const unsigned size = __float_as_uint(value) & 0x7FFFFFFFU;
   return size > 0x7F800000U ? 0x7F800000U : size;
 }
-/// The larger of what stands there and the sizes of the warp's lanes.
+/// Raises *largest to the largest size in the warp's lanes.
 __device__ inline void note_largest(unsigned size, unsigned* largest) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     const unsigned other = __shfl_xor_sync(0xFFFFFFFFU, size, distance);
@@ -109,7 +113,7 @@ __device__ inline void note_largest(unsigned size, unsigned* largest) {
   if (threadIdx.x % kWarp == 0) atomicMax(largest, size);
 }
 
-/// Butterfly folds: every lane gets the same bits.
+/// Folds as butterflies, so that every lane gets the same bits.
 __device__ inline float warp_sum(float value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2)
     value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
@@ -123,8 +127,8 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Folds over the block's threads, the same bits in all of them: butterflies within warps, then the
-/// warps in ascending order.
+/// Folds over the block's threads, which all get the same bits: first by butterflies within warps,
+/// then over warps in ascending order.
 template <class Fold>
 __device__ float block_fold(float value, float* of_warps, const Fold& fold) {
   value = fold.warp(value);

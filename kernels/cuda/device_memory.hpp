@@ -1,5 +1,5 @@
-// Memory of a CUDA device, copies to and from it, the streams on which work is queued, and their
-// order: what a caller needs beside device_kernels.hpp, without CUDA's own headers.
+// Memory of a CUDA device, copies to and from it, the streams on which work is queued, and the
+// order of that work. Together with device_kernels.hpp it spares callers the headers of CUDA.
 #pragma once
 
 #include "kernels/execution_context.hpp"
@@ -12,56 +12,57 @@
 
 namespace rollcall::kernels::cuda {
 
-/// Devices that this process may use, and why there are none where there are none (empty
-/// otherwise).
+/// The devices that this process may use. `problem` says why where there are none, and is empty
+/// otherwise.
 struct Devices {
   int count = 0;
   std::string problem;
 };
 Devices devices();
-/// Of the calling process from here on; before anything else is asked of it.
+/// Makes the process use this device from now on. It must come before all other calls to the
+/// device.
 void use_device(int index);
 std::string device_name();
-std::string device_kind();  ///< "compute capability 9.0": in what order its tensor cores add
-/// Bytes of device memory that nobody has taken.
+std::string device_kind();  ///< "compute capability 9.0", which fixes how its tensor cores add
+/// Bytes of device memory that are free.
 std::int64_t free_bytes();
 
-/// A new stream, for ExecutionContext::stream; it lives as long as the process. It waits for no
-/// other, the default one included.
+/// A new stream for ExecutionContext::stream, which lives as long as the process. It waits for no
+/// other stream, not even for the default one.
 void* new_stream();
-/// Memory that kernels read and write, and host memory that a copy may use without another one
-/// between. Freed with its last owner, once queued work is done. Where the device has no room,
-/// `what` it is for is told beside what is free (std::runtime_error).
+/// Device memory, and pinned host memory, from which copies need no intermediate buffer. Both are
+/// freed with their last owner, once queued work is done. Where the device has no room,
+/// std::runtime_error names `what` the memory was for and how much is free.
 std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what);
 std::shared_ptr<std::byte> pinned_memory(std::size_t bytes);
 
-// Queued on the context's stream. Host memory must stay as it is until the copy is done.
+// These are queued on the context's stream. Host memory must stay unchanged until the copy is done.
 void copy_to_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_to_host(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_on_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void fill_zeros(ExecutionContext&, void* to, std::size_t bytes);
-/// Until all that was queued is done. Throws std::runtime_error where some of it failed.
+/// Waits until all queued work is done. Throws std::runtime_error where some of it failed.
 void wait(ExecutionContext&);
 
-/// A point in a stream's work that others wait for; before the first record() there is nothing to
-/// wait for.
+/// A point in the work of a stream that other streams or the host wait for. Before the first
+/// record() nothing waits.
 class Event {
  public:
   Event();
-  void record(const ExecutionContext&);         ///< behind what is queued there
-  void wait_on(const ExecutionContext&) const;  ///< what is queued there from now on, not the host
-  void wait() const;                            ///< the host
+  void record(const ExecutionContext&);  ///< the point after all work that is queued there so far
+  void wait_on(const ExecutionContext&) const;  ///< makes work that is queued there later wait
+  void wait() const;                            ///< makes the host wait
 
  private:
   std::shared_ptr<void> event_;
 };
 
-/// Launches and copies on device memory that were captured instead of done. It is queued as one
-/// piece of work any number of times, with the arguments of the capture; what varies stands in
-/// memory that they point to.
+/// Launches and copies on device memory that were captured instead of executed. A graph can be
+/// queued any number of times as one piece of work. Its arguments are those of the capture, so that
+/// anything that varies must be in memory that they point to.
 class Graph {
  public:
-  /// `queue` may only queue on the context's stream: whatever takes memory or waits fails. Throws
+  /// `queue` may only queue work on the context's stream. Taking memory or waiting throws
   /// std::runtime_error.
   Graph(const ExecutionContext&, const std::function<void()>& queue);
   void launch(const ExecutionContext&) const;

@@ -1,5 +1,5 @@
-// Over all parameters: fixed-point gradient sums, norms in fixed blocks, AdamW that publishes the
-// rounded weights. What parameter_kernels.hpp says, bit for bit.
+// The passes over all parameters: gradient sums in fixed point, norms in fixed blocks, and AdamW
+// that also writes rounded weights. They have the bits of parameter_kernels.hpp.
 #include "kernels/cuda/device.cuh"
 
 #include <cmath>
@@ -7,8 +7,9 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr int kEach = 16;  // values of a thread: the largest of them all has one place, which takes
-                           // its time
+/// Values per thread. There are several, because the update of the one place for the largest value
+/// takes time.
+constexpr int kEach = 16;
 
 __global__ void accumulate_some(const float* values, std::int64_t count, double scale,
                                 std::int64_t* sum, unsigned* largest) {
@@ -23,8 +24,8 @@ __global__ void accumulate_some(const float* values, std::int64_t count, double 
   note_largest(size, largest);
 }
 
-/// Rounded once: beyond 53 bits the lost bits stay as a sticky last bit (round to odd; Boldo and
-/// Melquiond 2008).
+/// Rounds once. Bits that a double has no room for stay as a sticky last bit (round to odd; Boldo
+/// and Melquiond 2008).
 __global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* sum, double scale,
                                       float* values) {
   const std::int64_t i = element();
@@ -36,8 +37,8 @@ __global__ void from_fixed_point_each(std::int64_t count, const std::int64_t* su
       static_cast<float>(static_cast<double>(fits ? value : odd) * (fits ? scale : scale * 2048.0));
 }
 
-/// Mixes place and bits until each bit of both reaches all of the number (the finalizer of
-/// SplitMix64; Steele, Lea and Flood 2014).
+/// A hash of place and bits, in which each of their bits changes about half of the number (the
+/// finalizer of SplitMix64; Steele, Lea and Flood 2014).
 __device__ unsigned long long place_and_bits(std::int64_t place, float value) {
   unsigned long long mixed =
       static_cast<unsigned long long>(place) * 0x9E3779B97F4A7C15ULL + __float_as_uint(value);
@@ -55,7 +56,7 @@ __global__ void add_checksum_each(std::int64_t count, const float* values, std::
   if (threadIdx.x % kWarp == 0) add_atomically(sum, static_cast<std::int64_t>(mixed));
 }
 
-/// A thread is one of the eight interleaved sums of a block of kNormBlock values.
+/// Each thread computes one of the eight interleaved sums of a block of kNormBlock values.
 __global__ void squares_block(const float* values, std::int64_t count, double* squares) {
   const std::int64_t begin = blockIdx.x * static_cast<std::int64_t>(kNormBlock);
   const std::int64_t end = begin + static_cast<std::int64_t>(kNormBlock) < count
@@ -87,7 +88,7 @@ __device__ float stepped_weight(const Moments& a, const AdamWStep& s, std::int64
   return a.weight[i] = static_cast<float>(w - s.lr * (step + s.weight_decay * w));
 }
 
-/// Two neighbouring weights a thread, one word of what is published.
+/// Each thread updates two neighbouring weights, which are one word of the rounded weights.
 __global__ void adamw_each(std::int64_t count, Moments a, AdamWStep step, std::int64_t columns,
                            std::int64_t stride, unsigned* published) {
   const std::int64_t at = element();

@@ -1,7 +1,7 @@
-// y = x W^T + bias in bf16 on tensor cores. One mma shape, one step of k; slices of k by the caller
-// (the layer's shape). Which tile a block takes follows from the number of rows, beyond 64 also
-// from the outputs and the device, but each output is a chain of the same instructions in the same
-// order whatever the tile, so rows know nothing of their batch.
+// y = x W^T + bias in bf16 on tensor cores, with one mma shape and one step of k. The caller sets
+// the slices of k from the shape of the layer. The size of a block's tile depends on the number of
+// rows, and beyond 64 rows also on the outputs and the device. With every tile an output is a chain
+// of the same instructions in the same order, so that a row's bits do not depend on its batch.
 #include "kernels/cuda/device.cuh"
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr int kAtATime = 16;  // inputs of one mma
+constexpr int kAtATime = 16;  // inputs in one mma
 
-/// Outputs and tokens of a block, among how many warps both are shared out, inputs of a stage, and
-/// stages under way.
+/// The outputs and tokens of a block, the numbers of warps that share each of them, the inputs of a
+/// stage, and the number of stages in flight.
 template <int kOutputs_, int kTokens_, int kOutputWarps_, int kTokenWarps_, int kDepth_,
           int kStages_>
 struct Tile {
   static constexpr int kOutputs = kOutputs_, kTokens = kTokens_, kOutputWarps = kOutputWarps_,
                        kTokenWarps = kTokenWarps_, kDepth = kDepth_, kStages = kStages_;
   static constexpr int kThreads = kOutputWarps * kTokenWarps * kWarp;
-  // of a warp
+  // The outputs and tokens of a warp.
   static constexpr int kOwnOutputs = kOutputs / kOutputWarps, kOwnTokens = kTokens / kTokenWarps;
-  static constexpr int kStride = kDepth + 8;  // elements of a row in shared memory: eight rows fall
-                                              // into different banks
+  /// Elements of a row in shared memory. The padding puts eight rows into different banks.
+  static constexpr int kStride = kDepth + 8;
   static constexpr int kStage = (kOutputs + kTokens) * kStride;
   static constexpr int kParts = kDepth / kAtATime;
   static constexpr std::size_t kBytes = kStages * kStage * sizeof(Bf16);
@@ -33,21 +33,21 @@ struct Tile {
 
 struct Operands {
   Rows16 x;
-  Factor factors[kMostFactors];  ///< of equal columns; those behind the last one have no rows
-  int slices;                    ///< y[n,o], or with slices [slice][n,o]
+  Factor factors[kMostFactors];  ///< with equal columns; unused ones have no rows
+  int slices;                    ///< above 1 the sums go to [slice][n,o] first
 };
 
 /// A thread's share of the copies of some rows of a stage: 16 bytes of every kLines-th row. Rows
-/// behind the last one are left as they are: what comes of them is not written.
+/// after the last one are not copied, because their results are not written.
 template <class T, int kRows>
 struct RowCopies {
   static constexpr int kChunks = T::kDepth / 8, kLines = T::kThreads / kChunks,
                        kCount = (kRows + kLines - 1) / kLines;
   static_assert(T::kThreads % kChunks == 0);
   const Bf16* from;
-  std::int64_t step;  ///< elements from one row to the next one
-  int rows;           ///< that are there, from the thread's first one on
-  int to;             ///< where that stands in the stage
+  std::int64_t step;  ///< elements from one row to the next
+  int rows;           ///< existing rows from the thread's first one on
+  int to;             ///< place of the first row in the stage
 
   __device__ RowCopies(const Rows16& matrix, std::int64_t first, std::int64_t k, int place) {
     const std::int64_t stride = (matrix.columns + kStep - 1) / kStep * kStep;
@@ -57,7 +57,7 @@ struct RowCopies {
     from = matrix.rows + (first + line) * stride + k + c, step = kLines * stride,
     rows = static_cast<int>(left) - line, to = place + line * T::kStride + c;
   }
-  /// The copies [begin, end) of the stage that is next in order.
+  /// Starts the copies [begin, end) of the next stage.
   __device__ void start(Bf16* stage, int begin, int end) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
@@ -66,13 +66,13 @@ struct RowCopies {
   }
 };
 
-/// What a warp multiplies at a time: 16 inputs of its outputs and tokens. While one is worked on
-/// the next one is read.
+/// The operands that a warp multiplies at a time: 16 inputs of its outputs and tokens. The next
+/// ones are read while it multiplies.
 template <class T>
 struct Fragments {
   unsigned w[T::kOwnOutputs / 16][4], x[(T::kOwnTokens + 15) / 16][4];
 
-  /// From where the lane's rows of the first tile begin.
+  /// The arguments point to the lane's rows of the first tile.
   __device__ void load(const Bf16* outputs, const Bf16* tokens) {
 #pragma unroll
     for (int o = 0; o < T::kOwnOutputs / 16; ++o)
@@ -91,7 +91,8 @@ struct Fragments {
   }
 };
 
-/// Block (tile of tokens, tile of outputs, slice): neighbours read the same weights.
+/// A block computes (tile of tokens, tile of outputs, slice). Neighbouring blocks read the same
+/// weights.
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   Bf16* memory = shared_memory<Bf16>();
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
                      end = steps * (blockIdx.z + 1) / p.slices * kStep;
   const std::int64_t output = tile * T::kOutputs,
                      token = static_cast<std::int64_t>(blockIdx.x) * T::kTokens;
-  // chunk: of a stage, what this thread copies
+  // chunk: the part of a stage that this thread copies.
   const int inputs = static_cast<int>(end - begin),
             chunk = static_cast<int>(threadIdx.x) % (T::kDepth / 8) * 8;
   RowCopies<T, T::kOutputs> weights(f.w, output, begin, 0);
@@ -116,10 +117,10 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   const auto next = [](int place) {
     return place + T::kStage < T::kStages * T::kStage ? place + T::kStage : 0;
   };
-  int copied = 0, from = 0;  // copied: inputs whose copies have been started; from, to: where a
-                             // stage is read and where the next copies go
-  int to = 0;
-  /// Part j of the next stage's copies; an empty group keeps the count.
+  int copied = 0;        // inputs whose copies have been started
+  int from = 0, to = 0;  // places of the stage that is read, and of the next copies
+  /// Starts part j of the next stage's copies. Empty groups are committed too, so that waits can
+  /// count groups.
   const auto load = [&](int j) {
     constexpr int kOfWeights = decltype(weights)::kCount, kOfTokens = decltype(tokens)::kCount;
     if (j == 0 && copied + chunk >= inputs) weights.rows = tokens.rows = 0;
@@ -134,7 +135,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
             lane = static_cast<int>(threadIdx.x) % kWarp;
   const int own_output = warp % T::kOutputWarps * T::kOwnOutputs,
             own_token = warp / T::kOutputWarps * T::kOwnTokens;
-  // of only 8 tokens the same again
+  // A warp with only 8 tokens reads the same ones twice.
   const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;
   const Bf16* own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
   const Bf16* own_x =
@@ -147,20 +148,20 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   wait_for_copies<T::kStages - 2>();
   __syncthreads();
   fragments[0].load(own_w, own_x);
-  /// A stage: `left` inputs are there from its first one on, at least kDepth where it is `whole`.
+  /// Multiplies a stage, which has `left` inputs, and at least kDepth where it is `whole`.
   const auto multiply_stage = [&](int left, bool whole) {
 #pragma unroll
     for (int j = 0; j < T::kParts; ++j) {
       if (!whole && j * kAtATime >= left) continue;
-      load(j);  // into the place of the stage before
+      load(j);  // into the place of the previous stage
       if (j + 1 < T::kParts) {
-        // behind the end nothing that is multiplied
+        // Operands read beyond the end are not multiplied.
         fragments[(j + 1) % 2].load(own_w + from + (j + 1) * kAtATime,
                                     own_x + from + (j + 1) * kAtATime);
       } else if (left > T::kDepth) {
         from = next(from);
         wait_for_copies<T::kStages - 2>();
-        __syncthreads();  // the next stage is there for all, and nobody reads this one any more
+        __syncthreads();  // the next stage has arrived, and no thread reads this one any more
         fragments[0].load(own_w + from, own_x + from);
       }
       fragments[j % 2].multiply(sum);
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
   for (; left >= T::kDepth; left -= T::kDepth) multiply_stage(left, true);
   if (left > 0) multiply_stage(left, false);
   float* y = f.y + blockIdx.z * p.x.count * f.w.count;
-  // else the fold's
+  // With slices the fold adds the bias and `added`.
   const float *bias = p.slices == 1 ? f.bias : nullptr, *added = p.slices == 1 ? f.added : nullptr;
 #pragma unroll
   for (int o = 0; o < T::kOwnOutputs / 16; ++o)
@@ -190,7 +191,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
     }
 }
 
-/// ((0+1)+(2+3))+((4+5)+(6+7)), then the bias and what is added.
+/// Folds slices as ((0+1)+(2+3))+((4+5)+(6+7)), then adds the bias and `added`.
 __global__ void fold_each(std::int64_t count, const float* part, int slices, std::int64_t o,
                           const float* bias, const float* added, float* y) {
   const std::int64_t at = element();
@@ -224,8 +225,8 @@ void launch_tiles(const ExecutionContext& context, const Operands& p) {
   launch(context, "product", product_tile<T>, {grid, T::kThreads, T::kBytes}, p);
 }
 
-/// Turns that the device takes, `at_once` blocks a multiprocessor, times what a turn costs;
-/// infinite where a block has no room.
+/// The cost of a launch: the number of rounds in which the device runs all blocks, with `at_once`
+/// blocks per multiprocessor, times the cost of a round. It is infinite where a block does not fit.
 template <class T>
 double cost(const Operands& p, int at_once, double turn) {
   if (T::kBytes > static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)))
@@ -235,8 +236,8 @@ double cost(const Operands& p, int at_once, double turn) {
          turn;
 }
 
-// Costs of turns from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s where the tiles fill
-// the device; 1 is what the large one takes for 64 x 64 outputs.
+// The costs of rounds come from rates on an H100, 2026-11-26: 386, 321 and 154 TFLOP/s where the
+// tiles fill the device. 1 is the time of the large tile for 64 x 64 outputs.
 using Large = Tile<128, 256, 2, 4, 64, 3>;
 using Middle = Tile<128, 128, 2, 2, 64, 3>;
 using Small = Tile<64, 64, 2, 2, 32, 4>;
@@ -256,7 +257,7 @@ void launch_tiles(const ExecutionContext& context, const Operands& p) {
   }
 }
 
-/// Two neighbouring elements a thread, so that a word has one writer.
+/// Each thread rounds two neighbouring elements, so that a word has one writer.
 __global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t k,
                                 std::int64_t stride, unsigned* to) {
   const std::int64_t at = element();
@@ -268,8 +269,8 @@ __global__ void round_rows_each(std::int64_t count, const float* x, std::int64_t
 __device__ float as_float(float x) { return x; }
 __device__ float as_float(Bf16 x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
 
-/// A tile of 32 x 32 through shared memory, so that both sides are read and written in rows.
-/// x[n,k]: its rows lie `from_stride` elements apart.
+/// Transposes a tile of 32 x 32 through shared memory, so that both sides are accessed by rows. The
+/// rows of x[n,k] are `from_stride` elements apart.
 template <class T>
 __global__ void __launch_bounds__(256)
     round_transposed_tile(const T* x, std::int64_t from_stride, std::int64_t n, std::int64_t k,

@@ -1,6 +1,6 @@
-// What goes row by row or element by element: embedding, norm, rotary embedding, SwiGLU. A block a
-// row where a row is summed, else a thread an element or two; sums over rows go in stretches of
-// kNormRows.
+// Operations by row or by element: embedding, norm, rotary embedding and SwiGLU. Where a row is
+// summed, a block computes it. Otherwise a thread computes one or two elements. Sums over rows are
+// made in runs of kNormRows.
 #include "kernels/cuda/device.cuh"
 
 #include <stdexcept>
@@ -8,7 +8,8 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-/// Threads that share a row: its width alone decides, so its bits know nothing of other rows.
+/// The number of threads that share a row. It depends on the width only, so that a row's bits do
+/// not depend on other rows.
 int threads_of(std::int64_t d) { return d <= 4 * kWarp ? kWarp : kBlock; }
 
 __device__ float inverse_rms(const float* x, std::int64_t d, float eps, float* of_warps) {
@@ -17,7 +18,7 @@ __device__ float inverse_rms(const float* x, std::int64_t d, float eps, float* o
   return 1.0F / sqrtf(block_fold(sum, of_warps, Total{}) / static_cast<float>(d) + eps);
 }
 
-/// Two neighbouring elements a thread, so that a word of what is rounded has one writer.
+/// Each thread computes two neighbouring elements, so that a word of rounded ones has one writer.
 __global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight, float eps,
                              float* y, unsigned* rounded, std::int64_t stride) {
   __shared__ float of_warps[kBlock / kWarp];
@@ -32,7 +33,7 @@ __global__ void rms_norm_row(const float* x, std::int64_t d, const float* weight
   }
 }
 
-/// dx of one row; the row's inverse rms is kept for dweight.
+/// dx of one row. The inverse rms of the row is kept for dweight.
 __global__ void rms_norm_dx_row(const float* x, std::int64_t d, const float* weight, float eps,
                                 const float* dy, float* dx, float* inverse) {
   __shared__ float of_warps[2][kBlock / kWarp];
@@ -47,7 +48,7 @@ __global__ void rms_norm_dx_row(const float* x, std::int64_t d, const float* wei
   if (threadIdx.x == 0) inverse[blockIdx.x] = r;
 }
 
-/// One column of kNormRows rows per thread, ascending: sums[part][d].
+/// Each thread sums one column of kNormRows rows in ascending order: sums[part][d].
 __global__ void rms_norm_dweight_part(std::int64_t d, const float* x, std::int64_t n,
                                       const float* dy, const float* inverse, float* sums) {
   const std::int64_t j = element(), begin = blockIdx.y * kNormRows,
@@ -58,7 +59,7 @@ __global__ void rms_norm_dweight_part(std::int64_t d, const float* x, std::int64
     sum = fmaf(dy[i * d + j], x[i * d + j] * inverse[i], sum);
   sums[blockIdx.y * d + j] = sum;
 }
-/// The parts ascending, to what stands there.
+/// Adds the parts in ascending order to dweight.
 __global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::int64_t parts,
                                       float* dweight) {
   const std::int64_t j = element();
@@ -68,7 +69,7 @@ __global__ void rms_norm_dweight_each(std::int64_t d, const float* sums, std::in
   dweight[j] = sum;
 }
 
-/// One pair per thread.
+/// Each thread rotates one pair.
 __global__ void rope_each(std::int64_t count, float* x, std::int64_t heads, std::int64_t head_dim,
                           const std::int32_t* position, const float* cos, const float* sin,
                           float sign) {
@@ -82,13 +83,13 @@ __global__ void rope_each(std::int64_t count, float* x, std::int64_t heads, std:
   second = fmaf(b, c, a * s);
 }
 
-/// sigmoid(x) and 1 - sigmoid(x), both from exp(-|x|), so that neither cancels.
+/// sigmoid(x) and 1 - sigmoid(x). Both come from exp(-|x|), so that neither suffers cancellation.
 __device__ float2 sigmoid(float x) {
   const float e = expf(-fabsf(x)), large = 1.0F / (1.0F + e), small = e * large;
   return x < 0.0F ? make_float2(small, large) : make_float2(large, small);
 }
 
-/// Two neighbouring elements of a row a thread.
+/// Each thread computes two neighbouring elements of a row.
 __global__ void swiglu_each(std::int64_t count, const float* gate, const float* up, std::int64_t f,
                             std::int64_t stride, float* y, unsigned* rounded) {
   const std::int64_t at = element();
@@ -146,7 +147,7 @@ __global__ void sum_rows_each(std::int64_t count, const float* const* row,
   y[at] = sum;
 }
 
-/// One column of kNormRows rows per thread, ascending: y[part][width].
+/// Each thread sums one column of kNormRows rows in ascending order: y[part][width].
 __global__ void sum_columns_part(std::int64_t width, const float* x, std::int64_t n, float* y) {
   const std::int64_t j = element(), begin = blockIdx.y * kNormRows,
                      end = begin + kNormRows < n ? begin + kNormRows : n;
@@ -183,7 +184,7 @@ void sum_columns(ExecutionContext& context, const float* x, std::int64_t n, std:
                  float* y) {
   if (width == 0) return;
   const std::int64_t parts = (n + kNormRows - 1) / kNormRows;
-  // of a grid in y
+  // A grid has at most 65,535 blocks in y.
   if (parts > 65535) throw std::invalid_argument("sum_columns: more than 4,194,240 rows");
   const auto of_parts = [&](const float* from, std::int64_t rows, float* to) {
     const dim3 grid(

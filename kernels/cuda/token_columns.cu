@@ -1,5 +1,5 @@
-// Token columns, their backward and draws: a block of the vocabulary is summed by one block of
-// threads, a row's blocks are joined in one fixed order. Formulas are those of
+// Token columns, their backward pass, and sampling. One block of threads sums a block of the
+// vocabulary, and the blocks of a row are joined in one fixed order. The formulas are those of
 // token_columns.simd.hpp.
 #include "kernels/cuda/device.cuh"
 
@@ -8,17 +8,17 @@
 namespace rollcall::kernels::cuda {
 namespace {
 
-constexpr float kLogFloor = -104.0F;  // exp is 0 in fp32 from here down; keeps 0 * -inf out
+constexpr float kLogFloor = -104.0F;  // exp is 0 in fp32 from here down; avoids 0 * -inf
 
-/// Not below the floor; a NaN stays one.
+/// x, but not below the floor. A NaN stays a NaN.
 __device__ float floored(float x) { return x < kLogFloor ? kLogFloor : x; }
 
-/// What is known of some of a row's tokens: with x = z - largest, sum of exp x and of x exp x.
+/// The state of some tokens of a row: with x = z - largest, the sums of exp x and of x exp x.
 struct Sums {
   float largest, sum, weighted;
 };
 
-/// Block (vocabulary block, row).
+/// A block computes (vocabulary block, row).
 __global__ void __launch_bounds__(kBlock)
     block_sums(const float* logits, std::int64_t v, float scale, Sums* sums) {
   __shared__ float of_warps[3][kBlock / kWarp];
@@ -51,14 +51,14 @@ struct Columns {
   BlockMass* blocks;
 };
 
-/// A warp a row: each lane joins every 32nd block, then neighbours at growing distances join
-/// theirs.
+/// A warp joins the blocks of a row. Each lane joins every 32nd block, then lanes at growing
+/// distances join theirs.
 __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logits, std::int64_t v,
                          float scale, const std::int32_t* target, Columns to) {
   const std::int64_t i = blockIdx.x;
   const Sums* of_row = sums + i * parts;
   BlockMass* blocks = to.blocks + i * (parts + 1);
-  Sums all{-FLT_MAX, 0.0F, 0.0F};  // of a lane without a block: nothing
+  Sums all{-FLT_MAX, 0.0F, 0.0F};  // the state of a lane without blocks
   for (std::int64_t b = threadIdx.x; b < parts; b += kWarp) {
     blocks[b] = {of_row[b].largest, of_row[b].sum};
     all = b < kWarp ? of_row[b] : joined(all, of_row[b]);
@@ -77,7 +77,7 @@ __global__ void join_row(const Sums* sums, std::int64_t parts, const float* logi
   to.logprob[i] = target[i] < 0 ? 0.0F : logits[i * v + target[i]] * scale - all.largest - log_sum;
 }
 
-/// Per row: lse, entropy, and the two derivatives that come in.
+/// For each row lse, entropy, and the derivatives of the loss by the two columns.
 struct ColumnGradients {
   const float *lse, *entropy, *dlogprob, *dentropy;
 };
@@ -94,8 +94,8 @@ __global__ void token_columns_backward_each(std::int64_t count, const float* log
   dlogits[at] = scale * ((j == target[i] ? through_logprob : 0.0F) - spread);
 }
 
-/// Of the warp's values in lane order: the first lane at which the running sum from `before` on
-/// passes `goal` (32: none), and the sum behind all lanes.
+/// The first lane at which the running sum of the warp's values, which begins at `before`, passes
+/// `goal`, or 32 where it does not. `before` becomes the sum over all lanes.
 __device__ int first_beyond(float value, float goal, float* before) {
   float sum = *before;
   int found = kWarp;
@@ -118,7 +118,7 @@ struct PendingSample {
   __device__ const BlockMass* masses(std::int64_t row) const {
     return blocks + row * (parts() + 1);
   }
-  // in the order of token_columns: the same bits
+  // The order of operations is that of token_columns, and so the bits are the same.
   __device__ void write(std::int64_t row, std::int64_t chosen) const {
     const BlockMass& whole = masses(row)[parts()];
     token[row] = static_cast<std::int32_t>(chosen);
@@ -127,7 +127,7 @@ struct PendingSample {
   }
 };
 
-/// A warp a row: of equals the lowest id.
+/// A warp finds the most probable token of a row, and of equals the one with the lowest id.
 __global__ void most_probable_row(PendingSample a) {
   const std::int64_t row = blockIdx.x;
   float top = -FLT_MAX;
@@ -142,7 +142,8 @@ __global__ void most_probable_row(PendingSample a) {
   if (threadIdx.x == 0) a.write(row, best);
 }
 
-/// A warp a row. Where rounding leaves the goal unreached, the last token with a weight is drawn.
+/// A warp samples from a row. Where rounding leaves the goal unreached, it takes the last token
+/// with a weight.
 __global__ void sample_row(PendingSample a, const float* u) {
   const std::int64_t row = blockIdx.x, parts = (a.drawn + kVocabularyBlock - 1) / kVocabularyBlock,
                      v = a.v;
@@ -150,7 +151,7 @@ __global__ void sample_row(PendingSample a, const float* u) {
   const BlockMass *mass = a.masses(row), whole = mass[a.parts()];
   const float largest = whole.largest;
   float last_sum = mass[parts - 1].sum;
-  if (a.drawn < v) {  // other ids may stand in the last block, too
+  if (a.drawn < v) {  // the last block has other ids, too
     float own = 0.0F;
     for (std::int64_t j = (parts - 1) * kVocabularyBlock + threadIdx.x; j < a.drawn; j += kWarp)
       own += expf(logits[row * v + j] * scale - mass[parts - 1].largest);
@@ -171,7 +172,7 @@ __global__ void sample_row(PendingSample a, const float* u) {
       float sum = start;
       const int lane = first_beyond(w, goal, &sum);
       if (lane < kWarp) {
-        float upto = start;  // the sum before the one that is drawn
+        float upto = start;  // the sum before the sampled token
         for (int l = 0; l < lane; ++l) upto += __shfl_sync(0xFFFFFFFFU, w, l);
         *before = upto;
         return first + lane;
@@ -195,15 +196,15 @@ __global__ void sample_row(PendingSample a, const float* u) {
   if (threadIdx.x == 0) a.write(row, chosen);
 }
 
-/// Of a row's tokens, most probable first, those of more than `from`, and the first `equals` of
-/// just that weight.
+/// The most probable tokens of a row: those with more than the weight `from`, and the first
+/// `equals` ones with just that weight.
 struct Kept {
-  unsigned from;  ///< as bits: for weights the order of the bits is the order of the values
+  unsigned from;  ///< bits of a weight; they are in the order of the weights
   float equals, mass;
 };
 
-/// Weights exp(z - largest) of a row, of whose block each thread knows every kBlock-th. Folds take
-/// turns in two places, so that one barrier each is enough.
+/// The weights exp(z - largest) of a row. Each thread has every kBlock-th of them. Folds alternate
+/// between two places in shared memory, so that one barrier per fold is enough.
 struct RowWeights {
   const float* logits;
   std::int64_t ids;
@@ -211,18 +212,18 @@ struct RowWeights {
   float (*of_warps)[kBlock / kWarp];
   int turn = 0;
   __device__ float of(std::int64_t j) const { return expf(logits[j] * scale - largest); }
-  /// Number, or mass, of the weights from `least` on.
+  /// The number, or the mass, of the weights that are `least` or more.
   __device__ float from(unsigned least, bool number) {
     float sum = 0.0F;
     for (std::int64_t j = threadIdx.x; j < ids; j += kBlock)
       if (const float w = of(j); __float_as_uint(w) >= least) sum += number ? 1.0F : w;
     return block_fold(sum, of_warps[turn++ % 2], Total{});
   }
-  /// The fewest tokens whose number or mass is `wanted` or more. Thresholds are halved on their
-  /// bits: 30 passes, and the same ones for every row.
+  /// The fewest tokens whose number or mass is `wanted` or more. The threshold is found by
+  /// bisection on its bits, in the same 30 passes for every row.
   __device__ Kept keep(bool number, float wanted) {
-    unsigned low = 0, high = 0x3F800001U;  // from `low` on there is enough, from `high` on less; no
-                                           // weight is above 1
+    // The tokens from `low` on are enough, those from `high` on are not. No weight is above 1.
+    unsigned low = 0, high = 0x3F800001U;
     while (high - low > 1) {
       const unsigned middle = low + (high - low) / 2;
       (from(middle, number) >= wanted ? low : high) = middle;
@@ -234,7 +235,7 @@ struct RowWeights {
   }
 };
 
-/// A block a row; each thread has a stretch of neighbouring ids.
+/// A block samples from a row. Each thread has a range of neighbouring ids.
 __global__ void __launch_bounds__(kBlock)
     truncated_row(PendingSample a, std::int64_t top_k, float top_p, const float* u) {
   __shared__ float of_warps[2][kBlock / kWarp], equals[kBlock], masses[kBlock];
@@ -258,7 +259,7 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();
 #pragma unroll 1
   for (unsigned t = 0; t < threadIdx.x; ++t) before += equals[t];
-  /// visit(id, weight) of the own ids that are kept.
+  /// Calls visit(id, weight) for the kept ids of this thread.
   const auto each = [&](const auto& visit) {
     float equal = before;
     for (std::int64_t j = begin; j < end; ++j) {
@@ -272,11 +273,11 @@ __global__ void __launch_bounds__(kBlock)
   each([&](std::int64_t, float w) { mass += w; });
   masses[threadIdx.x] = mass;
   __syncthreads();
-#pragma unroll 1  // all of them at once would not fit the registers
+#pragma unroll 1  // unrolled, it would not fit into registers
   for (int t = 0; t < kBlock; ++t) all += masses[t];
   const float goal = u[row] * all;
-  int owner = -1, last = 0;  // the thread in whose stretch the goal is passed; where rounding
-                             // leaves it unreached, the last with a weight
+  int owner = -1, last = 0;  // the thread in whose range the goal is passed, and the last one with
+                             // a weight, for when rounding leaves the goal unreached
   float sum = 0.0F, start = 0.0F;
 #pragma unroll 1
   for (int t = 0; t < kBlock && owner < 0; ++t) {
@@ -294,7 +295,7 @@ __global__ void __launch_bounds__(kBlock)
   a.write(row, chosen);
 }
 
-/// A block a row.
+/// A block computes a row.
 __global__ void __launch_bounds__(kBlock)
     wide_columns_row(const float* logits, const float* other, std::int64_t v, float scale,
                      const float* lse, const float* other_lse, float* squares, float* kl) {

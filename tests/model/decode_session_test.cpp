@@ -153,7 +153,7 @@ TEST(DecodeSession, ConversationsDoNotDependOnCompanyMemoryThreadsOrPauses) {
           for (const Id id : session.advance(policy)) {
             const DecodedSequence& now = session.at(id);
             Tokens others = said(config, id, ++turns[id]);
-            if (now.tokens.size() == 60 || config.ends(now.tokens.back()) ||
+            if (now.tokens.size() == 60 || is_end_token(config, now.tokens.back()) ||
                 known[id] + others.size() > 2048)
               others.clear();
             known[id] += others.size();
@@ -228,7 +228,7 @@ TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
           for (; heard[id] < now.tokens.size(); ++heard[id])
             sampled[id].push_back(std::int64_t(all[id].size())),
                 all[id].push_back(now.tokens[heard[id]]);
-          if (now.tokens.size() >= 60 || config.ends(now.tokens.back())) continue;
+          if (now.tokens.size() >= 60 || is_end_token(config, now.tokens.back())) continue;
           const Tokens said =
               random_prompt(config, std::int64_t(2 * now.tokens.size()), now.tokens.size());
           all[id].insert(all[id].end(), said.begin(), said.end());

@@ -69,7 +69,7 @@ TEST(Decode, LogProbsAreTheBitsOfTheTrainingForward) {
         const Columns columns = rescored(scorer, requests[r], sequence, sampling.temperature);
         RC_ASSERT(columns.logprob == sequence.logprob);
         RC_ASSERT(columns.entropy == sequence.entropy);
-        RC_ASSERT(sequence.stopped == config.ends(sequence.tokens.back()));
+        RC_ASSERT(sequence.stopped == is_end_token(config, sequence.tokens.back()));
         RC_ASSERT(sequence.stopped || sequence.tokens.size() == 20U);
       }
     }
@@ -160,7 +160,7 @@ TEST(Decode, StopRuleEndsASequenceAndSeesEveryToken) {
   for (const DecodedSequence& sequence : stopped[0]) {
     EXPECT_TRUE(sequence.stopped);
     EXPECT_LE(sequence.tokens.size(), 4U);
-    EXPECT_TRUE(sequence.tokens.size() == 4 || config.ends(sequence.tokens.back()));
+    EXPECT_TRUE(sequence.tokens.size() == 4 || is_end_token(config, sequence.tokens.back()));
   }
 }
 

@@ -1,4 +1,4 @@
-// The architectures that the engine runs: one row each for what differs between them.
+// The architectures that the engine runs. Each row says how one of them differs from the others.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,28 @@ namespace rollcall::model {
 
 enum class Architecture { llama, qwen2, qwen3, smollm3 };
 
-/// Whether a projection has a bias: fixed by the architecture, or said by attention_bias or
-/// mlp_bias in config.json.
+/// Whether a projection has a bias. Either the architecture fixes it, or attention_bias or mlp_bias
+/// in config.json says it.
 enum class Bias { never, always, by_key };
 
-/// Defaults are those of the configuration classes of transformers 5.23
-/// (models/*/configuration_*.py); they hold where config.json leaves a key out.
+/// One architecture. The defaults hold where config.json leaves a key out. They are those of the
+/// configuration classes of transformers 5.23 (models/*/configuration_*.py).
 struct ArchitectureRow {
   Architecture architecture;
   const char* name;          ///< "LlamaForCausalLM", in "architectures"
   const char* model_type;    ///< "llama"
   bool qk_norm;              ///< RMSNorm over each head of q and k
-  Bias attention_bias;       ///< q, k, v
-  Bias output_bias;          ///< o
-  Bias mlp_bias;             ///< gate, up, down
-  bool sliding_window;       ///< knows use_sliding_window and layer_types; only full attention runs
-  bool layers_without_rope;  ///< knows no_rope_layers and no_rope_layer_interval
-  std::int64_t default_key_heads;  ///< num_key_value_heads; 0: num_attention_heads
-  std::int64_t default_head_dim;   ///< head_dim; 0: hidden_size / num_attention_heads
+  Bias attention_bias;       ///< of q, k and v
+  Bias output_bias;          ///< of o
+  Bias mlp_bias;             ///< of gate, up and down
+  bool sliding_window;       ///< has use_sliding_window and layer_types; only full attention runs
+  bool layers_without_rope;  ///< has no_rope_layers and no_rope_layer_interval
+  std::int64_t default_key_heads;  ///< num_key_value_heads; 0 means num_attention_heads
+  std::int64_t default_head_dim;   ///< head_dim; 0: hidden_size/num_attention_heads
   std::int64_t default_positions;  ///< max_position_embeddings
   double default_rope_theta;
   bool default_tied;                                   ///< tie_word_embeddings
-  std::int64_t default_bos, default_eos, default_pad;  ///< -1: none
+  std::int64_t default_bos, default_eos, default_pad;  ///< token ids; -1: no such token
 };
 
 std::span<const ArchitectureRow> architectures();

@@ -1,5 +1,4 @@
-// Typed reading of the JSON files of a model folder; whatever is wrong is told with file, key and
-// value.
+// Reads values from the JSON files of a model folder. Errors name the file, the key and its value.
 #include "model/config/config_reader.hpp"
 
 #include "base/error.hpp"
@@ -13,11 +12,11 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::size_t kLongest = 1 << 18;  // real ones have a few kB; the order of keys is kept in
-                                           // a list that is searched from its front
+constexpr std::size_t kLongest = 1 << 18;  // Real files have a few kB. Keys are kept in a list,
+                                           // in which each search begins at the front.
 constexpr const char* kCopy = "copy the file that came with the weights";
 
-/// JSON of foreign bytes: invalid UTF-8 is replaced rather than thrown at.
+/// A value as text. Invalid UTF-8 is replaced, because it comes from elsewhere.
 std::string shown(const ConfigReader::Json& value) {
   const std::string text = value.dump(-1, ' ', false, ConfigReader::Json::error_handler_t::replace);
   return text.size() <= 200 ? text : text.substr(0, 200) + "...";

@@ -1,5 +1,5 @@
-// Private to the model: a JSON file of a model folder with typed access; what is wrong with it is
-// said with file, key and value.
+// Private to the model: typed access to a JSON file of a model folder. Errors name the file, the
+// key and its value.
 #pragma once
 
 #include "base/json.hpp"
@@ -9,11 +9,12 @@
 
 namespace rollcall::model {
 
+/// Every access throws InputError where the value has another type or lies outside its range.
 class ConfigReader {
  public:
   using Json = nlohmann::ordered_json;
 
-  /// Throws InputError when the text is no JSON object.
+  /// Throws InputError when the text is not a JSON object. `origin`: what messages call the file.
   ConfigReader(const std::string& text, std::string origin);
 
   const Json& root() const { return json_; }
@@ -22,21 +23,21 @@ class ConfigReader {
     return table.contains(key) && !table.at(key).is_null();
   }
   bool has(const char* key) const { return has(json_, key); }
-  /// null is not absent: it is none
+  /// A key whose value is null is not absent.
   bool is_absent(const char* key) const { return !json_.contains(key); }
 
   void check(bool ok, const std::string& problem, const std::string& why,
              const std::string& suggestion) const;
-  /// A key that the engine does not run, with the list of what it does.
+  /// Throws InputError for a key that the engine does not run. The message lists what it runs.
   [[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& why) const;
 
-  std::int64_t integer(const char* key) const;  ///< from 1 to 1e9, required
+  std::int64_t integer(const char* key) const;  ///< from 1 to 1e9; the key is required
   std::int64_t integer(const char* key, std::int64_t fallback) const {
     return has(key) ? integer(json_, key) : fallback;
   }
   std::int64_t integer(const Json& table, const char* key) const;
   double positive(const Json& table, const char* key, double fallback) const;
-  double positive(const Json& table, const char* key) const;  ///< required
+  double positive(const Json& table, const char* key) const;  ///< the key is required
   bool boolean(const Json& table, const char* key, bool fallback) const;
   std::string word(const Json& table, const char* key, const std::string& fallback) const;
 

@@ -1,5 +1,5 @@
-// Refusals by key. What transformers itself ignores for an architecture (use_cache, pretraining_tp,
-// attention_dropout when scoring) is ignored here.
+// Refuses keys of config.json. Keys that transformers itself ignores for an architecture
+// (use_cache, pretraining_tp, attention_dropout when scoring) are ignored here as well.
 #include "model/config/config_rules.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using Json = ConfigReader::Json;
 
-/// A key and the values, as a JSON list, with which it changes nothing.
+/// A key, and a JSON list of the values with which it changes nothing.
 struct KeyRule {
   const char* key;
   const char* harmless;
@@ -56,13 +56,13 @@ void check_layer_types(const ConfigReader& in, const Json& value) {
               "attention sees all earlier tokens: only \"full_attention\" runs");
 }
 
-/// Whether use_sliding_window = true narrows the view of any layer (configuration_qwen2.py,
+/// Whether use_sliding_window = true gives any layer a sliding window (configuration_qwen2.py,
 /// configuration_smollm3.py).
 bool slides(const ConfigReader& in, const ArchitectureRow& row) {
   if (!row.sliding_window)
-    return true;  // the key is not the architecture's: what it means there
-                  // is not known
-  if (in.has("layer_types")) return false;  // judged on their own
+    return true;                            // the architecture does not have the key, so that its
+                                            // meaning is not known
+  if (in.has("layer_types")) return false;  // checked by a rule of their own
   const bool has_window = row.layers_without_rope
                               ? in.has("sliding_window")
                               : in.is_absent("sliding_window") || in.has("sliding_window");

@@ -1,4 +1,4 @@
-// config.json of the table's architectures, in and out.
+// Reads and writes config.json for the architectures of the table.
 #include "model/config/model_config.hpp"
 
 #include "base/error.hpp"
@@ -32,8 +32,8 @@ constexpr std::array<const char*, 15> kRopeKeys = {"rope_type",
                                                    "partial_rotary_factor",
                                                    "original_max_position_embeddings"};
 
-/// The table with the scaling: transformers 4 calls it rope_scaling, transformers 5 rope_parameters
-/// and lets a rope_scaling that is there replace it.
+/// The key of the table with the scaling. transformers 4 calls it rope_scaling. transformers 5
+/// calls it rope_parameters, but a rope_scaling takes precedence.
 const char* rope_key(const ConfigReader& in) {
   const bool scaling = in.has("rope_scaling") && !in.root().at("rope_scaling").empty();
   return scaling ? "rope_scaling" : in.has("rope_parameters") ? "rope_parameters" : nullptr;
@@ -43,7 +43,7 @@ void read_yarn(const ConfigReader& in, const Json& table, RopeScaling& s) {
   const auto optional = [&](const char* key) {
     return ConfigReader::has(table, key) ? std::optional(in.positive(table, key)) : std::nullopt;
   };
-  // zero means the default, as in transformers
+  // Zero means the default, as in transformers.
   const auto number_or = [&](const char* key, double fallback) {
     return ConfigReader::has(table, key) && table.at(key) != 0 ? in.positive(table, key) : fallback;
   };
@@ -57,7 +57,7 @@ void read_yarn(const ConfigReader& in, const Json& table, RopeScaling& s) {
     s.mscale_all_dim = in.positive(table, "mscale_all_dim");
 }
 
-/// Type and numbers of a table of rotary settings; `key` is its name.
+/// The type and the numbers in the table of rotary settings that is called `key`.
 RopeScaling read_scaling(const ConfigReader& in, const char* key, const ModelConfig& c) {
   const Json& table = in.root().at(key);
   in.check(table.is_object(), fmt::format("has \"{}\": {}", key, in.word(in.root(), key, "")),
@@ -108,8 +108,8 @@ void read_rope(const ConfigReader& in, const ArchitectureRow& row, ModelConfig& 
     in.refuse(key, in.root().at(key), "yarn needs a rope_theta above 1");
 }
 
-/// SmolLM3: no_rope_layers has a 1 for every layer with rotary embeddings; without it every
-/// interval-th layer has none.
+/// In SmolLM3 no_rope_layers has a 1 for every layer with rotary embeddings. Without that key every
+/// no_rope_layer_interval-th layer has no rotary embeddings.
 std::vector<std::int64_t> read_layers_without_rope(const ConfigReader& in, std::int64_t layers) {
   std::vector<std::int64_t> without;
   if (!in.has("no_rope_layers")) {
@@ -141,23 +141,23 @@ std::int64_t token_id(const ConfigReader& in, const char* key, const Json& value
   return value.get<std::int64_t>();
 }
 
-/// A token id or -1. Where the key is left out, the architecture's default stands if the vocabulary
-/// has it.
+/// A token id, or -1. Where the key is left out, it is the architecture's default if the vocabulary
+/// has that token.
 std::int64_t read_token(const ConfigReader& in, const char* key, std::int64_t fallback,
                         std::int64_t vocab_size) {
   if (in.is_absent(key)) return fallback < vocab_size ? fallback : -1;
-  const bool none = !in.has(key) || in.root().at(key) == -1;  // -1: pad_token_id of old Llama files
+  const bool none = !in.has(key) || in.root().at(key) == -1;  // -1 is in old Llama files
   return none ? -1 : token_id(in, key, in.root().at(key), vocab_size);
 }
 
-/// Adds one id or a list of them.
+/// Adds the end tokens, which are one id or a list of ids.
 void add_end_tokens(const ConfigReader& in, ModelConfig& c) {
   const char* key = "eos_token_id";
   if (!in.has(key)) return;
   const Json& value = in.root().at(key);
   for (const Json& one : value.is_array() ? value : Json::array({value})) {
     const std::int64_t id = token_id(in, key, one, c.vocab_size);
-    if (!c.ends(id)) c.eos_token_ids.push_back(id);
+    if (!is_end_token(c, id)) c.eos_token_ids.push_back(id);
   }
 }
 
@@ -183,7 +183,7 @@ void check_shape(const ConfigReader& in, const ModelConfig& c) {
       "every key head serves the same number of query heads", kCopy);
   in.check(c.head_dim % 2 == 0, fmt::format("has an odd head_dim of {}", c.head_dim),
            "rotary embeddings rotate pairs of dimensions", kCopy);
-  // Keeps every size far from the end of 64 bits; no model is near it.
+  // This keeps every size far below the limit of 64 bits, and no model comes near it.
   const double widest =
       double(std::max({c.vocab_size, c.intermediate_size, c.num_attention_heads * c.head_dim}));
   in.check(c.num_hidden_layers <= 10'000 &&
@@ -214,7 +214,7 @@ Json written_tokens(const std::vector<std::int64_t>& ids) {
   return ids.empty() ? Json(nullptr) : ids.size() == 1 ? Json(ids.front()) : Json(ids);
 }
 
-/// What only some architectures have.
+/// Writes the keys that only some architectures have.
 void write_particulars(const ModelConfig& c, const ArchitectureRow& row, Json& json) {
   if (row.attention_bias == Bias::by_key) json["attention_bias"] = c.attention_bias;
   if (row.mlp_bias == Bias::by_key) json["mlp_bias"] = c.mlp_bias;
@@ -222,7 +222,7 @@ void write_particulars(const ModelConfig& c, const ArchitectureRow& row, Json& j
   if (!row.layers_without_rope) return;
   json["no_rope_layers"] = Json::array();
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer)
-    json["no_rope_layers"].push_back(int(c.has_rope(layer)));
+    json["no_rope_layers"].push_back(int(has_rope(c, layer)));
 }
 
 }  // namespace

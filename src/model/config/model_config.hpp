@@ -1,4 +1,4 @@
-// A model's architecture in numbers: config.json, in and out.
+// A model's architecture in numbers, read from config.json and written to it.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -12,8 +12,8 @@
 
 namespace rollcall::model {
 
-/// What config.json says of a model. Built from a run file's model section or read from a model
-/// folder.
+/// What config.json says about a model. It is made from a run file's model section or read from a
+/// model folder.
 struct ModelConfig {
   Architecture architecture = Architecture::llama;
   std::int64_t vocab_size = 0;
@@ -24,30 +24,33 @@ struct ModelConfig {
   RopeScaling rope_scaling;
   std::vector<std::int64_t> layers_without_rope;  ///< ascending
   bool tie_word_embeddings = false, qk_norm = false;
-  /// on q, k and v; on o; on gate, up and down
+  /// Whether there is a bias on q, k and v; on o; on gate, up and down.
   bool attention_bias = false, output_bias = false, mlp_bias = false;
-  std::int64_t bos_token_id = -1, pad_token_id = -1;  ///< -1: none
+  std::int64_t bos_token_id = -1, pad_token_id = -1;  ///< -1: no such token
   std::vector<std::int64_t> eos_token_ids;            ///< any of them ends a sequence
-
-  bool ends(std::int64_t token) const {
-    return std::find(eos_token_ids.begin(), eos_token_ids.end(), token) != eos_token_ids.end();
-  }
-  bool has_rope(std::int64_t layer) const {
-    return !std::binary_search(layers_without_rope.begin(), layers_without_rope.end(), layer);
-  }
 };
+
+inline bool is_end_token(const ModelConfig& config, std::int64_t token) {
+  const auto& ids = config.eos_token_ids;
+  return std::find(ids.begin(), ids.end(), token) != ids.end();
+}
+/// Whether a layer's queries and keys are rotated by their positions.
+inline bool has_rope(const ModelConfig& config, std::int64_t layer) {
+  const auto& without = config.layers_without_rope;
+  return !std::binary_search(without.begin(), without.end(), layer);
+}
 
 ModelConfig model_config(const ModelSection& section, std::int64_t vocab_size,
                          std::int64_t eos_token_id);
-/// A file's text and what messages call it.
+/// A file's text, and what messages call the file.
 struct NamedText {
   std::string text, origin;
 };
-/// Throws InputError naming the first key that no row of the architectures runs. End tokens of
-/// `generation` (generation_config.json) join those of config.json.
+/// Throws InputError naming the first key that no architecture runs. The end tokens of `generation`
+/// (generation_config.json) are added to those of config.json.
 ModelConfig read_model_config(const NamedText& config, const NamedText& generation = {});
-/// What transformers 4 and 5 read as the same model. `dtype` is that of the weights beside it
-/// ("float32", "bfloat16").
+/// A config.json that transformers 4 and 5 read as the same model. `dtype` is that of the weights
+/// beside it ("float32", "bfloat16").
 std::string to_config_json(const ModelConfig& config, const std::string& dtype = "float32");
 
 }  // namespace rollcall::model

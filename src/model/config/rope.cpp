@@ -1,5 +1,5 @@
 // Scaling of rotary frequencies as in modeling_rope_utils.py of transformers 5.23, which names each
-// paper; in double where that file uses fp32.
+// paper. It is computed in double, where that file uses fp32.
 #include "model/config/rope.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace rollcall::model {
 namespace {
 
-/// Llama 3.1: long waves are stretched by the factor, short ones kept, those in between blended.
+/// Llama 3.1: the factor stretches long waves, short ones are kept, and those in between are
+/// blended.
 double llama3_frequency(double frequency, const RopeScaling& s) {
   const double original = double(s.original_max_position_embeddings),
                wavelength = 2.0 * std::numbers::pi / frequency;
@@ -21,7 +22,7 @@ double llama3_frequency(double frequency, const RopeScaling& s) {
   return (1.0 - smooth) * frequency / s.factor + smooth * frequency;
 }
 
-/// YaRN (Peng et al. 2023, arXiv:2309.00071, section 3.2): the dimension whose pair turns
+/// YaRN (Peng et al. 2023, arXiv:2309.00071, section 3.2): the dimension whose pair rotates
 /// `rotations` times within the positions of pretraining.
 double yarn_dimension(double rotations, const Rope& rope) {
   const double original = double(rope.scaling.original_max_position_embeddings);
@@ -29,15 +30,15 @@ double yarn_dimension(double rotations, const Rope& rope) {
          (2.0 * std::log(rope.theta));
 }
 
-/// Fast pairs keep their frequency, slow ones are divided by the factor, with a linear ramp over
-/// the dimensions in between.
+/// Fast pairs keep their frequency, and those of slow pairs are divided by the factor. A linear
+/// ramp connects the two over the dimensions in between.
 void scale_by_yarn(std::vector<double>& frequencies, const Rope& rope) {
   const RopeScaling& s = rope.scaling;
   double low = yarn_dimension(s.beta_fast, rope), high = yarn_dimension(s.beta_slow, rope);
   if (s.truncate) low = std::floor(low), high = std::ceil(high);
   low = std::max(low, 0.0);
   high = std::min(high, double(rope.head_dim - 1));
-  if (low == high) high += 0.001;  // transformers' way around the division by zero
+  if (low == high) high += 0.001;  // transformers avoids the division by zero in the same way
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
     const double stretched = std::clamp((double(i) - low) / (high - low), 0.0, 1.0);
     frequencies[i] = frequencies[i] / s.factor * stretched + frequencies[i] * (1.0 - stretched);

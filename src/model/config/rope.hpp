@@ -9,16 +9,16 @@
 
 namespace rollcall::model {
 
-/// How the frequencies are stretched beyond the positions of pretraining.
+/// How the frequencies are changed for more positions than there were in pretraining.
 struct RopeScaling {
   enum class Type { none, linear, llama3, yarn };
   Type type = Type::none;
   double factor = 1.0;
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3
   std::int64_t original_max_position_embeddings = 0;     ///< llama3, yarn: positions of pretraining
-  double beta_fast = 32.0, beta_slow = 1.0;  ///< yarn: rotations at which interpolation begins and
-                                             ///< is complete
-  bool truncate = true;                      ///< yarn: the bounds of the ramp are whole dimensions
+  /// yarn: rotations within the original positions at which interpolation begins and is complete.
+  double beta_fast = 32.0, beta_slow = 1.0;
+  bool truncate = true;  ///< yarn: whether the bounds of the ramp are rounded to whole dimensions
   std::optional<double> attention_factor, mscale, mscale_all_dim;  ///< yarn
 
   bool operator==(const RopeScaling&) const = default;
@@ -27,7 +27,7 @@ struct RopeScaling {
 /// The spelling in config.json: "default", "linear", "llama3", "yarn".
 const char* name_of(RopeScaling::Type type);
 
-/// What the rotation of heads of `head_dim` is made of.
+/// What determines the rotation of a head of `head_dim` dimensions.
 struct Rope {
   double theta = 1e4;
   std::int64_t head_dim = 0, positions = 0;
@@ -39,7 +39,7 @@ struct Rope {
 /// Radians per position of each pair of dimensions: [head_dim / 2].
 std::vector<double> rope_frequencies(const Rope& rope);
 
-/// What cosines and sines are multiplied by (yarn's attention factor, else 1).
+/// The factor of cosines and sines: yarn's attention factor, otherwise 1.
 double rope_magnitude(const RopeScaling& scaling);
 
 /// cos and sin of position * frequency, times the magnitude, computed in double: [positions,

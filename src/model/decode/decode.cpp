@@ -1,4 +1,4 @@
-// Requests are dealt to sessions as those have room.
+// Gives requests to sessions as those have room.
 #include "model/decode/decode.hpp"
 
 #include "base/error.hpp"
@@ -12,13 +12,13 @@
 namespace rollcall::model {
 namespace {
 
-/// Weights that a core keeps in its own cache or nearly so: then threads that share nothing are
-/// faster than threads that meet in every operation.
+/// Bytes of weights that a core keeps in its own cache, or nearly so. Up to that size threads that
+/// share nothing are faster than threads that meet in every operation.
 constexpr std::int64_t kOwnWeights = std::int64_t(4) << 20;
-constexpr std::int64_t kOwnLiveRows = 64;  // of a thread's own session: activations, keys and
-                                           // values fit its cache, too
+/// Live rows of a thread's own session, whose activations, keys and values fit its cache, too.
+constexpr std::int64_t kOwnLiveRows = 64;
 
-/// Samples of requests, in order, drawn by whoever has room.
+/// Samples of requests that wait, in order. Sessions take them as they have room.
 class Waiting {
  public:
   explicit Waiting(std::span<const DecodeRequest> requests) : requests_(requests) {}
@@ -26,14 +26,14 @@ class Waiting {
     std::size_t request;
     std::uint32_t first, count;
   };
-  /// Up to `most` samples of one request; none when all are dealt.
-  Share next(std::int64_t most) {
+  /// Takes up to `limit` samples of one request. The count is 0 when no samples are left.
+  Share next(std::int64_t limit) {
     const std::lock_guard lock(mutex_);
     while (request_ < requests_.size() && sample_ == requests_[request_].count)
       ++request_, sample_ = 0;
     if (request_ == requests_.size()) return {request_, 0, 0};
     const auto count =
-        std::uint32_t(std::min<std::int64_t>(most, requests_[request_].count - sample_));
+        std::uint32_t(std::min<std::int64_t>(limit, requests_[request_].count - sample_));
     sample_ += count;
     return {request_, sample_ - count, count};
   }
@@ -64,16 +64,16 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
     results.emplace_back(request.count);
     samples += request.count;
   }
-  // A device works for one session at a time.
-  const auto [most, rows] =
+  // A device serves one session at a time.
+  const auto [max_sessions, rows] =
       runs_on_device(policy.packed())
           ? DecodeShape{1, DecodeSession::kLiveRows}
           : decode_shape(std::int64_t(policy.packed().panels.size()), options.threads);
-  const int sessions = int(std::clamp<std::int64_t>(samples, 1, most));
+  const int sessions = int(std::clamp<std::int64_t>(samples, 1, max_sessions));
   const std::int64_t share = (samples + sessions - 1) / sessions,
                      live = std::clamp<std::int64_t>(share, 1, rows);
-  // Where a core's cache is what counts, no more begin than advance; else rows are given out best
-  // where all is known.
+  // A session within a core's cache opens only as many samples as advance together. Otherwise all
+  // are opened at once, so that the session can order them.
   const std::int64_t open = rows == kOwnLiveRows ? live : samples;
   Waiting waiting(requests);
   const auto run = [&](Team& team) {
@@ -99,7 +99,7 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
     Team team(members);
     team.lead(options.side_by_side, [&] { run(team); });
   };
-  sessions == 1 ? lead(most == 1 ? options.threads : 1)
+  sessions == 1 ? lead(max_sessions == 1 ? options.threads : 1)
                 : options.side_by_side(sessions, [&](int) { lead(1); });
   return results;
 }

@@ -9,39 +9,39 @@
 
 namespace rollcall::model {
 
-/// keys and values of one call of decode(), unless it is given another bound
+/// Bound of the bytes of keys and values in one call of decode(), unless the caller sets another.
 constexpr std::int64_t kMostCacheBytes = std::int64_t(1) << 29;
-/// a bound that leaves it to the device's memory
+/// A bound so high that only the memory of a device limits the keys and values.
 constexpr std::int64_t kAllOfADevice = std::int64_t(1) << 60;
 
-/// What decoding may use. Bits do not depend on it.
+/// The resources of decoding. The results do not depend on them by a bit.
 struct DecodeOptions {
   int threads = 1;
-  std::int64_t cache_bytes = kMostCacheBytes;  ///< bound of the keys and values held; one sequence
-                                               ///< a session always has room
-  SideBySide side_by_side = on_new_threads;    ///< where the threads come from
-  /// Asked before every batch of tokens, from any of the threads: whether nobody wants the samples
-  /// any
-  /// more. Those that have not ended are then empty.
+  /// Bound of the keys and values. One sequence per session always has room.
+  std::int64_t cache_bytes = kMostCacheBytes;
+  SideBySide side_by_side = on_new_threads;  ///< where the threads come from
+  /// Called before every step, from any of the threads. Returning true ends decoding, and samples
+  /// that have not ended by then are left empty.
   std::function<bool()> given_up{};
-  std::function<void()> ended{};  ///< called once for each sample that has ended, from any of the
-                                  ///< threads
+  /// Called once for each sample that has ended, from any of the threads.
+  std::function<void()> ended{};
 };
 
-/// Samples all requests in one session for all threads, which share every operation, or where the
-/// weights fit a core's cache in one for each. Samples that end make room for waiting ones of any
-/// request. Result [request][sample]; bits do not depend on what is decoded together. Throws
-/// InputError when prompt + max_new_tokens exceed max_position_embeddings, ConfigError.
+/// Samples all requests. Returns them as [request][sample]. All threads share the operations of one
+/// session, unless the weights fit a core's cache. Then each thread has a session of its own.
+/// Samples that end make room for waiting ones of any request. The bits do not depend on what is
+/// decoded together. Throws InputError when prompt + max_new_tokens exceed max_position_embeddings,
+/// and ConfigError for settings that cannot sample.
 std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
                                                  std::span<const DecodeRequest> requests,
                                                  const SamplingParams& sampling,
                                                  const StopRules& stops,
                                                  const DecodeOptions& options = {});
 
-/// What decode() makes of `threads` threads for a policy with so many bytes of packed weights.
+/// How decode() uses `threads` threads for a policy whose packed weights take `packed_bytes`.
 struct DecodeShape {
   int sessions;
-  std::int64_t live_rows;  ///< of each
+  std::int64_t live_rows;  ///< of each session
 };
 DecodeShape decode_shape(std::int64_t packed_bytes, int threads);
 

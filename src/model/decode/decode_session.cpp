@@ -1,10 +1,12 @@
-// (long: one state machine) Every sequence is its known tokens and how many of them stand in pages.
-// A step runs rows that do not, and draws where none are
-// left: decoding, prompts, others' tokens and what lost its pages are one case. Sequences that have
-// the same tokens are a shared_sequence, run once, until they draw different ones.
+// The steps of a decoding session. A sequence is a list of tokens, of which the first ones are in the
+// KV cache. A step computes tokens that are not, and samples the next token of each sequence that
+// has none left. So decoding, prompts, appended tokens and sequences that lost their pages are one
+// case.
 #include "model/decode/decode_session.hpp"
 
 #include "base/error.hpp"
+#include "model/decode/check_request.hpp"
+#include "model/decode/common_beginning.hpp"
 #include "model/engine/backend.hpp"
 #include "model/engine/engine.hpp"
 
@@ -13,11 +15,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <iterator>
-#include <map>
-#include <numeric>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -27,38 +25,49 @@ namespace {
 using kernels::kPageKeys;
 using kernels::pages_of;
 
-constexpr std::int64_t kLeastShared = 16;  // tokens that are worth a copy, or a step's wait
-
-/// What a prompt has in common with another that has begun.
-struct Beginning {
-  const KvPages* run = nullptr;
-  std::int64_t computed = 0;  ///< of it, in the run's pages
-  std::int64_t soon = 0;      ///< the most that any will have computed
-};
-
-/// A sequence and the hidden state that it draws from: those that draw from one stand side by side.
+/// A sequence and the hidden state that its next token is predicted from. Sequences that share a
+/// hidden state are neighbours.
 struct PendingSample {
   const float* hidden;
   Sequence* sequence;
 };
 
-using Branches = std::vector<std::shared_ptr<SharedSequence>>;
+/// Bytes of a page in all layers of a policy.
+std::int64_t page_bytes(const PolicyModel::Packed& policy) {
+  return policy.config.num_hidden_layers * page_shape(policy).bytes();
+}
+
+/// Appends a sampled token. Returns true when it ends the sequence's turn.
+bool take_token(const PolicyModel& policy, Sequence& sequence, const SampledToken& sampled) {
+  const auto& [token, logprob, entropy, kept_mass, kept] = sampled;
+  DecodedSequence& result = sequence.result;
+  result.kept.put(result.tokens.size(), kept);
+  if (kept_mass > 0.0F) result.kept_mass.push_back(kept_mass);
+  result.tokens.push_back(token);
+  result.logprob.push_back(logprob);
+  result.entropy.push_back(entropy);
+  result.versions.push_back(policy.version().value);
+  sequence.continuation.push_back(token);
+  sequence.stop.add(token);
+  result.stopped = is_end_token(policy.config(), token) || sequence.stop.ends(result.tokens);
+  if (!result.stopped && sequence.sampled() < sequence.limit) return false;
+  sequence.stage = Stage::ended;
+  return true;
+}
 
 }  // namespace
 
 struct DecodeSession::State {
-  State(const PolicyModel& first, const SamplingParams& params, Team& members,
+  State(const PolicyModel& first, const SamplingParams& params, Team& team,
         std::int64_t cache_bytes, std::int64_t live_rows)
       : config(first.config()),
         sampling(params),
-        shape(page_shape(first.packed())),
-        layers(first.config().num_hidden_layers),
-        most_live(live_rows),
-        engine(make_decode_engine(first.packed(), params, members, live_rows + kPrefillRows)),
-        pool(layers * shape.bytes(),
-             std::min(cache_bytes, engine->most_page_bytes()) / (layers * shape.bytes()),
+        engine(make_decode_engine(first.packed(), params, team, live_rows + kPrefillRows)),
+        pool(page_bytes(first.packed()),
+             std::min(cache_bytes, engine->most_page_bytes()) / page_bytes(first.packed()),
              engine->page_memory()),
-        step(shape) {
+        step(page_shape(first.packed())),
+        live(live_rows) {
     expect(live_rows > 0, "a session advances one sequence or more");
     require<ConfigError>(params.max_new_tokens > 0,
                          fmt::format("sampling.max_new_tokens is {}", params.max_new_tokens),
@@ -72,489 +81,295 @@ struct DecodeSession::State {
   }
   void wait(Sequence& sequence, bool first = false) {
     sequence.stage = Stage::waiting;
-    if (!sequence.begun()) ++sequence.prompt_prefix->waiting;
+    if (!sequence.has_pages()) ++sequence.prompt_prefix->waiting;
     first ? queue.push_front(&sequence) : queue.push_back(&sequence);
   }
-  /// It waits and advances no more.
-  void withdraw(Sequence& sequence) {
-    if (sequence.stage == Stage::live) return leave_branch(sequence);
-    if (sequence.stage != Stage::waiting) return;
-    queue.erase(std::find(queue.begin(), queue.end(), &sequence));
-    if (!sequence.begun()) --sequence.prompt_prefix->waiting;
-  }
-  void leave_branch(Sequence& sequence);
-  std::int64_t live_sequences() const {
-    return std::accumulate(live.begin(), live.end(), std::int64_t(0),
-                           [](std::int64_t sum, const auto& shared_sequence) {
-                             return sum + std::int64_t(shared_sequence->members.size());
-                           });
-  }
+  void wait_first(std::vector<Sequence*> again);
+  void withdraw(Sequence& sequence);
 
-  // Room.
+  // Room for pages.
   enum class Need { wish, must };
-  using Pages = std::function<std::int64_t()>;
-  bool make_room(const Pages& pages, const Sequence& whose, Need need);
-  void drop_idle_stems();
-  void preempt(SharedSequence& shared_sequence);
-  void wait_anew(std::vector<Sequence*> again);
-  void forget();
+  bool make_room(const std::function<std::int64_t()>& pages, const Sequence& whose, Need need);
+  void preempt(SharedSequence& shared);
+  void forget_pages();
 
-  // A step.
-  std::int64_t pages_to_come(const Sequence& sequence, const KvPages& run) const;
+  // Which sequences advance.
   void admit();
-  bool join(Sequence& sequence);
-  void give_turns();
-  void part_ways();
-  Beginning known_beginning(const PromptPrefix& prompt_prefix) const;
-  void take_beginning(KvPages& run, const KvPages& of, std::int64_t length);
-  bool begin(Sequence& sequence, bool has_room);
-  void take_pages(SharedSequence& shared_sequence);
-  void share_pages(std::int64_t& room);
+  bool begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns);
+  void copy_beginning(KvPages& to, const KvPages& from, std::int64_t length);
+  bool take_prompt_pages(Sequence& sequence, bool takes_turns);
+
+  // A step of those.
+  void take_pages(SharedSequence& shared);
+  void share_rows(std::int64_t& prefill_rows);
   std::vector<PendingSample> run_rows(const PolicyModel::Packed& policy);
-  std::vector<Id> choose(const PolicyModel& policy, std::span<const PendingSample> drawings);
-  bool take_token(const PolicyModel& policy, Sequence& sequence, const SampledToken& drawn);
+  std::vector<Id> sample(const PolicyModel& policy, std::span<const PendingSample> pending);
 
   const ModelConfig config;
   const SamplingParams sampling;
-  PageShape shape;
-  std::int64_t layers, most_live;
   std::unique_ptr<DecodeEngine> engine;
-  PagePool pool;  // before all that holds pages of it
+  PagePool pool;  // declared before all members that hold pages of it
   StepRows step;
-  std::map<std::vector<std::int32_t>, std::weak_ptr<PromptPrefix>> prompt_prefixes;
+  PromptPrefixes prompts;
   std::unordered_map<Id, std::unique_ptr<Sequence>> sequences;
-  std::deque<Sequence*> queue;  ///< in the order in which they begin
-  Branches live;  ///< in the order of their prompts' numbers; of a prompt, those that parted late
-                  ///< side by side
-  std::vector<std::shared_ptr<PromptPrefix>> begun_stems;  ///< that hold pages
-  /// whose the pages are
-  std::optional<std::pair<PolicyVersion, const PolicyModel::Packed*>> computed_under;
+  std::deque<Sequence*> queue;  ///< waiting sequences, in the order in which they begin
+  LiveSequences live;
+  /// The policy that all keys and values were computed with.
+  std::optional<std::pair<PolicyVersion, const PolicyModel::Packed*>> computed_with;
   bool stepping = false;  ///< a step has begun and not ended
-  std::uint64_t next_id = 0, next_stem = 0;
+  std::uint64_t next_id = 0;
 };
 
-// ---- room
-// --------------------------------------------------------------------------------------------------------------------------------------------------
+// ---- waiting and room
 
-/// The pages of prompts that nobody waits for live on in those that share them.
-void DecodeSession::State::drop_idle_stems() {
-  std::erase_if(begun_stems, [](const std::shared_ptr<PromptPrefix>& prompt_prefix) {
-    if (prompt_prefix->waiting > 0) return false;
-    prompt_prefix->run.clear();
-    return true;
-  });
-}
-
-/// Gives up what can be computed again until so many pages are free: prompts that nobody waits for,
-/// paused and ended sequences, live ones that began after `whose`, the last first, with their
-/// shared_sequences. What it must have it also takes from what waits: one sequence always has room.
-/// A page that was shared may become its own by that, and so fewer be needed.
-bool DecodeSession::State::make_room(const Pages& pages, const Sequence& whose, Need need) {
-  const auto enough = [&] { return pool.free() >= pages(); };
-  if (enough()) return true;
-  drop_idle_stems();
-  for (auto& [id, sequence] : sequences) {
-    if (enough()) return true;
-    if (sequence->stage == Stage::paused || sequence->stage == Stage::ended) sequence->run.clear();
-  }
-  while (!enough() && whose.stage == Stage::live) {
-    const auto last = std::max_element(live.begin(), live.end(), [](const auto& a, const auto& b) {
-      return a->oldest().id < b->oldest().id;
-    });
-    if ((*last)->oldest().id <= whose.id) break;
-    preempt(**last);
-  }
-  if (enough() || need == Need::wish) return enough();
-  for (Sequence* waiting : queue) {
-    if (waiting == &whose || !waiting->begun()) continue;
-    waiting->run.clear();
-    ++waiting->prompt_prefix->waiting;
-  }
-  std::erase_if(begun_stems, [&](const std::shared_ptr<PromptPrefix>& prompt_prefix) {
-    if (prompt_prefix == whose.prompt_prefix) return false;
-    prompt_prefix->run.clear();
-    return true;
-  });
-  expect(enough(), "one sequence always has room");
-  return true;
-}
-
-/// Who still holds it finds it empty.
-void DecodeSession::State::preempt(SharedSequence& shared_sequence) {
-  expect(live_sequences() <= most_live, "those who take turns have room");
-  shared_sequence.run.clear();
-  wait_anew(std::exchange(shared_sequence.members, {}));
-  std::erase_if(live, [](const auto& each) { return each->members.empty(); });
-}
-
-/// First in the queue, of them the lowest id.
-void DecodeSession::State::wait_anew(std::vector<Sequence*> again) {
+/// Puts sequences at the front of the queue, by ascending id.
+void DecodeSession::State::wait_first(std::vector<Sequence*> again) {
   std::sort(again.begin(), again.end(),
             [](const Sequence* a, const Sequence* b) { return a->id > b->id; });
   for (Sequence* sequence : again) wait(*sequence, true);
 }
 
-/// With what has been run of it.
-void DecodeSession::State::leave_branch(Sequence& sequence) {
-  const auto has = [&](const auto& shared_sequence) {
-    return std::find(shared_sequence->members.begin(), shared_sequence->members.end(), &sequence) !=
-           shared_sequence->members.end();
-  };
-  const auto shared_sequence = std::find_if(live.begin(), live.end(), has);
-  std::erase((*shared_sequence)->members, &sequence);
-  sequence.run = (*shared_sequence)->run;
-  if ((*shared_sequence)->members.empty()) live.erase(shared_sequence);
+/// Ends a sequence's waiting or advancing.
+void DecodeSession::State::withdraw(Sequence& sequence) {
+  if (sequence.stage == Stage::live) return live.leave(sequence);
+  if (sequence.stage != Stage::waiting) return;
+  queue.erase(std::find(queue.begin(), queue.end(), &sequence));
+  if (!sequence.has_pages()) --sequence.prompt_prefix->waiting;
 }
 
-/// All keys and values are another version's.
-void DecodeSession::State::forget() {
-  for (const Sequence* waiting : queue)
-    if (waiting->begun()) ++waiting->prompt_prefix->waiting;  // it begins anew
-  for (auto& [id, sequence] : sequences) sequence->run.clear();
-  for (const auto& prompt_prefix : begun_stems) prompt_prefix->run.clear();
-  begun_stems.clear();
-  std::vector<Sequence*> again;
-  for (const auto& shared_sequence : std::exchange(live, {}))
-    again.insert(again.end(), shared_sequence->members.begin(), shared_sequence->members.end());
-  wait_anew(std::move(again));
-}
-
-// ---- a step
-// ------------------------------------------------------------------------------------------------------------------------------------------------
-
-/// But for its last token, whose hidden state is wanted.
-Beginning DecodeSession::State::known_beginning(const PromptPrefix& prompt_prefix) const {
-  Beginning longest;
-  const PromptPrefix* last = nullptr;
-  const auto compare = [&](const PromptPrefix& other, const KvPages& run) {
-    if (&other == last || run.pages.empty()) return;  // those of one prompt stand side by side
-    last = &other;
-    const std::int64_t alike =
-        std::mismatch(prompt_prefix.tokens.begin(), prompt_prefix.tokens.end() - 1,
-                      other.tokens.begin(), other.tokens.end())
-            .first -
-        prompt_prefix.tokens.begin();
-    if (const std::int64_t computed = std::min(alike, run.computed);
-        computed >= kLeastShared && computed > longest.computed)
-      longest.run = &run, longest.computed = computed;
-    longest.soon = std::max(longest.soon, alike);
-  };
-  for (const auto& other : begun_stems) compare(*other, other->run);
-  for (const auto& shared_sequence : live)
-    compare(*shared_sequence->oldest().prompt_prefix, shared_sequence->run);
-  return longest;
-}
-
-/// Whole pages by reference and what stands in the last one as a copy, for which a page is free.
-void DecodeSession::State::take_beginning(KvPages& run, const KvPages& of, std::int64_t length) {
-  const std::int64_t whole = length / kPageKeys, rest = length % kPageKeys;
-  for (std::int64_t p = 0; p < whole; ++p) run.push(of.pages[std::size_t(p)]);
-  if (rest > 0) {
-    run.push(pool.take());
-    engine->copy_positions(of.pages[std::size_t(whole)].get(), rest, run.pages.back().get());
+/// Gives up pages whose contents can be computed again until `pages()` are free. It takes them from
+/// prompts that no sequence waits for, then from paused and ended sequences, then from live ones
+/// that began after `whose`, the last of them first. With Need::must it also takes them from waiting
+/// sequences and from all other prompts, because one sequence always has room. The number is asked
+/// for again each time: a page that `whose` shared may become its own, so that it need not be
+/// copied.
+bool DecodeSession::State::make_room(const std::function<std::int64_t()>& pages,
+                                     const Sequence& whose, Need need) {
+  const auto enough = [&] { return pool.free() >= pages(); };
+  if (enough()) return true;
+  prompts.drop_idle();
+  for (auto& [id, sequence] : sequences) {
+    if (enough()) return true;
+    if (sequence->stage == Stage::paused || sequence->stage == Stage::ended) sequence->kv.clear();
   }
-  run.computed = length;
-}
-
-/// A waiting sequence has its prompt's positions.
-bool DecodeSession::State::begin(Sequence& sequence, bool has_room) {
-  PromptPrefix& prompt_prefix = *sequence.prompt_prefix;
-  // Beside others: room for what it knows already, and for the page that each live sequence may
-  // need soon.
-  const std::int64_t wished =
-      pages_of(sequence.known()) - prompt_prefix.length() / kPageKeys + live_sequences();
-  if (!live.empty() && !has_room && !make_room([&] { return wished; }, sequence, Need::wish))
-    return false;
-  sequence.run = prompt_prefix.run;
-  --prompt_prefix.waiting;
+  while (!enough() && whose.stage == Stage::live) {
+    SharedSequence& youngest = live.youngest();
+    if (youngest.oldest().id <= whose.id) break;
+    preempt(youngest);
+  }
+  if (enough() || need == Need::wish) return enough();
+  for (Sequence* waiting : queue) {
+    if (waiting == &whose || !waiting->has_pages()) continue;
+    waiting->kv.clear();
+    ++waiting->prompt_prefix->waiting;
+  }
+  prompts.drop_all_but(whose.prompt_prefix.get());
+  expect(enough(), "one sequence always has room");
   return true;
 }
 
-/// Most pages that a sequence whose positions stand in `run` will take up to its limit; its
-/// prompt's too where nobody has begun that. The page at hand is among them though it is there: it
-/// may be shared, and is copied then.
-std::int64_t DecodeSession::State::pages_to_come(const Sequence& sequence,
-                                                 const KvPages& run) const {
-  const PromptPrefix& prompt_prefix = *sequence.prompt_prefix;
-  if (!run.pages.empty()) return sequence.most_pages() - run.computed / kPageKeys;
-  return sequence.most_pages() - prompt_prefix.length() / kPageKeys +
-         (prompt_prefix.run.pages.empty() ? pages_of(prompt_prefix.length()) : 0);
+/// Sends the members of a shared sequence back to the queue. Its pages are given up.
+void DecodeSession::State::preempt(SharedSequence& shared) {
+  expect(live.count() <= live.rows(), "those who take turns have room");
+  wait_first(live.remove(shared));
 }
 
-/// A waiting sequence joins the shared_sequence that has its tokens, if there is one. Of the two
-/// runs the longer is kept.
-bool DecodeSession::State::join(Sequence& sequence) {
-  auto found = std::lower_bound(live.begin(), live.end(), sequence.prompt_prefix->number,
-                                [](const auto& shared_sequence, std::uint64_t number) {
-                                  return shared_sequence->oldest().prompt_prefix->number < number;
-                                });
-  while (found != live.end() && (*found)->oldest().prompt_prefix == sequence.prompt_prefix &&
-         (*found)->oldest().own != sequence.own)
-    ++found;
-  if (found == live.end() || (*found)->oldest().prompt_prefix != sequence.prompt_prefix)
-    return false;
-  SharedSequence& shared_sequence = **found;
-  if (!sequence.begun()) --sequence.prompt_prefix->waiting;
-  if (sequence.run.computed > shared_sequence.run.computed)
-    shared_sequence.run = std::move(sequence.run);
-  sequence.run.clear();
-  shared_sequence.members.insert(
-      std::upper_bound(shared_sequence.members.begin(), shared_sequence.members.end(), &sequence,
-                       [](const Sequence* a, const Sequence* b) { return a->id < b->id; }),
-      &sequence);
-  return true;
+/// Gives up all pages, because another policy computed them. Live sequences wait again.
+void DecodeSession::State::forget_pages() {
+  for (const Sequence* waiting : queue)
+    if (waiting->has_pages()) ++waiting->prompt_prefix->waiting;
+  for (auto& [id, sequence] : sequences) sequence->kv.clear();
+  prompts.drop_all_but(nullptr);
+  wait_first(live.remove_all());
 }
 
-/// Fills free rows with waiting sequences, in their order; prompts that they need are begun. Where
-/// there is room for all up to their limits, more than the rows begin and take turns.
+// ---- which sequences advance
+
+/// Fills free rows with waiting sequences in their order, and begins the prompts that they need.
+/// Where there is room for all of them up to their limits, more sequences than rows are admitted and
+/// take turns.
 void DecodeSession::State::admit() {
-  std::int64_t begun = live_sequences(), to_come = 0;  // those that wait for a prompt among them;
-                                                       // pages that they will take
-  for (const auto& shared_sequence : live)
-    for (const Sequence* sequence : shared_sequence->members)
-      to_come += pages_to_come(*sequence, shared_sequence->run);
-  const auto expect_one = [&](const Sequence& sequence) {
-    ++begun, to_come += pages_to_come(sequence, sequence.run);
+  std::int64_t begun = live.count();  // with those that wait for their prompt
+  std::int64_t to_come = 0;           // the most pages that those will still take
+  for (const auto& shared : live)
+    for (const Sequence* sequence : shared->members)
+      to_come += pages_to_come(*sequence, shared->kv);
+  const auto count_in = [&](const Sequence& sequence) {
+    ++begun;
+    to_come += pages_to_come(sequence, sequence.kv);
   };
   for (auto it = queue.begin(); it != queue.end();) {
     Sequence& sequence = **it;
-    const bool takes_turns = begun >= most_live;  // whoever does needs no room to be made
-    if (takes_turns && (begun >= kTurns * most_live ||
-                        to_come + pages_to_come(sequence, sequence.run) > pool.free()))
+    const PromptPrefix& prefix = *sequence.prompt_prefix;
+    const bool takes_turns = begun >= live.rows();
+    if (takes_turns && (begun >= kTurns * live.rows() ||
+                        to_come + pages_to_come(sequence, sequence.kv) > pool.free()))
       break;
-    const std::shared_ptr<PromptPrefix>& prompt_prefix = sequence.prompt_prefix;
-    if (join(sequence)) {
-      expect_one(sequence);
+    if (live.join(sequence)) {
+      count_in(sequence);
       sequence.stage = Stage::live;
       it = queue.erase(it);
       continue;
     }
-    if (!sequence.begun() && !prompt_prefix->ready()) {
-      if (prompt_prefix->run.pages.empty()) {
-        if (const Beginning alike = known_beginning(*prompt_prefix);
-            alike.soon >= alike.computed + kLeastShared) {
-          expect_one(**it++);
-          continue;
-        }
-        const bool first = begun == 0;  // nothing else goes on
-        const std::int64_t pages = pages_of(prompt_prefix->length()),
-                           wished = first ? pages : pages + live_sequences();
-        if (!takes_turns &&
-            !make_room([&] { return wished; }, sequence, first ? Need::must : Need::wish))
-          break;
-        if (const Beginning alike = known_beginning(*prompt_prefix); alike.run != nullptr)
-          take_beginning(prompt_prefix->run, *alike.run, alike.computed);  // what room left of it
-        while (std::int64_t(prompt_prefix->run.pages.size()) < pages)
-          prompt_prefix->run.push(pool.take());
-        begun_stems.push_back(prompt_prefix);
-      }
-      expect_one(**it++);
+    if (!sequence.has_pages() && !prefix.ready()) {
+      if (prefix.kv.pages.empty() && !begin_prompt(sequence, begun == 0, takes_turns)) break;
+      count_in(sequence);
+      ++it;
       continue;
     }
-    if (!sequence.begun() && !begin(sequence, takes_turns)) break;
-    expect_one(sequence);
+    if (!sequence.has_pages() && !take_prompt_pages(sequence, takes_turns)) break;
+    count_in(sequence);
     sequence.stage = Stage::live;
-    const auto later = [](std::uint64_t number, const auto& shared_sequence) {
-      return number < shared_sequence->oldest().prompt_prefix->number;
-    };
-    live.insert(std::upper_bound(live.begin(), live.end(), prompt_prefix->number, later),
-                std::make_shared<SharedSequence>(
-                    SharedSequence{{&sequence}, std::exchange(sequence.run, {})}));
+    live.add(sequence);
     it = queue.erase(it);
   }
-  drop_idle_stems();
+  prompts.drop_idle();
 }
 
-/// Least attained service: rows go to those that have sampled the fewest tokens, in pages, and so
-/// stay busy to the end. Nobody knows who will be long. A shared_sequence of which not all find a
-/// row parts for good.
-void DecodeSession::State::give_turns() {
-  for (const auto& shared_sequence : live)
-    shared_sequence->in_turn = true, shared_sequence->rows = 0;
-  auto left = std::size_t(most_live);
-  if (live_sequences() <= most_live) return;
-  Branches order = live;
-  const auto key = [](const SharedSequence& b) {
-    return std::tuple(b.oldest().sampled() / kPageKeys, b.oldest().prompt_prefix->number,
-                      b.oldest().id);
-  };
-  std::sort(order.begin(), order.end(),
-            [&](const auto& a, const auto& b) { return key(*a) < key(*b); });
-  for (const auto& shared_sequence : order) {
-    auto& members = shared_sequence->members;
-    const std::size_t now = std::min(members.size(), left);
-    left -= now;
-    shared_sequence->in_turn = now > 0;
-    if (now == 0 || now == members.size()) continue;
-    live.insert(std::find(live.begin(), live.end(), shared_sequence) + 1,
-                std::make_shared<SharedSequence>(SharedSequence{
-                    {members.begin() + std::ptrdiff_t(now), members.end()}, shared_sequence->run}));
-    members.resize(now);
+/// Takes pages for a sequence's prompt, the first ones from a prompt with the same beginning. Where
+/// another prompt will soon have computed more of that beginning, this one waits for it. Returns
+/// false where there is no room. `is_first`: that no other sequence advances or waits for a prompt.
+/// `takes_turns`: that admit() has made sure of the room.
+bool DecodeSession::State::begin_prompt(const Sequence& sequence, bool is_first, bool takes_turns) {
+  const std::shared_ptr<PromptPrefix>& prefix = sequence.prompt_prefix;
+  if (const CommonBeginning common = common_beginning(*prefix, prompts, live);
+      common.soon >= common.computed + kLeastShared)
+    return true;
+  const std::int64_t pages = pages_of(prefix->length()),
+                     wished = is_first ? pages : pages + live.count();
+  if (!takes_turns &&
+      !make_room([&] { return wished; }, sequence, is_first ? Need::must : Need::wish))
+    return false;
+  // Making room may have taken the beginning, so it is looked up again.
+  if (const CommonBeginning common = common_beginning(*prefix, prompts, live); common.kv != nullptr)
+    copy_beginning(prefix->kv, *common.kv, common.computed);
+  while (std::int64_t(prefix->kv.pages.size()) < pages) prefix->kv.push(pool.take());
+  prompts.begin(prefix);
+  return true;
+}
+
+/// Shares the whole pages of the first `length` positions and copies the rest, for which a page is
+/// free.
+void DecodeSession::State::copy_beginning(KvPages& to, const KvPages& from, std::int64_t length) {
+  const std::int64_t whole = length / kPageKeys, rest = length % kPageKeys;
+  for (std::int64_t p = 0; p < whole; ++p) to.push(from.pages[std::size_t(p)]);
+  if (rest > 0) {
+    to.push(pool.take());
+    engine->copy_positions(from.pages[std::size_t(whole)].get(), rest, to.pages.back().get());
+  }
+  to.computed = length;
+}
+
+/// Gives a waiting sequence its prompt's pages. Returns false where there is no room for the tokens
+/// that it has already and for the page that each live sequence may need soon.
+bool DecodeSession::State::take_prompt_pages(Sequence& sequence, bool takes_turns) {
+  PromptPrefix& prefix = *sequence.prompt_prefix;
+  const std::int64_t wished =
+      pages_of(sequence.length()) - prefix.length() / kPageKeys + live.count();
+  if (!live.empty() && !takes_turns && !make_room([&] { return wished; }, sequence, Need::wish))
+    return false;
+  sequence.kv = prefix.kv;
+  --prefix.waiting;
+  return true;
+}
+
+// ---- a step
+
+/// Takes the pages for the rows of this step, which are free.
+void DecodeSession::State::take_pages(SharedSequence& shared) {
+  KvPages& kv = shared.kv;
+  if (shared.rows > 0 && kv.continues_in_shared_page()) {
+    PagePool::Page& page = kv.pages[kv.next_page()];
+    PagePool::Page copy = pool.take();
+    engine->copy_positions(page.get(), kv.computed % kPageKeys, copy.get());
+    kv.table[kv.next_page()] = copy.get();
+    page = std::move(copy);
+  }
+  while (std::int64_t(kv.pages.size()) < pages_of(kv.computed + shared.rows)) kv.push(pool.take());
+}
+
+/// Chooses how many rows of each live sequence are computed in this step, the oldest first, and
+/// takes their pages. A sequence that finds no pages waits again. Tokens that are not followed by a
+/// sample are taken from `prefill_rows`.
+void DecodeSession::State::share_rows(std::int64_t& prefill_rows) {
+  const LiveSequences::Shared by_age = live.in_turn_oldest_first();
+  for (const auto& shared : by_age) {
+    if (shared->members.empty()) continue;  // it was preempted for an older one
+    const std::int64_t left = shared->oldest().length() - shared->kv.computed;
+    shared->rows = left <= 1 ? left : std::min(left, prefill_rows);
+    if (left > 1) prefill_rows -= shared->rows;
+    const auto missing = [&] { return shared->kv.missing_pages(shared->rows); };
+    if (make_room(missing, shared->oldest(), shared == by_age.front() ? Need::must : Need::wish))
+      take_pages(*shared);
+    else preempt(*shared);
   }
 }
 
-/// Pages for its rows of this step, which are free.
-void DecodeSession::State::take_pages(SharedSequence& shared_sequence) {
-  KvPages& run = shared_sequence.run;
-  if (shared_sequence.rows > 0 && run.goes_on_in_shared()) {
-    PagePool::Page& page = run.pages[run.last_page()];
-    PagePool::Page own = pool.take();
-    engine->copy_positions(page.get(), run.computed % kPageKeys, own.get());
-    run.table[run.last_page()] = own.get();
-    page = std::move(own);
-  }
-  while (std::int64_t(run.pages.size()) < pages_of(run.computed + shared_sequence.rows))
-    run.push(pool.take());
-}
-
-/// Rows of this step for those in turn, the oldest first: who finds no pages waits again. Tokens
-/// that need no draw share kPrefillRows.
-void DecodeSession::State::share_pages(std::int64_t& room) {
-  Branches by_age;
-  std::copy_if(live.begin(), live.end(), std::back_inserter(by_age),
-               [](const auto& shared_sequence) { return shared_sequence->in_turn; });
-  std::sort(by_age.begin(), by_age.end(),
-            [](const auto& a, const auto& b) { return a->oldest().id < b->oldest().id; });
-  for (const auto& shared_sequence : by_age) {
-    if (shared_sequence->members.empty()) continue;  // it had to make room
-    const std::int64_t left = shared_sequence->oldest().known() - shared_sequence->run.computed;
-    shared_sequence->rows = left <= 1 ? left : std::min(left, room);
-    if (left > 1) room -= shared_sequence->rows;
-    const auto missing = [&] { return shared_sequence->run.missing_pages(shared_sequence->rows); };
-    if (make_room(missing, shared_sequence->oldest(),
-                  shared_sequence == by_age.front() ? Need::must : Need::wish))
-      take_pages(*shared_sequence);
-    else preempt(*shared_sequence);
-  }
-}
-
-/// Runs the rows of this step, of live sequences first, then of prompts. Returns what tokens are
-/// drawn from.
+/// Computes the rows of this step: first those of live sequences, then those of prompts. Returns the
+/// sequences whose next token can be sampled.
 std::vector<PendingSample> DecodeSession::State::run_rows(const PolicyModel::Packed& policy) {
-  std::int64_t room = kPrefillRows;
-  share_pages(room);
+  std::int64_t prefill_rows = kPrefillRows;
+  share_rows(prefill_rows);
   step.clear();
   std::vector<std::pair<Piece, const SharedSequence*>> pieces;
-  std::vector<std::pair<Piece, PromptPrefix*>> prompts;
-  for (const auto& shared_sequence : live) {
-    if (shared_sequence->rows == 0) continue;
-    const auto token = [&one = shared_sequence->oldest()](std::int64_t p) { return one.token(p); };
-    const std::int64_t alike =
-        pieces.empty() ? 0 : alike_positions(*pieces.back().second, *shared_sequence);
-    pieces.emplace_back(step.add(shared_sequence->run, shared_sequence->rows, token, alike),
-                        shared_sequence.get());
+  std::vector<std::pair<Piece, PromptPrefix*>> prompt_pieces;
+  for (const auto& shared : live) {
+    if (shared->rows == 0) continue;
+    const auto token = [&one = shared->oldest()](std::int64_t p) { return one.token(p); };
+    const std::int64_t alike = pieces.empty() ? 0 : alike_positions(*pieces.back().second, *shared);
+    pieces.emplace_back(step.add(shared->kv, shared->rows, token, alike), shared.get());
   }
-  for (const auto& prompt_prefix : begun_stems) {
-    const std::int64_t count =
-        std::min(prompt_prefix->length() - prompt_prefix->run.computed, room);
-    room -= count;
-    if (count > 0)
-      prompts.emplace_back(
-          step.add(prompt_prefix->run, count,
-                   [&](std::int64_t p) { return prompt_prefix->tokens[std::size_t(p)]; }),
-          prompt_prefix.get());
+  for (const auto& prefix : prompts.begun()) {
+    const std::int64_t count = std::min(prefix->length() - prefix->kv.computed, prefill_rows);
+    prefill_rows -= count;
+    const auto token = [&](std::int64_t p) { return prefix->tokens[std::size_t(p)]; };
+    if (count > 0) prompt_pieces.emplace_back(step.add(prefix->kv, count, token), prefix.get());
   }
   const std::int64_t width = policy.config.hidden_size;
   const float* hidden = step.tokens.empty() ? nullptr : engine->hidden(policy, step);
   const auto last_of = [&](const Piece& piece) {
-    piece.run->computed += piece.count;
+    piece.kv->computed += piece.count;
     return hidden + (piece.first_row + piece.count - 1) * width;
   };
-  std::vector<PendingSample> drawings;
-  const auto draw_all = [&](const float* from, const SharedSequence& shared_sequence) {
-    for (Sequence* sequence : shared_sequence.members) drawings.push_back({from, sequence});
+  std::vector<PendingSample> pending;
+  const auto sample_all = [&](const float* from, const SharedSequence& shared) {
+    for (Sequence* sequence : shared.members) pending.push_back({from, sequence});
   };
-  for (const auto& [piece, shared_sequence] : pieces) {
+  for (const auto& [piece, shared] : pieces) {
     const float* last = last_of(piece);
-    if (shared_sequence->run.computed == shared_sequence->oldest().known())
-      draw_all(last, *shared_sequence);
+    if (shared->kv.computed == shared->oldest().length()) sample_all(last, *shared);
   }
-  for (const auto& [piece, prompt_prefix] : prompts) {
+  for (const auto& [piece, prefix] : prompt_pieces) {
     const float* last = last_of(piece);
-    if (prompt_prefix->ready()) prompt_prefix->last_hidden = engine->keep(last);
+    if (prefix->ready()) prefix->last_hidden = engine->keep(last);
   }
-  for (const auto& shared_sequence : live) {  // those that have drawn nothing draw from what their
-                                              // prompt predicts, which may have been run again just
-                                              // now
-    const Sequence& one = shared_sequence->oldest();
-    if (shared_sequence->in_turn && one.own.empty() && shared_sequence->run.computed == one.known())
-      draw_all(one.prompt_prefix->last_hidden.get(), *shared_sequence);
+  // Sequences without a token of their own sample from their prompt's last hidden state, which this
+  // step may have computed again.
+  for (const auto& shared : live) {
+    const Sequence& one = shared->oldest();
+    if (shared->in_turn && one.continuation.empty() && shared->kv.computed == one.length())
+      sample_all(one.prompt_prefix->last_hidden.get(), *shared);
   }
-  return drawings;
+  return pending;
 }
 
-/// Draws a token for each; returns the sequences whose turn it ended.
-std::vector<DecodeSession::Id> DecodeSession::State::choose(
-    const PolicyModel& policy, std::span<const PendingSample> drawings) {
-  std::vector<SampleRequest> draws;
-  for (const auto& [hidden, sequence] : drawings)
-    draws.push_back({hidden, sequence->stream.uniform(sequence->result.tokens.size())});
-  const std::vector<SampledToken> drawn = engine->draw(policy.packed(), draws);
+/// Samples a token for each. Returns the sequences whose turn it ended.
+std::vector<DecodeSession::Id> DecodeSession::State::sample(
+    const PolicyModel& policy, std::span<const PendingSample> pending) {
+  std::vector<SampleRequest> requests;
+  for (const auto& [hidden, sequence] : pending)
+    requests.push_back({hidden, sequence->stream.uniform(sequence->result.tokens.size())});
+  const std::vector<SampledToken> sampled = engine->draw(policy.packed(), requests);
   std::vector<Id> ended;
-  for (std::size_t i = 0; i < drawings.size(); ++i) {
-    if (take_token(policy, *drawings[i].sequence, drawn[i]))
-      ended.push_back(drawings[i].sequence->id);
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    if (take_token(policy, *pending[i].sequence, sampled[i]))
+      ended.push_back(pending[i].sequence->id);
   }
-  part_ways();
+  live.part_ways();
   return ended;
 }
 
-/// Members that drew the same token go on together, the others as shared_sequences of their own
-/// beside them. Who ended leaves, with what has been run of it.
-void DecodeSession::State::part_ways() {
-  Branches all;
-  for (const auto& shared_sequence : std::exchange(live, {})) {
-    auto members = std::exchange(shared_sequence->members, {});
-    const auto ended = std::stable_partition(
-        members.begin(), members.end(),
-        [](const Sequence* sequence) { return sequence->stage == Stage::live; });
-    std::for_each(ended, members.end(),
-                  [&](Sequence* sequence) { sequence->run = shared_sequence->run; });
-    members.erase(ended, members.end());
-    if (members.size() > 1 && shared_sequence->in_turn && !members.front()->own.empty())
-      std::stable_sort(members.begin(), members.end(), [](const Sequence* a, const Sequence* b) {
-        return a->own.back() < b->own.back();
-      });
-    for (Sequence* sequence : members) {
-      const bool together = !shared_sequence->members.empty() &&
-                            (!shared_sequence->in_turn || sequence->own.empty() ||
-                             sequence->own.back() == all.back()->members.back()->own.back());
-      if (!together)
-        all.push_back(shared_sequence->members.empty()
-                          ? shared_sequence
-                          : std::make_shared<SharedSequence>(SharedSequence{
-                                {}, shared_sequence->run, shared_sequence->in_turn}));
-      all.back()->members.push_back(sequence);
-    }
-  }
-  live = std::move(all);
-}
-
-/// True when it ends the turn.
-bool DecodeSession::State::take_token(const PolicyModel& policy, Sequence& sequence,
-                                      const SampledToken& drawn) {
-  const auto& [token, logprob, entropy, kept_mass, kept] = drawn;
-  DecodedSequence& result = sequence.result;
-  result.kept.put(result.tokens.size(), kept);
-  if (kept_mass > 0.0F) result.kept_mass.push_back(kept_mass);
-  result.tokens.push_back(token);
-  result.logprob.push_back(logprob);
-  result.entropy.push_back(entropy);
-  result.versions.push_back(policy.version().value);
-  sequence.own.push_back(token);
-  if (sequence.given > 0) sequence.answer.push_back(token);
-  const bool begun_by_another = sequence.given > 0 && sequence.turn == 0;
-  const std::span<const std::int32_t> turn = begun_by_another
-                                                 ? std::span(sequence.answer)
-                                                 : std::span(result.tokens).subspan(sequence.turn);
-  result.stopped = policy.config().ends(token) || (sequence.stop && sequence.stop(turn));
-  if (!result.stopped && sequence.sampled() < sequence.limit) return false;
-  sequence.stage = Stage::ended;
-  return true;
-}
-
 // ---- the session
-// -------------------------------------------------------------------------------------------------------------------------------------------
 
 DecodeSession::DecodeSession(const PolicyModel& policy, const SamplingParams& sampling, Team& team,
                              std::int64_t cache_bytes, std::int64_t live_rows)
@@ -572,16 +387,11 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
   if (count == 0) return s.next_id;
   expect(std::uint64_t(request.first_sample) + first + count <= std::uint64_t(UINT32_MAX) + 1,
          "samples are numbered with 32 bits");
-  std::weak_ptr<PromptPrefix>& known = s.prompt_prefixes[request.prompt];
-  std::shared_ptr<PromptPrefix> prompt_prefix = known.lock();
-  if (!prompt_prefix) {
-    prompt_prefix =
-        std::make_shared<PromptPrefix>(PromptPrefix{request.prompt, s.next_stem++, {}, {}});
-    known = prompt_prefix;
-  }
+  const std::shared_ptr<PromptPrefix> prompt_prefix = s.prompts.find_or_add(request.prompt);
   const Id begin = s.next_id;
   const std::int64_t limit = s.sampling.max_new_tokens - request.given;
   s.pool.admit(pages_of(prompt_prefix->length()) + pages_of(prompt_prefix->length() + limit));
+  const auto given = std::span(request.prompt).last(std::size_t(request.given));
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t sample = request.first_sample + first + i;
     auto sequence = std::make_unique<Sequence>(
@@ -589,11 +399,8 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
                  .prompt_prefix = prompt_prefix,
                  .stream = RandomStream(request.seed, RandomPurpose::sampling, request.step,
                                         request.prompt_address, sample),
-                 .stops = stops,
-                 .stop = stops ? stops() : StopRule(),
-                 .given = request.given,
-                 .limit = limit,
-                 .answer = {request.prompt.end() - request.given, request.prompt.end()}});
+                 .stop = TurnStop(stops, given),
+                 .limit = limit});
     Sequence& kept = *sequence;
     s.sequences.emplace(kept.id, std::move(sequence));
     s.wait(kept);
@@ -604,28 +411,30 @@ DecodeSession::Id DecodeSession::open(const DecodeRequest& request, std::uint32_
 std::vector<DecodeSession::Id> DecodeSession::advance(const PolicyModel& policy) {
   State& s = *state_;
   const PolicyModel::Packed& packed = policy.packed();
-  expect(packed.kernels == s.shape.kernels && packed.config.hidden_size == s.config.hidden_size &&
+  expect(packed.kernels == s.step.shape().kernels &&
+             packed.config.hidden_size == s.config.hidden_size &&
              packed.config.vocab_size == s.config.vocab_size &&
              packed.config.num_hidden_layers == s.config.num_hidden_layers,
          "policies of a session have one shape and one set of kernels");
   expect(!std::exchange(s.stepping, true), "a session is not used again after an error");
   const std::pair now(policy.version(), &packed);
-  if (s.computed_under && *s.computed_under != now) s.forget();
-  s.computed_under = now;
+  if (s.computed_with && *s.computed_with != now) s.forget_pages();
+  s.computed_with = now;
   s.admit();
-  s.give_turns();
-  auto ended = s.choose(policy, s.run_rows(packed));
+  s.live.give_turns();
+  auto ended = s.sample(policy, s.run_rows(packed));
   s.stepping = false;
   return ended;
 }
 
 bool DecodeSession::idle() const { return unfinished() == 0; }
+
 std::int64_t DecodeSession::unfinished() const {
-  return std::int64_t(state_->queue.size()) + state_->live_sequences();
+  return std::int64_t(state_->queue.size()) + state_->live.count();
 }
 
 std::int64_t DecodeSession::advancing() const {
-  return std::min(state_->live_sequences(), state_->most_live);
+  return std::min(state_->live.count(), state_->live.rows());
 }
 std::int64_t DecodeSession::cache_bytes() const {
   return state_->pool.taken() * state_->pool.page_bytes();
@@ -636,22 +445,21 @@ void DecodeSession::append(Id id, std::span<const std::int32_t> tokens) {
   Sequence& sequence = s.of(id);
   expect(sequence.stage == Stage::ended || sequence.stage == Stage::paused,
          "others' tokens come when the policy's turn is over");
-  const std::int64_t positions = sequence.known() + std::int64_t(tokens.size()) + sequence.limit -
+  const std::int64_t positions = sequence.length() + std::int64_t(tokens.size()) + sequence.limit -
                                  std::int64_t(sequence.result.tokens.size());
   require<InputError>(
       std::int64_t(sequence.result.tokens.size()) < sequence.limit &&
           positions <= s.config.max_position_embeddings,
       fmt::format("{} tokens are appended to a sequence of {}, of which {} of {} may be sampled",
-                  tokens.size(), sequence.known(), sequence.result.tokens.size(), sequence.limit),
+                  tokens.size(), sequence.length(), sequence.result.tokens.size(), sequence.limit),
       fmt::format("the model has {} positions, and a sequence goes on only where it may sample",
                   s.config.max_position_embeddings),
       "end the conversation earlier or raise sampling.max_new_tokens");
   for (const std::int32_t token : tokens)
     expect(token >= 0 && token < s.config.vocab_size, "others' tokens are in the vocabulary");
-  sequence.own.insert(sequence.own.end(), tokens.begin(), tokens.end());
+  sequence.continuation.insert(sequence.continuation.end(), tokens.begin(), tokens.end());
   sequence.result.stopped = false;
-  sequence.turn = sequence.result.tokens.size();
-  sequence.stop = sequence.stops ? sequence.stops() : StopRule();
+  sequence.stop.begin_turn(sequence.result.tokens.size());
   s.pool.admit(pages_of(sequence.prompt_prefix->length()) + pages_of(positions));
   s.wait(sequence);
 }
@@ -680,8 +488,8 @@ DecodedSequence DecodeSession::take(Id id) {
   DecodedSequence result = std::move(sequence.result);
   const std::shared_ptr<PromptPrefix> prompt_prefix = sequence.prompt_prefix;
   s.sequences.erase(id);
-  s.drop_idle_stems();
-  if (prompt_prefix.use_count() == 1) s.prompt_prefixes.erase(prompt_prefix->tokens);
+  s.prompts.drop_idle();
+  s.prompts.remove_unused(prompt_prefix);
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Decoding as a session: sequences are opened, advance together, may be continued with others'
-// tokens or paused over a change of weights, and are taken.
+// Decoding as a session. Sequences are opened, advance together and are taken when they have ended.
+// They may be continued with tokens of another author, and paused over a change of weights.
 #pragma once
 
 #include "base/random.hpp"
@@ -13,62 +13,67 @@
 
 namespace rollcall::model {
 
-/// Samples sequences of policies of one shape. Nothing of a sequence depends on what else is open,
-/// on the order of calls or on memory: rows are independent, draws are addressed, and what had to
-/// make room is computed again with the same bits. Sequences of a prompt
-/// that have drawn the same tokens are run and held once, as what different prompts begin with
-/// alike is. Where there is room for more sequences than advance together, they take turns, those
-/// with the fewest tokens first: lengths are not known beforehand, and so no few long ones are left
-/// over at the end.
+/// Samples sequences of policies of one shape. A sequence's tokens and bits do not depend on what
+/// else is open, on the order of calls or on memory. Rows are independent, random numbers are
+/// addressed, and a cache that was given up for others is computed again with the same bits.
+///
+/// Sequences of one prompt that have sampled the same tokens are computed and cached once, and so
+/// is a common beginning of different prompts. Where memory has room for more sequences than
+/// advance together, they take turns, those with the fewest tokens first. Because lengths are not
+/// known beforehand, that keeps a few long ones from being left over at the end.
 class DecodeSession {
  public:
   using Id = std::uint64_t;
 
-  static constexpr std::int64_t kLiveRows = 256;  ///< sequences that advance together, unless fewer
-                                                  ///< are asked for
-  static constexpr std::int64_t kTurns = 8;  ///< so many times as many take turns, where there is
-                                             ///< room for all up to their limits
-  static constexpr std::int64_t kPrefillRows = 512;  ///< tokens that need no draw, a step: prompts
-                                                     ///< and others' tokens are run in pieces
-                                                     ///< beside the live rows
+  /// Sequences that advance together, unless the caller asks for fewer.
+  static constexpr std::int64_t kLiveRows = 256;
+  /// At most kTurns times as many take turns, where there is room for all of them up to their
+  /// limits.
+  static constexpr std::int64_t kTurns = 8;
+  /// Tokens per step that are only computed, without a sample: prompts and appended tokens are
+  /// computed in pieces beside the live rows.
+  static constexpr std::int64_t kPrefillRows = 512;
 
-  /// For policies of the shape of this one, whose operations `team` shares; it leads while the
-  /// session advances. `cache_bytes` bounds the keys and values held; one sequence always has room.
-  /// Throws ConfigError.
+  /// For policies of the same shape as this one. `team` shares each operation; the calling thread
+  /// must lead it while the session advances. `cache_bytes` bounds the memory for keys and values,
+  /// except that one sequence always has room. Throws ConfigError for sampling settings that cannot
+  /// sample.
   DecodeSession(const PolicyModel& policy, const SamplingParams& sampling, Team& team,
                 std::int64_t cache_bytes, std::int64_t live_rows = kLiveRows);
   ~DecodeSession();
   DecodeSession(const DecodeSession&) = delete;
   DecodeSession& operator=(const DecodeSession&) = delete;
-  /// Bytes of a session's scratch memory, beside its keys and values.
+  /// Bytes of a session's scratch memory, without its keys and values.
   static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t live_rows = kLiveRows);
 
-  /// Samples [first, first + count) of a request wait for their turn; their ids ascend from the one
-  /// returned. `stops` makes a rule for each
-  /// turn of each, which sees the sampled tokens of its turn.
-  /// Throws InputError when prompt + max_new_tokens exceed max_position_embeddings.
+  /// Opens the samples [first, first + count) of a request, which then wait for room. Their ids
+  /// ascend from the returned one. `stops` makes a stop rule for each turn of each sample, which
+  /// reads the tokens sampled in its turn. Throws InputError when prompt + max_new_tokens exceed
+  /// max_position_embeddings.
   Id open(const DecodeRequest& request, std::uint32_t first, std::uint32_t count,
           const StopRules& stops);
 
-  /// One step: a token for every sequence whose tokens are all run, a piece of those that are not.
-  /// Returns the sequences whose turn ended: by an end token, the stop rule or the limit. `policy`
-  /// may be of another version than before; what was computed under that one is computed again, so
-  /// that each log-prob is one version's alone and a training forward can repeat it.
+  /// One step. It computes tokens of the live sequences, at most a piece of those that have many,
+  /// and each sequence whose tokens are then all computed samples its next one. Returns the
+  /// sequences whose turn ended by an end token, the stop rule or the limit. `policy` may have
+  /// another version than before. Then all keys and values are computed again, so that each
+  /// log-prob comes from one version only and a training forward can repeat it.
   std::vector<Id> advance(const PolicyModel& policy);
 
-  bool idle() const;                ///< nothing waits and nothing advances
-  std::int64_t unfinished() const;  ///< sequences that wait or advance
-  std::int64_t advancing() const;   ///< those that advance in a step: each draws a token, or runs a
-                                    ///< piece of its own tokens
-  std::int64_t cache_bytes() const;  ///< keys and values held now
+  bool idle() const;                 ///< whether no sequence waits or advances
+  std::int64_t unfinished() const;   ///< sequences that wait or advance
+  std::int64_t advancing() const;    ///< sequences that advance in a step
+  std::int64_t cache_bytes() const;  ///< of the keys and values that are held now
 
-  /// A sequence whose turn ended, or that is paused, goes on behind `tokens`, which are not the
-  /// policy's. Its limit counts sampled tokens only.
+  /// Appends tokens that the policy did not sample to a sequence whose turn ended or that is
+  /// paused. The sequence waits for its next turn. Its limit counts sampled tokens only. Throws
+  /// InputError where it may sample no further token or would exceed the model's positions.
   void append(Id id, std::span<const std::int32_t> tokens);
-  void pause(Id id);   ///< keeps its place and, while there is room, its keys and values
-  void resume(Id id);  ///< of a paused one
+  /// Stops a sequence that waits or advances. It keeps its keys and values while there is room.
+  void pause(Id id);
+  void resume(Id id);  ///< lets a paused sequence wait for its turn again
   const DecodedSequence& at(Id id) const;
-  DecodedSequence take(Id id);  ///< closes it
+  DecodedSequence take(Id id);  ///< closes a sequence and returns what it sampled
 
  private:
   struct State;

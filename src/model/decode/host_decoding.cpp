@@ -1,5 +1,5 @@
-// A decode session's rows and draws on the host: the backend's operations, and a drawer for each
-// member of its team.
+// The decode engine on the host: the operations of the backend, and a sampler for each member of
+// its team.
 #include "model/engine/backend.hpp"
 #include "model/engine/engine.hpp"
 
@@ -18,7 +18,7 @@ class HostDecoding final : public DecodeEngine {
         scale_(inverse_temperature(sampling.temperature)),
         backend_(policy.config, team, rows) {
     for (int member = 0; member < team.size(); ++member)
-      drawers_.emplace_back(sampling, config_.vocab_size, *shape_.kernels);
+      samplers_.emplace_back(sampling, config_.vocab_size, *shape_.kernels);
   }
 
   PageMemory page_memory() override { return {}; }
@@ -41,20 +41,20 @@ class HostDecoding final : public DecodeEngine {
   std::vector<SampledToken> draw(const PolicyModel::Packed& policy,
                                  std::span<const SampleRequest> draws) override {
     std::vector<const float*> rows;
-    std::vector<std::size_t> begins;  // of the draws from each row
+    std::vector<std::size_t> first_draws;  // the first draw from each row
     for (std::size_t i = 0; i < draws.size(); ++i)
       if (i == 0 || draws[i].hidden != draws[i - 1].hidden)
-        rows.push_back(draws[i].hidden), begins.push_back(i);
-    begins.push_back(draws.size());
+        rows.push_back(draws[i].hidden), first_draws.push_back(i);
+    first_draws.push_back(draws.size());
     std::vector<SampledToken> drawn(draws.size());
     backend_.logits(
         policy, rows, [&](std::size_t first, std::size_t count, const float* logits, const float*) {
-          // what the columns leave of a row is in the cache when its token is drawn
+          // A row is still in the cache when tokens are sampled from it.
           backend_.team().deal(std::int64_t(count), [&](int member, std::int64_t i) {
-            RowSampler& with = drawers_[std::size_t(member)];
+            RowSampler& with = samplers_[std::size_t(member)];
             with.read(backend_.context(member), logits + i * config_.vocab_size, scale_);
             const std::size_t row = first + std::size_t(i);
-            for (std::size_t d = begins[row]; d < begins[row + 1]; ++d)
+            for (std::size_t d = first_draws[row]; d < first_draws[row + 1]; ++d)
               drawn[d] = with.draw(draws[d].u);
           });
         });
@@ -66,7 +66,7 @@ class HostDecoding final : public DecodeEngine {
   ModelConfig config_;
   float scale_;
   Backend backend_;
-  std::vector<RowSampler> drawers_;  ///< [member]
+  std::vector<RowSampler> samplers_;  ///< [member]
 };
 
 }  // namespace

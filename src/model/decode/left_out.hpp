@@ -1,5 +1,5 @@
-// Private to the model: the softmax over some tokens of the vocabulary, as the one over all of them
-// with the other logits far below.
+// Private to the model: the softmax over some tokens of the vocabulary. It is computed as the
+// softmax over all of them, with the other logits set far below.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,14 @@
 
 namespace rollcall::model {
 
-/// Stands for the logit of a token that is left out. Its exponential is 0 beside those of the
-/// others,
-/// at any temperature and in every set of kernels.
+/// Replaces the logit of a token that is left out. Its exponential is 0 beside those of the other
+/// tokens, at any temperature and in every set of kernels.
 inline constexpr float kLeftOut = -1e30F;
 
-/// `logits` [count] of the ids from `first` on: those that are not among `kept`, which ascend, are
-/// left out. An empty list keeps all. Log-prob, entropy and both gradients are then those of the
-/// softmax over `kept`: the sampling mask that DeepSeek-V3.2 (arXiv:2512.02556, section 3.1) keeps
-/// from drawing to training.
+/// Replaces the logits of all ids that are not in `kept`. `logits` [count] belong to the ids from
+/// `first` on. `kept` ascends; an empty list keeps all ids. Log-prob, entropy and their gradients
+/// then are those of the softmax over `kept`. DeepSeek-V3.2 (arXiv:2512.02556, section 3.1) applies
+/// the same mask in sampling and in training.
 inline void leave_out_others(std::span<const std::int32_t> kept, std::int64_t first,
                              std::int64_t count, float* logits) {
   if (kept.empty()) return;

@@ -1,4 +1,4 @@
-// Private to the model: tokens with their columns from one row of logits at a time.
+// Private to the model: samples tokens, with their columns, from one row of logits at a time.
 #pragma once
 
 #include "model/decode/left_out.hpp"
@@ -12,11 +12,11 @@ namespace rollcall::model {
 struct SampledToken {
   std::int32_t token;
   float logprob, entropy;
-  float kept_mass = 0.0F;            ///< 0 where no token is left out, or nobody has measured it
-  std::vector<std::int32_t> kept{};  ///< that log-prob and entropy are of; empty: all
+  float kept_mass = 0.0F;            ///< 0 where sampling leaves out no tokens, and on a device
+  std::vector<std::int32_t> kept{};  ///< ids that log-prob and entropy are over; empty: all ids
 };
 
-/// What a thread draws with.
+/// A sampler with the memory for one row. Each thread has one.
 class RowSampler {
  public:
   RowSampler(const SamplingParams& sampling, std::int64_t vocab, const kernels::KernelSet& kernels)
@@ -29,8 +29,8 @@ class RowSampler {
                                                                               : 0),
         vocab_(vocab) {}
 
-  /// Takes the columns of a row [vocab], which is borrowed until the next; they leave it in the
-  /// cache for draw().
+  /// Computes the columns of a row [vocab], which is borrowed until the next call. That leaves the
+  /// row in the cache for draw().
   void read(kernels::ExecutionContext& context, const float* logits, float inverse_temperature) {
     logits_ = logits, scale_ = inverse_temperature;
     take_columns(context, logits, exponentials_.empty() ? nullptr : exponentials_.data());
@@ -42,7 +42,7 @@ class RowSampler {
     leave_out_others(kept_, 0, vocab_, renormalised_.data());
     take_columns(context, renormalised_.data(), nullptr);  // as a training forward does: same bits
   }
-  /// `u` in [0, 1). Any number of draws from a row.
+  /// Samples a token of the row. `u` in [0, 1). A row may be sampled from any number of times.
   SampledToken draw(double u) {
     const std::int32_t token = sampler_.draw(u);
     const kernels::BlockMass& whole = masses_.back();
@@ -62,8 +62,9 @@ class RowSampler {
   TokenSampler sampler_;
   bool truncates_;
   std::vector<kernels::BlockMass> masses_;
-  std::vector<float> exponentials_;  ///< where the sampler needs them
-  std::vector<float> renormalised_;  ///< the row without what is left out, where log-probs want it
+  std::vector<float> exponentials_;  ///< [vocab] where the sampler needs them, otherwise empty
+  /// [vocab] the row without the tokens that are left out, where log-probs are over the others.
+  std::vector<float> renormalised_;
   std::int64_t vocab_;
   const float* logits_ = nullptr;
   float scale_ = 1.0F, entropy_ = 0.0F, kept_mass_ = 0.0F;

@@ -1,4 +1,4 @@
-// Copies through pinned memory, gathered in chunks that are used again and again.
+// Copies through pinned memory, which is taken in chunks and kept.
 #include "model/device/device.hpp"
 
 #include "base/error.hpp"
@@ -24,12 +24,12 @@ std::size_t padded(std::size_t bytes) {
 
 void DeviceArena::reserve(std::int64_t bytes) {
   if (blocks_.size() == 1 && blocks_.front().bytes >= std::size_t(bytes)) return;
-  blocks_.clear();  // or both would be in memory
+  blocks_.clear();  // first, or both blocks would exist at the same time
   blocks_.push_back({kernels::cuda::device_memory(std::size_t(bytes), what_), std::size_t(bytes)});
   at_ = {};
 }
 
-/// What the table did not foresee gets a block of its own: a pass is never ended for it.
+/// A piece beyond the planned size gets a block of its own, so that no pass fails for it.
 std::byte* DeviceArena::take_bytes(std::size_t bytes) {
   const std::size_t size = padded(bytes);
   while (at_.block < blocks_.size() && at_.used + size > blocks_[at_.block].bytes)
@@ -44,7 +44,7 @@ std::byte* DeviceArena::take_bytes(std::size_t bytes) {
 }
 
 Device& Device::own() {
-  static auto& only = *new Device;  // never destroyed: the driver may be gone before
+  static auto& only = *new Device;  // never destroyed, as the driver may end earlier
   return only;
 }
 

@@ -1,5 +1,5 @@
-// Private to the model: the CUDA device of this process: its streams, what is carried to it and
-// back, and memory that passes take piece by piece.
+// Private to the model: the CUDA device of this process with its streams, copies to it and back,
+// and the memory that passes take piece by piece.
 #pragma once
 
 #include "kernels/cuda/device_memory.hpp"
@@ -12,14 +12,15 @@
 
 namespace rollcall::model {
 
-/// Memory for one pass after the other: pieces are taken from a block that stays, and given back as
-/// they were taken. Work that is queued may still use what is given back, since who takes it queues
-/// behind.
+/// Memory for one pass after another. Pieces are taken from a block that stays, and given back in
+/// reverse order. Queued work may still use a piece that was given back, because the work of its
+/// next owner is queued after it.
 class DeviceArena {
  public:
-  explicit DeviceArena(const char* what) : what_(what) {}  ///< whose passes: a name of device_items
-  /// One block of at least so many bytes, as device_sizes.hpp has them for the pass. While nothing
-  /// is taken.
+  /// `what`: what the passes are for, a name of device_items.
+  explicit DeviceArena(const char* what) : what_(what) {}
+  /// Makes the memory one block of at least `bytes`, which device_sizes.hpp computes for a pass. No
+  /// piece may be in use.
   void reserve(std::int64_t bytes);
   struct Mark {
     std::size_t block = 0, used = 0;
@@ -42,34 +43,35 @@ class DeviceArena {
   Mark at_;
 };
 
-/// One a process. Whoever uses it takes a turn: calls of several threads would mix in its stream.
+/// The device of the process. A thread holds a turn while it uses the device, because calls of
+/// several threads would mix in its stream.
 class Device {
  public:
   static Device& own();
   std::unique_lock<std::recursive_mutex> turn() { return std::unique_lock(mutex_); }
   kernels::ExecutionContext& context() { return context_; }
-  /// for copies beside the work of context()
+  /// For copies that run beside the work of context().
   kernels::ExecutionContext& copies() { return copies_; }
   int index() const { return index_; }
 
-  /// A copy on the device, through pinned memory; it stays until recycle().
+  /// Copies values to the device through pinned memory. The copy stays until recycle().
   template <class T>
   const T* upload(std::span<const T> values) {
     return reinterpret_cast<const T*>(upload_bytes(std::as_bytes(values)));
   }
-  /// Queues a copy; `to` is written by the next wait().
+  /// Queues a copy to the host. `to` has the values after the next wait().
   template <class T>
   void download(const T* from, std::span<T> to) {
     download_bytes(from, std::as_writable_bytes(to));
   }
-  void wait();     ///< until all that was queued is done
-  void recycle();  ///< what was uploaded is needed no longer: behind a wait()
+  void wait();     ///< until all queued work is done
+  void recycle();  ///< frees all uploads; to be called after a wait()
 
  private:
   Device();
   const std::byte* upload_bytes(std::span<const std::byte> bytes);
   void download_bytes(const void* from, std::span<std::byte> to);
-  /// Memory of both sides, or of the host alone, of which the beginning is taken.
+  /// Memory on both sides, or on the host only. Its first `used` bytes are taken.
   struct Chunk {
     std::shared_ptr<std::byte> pinned, device;
     std::size_t bytes = 0, used = 0;
@@ -87,24 +89,26 @@ class Device {
   std::vector<Arriving> arriving_;
 };
 
-/// A place in device memory for what goes over again and again, so that the same work, a graph,
-/// reads it each time. Copies run beside the work queued before.
+/// A fixed place in device memory for values that are sent again in every step, so that the same
+/// graph can read them each time. Copies run beside the work that was queued before.
 class DeviceInput {
  public:
   DeviceInput(Device& device, DeviceArena& arena, std::int64_t bytes)
       : device_(&device),
         pinned_(kernels::cuda::pinned_memory(std::size_t(bytes))),
         place_(arena.take<std::byte>(bytes)) {}
-  void begin();  ///< once nothing is copied out of the host's side any more
-  /// Behind what was put there since begin(); what is put together is no more than the place's
-  /// bytes.
+  /// Waits until the host's side is no longer being copied. Then put() starts at its beginning.
+  void begin();
+  /// Appends values to those put since begin(). Together they must fit into the place. Returns
+  /// their address on the device.
   template <class T>
   const T* put(std::span<const T> values) {
     return reinterpret_cast<const T*>(put_bytes(std::as_bytes(values)));
   }
-  void send();  ///< queues the copy; all that is queued on the device's stream from now on comes
-                ///< behind it
-  void read();  ///< what is queued there so far reads the place: the next copy comes behind it
+  /// Queues the copy. Work that is queued on the device's stream from now on waits for it.
+  void send();
+  /// To be called after the work that reads the place has been queued. The next copy waits for it.
+  void read();
 
  private:
   const std::byte* put_bytes(std::span<const std::byte> bytes);

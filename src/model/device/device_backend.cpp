@@ -1,63 +1,30 @@
-// Calls of the device's kernels, and the tables that they read pages by.
+// The operations as calls of the device's kernels.
 #include "model/device/device_backend.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace rollcall::model {
 
 namespace cuda = kernels::cuda;
 using device_sizes::kHeadRows;
 
-/// Tables go over in one piece; rows of one sequence stand side by side and share theirs.
-std::vector<kernels::AttentionRow> DeviceBackend::with_tables(
-    std::vector<kernels::AttentionRow> places) {
-  std::vector<const void*> table;
-  std::vector<std::size_t> begins;  // [places] of its table
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto needed = std::size_t(kernels::pages_of(places[i].keys));
-    if (i == 0 || places[i].pages != places[i - 1].pages) begins.push_back(table.size());
-    else begins.push_back(begins.back());
-    for (std::size_t p = table.size() - begins.back(); p < needed; ++p)
-      table.push_back(places[i].pages[p]);
-  }
-  const void* const* on_device = device_->upload(std::span<const void* const>(table));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i].pages = on_device + begins[i];
-  return places;
-}
-
-DeviceBackend::Input DeviceBackend::upload(std::span<const std::int32_t> tokens,
-                                           std::span<const std::int32_t> positions,
-                                           const KeyValues& memory) {
-  const auto rows = memory.rows();
-  std::vector<kernels::AttentionRow> places(rows.begin(), rows.end());
-  std::vector<std::int32_t> source(tokens.size());
-  std::iota(source.begin(), source.end(), 0);
-  for (const auto& [row, place] : memory.again()) places.push_back(place), source.push_back(row);
-  places = with_tables(std::move(places));
-  return {std::int64_t(tokens.size()),
-          std::int64_t(places.size()),
-          device_->upload(tokens),
-          device_->upload(positions),
-          device_->upload(std::span<const std::int32_t>(source)),
-          device_->upload(std::span<const kernels::AttentionRow>(places)),
-          &memory};
-}
-
-DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const Input& input, Keep keep) {
-  policy_ = &policy, input_ = input, keep_ = keep;
+DeviceBackend::Rows DeviceBackend::embed(const OnDevice& policy, const PassRows& input, Keep keep) {
+  policy_ = &policy;
+  input_ = input;
+  keep_ = keep;
   n_ = input.rows;
   const ModelConfig& config = policy.view.config;
   const Rows x = take(config.hidden_size);
   const std::int64_t widest = std::max(
       {config.hidden_size, config.num_attention_heads * config.head_dim, config.intermediate_size});
-  rounded_ = arena_.take<kernels::Bf16>(n_ * cuda::stepped(widest)), rounded_rows_ = nullptr;
+  rounded_ = arena_.take<kernels::Bf16>(n_ * cuda::stepped(widest));
+  rounded_rows_ = nullptr;
   cuda::embed(context(), policy.embedding, input.tokens, n_, x.values);
-  hold();
+  after_embed_ = arena_.mark();
   return x;
 }
 
-DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const Input& input) {
+DeviceBackend::Rows DeviceBackend::hidden(const OnDevice& policy, const PassRows& input) {
   Rows x = embed(policy, input, Keep::nothing);
   for (std::size_t i = 0; i < policy.view.layers.size(); ++i)
     x = run_block(*this, policy.view, i, x).y;
@@ -81,7 +48,7 @@ void DeviceBackend::logits(const OnDevice& policy, const float* const* rows, std
           *logits = arena_.take<float>(count * head.outputs);
     cuda::sum_rows(context(), rows + first, nullptr, count, width, gathered);
     cuda::rms_norm(context(), gathered, count, width, policy.view.final_norm.weight,
-                   policy.view.eps(), normed);
+                   norm_eps(policy.view), normed);
     cuda::product(context(), rounded_rows(normed, count, width), rows_of(head), head.bias,
                   head.slices, logits);
     visit(first, count, logits, normed);
@@ -108,9 +75,9 @@ cuda::Rows16 DeviceBackend::rounded_rows(const float* x, std::int64_t n, std::in
 
 DeviceBackend::Rows DeviceBackend::rms_norm(Rows x, const Norm& norm) {
   const Rows y = take(x.width);
-  // Norms of single heads are read by no product.
+  // A product reads norms of whole rows, but never norms of single heads.
   cuda::rms_norm(context(), x.values, n_ * (x.width / norm.width), norm.width, norm.weight,
-                 policy_->view.eps(), y.values, x.width == norm.width ? rounding(y) : nullptr);
+                 norm_eps(policy_->view), y.values, x.width == norm.width ? rounding(y) : nullptr);
   return y;
 }
 
@@ -122,7 +89,7 @@ void DeviceBackend::rope(Rows x, int direction) {
 
 DeviceBackend::Rows DeviceBackend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
   const Rows out = take(q.width);
-  const kernels::HeadShape heads = policy_->view.heads();
+  const kernels::HeadShape heads = head_shape(policy_->view);
   const std::int64_t offset = input_.memory->offset(layer);
   cuda::store_positions(context(), k.values, v.values, input_.places, input_.stored, heads, offset,
                         input_.source);

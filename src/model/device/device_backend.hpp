@@ -1,10 +1,10 @@
-// Private to the model: the forward operations of a policy on the device: what backend.hpp is for
+// Private to the model: the forward operations of a policy on the device. backend.hpp has those of
 // the host.
 #pragma once
 
 #include "base/error.hpp"
 #include "model/device/device_policy.hpp"
-#include "model/engine/packed_rows.hpp"
+#include "model/device/device_rows.hpp"
 #include "model/engine/transformer.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace rollcall::model {
 
-/// Runs rows of tokens through the blocks and the head. All memory is the arena's: a pass begins
-/// with embed(), and what it took is given back by the next one.
+/// Runs rows of tokens through the blocks and the head. All memory comes from the arena. A pass
+/// begins with embed(). Its caller gives the memory back before the next pass.
 class DeviceBackend {
  public:
   explicit DeviceBackend(Device& device, const char* passes = device_items::kSampling)
@@ -28,38 +28,27 @@ class DeviceBackend {
     float* values;
     std::int64_t width;
   };
-  /// What a pass reads of its rows; pointers are the device's.
-  struct Input {
-    std::int64_t rows = 0, stored = 0;  ///< places: the rows' in order, then second ones of some of
-                                        ///< them
-    const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]
-    const std::int32_t* source = nullptr;                        ///< [stored] row of each place
-    const kernels::AttentionRow* places = nullptr;               ///< [stored]
-    const KeyValues* memory = nullptr;  ///< of which layers' offsets are read
-  };
-  Input upload(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
-               const KeyValues& memory);
-  /// The same places, with their tables of pages on the device.
-  std::vector<kernels::AttentionRow> with_tables(std::vector<kernels::AttentionRow> places);
-
-  enum class Keep { nothing, rows };  ///< whether a residual add drops all rows but its result
-  /// Begins a pass.
-  Rows embed(const OnDevice& policy, const Input& input, Keep keep);
+  /// Whether the rows of a block stay for a backward pass. With `nothing` each residual sum is made
+  /// in place, and all other rows of the block are given back.
+  enum class Keep { nothing, rows };
+  /// Begins a pass. Returns the embeddings of its tokens: [n, hidden].
+  Rows embed(const OnDevice& policy, const PassRows& input, Keep keep);
   /// Output of the last block, before the final norm: [n, hidden].
-  Rows hidden(const OnDevice& policy, const Input& input);
-  /// What was taken since embed() or hold().
-  void release() { arena_.give_back(begin_); }
-  void hold() { begin_ = arena_.mark(); }
+  Rows hidden(const OnDevice& policy, const PassRows& input);
+  /// Gives back what was taken since embed().
+  void release() { arena_.give_back(after_embed_); }
 
-  /// Final norm and head over `rows` (pointers to [hidden] on the device), at most kHeadRows at a
-  /// time, queued: visit(first, count, logits [count, V], normed [count, hidden]).
+  /// Final norm and head over `rows`, pointers to [hidden] on the device. They are queued for at
+  /// most kHeadRows at a time. Each time visit(first, count, logits [count, V], normed [count,
+  /// hidden]) is called, which queues the work that reads them.
   using VisitLogits = std::function<void(std::int64_t first, std::int64_t count,
                                          const float* logits, const float* normed)>;
   void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
-  /// the pointers, too, are on the device
+  /// The same for `all` pointers that are themselves on the device.
   void logits(const OnDevice& policy, const float* const* rows, std::int64_t all,
               const VisitLogits& visit);
-  /// token_columns of logits [count, V]; `blocks` is scratch, or [count, vocabulary_blocks + 1].
+  /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
+  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
   struct Columns {
     float *logprob, *entropy, *lse;
   };
@@ -67,8 +56,8 @@ class DeviceBackend {
                const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);
 
-  // Operations for run_block. Rows that products read are rounded by who makes them: one place is
-  // enough, as they are read at once.
+  // Operations for run_block. An operation whose result a product reads also rounds it to bf16. One
+  // buffer for rounded rows is enough, because the product comes next.
   template <class... Linears>
   std::array<Rows, sizeof...(Linears)> linear(Rows x, const Linears&... linears) {
     const std::array<Rows, sizeof...(Linears)> y{take(linears.outputs)...};
@@ -79,31 +68,32 @@ class DeviceBackend {
     kernels::cuda::products(context(), rounded_of(x), factors);
     return y;
   }
-  Rows add_linear(Rows x, Rows y, const Linear& linear);  ///< x + linear(y); without kept rows in
-                                                          ///< the place of x
+  /// x + linear(y). With Keep::nothing the sum is written in place of x.
+  Rows add_linear(Rows x, Rows y, const Linear& linear);
   Rows rms_norm(Rows x, const Norm& norm);
   void rope(Rows x, int direction);  ///< in place
   Rows attention(std::size_t layer, Rows q, Rows k, Rows v);
   Rows swiglu(Rows gate, Rows up);
 
+  /// A rounded copy of x [n, width], taken from the arena.
   kernels::cuda::Rows16 rounded_rows(const float* x, std::int64_t n, std::int64_t width);
 
  private:
   kernels::cuda::Rows16 rounded_of(Rows x) const;
-  /// where x is rounded to from now on
+  /// The buffer for rounded rows, which holds x from now on.
   kernels::Bf16* rounding(Rows x) { return rounded_rows_ = x.values, rounded_; }
   Rows take(std::int64_t width) { return {arena_.take<float>(n_ * width), width}; }
 
   Device* device_;
   DeviceArena arena_;
-  // Of the pass at hand:
+  // Of the current pass:
   const OnDevice* policy_ = nullptr;
   Keep keep_ = Keep::nothing;
-  DeviceArena::Mark begin_{};
-  Input input_;
-  std::int64_t n_ = 0;  ///< its rows
-  kernels::Bf16* rounded_ = nullptr;
-  const float* rounded_rows_ = nullptr;  ///< which stand there
+  DeviceArena::Mark after_embed_{};
+  PassRows input_;
+  std::int64_t n_ = 0;                   ///< its rows
+  kernels::Bf16* rounded_ = nullptr;     ///< the last rounded rows
+  const float* rounded_rows_ = nullptr;  ///< the fp32 rows that they were rounded from
 };
 
 }  // namespace rollcall::model

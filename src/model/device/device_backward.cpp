@@ -1,4 +1,5 @@
-// Each operation's gradient, in the order of the pass; all of it is queued, nothing is waited for.
+// The gradient of each operation, in the order of the backward pass. All work is queued, and
+// nothing waits for it.
 #include "model/device/device_backward.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ DeviceBackward::DeviceBackward(const OnDevice& policy, DeviceBackend& backend,
       backend_(&backend),
       gradients_(gradients),
       n_(std::int64_t(sequences.positions().size())) {
-  if (gradients == nullptr) return;  // the head alone
+  if (gradients == nullptr) return;  // only states() is called
   std::vector<cuda::AttentionSequence> all;
   for (std::size_t s = 0; s < sequences.sequences(); ++s) {
     const auto& stretch = sequences.stretch(s);
@@ -52,14 +53,14 @@ float* DeviceBackward::zeros(std::int64_t rows, std::int64_t width) {
   return made;
 }
 
-/// x^T rounded: the operand that a weight's gradient has in common for all its outputs.
+/// x^T rounded. All outputs of a weight have this operand of their gradient in common.
 cuda::Rows16 DeviceBackward::turned(const float* x, std::int64_t rows, std::int64_t width) {
   auto* to = backend_->arena().take<kernels::Bf16>(width * cuda::stepped(rows));
   cuda::round_transposed(context(), x, rows, width, to);
   return {to, width, rows};
 }
 
-/// dy [rows, linear.outputs], of the weight's outputs from first_output on.
+/// The gradient of a weight. dy [rows, linear.outputs] belongs to its outputs from first_output on.
 void DeviceBackward::weights(const Linear& linear, std::int64_t first_output, const float* dy,
                              const cuda::Rows16& turned_x) {
   const auto mark = backend_->arena().mark();
@@ -116,7 +117,7 @@ void DeviceBackward::norm(const Norm& norm, const float* x, std::int64_t rows, c
                           float* dx, bool added) {
   const auto mark = backend_->arena().mark();
   float *dweight = zeros(1, norm.width), *made = added ? take(rows, norm.width) : dx;
-  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, policy_->eps(), dy, made,
+  cuda::rms_norm_backward(context(), x, rows, norm.width, norm.weight, norm_eps(*policy_), dy, made,
                           dweight);
   if (added) cuda::add(context(), made, rows * norm.width, dx);
   gradients_->add(std::size_t(norm.slice), 0, dweight, norm.width);
@@ -164,8 +165,8 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
   float* dnormed = states(p, scale);
   gradients_->end_part();
   float *part = take(m, width), *last = take(m, width);
-  // The last token of a sequence predicts the first of all that continue it: its gradient is their
-  // sum.
+  // The last token of a sequence predicts the first tokens of all that continue it, so that its
+  // gradient is a sum.
   std::vector<const float*> predicting, own(static_cast<std::size_t>(m));
   std::vector<std::int32_t> begin(std::size_t(n_ + 1), 0);
   for (const std::int64_t row : p.rows)
@@ -188,7 +189,7 @@ void DeviceBackward::head(const float* hidden, const Predictions& p, float scale
 DeviceBackward::Heads DeviceBackward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const Heads d{take(n_, rows.q.width), take(n_, rows.k.width), take(n_, rows.v.width)};
   cuda::attention_backward(context(), rows.q.values, rows.k.values, rows.v.values, dout, n_,
-                           policy_->heads(), tiles_, d.q, d.k, d.v);
+                           head_shape(*policy_), tiles_, d.q, d.k, d.v);
   return d;
 }
 
@@ -209,7 +210,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
 
   const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
   Heads d = attention(rows, dattended);
-  if (policy_->config.has_rope(std::int64_t(i)))
+  if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
   if (policy_->config.qk_norm) {
     float *q = take(n_, rows.q.width), *k = take(n_, rows.k.width);
@@ -224,7 +225,7 @@ void DeviceBackward::block(std::size_t i, const BlockRows<Rows>& rows) {
   backend_->arena().give_back(mark);
 }
 
-/// Rows of equal tokens are added in row order.
+/// Adds the rows of equal tokens in row order.
 void DeviceBackward::embedding(std::span<const std::int32_t> tokens) {
   const std::int64_t width = policy_->config.hidden_size;
   std::vector<std::int64_t> order(tokens.size());

@@ -1,4 +1,4 @@
-// Private to the model: the backward pass on the device, in the order of backward.hpp.
+// Private to the model: the backward pass on the device. It has the steps of backward.hpp.
 #pragma once
 
 #include "model/device/device_backend.hpp"
@@ -8,57 +8,60 @@
 
 namespace rollcall::model {
 
-/// Parts of a model, each of neighbouring slices [first, last) of the layout, in the order in which
-/// a backward pass comes to them: the head, the final norm, the blocks from the last to the first,
-/// the embedding.
+/// A part of a model: the slices [first, last) of the layout.
 struct SliceRange {
   std::size_t first = 0, last = 0;
 };
+/// The parts in the order in which a backward pass comes to them: the head, the final norm, the
+/// blocks from the last to the first, and the embedding.
 std::vector<SliceRange> backward_parts(const PolicyModel::Packed& policy);
 
-/// Where gradients of one micro-batch go; what it is given is in device memory and borrowed for
-/// work that is queued at once.
+/// Receives the gradients of a micro-batch in device memory. It must queue the work that reads them
+/// before it returns.
 class DeviceGradients {
  public:
   virtual ~DeviceGradients() = default;
-  // Around all that is added to a part. Every micro-batch has every part once.
+  // These two enclose all that is added to a part. Every micro-batch has every part once.
   virtual void begin_part(std::size_t part) = 0;
   virtual void end_part() = 0;
-  /// Of a slice of the layout from its element `first` on.
+  /// The gradient of a slice of the layout from its element `first` on.
   virtual void add(std::size_t slice, std::int64_t first, const float* values,
                    std::int64_t count) = 0;
-  /// rows [tokens, width] of the embedding, slice 0.
+  /// The gradient of the embedding, slice 0: a row [tokens, width] for each token.
   virtual void add_rows(std::span<const std::int32_t> tokens, const float* rows,
                         std::int64_t width) = 0;
 };
 
-/// Products of gradients are `product` on transposed operands; the rest is fp32. Every sum runs in
-/// one order, so the bits depend on the micro-batch alone.
+/// The backward pass of one micro-batch. Products of gradients are cuda::product on transposed
+/// operands. All else is fp32. Every sum runs in one order, so that the bits depend on the
+/// micro-batch only.
 class DeviceBackward {
  public:
-  /// `gradients` of weights, or nullptr where only states() is asked for.
+  /// `gradients` receives those of the weights. It is nullptr where only states() is called.
   DeviceBackward(const OnDevice& policy, DeviceBackend& backend, const PackedSequences& sequences,
                  DeviceGradients* gradients);
 
-  /// What the head's backward pass needs of its forward pass; spans are the host's, pointers the
-  /// device's.
+  /// What the head's backward pass needs from its forward pass. Spans are in host memory, pointers
+  /// in device memory.
   struct Predictions {
-    std::span<const std::int64_t> rows;                    ///< [M] at which targets are predicted
+    std::span<const std::int64_t> rows;                    ///< [M] that targets are predicted from
     std::span<const std::int32_t> targets;                 ///< [M]
     const float *lse, *entropy, *normed;                   ///< [M], [M], [M, hidden]
     const float *dlogprob = nullptr, *dentropy = nullptr;  ///< [M] the loss's derivative
   };
-  /// From `hidden` [n, hidden], the last block's output, to its gradient, which stays here.
+  /// Computes the gradient by `hidden` [n, hidden], the last block's output. It stays in this
+  /// object.
   void head(const float* hidden, const Predictions& predictions, float scale);
-  /// The head alone: to the gradient by its inputs, `normed`: [M, hidden], which stays in the
-  /// arena. A row's bits depend on that row alone.
+  /// The head only: the gradient by its inputs `normed`, [M, hidden], which stays in the arena. A
+  /// row's bits depend on that row only.
   float* states(const Predictions& predictions, float scale);
-  /// Blocks must come from the last to the first.
+  /// Takes the gradient through a block. Blocks must come from the last to the first.
   void block(std::size_t i, const BlockRows<DeviceBackend::Rows>& rows);
   void embedding(std::span<const std::int32_t> tokens);
 
  private:
   using Rows = DeviceBackend::Rows;
+  /// A product, and the gradient by its output.
   struct Through {
     const Linear& linear;
     const float* dy;  ///< [n, outputs]
@@ -69,12 +72,13 @@ class DeviceBackward {
   float* zeros(std::int64_t rows, std::int64_t width);
   kernels::ExecutionContext& context() { return backend_->context(); }
   kernels::cuda::Rows16 turned(const float* x, std::int64_t rows, std::int64_t width);
-  /// sum of dy W over products of the same x [n, inputs], and their gradients by W and bias.
+  /// The gradient by x [n, inputs] of several products of the same x, that is the sum of their dy
+  /// W. Adds their gradients by W and bias.
   float* linears(const float* x, std::span<const Through> all);
   void weights(const Linear& linear, std::int64_t first_output, const float* dy,
                const kernels::cuda::Rows16& turned_x);
   void inputs(const Linear& linear, const float* dy, std::int64_t rows, float* dx);
-  /// Into dx, or added to it.
+  /// Writes the gradient into dx, or with `added` adds it to dx.
   void norm(const Norm& norm, const float* x, std::int64_t rows, const float* dy, float* dx,
             bool added);
   struct Heads {
@@ -87,7 +91,7 @@ class DeviceBackward {
   kernels::cuda::AttentionTiles tiles_{};
   DeviceGradients* gradients_;
   std::int64_t n_;
-  float* dx_ = nullptr;  ///< [n, hidden] gradient by the rows between blocks
+  float* dx_ = nullptr;  ///< [n, hidden] gradient by the rows between two blocks
 };
 
 }  // namespace rollcall::model

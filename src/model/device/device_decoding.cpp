@@ -1,5 +1,5 @@
-// A decode session's rows and draws on the device: tokens, page tables and random numbers go over,
-// tokens with their columns come back.
+// The decode engine on the device. Tokens, tables of pages and random numbers are sent to it, and
+// sampled tokens with their columns come back.
 #include "base/error.hpp"
 #include "model/device/device_backend.hpp"
 #include "model/device/device_graphs.hpp"
@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 namespace rollcall::model {
 namespace {
@@ -19,22 +18,55 @@ namespace cuda = kernels::cuda;
 static_assert(device_sizes::kStepRow == sizeof(kernels::AttentionRow) + 3 * sizeof(std::int32_t));
 static_assert(device_sizes::kDrawRow == sizeof(void*) + sizeof(float) + sizeof(std::int32_t));
 
-constexpr std::int64_t kChunks = 128;  // in which the device's memory would be full of pages: each
-                                       // costs a call that waits for all work
+/// Pages are allocated in chunks, of which that many fill the device's memory. Each allocation
+/// waits for all queued work, so that there should be few.
+constexpr std::int64_t kChunks = 128;
 
 AlignedArray<std::byte> device_pages(std::size_t bytes) {
   const auto memory = cuda::device_memory(bytes, "keys and values");
   return AlignedArray<std::byte>(std::span(memory.get(), bytes), memory);
 }
 
-/// u in [0, 1) in fp32: what would round to 1 stays below.
+/// u in [0, 1) in fp32. A number that would round to 1 stays below 1.
 float below_one(double u) { return std::min(float(u), std::nextafter(1.0F, 0.0F)); }
 
-/// A step is two pieces of work, rows through the blocks and draws, whose launches are kept as
-/// graphs. What graphs read and write stands where it always does: their inputs first in the arena,
-/// then hidden states, and the rest of a pass behind them. The draws' pointers and random numbers
-/// are made and sent while the rows run; the rows of the next step wait for the draws, since those
-/// end sequences.
+/// What the graphs of a session read and write. It keeps its addresses, because graphs contain
+/// them: the inputs come first in the arena, then the hidden states, and the rest of a pass after
+/// them.
+struct GraphMemory {
+  DeviceInput rows, draws;         ///< inputs of a step's rows, and of its draws
+  std::int32_t* drawn;             ///< [3 * count] tokens, log-probs and entropies of draws
+  std::byte* filling_page;         ///< a page for rows that only fill a graph up
+  DeviceArena::Mark before_rows;   ///< a pass over rows takes memory from here on
+  float* hidden;                   ///< [most_rows, hidden]
+  DeviceArena::Mark before_draws;  ///< draws take memory from here on
+
+  /// `page_bytes`: of a page in all layers.
+  GraphMemory(DeviceBackend& backend, const ModelConfig& config, std::int64_t most_rows,
+              std::int64_t page_bytes)
+      : GraphMemory(backend.device(), reserved(backend.arena(), config, most_rows),
+                    config.hidden_size, most_rows, page_bytes) {}
+
+ private:
+  GraphMemory(Device& device, DeviceArena& arena, std::int64_t width, std::int64_t most_rows,
+              std::int64_t page_bytes)
+      : rows(device, arena, most_rows * device_sizes::kStepRow),
+        draws(device, arena, most_rows * device_sizes::kDrawRow),
+        drawn(arena.take<std::int32_t>(3 * most_rows)),
+        filling_page(arena.take<std::byte>(page_bytes)),
+        before_rows(arena.mark()),
+        hidden(arena.take<float>(most_rows * width)),
+        before_draws(arena.mark()) {}
+  static DeviceArena& reserved(DeviceArena& arena, const ModelConfig& config,
+                               std::int64_t most_rows) {
+    arena.reserve(device_decode_bytes(config, most_rows));
+    return arena;
+  }
+};
+
+/// A step is two pieces of work, rows through the blocks and draws. The launches of each are kept
+/// as graphs. The draws' pointers and random numbers are prepared and sent while the rows are
+/// computed. The rows of the next step wait for the draws, because draws end sequences.
 class DeviceDecoding final : public DecodeEngine {
  public:
   DeviceDecoding(const PolicyModel::Packed& policy, const SamplingParams& sampling,
@@ -49,24 +81,15 @@ class DeviceDecoding final : public DecodeEngine {
                .inverse_temperature = inverse_temperature(sampling.temperature),
                .top_k = sampling.top_k,
                .top_p = float(sampling.top_p)},
-        backend_(Device::own()) {
-    DeviceArena& arena = backend_.arena();
-    arena.reserve(device_decode_bytes(policy.config, rows));
-    step_.emplace(backend_.device(), arena, rows * device_sizes::kStepRow);
-    draws_.emplace(backend_.device(), arena, rows * device_sizes::kDrawRow);
-    drawn_ = arena.take<std::int32_t>(3 * rows);
-    filling_page_ = arena.take<std::byte>(layers_ * shape_.bytes());
-    before_rows_ = arena.mark();
-    hidden_ = arena.take<float>(rows * width_);
-    before_draws_ = arena.mark();
-  }
+        backend_(Device::own()),
+        memory_(backend_, policy.config, rows, layers_ * shape_.bytes()) {}
 
   PageMemory page_memory() override {
     return {device_pages, std::max(device_sizes::kChunk, cuda::free_bytes() / kChunks)};
   }
   std::int64_t most_page_bytes() const override {
     return cuda::free_bytes() / device_sizes::kPageShareOf * device_sizes::kPageShare;
-  }  // the rest for activations, and what passes over micro-batches take
+  }  // the rest is for activations and for passes over micro-batches
   void copy_positions(const std::byte* from, std::int64_t, std::byte* to) override {
     const auto turn = backend_.device().turn();
     cuda::copy_on_device(backend_.context(), to, from, std::size_t(layers_ * shape_.bytes()));
@@ -77,19 +100,19 @@ class DeviceDecoding final : public DecodeEngine {
     const auto places = rows.rows();
     expect(std::int64_t(places.size()) <= most_rows_,
            "a step has no more rows than its engine was made for");
-    backend_.arena().give_back(before_rows_);
+    backend_.arena().give_back(memory_.before_rows);
     const auto of_one_sequence = [](const kernels::AttentionRow& a,
                                     const kernels::AttentionRow& b) { return a.pages == b.pages; };
-    // prompts or others' tokens are among them
+    // Steps with several rows of one sequence, as for prompts and appended tokens, use no graph.
     if (std::adjacent_find(places.begin(), places.end(), of_one_sequence) != places.end()) {
-      backend_.hidden(model, backend_.upload(rows.tokens, rows.positions, rows));
-      return hidden_;
+      backend_.hidden(model, upload_rows(backend_.device(), rows.tokens, rows.positions, rows));
+      return memory_.hidden;
     }
-    const DeviceBackend::Input input = send(rows);
+    const PassRows input = send(rows);
     graphs_.run(policy.on_device, StepGraphs::Work::rows, input.rows, backend_.context(),
                 [&] { backend_.hidden(model, input); });
-    step_->read();
-    return hidden_;
+    memory_.rows.read();
+    return memory_.hidden;
   }
   std::shared_ptr<const float> keep(const float* hidden) override {
     const auto turn = backend_.device().turn();
@@ -109,11 +132,11 @@ class DeviceDecoding final : public DecodeEngine {
     std::vector<std::int32_t> words(static_cast<std::size_t>(3 * count));
     if (!draws.empty()) {
       const Sent sent = send(draws, count);
-      backend_.arena().give_back(before_draws_);
+      backend_.arena().give_back(memory_.before_draws);
       graphs_.run(policy.on_device, StepGraphs::Work::draws, count, backend_.context(),
                   [&] { queue(model, sent, count); });
-      draws_->read();
-      device.download(drawn_, std::span(words));
+      memory_.draws.read();
+      device.download(memory_.drawn, std::span(words));
     }
     device.wait();
     device.recycle();
@@ -129,55 +152,54 @@ class DeviceDecoding final : public DecodeEngine {
  private:
   std::int64_t filled(std::int64_t rows) const { return std::min(filled_rows(rows), most_rows_); }
 
-  /// One row of each sequence, and rows that fill up: token 0 at places of a page that nobody reads
-  /// otherwise, one each.
-  DeviceBackend::Input send(const StepRows& rows) {
+  /// Sends one row of each sequence, and rows that fill up the graph. Those have token 0, each at
+  /// its own place of a page that is used for nothing else.
+  PassRows send(const StepRows& rows) {
     const auto own = rows.rows();
     const auto count = std::size_t(filled(std::int64_t(own.size())));
-    const void* const filling_table[] = {filling_page_};
+    const void* const filling_table[] = {memory_.filling_page};
     std::vector<kernels::AttentionRow> places(own.begin(), own.end());
     while (places.size() < count)
       places.push_back({filling_table, std::int64_t(places.size() - own.size()) + 1});
-    places = backend_.with_tables(std::move(places));
+    places = with_device_tables(backend_.device(), std::move(places));
     std::vector<std::int32_t> tokens = rows.tokens, positions = rows.positions, source(count);
     tokens.resize(count), positions.resize(count);
     std::iota(source.begin(), source.end(), 0);
-    step_->begin();
-    DeviceBackend::Input input{
-        .rows = std::int64_t(count), .stored = std::int64_t(count), .memory = &rows};
-    input.places = step_->put(std::span<const kernels::AttentionRow>(places));
-    input.tokens = step_->put(std::span<const std::int32_t>(tokens)),
-    input.positions = step_->put(std::span<const std::int32_t>(positions));
-    input.source = step_->put(std::span<const std::int32_t>(source));
-    step_->send();
+    memory_.rows.begin();
+    PassRows input{.rows = std::int64_t(count), .stored = std::int64_t(count), .memory = &rows};
+    input.places = memory_.rows.put(std::span<const kernels::AttentionRow>(places));
+    input.tokens = memory_.rows.put(std::span<const std::int32_t>(tokens));
+    input.positions = memory_.rows.put(std::span<const std::int32_t>(positions));
+    input.source = memory_.rows.put(std::span<const std::int32_t>(source));
+    memory_.rows.send();
     return input;
   }
 
-  /// What draws read, on the device: [count] each.
+  /// The inputs of draws on the device, [count] of each.
   struct Sent {
     const float* const* hidden;
     const float* u;
     const std::int32_t* none;  ///< no target
   };
-  /// Draws that fill up are made from the first one's hidden state.
+  /// Draws that fill up the graph use the hidden state of the first one.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {
     std::vector<const float*> hidden(static_cast<std::size_t>(count), draws.front().hidden);
     std::vector<float> u(hidden.size());
     const std::vector<std::int32_t> none(hidden.size(), -1);
     for (std::size_t i = 0; i < draws.size(); ++i)
       hidden[i] = draws[i].hidden, u[i] = below_one(draws[i].u);
-    draws_->begin();
-    const Sent sent{draws_->put(std::span<const float* const>(hidden)),
-                    draws_->put(std::span<const float>(u)),
-                    draws_->put(std::span<const std::int32_t>(none))};
-    draws_->send();
+    memory_.draws.begin();
+    const Sent sent{memory_.draws.put(std::span<const float* const>(hidden)),
+                    memory_.draws.put(std::span<const float>(u)),
+                    memory_.draws.put(std::span<const std::int32_t>(none))};
+    memory_.draws.send();
     return sent;
   }
 
-  /// Tokens, log-probs and entropies, [count] each, into drawn_.
+  /// Queues the draws, whose tokens, log-probs and entropies, [count] of each, go to memory_.drawn.
   void queue(const OnDevice& model, const Sent& sent, std::int64_t count) {
     DeviceArena& arena = backend_.arena();
-    auto* const logprob = reinterpret_cast<float*>(drawn_ + count);
+    auto* const logprob = reinterpret_cast<float*>(memory_.drawn + count);
     float *const entropy = logprob + count, *const lse = arena.take<float>(count);
     backend_.logits(
         model, sent.hidden, count,
@@ -187,7 +209,7 @@ class DeviceDecoding final : public DecodeEngine {
           backend_.columns(logits, n, vocab_, rules_.inverse_temperature, sent.none + first,
                            {logprob + first, entropy + first, lse + first}, blocks);
           cuda::sample(backend_.context(), logits, n, vocab_, rules_, blocks,
-                       greedy_ ? nullptr : sent.u + first, drawn_ + first, logprob + first);
+                       greedy_ ? nullptr : sent.u + first, memory_.drawn + first, logprob + first);
         });
   }
 
@@ -196,12 +218,8 @@ class DeviceDecoding final : public DecodeEngine {
   bool greedy_;
   cuda::DrawRules rules_;
   DeviceBackend backend_;
-  std::optional<DeviceInput> step_, draws_;
-  std::int32_t* drawn_;
-  std::byte* filling_page_;
-  float* hidden_;
-  DeviceArena::Mark before_rows_, before_draws_;
-  StepGraphs graphs_;  // last: nobody may take back what they read
+  GraphMemory memory_;
+  StepGraphs graphs_;  // last: it is destroyed before the memory that its graphs read
 };
 
 }  // namespace

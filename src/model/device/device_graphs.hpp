@@ -1,4 +1,4 @@
-// Private to the model: the work of steps that are alike, kept as CUDA graphs.
+// Private to the model: work that is repeated from step to step, kept as CUDA graphs.
 #pragma once
 
 #include "kernels/cuda/device_memory.hpp"
@@ -12,20 +12,21 @@
 
 namespace rollcall::model {
 
-/// So many rows that launches of fewer are filled up to, so that few graphs serve all numbers:
-/// whole quarters of the next power of two, a product's tile.
+/// The number of rows that launches of `rows` rows are filled up to, so that few graphs serve all
+/// numbers. It is a multiple of a quarter of the next power of two, or of a product's tile where
+/// that is smaller.
 std::int64_t filled_rows(std::int64_t rows);
 
-/// Graphs of one policy, by what is done and for how many rows: all else that kernels are launched
-/// with stays the same, weights' addresses included, whatever version stands there. Work is
-/// launched call by call where it is new, which also loads its kernels, and captured when it comes
-/// again.
+/// The graphs of one policy, found by the kind of work and the number of rows. All other arguments
+/// of the launches stay the same. That includes the addresses of weights, whichever version is
+/// there. New work is launched call by call, which also loads its kernels, and captured when it
+/// comes a second time.
 class StepGraphs {
  public:
   enum class Work { rows, draws };
-  static constexpr std::size_t kMost = 16;  ///< beyond, what was not needed for longest is dropped
+  static constexpr std::size_t kMost = 16;  ///< graphs; the least recently used one is dropped
 
-  /// Queues `work`, or the graph that was made of it.
+  /// Queues `work`, or the graph that was captured from it.
   void run(const std::shared_ptr<const OnDevice>& policy, Work what, std::int64_t rows,
            kernels::ExecutionContext& context, const std::function<void()>& work);
 
@@ -36,7 +37,7 @@ class StepGraphs {
     std::optional<kernels::cuda::Graph> graph;
   };
   std::weak_ptr<const OnDevice> policy_;
-  std::list<Known> known_;  ///< the latest first
+  std::list<Known> known_;  ///< the most recently used first
 };
 
 }  // namespace rollcall::model

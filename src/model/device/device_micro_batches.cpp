@@ -1,4 +1,5 @@
-// Micro-batches on the device: columns come back, gradients stay with who takes them.
+// Micro-batches on the device. Columns come back to the host. Gradients stay unless they are
+// fetched.
 #include "base/error.hpp"
 #include "model/device/device_backward.hpp"
 #include "model/engine/engine.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 namespace cuda = kernels::cuda;
 
-/// Each gradient fetched as it is made.
+/// Fetches each gradient to the host as soon as it is computed.
 class Fetched final : public DeviceGradients {
  public:
   Fetched(Device& device, const GradientSink& sink) : device_(&device), sink_(&sink) {}
@@ -73,7 +74,7 @@ class DeviceMicroBatches final : public MicroBatchEngine {
   struct Run {
     const OnDevice& policy;
     PackedSequences sequences;
-    std::vector<std::int64_t> rows;     ///< [M] at which targets are predicted
+    std::vector<std::int64_t> rows;     ///< [M] that targets are predicted from
     std::vector<std::int32_t> targets;  ///< [M]
     float *logprob, *entropy, *lse, *normed;
     std::int64_t count() const { return std::int64_t(rows.size()); }
@@ -85,8 +86,8 @@ class DeviceMicroBatches final : public MicroBatchEngine {
     }
   };
   Run begin(const PolicyModel& policy, const MicroBatch& micro_batch);
-  DeviceBackend::Input upload(const Run& run, const MicroBatch& micro_batch) {
-    return backend_.upload(micro_batch.tokens, run.sequences.positions(), run.sequences);
+  PassRows upload(const Run& run, const MicroBatch& micro_batch) {
+    return upload_rows(device_, micro_batch.tokens, run.sequences.positions(), run.sequences);
   }
   void read_columns(const Run& run, const float* hidden, double temperature);
   Columns fetch(const Run& run, const MicroBatch& micro_batch);
@@ -112,7 +113,7 @@ DeviceMicroBatches::Run DeviceMicroBatches::begin(const PolicyModel& policy,
                        "its kernels have one token a place",
                        "train in numerics of the host, or set the objective's knob draws to 0");
   DeviceArena& arena = backend_.arena();
-  // pages are the arena's
+  // The pages belong to the arena, so that their owner has nothing to free.
   static const std::shared_ptr<const void> owner = std::make_shared<int>();
   const PageMemory pages{[&](std::size_t bytes) {
     return AlignedArray<std::byte>(std::span(arena.take<std::byte>(std::int64_t(bytes)), bytes),
@@ -137,8 +138,8 @@ DeviceMicroBatches::Run DeviceMicroBatches::begin(const PolicyModel& policy,
   return run;
 }
 
-/// Columns of all targets, and the normed states that they were predicted from; all of it stays on
-/// the device.
+/// Computes the columns of all targets, and the normed states that they are predicted from. All of
+/// them stay on the device.
 void DeviceMicroBatches::read_columns(const Run& run, const float* hidden, double temperature) {
   const std::int64_t width = run.policy.view.config.hidden_size,
                      vocab = run.policy.view.config.vocab_size;
@@ -267,14 +268,14 @@ void DeviceMicroBatches::logprob_by_state(const PolicyModel& policy, const Micro
   device_.recycle();
 }
 
-/// Blocks whose rows stay from the forward to the backward pass; those before them are computed
-/// again. Only time and memory know.
+/// The number of last blocks whose rows stay from the forward to the backward pass. Those before
+/// them are computed again. The choice changes time and memory, but no bits.
 std::int64_t DeviceMicroBatches::kept_blocks(const ModelConfig& c, std::int64_t n) {
   if (kept_bytes_ < 0) kept_bytes_ = cuda::free_bytes() / 2;
   return std::clamp<std::int64_t>(kept_bytes_ / device_block_bytes(c, n), 1, c.num_hidden_layers);
 }
 
-/// Begins a pass over `models` of this shape in memory for it.
+/// Clears the arena for a pass over `models` models of this shape, and reserves its memory.
 void DeviceMicroBatches::clear(const ModelConfig& config, const MicroBatch& micro_batch,
                                std::int64_t kept, std::int64_t models, bool states) {
   backend_.arena().give_back({});
@@ -300,7 +301,7 @@ Columns DeviceMicroBatches::forward_backward(const PolicyModel& policy,
   const Run run = begin(policy, micro_batch);
   float* const inputs = arena.take<float>((first_kept + 1) * n * width);
 
-  // Forward. Of blocks that are not kept stays what goes in.
+  // The forward pass. Of a block that is not kept, its input stays.
   using Rows = DeviceBackend::Rows;
   std::vector<BlockRows<Rows>> kept;
   const Rows embedded =

@@ -1,14 +1,14 @@
-// AdamW on the device: a micro-batch's gradient goes to the ranks' shares part by part; new weights
-// come from them to all ranks window by window.
+// AdamW on the device. The gradient of a micro-batch is summed into the ranks' shares one part of
+// the model after another, and the new weights come from the shares to all ranks window by window.
 #include "base/error.hpp"
-#include "model/device/device_backward.hpp"
+#include "model/device/device_gradient_sum.hpp"
 #include "model/train/policy_optimizer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 
 namespace rollcall::model {
 namespace {
@@ -17,291 +17,86 @@ namespace cuda = kernels::cuda;
 
 constexpr auto kBlock = std::int64_t(kernels::kNormBlock);
 
-struct Stretch {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-  Stretch within(const Stretch& other) const {
-    return {std::clamp(begin, other.begin, other.end), std::clamp(end, other.begin, other.end)};
-  }
-};
-
-class ShardedDeviceOptimizer final : public DeviceOptimizer, public DeviceGradients {
+/// Brings the weights of all ranks' shares together, window by window. A checksum over all windows
+/// then shows whether every rank has the same ones.
+class WeightGather {
  public:
-  ShardedDeviceOptimizer(const PolicyModel& policy, std::vector<std::int64_t> begins,
-                         Collectives& ranks)
-      : policy_(&policy),
-        layout_(policy.packed().layout),
+  WeightGather(Device& device, const ShareLayout& shares, Collectives& ranks, DeviceWindow window)
+      : device_(&device),
+        shares_(&shares),
         ranks_(&ranks),
-        begins_(std::move(begins)),
-        share_{begins_[std::size_t(ranks.rank())], begins_[std::size_t(ranks.rank()) + 1]},
-        sizes_(device_optimizer_sizes(layout_, policy.config().num_hidden_layers, share_.size(),
-                                      ranks.size())),
-        parts_(backward_parts(policy.packed())),
-        exponents_(layout_.slices.size()) {
-    expect(int(begins_.size()) == ranks.size() + 1 && begins_.back() == layout_.size,
-           "each rank has a share, and they cover the layout");
-    const auto turn = device_.turn();
-    using device_items::kShare, device_items::kWay;
-    sum_ = room<std::int64_t>(sizes_.share, kShare), part_ = room<std::int64_t>(sizes_.part, kWay),
-    checksum_ = room<std::int64_t>(1, kWay);
-    master_ = room<float>(sizes_.share, kShare), m_ = room<float>(sizes_.share, kShare),
-    v_ = room<float>(sizes_.share, kShare);
-    largest_ = room<float>(sizes_.tensors, kWay), window_ = room<float>(sizes_.window, kWay),
-    squares_ = room<double>(sizes_.blocks, kWay);
-    take(policy.packed().weights->span());
-    forget();
-  }
+        window_(std::move(window)),
+        checksum_(take_device<std::int64_t>(1, device_items::kWay)) {}
 
-  void start() override {
-    const auto turn = device_.turn();
-    zero(sum_, share_.size()), zero(largest_, std::int64_t(layout_.slices.size()));
-    exponents_.start();
-  }
-  Columns add(MicroBatchRunner& runner, const PolicyModel& policy, const MicroBatch& micro_batch,
-              double temperature, const ColumnGradient& derivative) override {
-    if (micro_batch.targets.empty()) return add_none(), Columns();
-    auto columns = runner.forward_backward(policy, micro_batch, temperature, derivative, *this);
-    exponents_.end_micro_batch();
-    return columns;
-  }
-  void add_none() override {
-    const auto turn = device_.turn();
-    for (std::size_t part = 0; part < parts_.size(); ++part) begin_part(part), end_part();
-  }
-  SumOutcome finish(Collectives& ranks) override;
-  double norm() const override { return norm_; }
-  void apply(const OptimizerSection& settings, double lr) override;
-  void take(std::span<const float> weights) override {
-    upload(weights.subspan(std::size_t(share_.begin), std::size_t(share_.size())), master_.get());
-  }
-  void fetch(std::span<float> weights) override;
-
-  void forget() override {
-    const auto turn = device_.turn();
-    zero(m_, share_.size()), zero(v_, share_.size());
-    steps_ = 0;
-  }
-  void only(std::shared_ptr<const GradientMask> mask) override {
-    expect(!mask, "a device has no gradient mask");
-  }
-  const std::vector<std::int64_t>& exponents() const override { return exponents_.all(); }
-  std::shared_ptr<const OptimizerState> state() override;
-  void restore(std::span<const std::int64_t> exponents, std::int64_t step,
-               const ReadMoments& read) override;
-
-  // The gradient of a micro-batch. With others, what the share has of a part is in the part's
-  // memory while that is added to.
-  void begin_part(std::size_t part) override;
-  void end_part() override;
-  void add(std::size_t slice, std::int64_t first, const float* values,
-           std::int64_t count) override {
-    cuda::accumulate_fixed_point(device_.context(), values, count, exponents_.of(slice),
-                                 sums_of(slice) + first, largest_.get() + slice);
-  }
-  void add_rows(std::span<const std::int32_t> tokens, const float* rows,
-                std::int64_t width) override {
-    cuda::embed_backward(device_.context(), rows, device_.upload(tokens),
-                         std::int64_t(tokens.size()), width, std::ldexp(1.0, exponents_.of(0)),
-                         sums_of(0), largest_.get());
-  }
+  /// All weights in fp32, whole rows of a matrix at a time: see(slice, first, values, count).
+  /// `share`: this rank's share, on the device. Collective. Throws ProtocolError where the ranks
+  /// received different weights.
+  template <class See>
+  void each(const float* share, const See& see);
 
  private:
-  template <class T>
-  using Piece = std::shared_ptr<T>;
-  template <class T>
-  static Piece<T> room(std::int64_t count, const char* what) {
-    const auto memory =
-        cuda::device_memory(std::size_t(std::max<std::int64_t>(count, 1)) * sizeof(T), what);
-    return {memory, reinterpret_cast<T*>(memory.get())};
-  }
-  template <class T>
-  void zero(const Piece<T>& piece, std::int64_t count) {
-    cuda::fill_zeros(device_.context(), piece.get(), std::size_t(count) * sizeof(T));
-  }
-  bool alone() const { return ranks_->size() == 1; }
-  Stretch stretch_of(std::size_t part) const {
-    const Slice &first = layout_.slices[parts_[part].first],
-                &last = layout_.slices[parts_[part].last - 1];
-    return {first.offset, last.offset + last.count};
-  }
-  std::int64_t* sums_of(std::size_t slice) const {
-    const std::int64_t offset = layout_.slices[slice].offset;
-    return alone() ? sum_.get() + offset : part_.get() + (offset - at_.begin);
-  }
-  std::vector<std::int64_t> begins_in(const Stretch& stretch) const {
-    std::vector<std::int64_t> begins;
-    for (const std::int64_t begin : begins_)
-      begins.push_back(std::clamp(begin, stretch.begin, stretch.end) - stretch.begin);
-    return begins;
-  }
-  /// The parts of slices that lie in the stretch: see(slice, part).
-  template <class See>
-  void each_slice(const Stretch& stretch, const See& see) const;
-  /// The share's gradient in fp32, window by window: see(window, values). Padding has none.
-  template <class See>
-  void gradient(const See& see);
-  /// All weights in fp32, whole rows of a matrix at a time: see(slice, first, values, count).
-  /// Collective.
-  template <class See>
-  void all_weights(const See& see);
-  const float* gathered(const Stretch& stretch);
+  const float* gathered(const float* share, const LayoutRange& range);
   void compare_checksum();
-  void upload(std::span<const float> from, float* to);
-  void download(const float* from, std::span<float> to);
 
-  Device& device_ = Device::own();
-  const PolicyModel* policy_;
-  WeightLayout layout_;
+  Device* device_;
+  const ShareLayout* shares_;
   Collectives* ranks_;
-  std::vector<std::int64_t> begins_;
-  Stretch share_;
-  DeviceOptimizerSizes sizes_;
-  std::vector<SliceRange> parts_;
-  SumExponents exponents_;
-  std::vector<std::int64_t> of_sum_;  ///< [slices] those that the sum at hand was made with
-  double norm_ = 0.0;
-  std::int64_t steps_ = 0;
-  Stretch at_;  ///< the part that is added to
-  Piece<std::int64_t> sum_, part_, checksum_;
-  Piece<float> master_, m_, v_, largest_, window_;
-  Piece<double> squares_;
+  DeviceWindow window_;
+  std::shared_ptr<std::int64_t> checksum_;
 };
 
-void ShardedDeviceOptimizer::begin_part(std::size_t part) {
-  at_ = stretch_of(part);
-  if (alone()) return;
-  zero(part_, at_.size());
-  const Stretch own = at_.within(share_);
-  cuda::copy_on_device(device_.context(), part_.get() + (own.begin - at_.begin),
-                       sum_.get() + (own.begin - share_.begin),
-                       std::size_t(own.size()) * sizeof(std::int64_t));
-}
-
-void ShardedDeviceOptimizer::end_part() {
-  if (alone()) return;
-  device_.wait();
-  ranks_->sum_to_shares({part_.get(), std::size_t(at_.size())}, begins_in(at_));
-  const Stretch own = at_.within(share_);
-  cuda::copy_on_device(device_.context(), sum_.get() + (own.begin - share_.begin),
-                       part_.get() + (own.begin - at_.begin),
-                       std::size_t(own.size()) * sizeof(std::int64_t));
-}
-
 template <class See>
-void ShardedDeviceOptimizer::each_slice(const Stretch& stretch, const See& see) const {
-  const auto& slices = layout_.slices;
-  auto slice = std::upper_bound(slices.begin(), slices.end(), stretch.begin,
-                                [](std::int64_t at, const Slice& s) { return at < s.offset; });
-  if (slice != slices.begin()) --slice;
-  for (; slice != slices.end() && slice->offset < stretch.end; ++slice) {
-    const Stretch part = Stretch{slice->offset, slice->offset + slice->count}.within(stretch);
-    if (part.size() > 0) see(std::size_t(slice - slices.begin()), part);
-  }
-}
-
-template <class See>
-void ShardedDeviceOptimizer::gradient(const See& see) {
-  for (std::int64_t begin = share_.begin; begin < share_.end; begin += sizes_.window) {
-    const Stretch window{begin, std::min(begin + sizes_.window, share_.end)};
-    zero(window_, window.size());
-    each_slice(window, [&](std::size_t s, const Stretch& part) {
-      cuda::from_fixed_point(device_.context(), sum_.get() + (part.begin - share_.begin),
-                             part.size(), int(of_sum_[s]), window_.get() + (part.begin - begin));
-    });
-    see(window, window_.get());
-  }
-}
-
-SumOutcome ShardedDeviceOptimizer::finish(Collectives& ranks) {
-  const auto turn = device_.turn();
-  std::vector<float> largest(layout_.slices.size());
-  device_.download(largest_.get(), std::span(largest));
-  device_.wait();
-  for (std::size_t s = 0; s < largest.size(); ++s) exponents_.note(s, largest[s]);
-  if (const auto outcome = exponents_.decide(ranks); outcome != SumOutcome::ready) return outcome;
-  of_sum_ = exponents_.all();
-  gradient([&](const Stretch& window, const float* values) {
-    cuda::sums_of_squares(device_.context(), values, window.size(),
-                          squares_.get() + (window.begin - share_.begin) / kBlock);
-  });
-  std::vector<double> squares(std::size_t((share_.size() + kBlock - 1) / kBlock));
-  device_.download(squares_.get(), std::span(squares));
-  device_.wait();
-  norm_ = norm_of_shares(ranks, layout_.size, share_.begin, squares);
-  exponents_.centre();
-  return SumOutcome::ready;
-}
-
-void ShardedDeviceOptimizer::apply(const OptimizerSection& settings, double lr) {
-  const auto turn = device_.turn();
-  kernels::AdamWStep step = next_step(settings, lr, norm_, steps_);
-  gradient([&](const Stretch& window, const float* values) {
-    each_slice(window, [&](std::size_t s, const Stretch& part) {
-      step.weight_decay = layout_.slices[s].decay ? settings.weight_decay : 0.0;
-      const std::int64_t at = part.begin - share_.begin;
-      cuda::adamw(device_.context(), master_.get() + at, 1, part.size(),
-                  values + (part.begin - window.begin), m_.get() + at, v_.get() + at, step,
-                  nullptr);
-    });
-  });
-  const OnDevice& policy = on_device(device_, policy_->packed());
-  all_weights([&](std::size_t slice, std::int64_t first, const float* values, std::int64_t count) {
-    policy.put(device_, slice, first, values, count);
-  });
-  device_.wait();
-}
-
-template <class See>
-void ShardedDeviceOptimizer::all_weights(const See& see) {
-  zero(checksum_, 1);
+void WeightGather::each(const float* share, const See& see) {
+  fill_zeros(*device_, checksum_.get(), 1);
   struct Rows {
     std::size_t slice;
     std::int64_t first, count;
   };
-  std::vector<Rows> pieces;  // that come together: neighbours, since each exchange has to wait for
-                             // all ranks
-  Stretch window;
+  const auto& slices = shares_->layout.slices;
+  std::vector<Rows> pieces;  // of one window: neighbours are exchanged together, because each
+                             // exchange waits for all ranks
+  LayoutRange window;
   const auto end_window = [&] {
     if (pieces.empty()) return;
-    const float* values = gathered(window);
+    const float* values = gathered(share, window);
     for (const auto& [slice, first, count] : pieces)
-      see(slice, first, values + (layout_.slices[slice].offset + first - window.begin), count);
+      see(slice, first, values + (slices[slice].offset + first - window.begin), count);
     pieces.clear();
   };
-  for (std::size_t s = 0; s < layout_.slices.size(); ++s) {
-    const Slice& slice = layout_.slices[s];
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    const Slice& slice = slices[s];
     const std::int64_t row = slice.shape.back(),
-                       most = std::max<std::int64_t>(sizes_.window / row, 1) * row;
-    for (std::int64_t first = 0; first < slice.count; first += most) {
-      const std::int64_t count = std::min(most, slice.count - first),
+                       limit = std::max<std::int64_t>(window_.size / row, 1) * row;
+    for (std::int64_t first = 0; first < slice.count; first += limit) {
+      const std::int64_t count = std::min(limit, slice.count - first),
                          end = slice.offset + first + count;
-      if (!pieces.empty() && end - window.begin > sizes_.window) end_window();
+      if (!pieces.empty() && end - window.begin > window_.size) end_window();
       if (pieces.empty()) window.begin = slice.offset + first;
       window.end = end;
       pieces.push_back({s, first, count});
     }
   }
   end_window();
-  if (!alone()) compare_checksum();
+  if (ranks_->size() > 1) compare_checksum();
 }
 
-const float* ShardedDeviceOptimizer::gathered(const Stretch& stretch) {
-  if (alone()) return master_.get() + stretch.begin;
-  const Stretch own = stretch.within(share_);
-  cuda::copy_on_device(device_.context(), window_.get() + (own.begin - stretch.begin),
-                       master_.get() + (own.begin - share_.begin),
+const float* WeightGather::gathered(const float* share, const LayoutRange& range) {
+  if (ranks_->size() == 1) return share + range.begin;
+  float* const values = window_.values.get();
+  const LayoutRange own = range.within(shares_->share);
+  cuda::copy_on_device(device_->context(), values + (own.begin - range.begin),
+                       share + (own.begin - shares_->share.begin),
                        std::size_t(own.size()) * sizeof(float));
-  device_.wait();
-  ranks_->gather_shares({window_.get(), std::size_t(stretch.size())}, begins_in(stretch));
-  cuda::add_checksum(device_.context(), window_.get(), stretch.begin, stretch.size(),
-                     checksum_.get());
-  return window_.get();
+  device_->wait();
+  ranks_->gather_shares({values, std::size_t(range.size())}, shares_->offsets_in(range));
+  cuda::add_checksum(device_->context(), values, range.begin, range.size(), checksum_.get());
+  return values;
 }
 
-void ShardedDeviceOptimizer::compare_checksum() {
+void WeightGather::compare_checksum() {
   std::array<std::int64_t, 1> own{};
-  device_.download(checksum_.get(), std::span<std::int64_t>(own));
-  device_.wait();
+  device_->download(checksum_.get(), std::span<std::int64_t>(own));
+  device_->wait();
   auto first = own;
   ranks_->broadcast(std::as_writable_bytes(std::span(first)), 0);
   require<ProtocolError>(
@@ -312,31 +107,149 @@ void ShardedDeviceOptimizer::compare_checksum() {
       "look at the network and the memory of this node, then resume from the last checkpoint");
 }
 
+/// The master weights and moments of this rank's share, and AdamW on them.
+class ShardedDeviceOptimizer final : public DeviceOptimizer {
+ public:
+  ShardedDeviceOptimizer(const PolicyModel& policy, std::vector<std::int64_t> share_offsets,
+                         Collectives& ranks)
+      : policy_(&policy), shares_(policy.packed().layout, std::move(share_offsets), ranks.rank()) {
+    expect(int(shares_.offsets.size()) == ranks.size() + 1 &&
+               shares_.offsets.back() == shares_.layout.size,
+           "each rank has a share, and they cover the layout");
+    const DeviceOptimizerSizes sizes = device_optimizer_sizes(
+        shares_.layout, policy.config().num_hidden_layers, shares_.share.size(), ranks.size());
+    const auto turn = device_.turn();
+    using device_items::kShare, device_items::kWay;
+    sum_ = std::make_unique<DeviceGradientSum>(device_, shares_, ranks,
+                                               backward_parts(policy.packed()), sizes);
+    for (auto* vector : {&master_, &m_, &v_}) *vector = take_device<float>(sizes.share, kShare);
+    window_ = {take_device<float>(sizes.window, kWay), sizes.window};
+    squares_ = take_device<double>(sizes.blocks, kWay);
+    gather_.emplace(device_, shares_, ranks, window_);
+    take(policy.packed().weights->span());
+    forget();
+  }
+
+  void start() override {
+    const auto turn = device_.turn();
+    sum_->start();
+  }
+  Columns add(MicroBatchRunner& runner, const PolicyModel& policy, const MicroBatch& micro_batch,
+              double temperature, const ColumnGradient& derivative) override {
+    if (micro_batch.targets.empty()) {
+      add_none();
+      return Columns();
+    }
+    auto columns = runner.forward_backward(policy, micro_batch, temperature, derivative, *sum_);
+    sum_->exponents().end_micro_batch();
+    return columns;
+  }
+  void add_none() override {
+    const auto turn = device_.turn();
+    sum_->add_none();
+  }
+  SumOutcome finish(Collectives& ranks) override;
+  double norm() const override { return norm_; }
+  void apply(const OptimizerSection& settings, double lr) override;
+  void take(std::span<const float> weights) override {
+    const LayoutRange& share = shares_.share;
+    upload(weights.subspan(std::size_t(share.begin), std::size_t(share.size())), master_.get());
+  }
+  void fetch(std::span<float> weights) override;
+
+  void forget() override {
+    const auto turn = device_.turn();
+    for (const auto* moments : {&m_, &v_})
+      fill_zeros(device_, moments->get(), shares_.share.size());
+    steps_ = 0;
+  }
+  void only(std::shared_ptr<const GradientMask> mask) override {
+    expect(!mask, "a device has no gradient mask");
+  }
+  const std::vector<std::int64_t>& exponents() const override { return sum_->exponents().all(); }
+  std::shared_ptr<const OptimizerState> state() override;
+  void restore(std::span<const std::int64_t> exponents, std::int64_t step,
+               const ReadMoments& read) override;
+
+ private:
+  void upload(std::span<const float> from, float* to);
+  void download(const float* from, std::span<float> to);
+
+  Device& device_ = Device::own();
+  const PolicyModel* policy_;
+  ShareLayout shares_;
+  std::unique_ptr<DeviceGradientSum> sum_;
+  double norm_ = 0.0;
+  std::int64_t steps_ = 0;
+  std::shared_ptr<float> master_, m_, v_;  ///< [share]
+  DeviceWindow window_;
+  std::shared_ptr<double> squares_;  ///< [blocks of the share]
+  std::optional<WeightGather> gather_;
+};
+
+SumOutcome ShardedDeviceOptimizer::finish(Collectives& ranks) {
+  const auto turn = device_.turn();
+  if (const auto outcome = sum_->decide(ranks); outcome != SumOutcome::ready) return outcome;
+  const LayoutRange& share = shares_.share;
+  sum_->gradient(window_, [&](const LayoutRange& window, const float* values) {
+    cuda::sums_of_squares(device_.context(), values, window.size(),
+                          squares_.get() + (window.begin - share.begin) / kBlock);
+  });
+  std::vector<double> squares(std::size_t((share.size() + kBlock - 1) / kBlock));
+  device_.download(squares_.get(), std::span(squares));
+  device_.wait();
+  norm_ = norm_of_shares(ranks, shares_.layout.size, share.begin, squares);
+  sum_->exponents().centre();
+  return SumOutcome::ready;
+}
+
+void ShardedDeviceOptimizer::apply(const OptimizerSection& settings, double lr) {
+  const auto turn = device_.turn();
+  kernels::AdamWStep step = next_step(settings, lr, norm_, steps_);
+  sum_->gradient(window_, [&](const LayoutRange& window, const float* values) {
+    shares_.each_slice(window, [&](std::size_t s, const LayoutRange& part) {
+      step.weight_decay = shares_.layout.slices[s].decay ? settings.weight_decay : 0.0;
+      const std::int64_t offset = part.begin - shares_.share.begin;
+      cuda::adamw(device_.context(), master_.get() + offset, 1, part.size(),
+                  values + (part.begin - window.begin), m_.get() + offset, v_.get() + offset, step,
+                  nullptr);
+    });
+  });
+  const OnDevice& policy = on_device(device_, policy_->packed());
+  gather_->each(master_.get(),
+                [&](std::size_t slice, std::int64_t first, const float* values,
+                    std::int64_t count) { policy.put(device_, slice, first, values, count); });
+  device_.wait();
+}
+
 void ShardedDeviceOptimizer::fetch(std::span<float> weights) {
   const auto turn = device_.turn();
-  all_weights([&](std::size_t slice, std::int64_t first, const float* values, std::int64_t count) {
+  gather_->each(master_.get(), [&](std::size_t slice, std::int64_t first, const float* values,
+                                   std::int64_t count) {
     if (!weights.empty())
-      download(values, weights.subspan(std::size_t(layout_.slices[slice].offset + first),
+      download(values, weights.subspan(std::size_t(shares_.layout.slices[slice].offset + first),
                                        std::size_t(count)));
   });
 }
 
 std::shared_ptr<const OptimizerState> ShardedDeviceOptimizer::state() {
   const auto turn = device_.turn();
-  const auto size = std::size_t(share_.size());
+  const auto size = std::size_t(shares_.share.size());
   const auto copy = std::make_shared<OptimizerState>(
       OptimizerState{std::vector<float>(size), std::vector<float>(size), steps_});
-  download(m_.get(), copy->m), download(v_.get(), copy->v);
+  download(m_.get(), copy->m);
+  download(v_.get(), copy->v);
   return copy;
 }
 
 void ShardedDeviceOptimizer::restore(std::span<const std::int64_t> exponents, std::int64_t step,
                                      const ReadMoments& read) {
   const auto turn = device_.turn();
-  std::vector<float> m(static_cast<std::size_t>(share_.size())), v(m.size());
+  std::vector<float> m(static_cast<std::size_t>(shares_.share.size())), v(m.size());
   read(m, v);
-  upload(m, m_.get()), upload(v, v_.get());
-  exponents_.set(exponents);
+  upload(m, m_.get());
+  upload(v, v_.get());
+  sum_->exponents().set(exponents);
   steps_ = step;
 }
 
@@ -346,8 +259,9 @@ void ShardedDeviceOptimizer::upload(std::span<const float> from, float* to) {
   device_.wait();
 }
 
+/// Copies a window at a time, which bounds the pinned memory.
 void ShardedDeviceOptimizer::download(const float* from, std::span<float> to) {
-  const auto window = std::size_t(sizes_.window);
+  const auto window = std::size_t(window_.size);
   for (std::size_t first = 0; first < to.size(); first += window) {
     device_.download(from + first, to.subspan(first, std::min(window, to.size() - first)));
     device_.wait();
@@ -357,9 +271,9 @@ void ShardedDeviceOptimizer::download(const float* from, std::span<float> to) {
 }  // namespace
 
 std::unique_ptr<DeviceOptimizer> make_device_optimizer(const PolicyModel& policy,
-                                                       std::vector<std::int64_t> begins,
+                                                       std::vector<std::int64_t> share_offsets,
                                                        Collectives& ranks) {
-  return std::make_unique<ShardedDeviceOptimizer>(policy, std::move(begins), ranks);
+  return std::make_unique<ShardedDeviceOptimizer>(policy, std::move(share_offsets), ranks);
 }
 
 }  // namespace rollcall::model

@@ -1,5 +1,5 @@
-// Panels go over in one piece; norms and biases are gathered; an embedding that is no head is
-// rounded on the device.
+// Copies a policy to the device: panels as one piece, norms and biases gathered, and an embedding
+// that is not the head as well is rounded on the device.
 #include "model/device/device_policy.hpp"
 
 #include "model/train/policy_optimizer.hpp"
@@ -12,10 +12,10 @@ namespace {
 
 namespace cuda = kernels::cuda;
 
-// of the embedding that are under way at a time
+/// Floats of the embedding that are copied at a time.
 constexpr std::int64_t kTableFloats = std::int64_t(1) << 20;
 
-/// The fp32 vectors of a policy, each with its length and slice, in one order.
+/// Visits the fp32 vectors of a policy in a fixed order, each with its length and slice.
 template <class Visit>
 void each_vector(PolicyModel::Packed& view, const Visit& visit) {
   const auto norm = [&](Norm& n) {
@@ -40,7 +40,7 @@ void each_linear(PolicyModel::Packed& view, const Visit& visit) {
   visit(view.head);
 }
 
-/// Vectors begin on 16 bytes.
+/// The length of a vector, rounded up so that the next one begins at a multiple of 16 bytes.
 std::int64_t padded(std::int64_t floats) { return (floats + 3) / 4 * 4; }
 
 void copy_parts(PolicyModel::Packed& view, const PolicyModel::Packed& host) {
@@ -60,7 +60,7 @@ OnDevice::OnDevice(Device& device, const PolicyModel::Packed& host)
   copy(device, host);
 }
 
-/// Turns the host's pointers into the device's, and copies what no version changes.
+/// Turns the host's pointers into those of the device, and copies what is the same in all versions.
 void OnDevice::place(Device& device, const PolicyModel::Packed& host) {
   places_.resize(host.layout.slices.size());
   each_linear(view, [&](Linear& linear) {
@@ -94,7 +94,7 @@ void OnDevice::copy(Device& device, const PolicyModel::Packed& host) {
     floats.resize(floats.size() + std::size_t(padded(count) - count));
   });
   cuda::copy_to_device(context, vectors(), floats.data(), floats.size() * sizeof(float));
-  device.wait();  // the host's memory may change
+  device.wait();  // until the host's memory may change
   if (!view.config.tie_word_embeddings) copy_embedding(device, host);
   revision = host.revision;
 }

@@ -8,28 +8,28 @@
 
 namespace rollcall::model {
 
-/// What the host has packed, copied as it is; so the layers here are the host's with other
+/// A copy of the packed weights on the device. Its layers are those of the host with other
 /// pointers.
 struct OnDevice {
-  PolicyModel::Packed view;  ///< config, layers, final_norm and head; weights of linears are none
+  PolicyModel::Packed view;  ///< config, layers, final_norm and head only
   kernels::cuda::Rows16 embedding{};
   const float *cos = nullptr, *sin = nullptr;  ///< [positions, head_dim / 2]
-  std::uint64_t revision = 0;                  ///< of the host's that was copied
+  std::uint64_t revision = 0;                  ///< the host's revision that was copied
 
   OnDevice(Device& device, const PolicyModel::Packed& host);
-  void copy(Device& device, const PolicyModel::Packed& host);  ///< its weights
-  /// New weights of a slice of the layout from its element `first` on, whole rows of a matrix, in
-  /// fp32 on the device.
+  void copy(Device& device, const PolicyModel::Packed& host);  ///< copies the weights again
+  /// Takes over new weights of a slice of the layout from its element `first` on. They are in fp32
+  /// on the device, and whole rows of a matrix.
   void put(Device& device, std::size_t slice, std::int64_t first, const float* values,
            std::int64_t count) const;
-  /// All that versions change, in one piece.
+  /// All that differs between versions, as one piece of memory.
   std::span<float> weights() const {
     return {reinterpret_cast<float*>(memory_.get()),
             std::size_t(bytes_.changing()) / sizeof(float)};
   }
 
  private:
-  /// Where a slice stands: a matrix rounded, a vector as it is.
+  /// Where a slice is: the rows of a matrix in bf16, or a vector in fp32.
   struct Place {
     kernels::Bf16* rows = nullptr;
     std::int64_t columns = 0;
@@ -43,11 +43,12 @@ struct OnDevice {
   }
 
   DeviceWeightBytes bytes_;
-  std::shared_ptr<std::byte> memory_, rotary_;  ///< what versions change; angles
+  std::shared_ptr<std::byte> memory_, rotary_;  ///< weights; cos and sin
   std::vector<Place> places_;                   ///< [slices]
 };
 
-/// The policy as it is now; the host's panels may change behind it. In a turn of the device's.
+/// The policy on the device, copied if the host has a newer revision. The host's panels may change
+/// afterwards. The caller holds a turn of the device.
 const OnDevice& on_device(Device& device, const PolicyModel::Packed& host);
 
 inline kernels::cuda::Rows16 rows_of(const Linear& linear) {

@@ -1,5 +1,5 @@
 // Sums over the layout, and over the operations of a pass in their order (device_backend.cpp,
-// device_leaves.cpp, device_backward.cpp).
+// device_micro_batches.cpp, device_backward.cpp).
 #include "model/device/device_sizes.hpp"
 
 #include "kernels/cuda/device_kernels.hpp"
@@ -36,18 +36,18 @@ struct Widths {
   bool qk;
 };
 
-/// Of a pass, for the rows that its products read.
+/// Bytes of the rounded rows that the products of a pass read.
 std::int64_t rounded_bytes(const Widths& w, std::int64_t rows) {
   return halves(rows, std::max({w.hidden, w.q, w.inner}));
 }
-/// While a product of a block is made: parts of its sums. Those of o and down, of hidden outputs,
-/// are cut in 8.
+/// Bytes of partial sums during a product of a block. The sums of o and down, which have `hidden`
+/// outputs, are cut into 8 slices.
 std::int64_t product_bytes(const Widths& w, std::int64_t rows) {
   return piece(cuda::sliced_floats(rows, w.hidden, 8) * kFloat);
 }
 
-/// Of the gradients of weights [outputs, inputs] behind the same rows, and of the rows: while a
-/// product is made of operands that are turned and rounded.
+/// Bytes during the backward pass of products [outputs, inputs] of the same rows: the gradients by
+/// the rows and by the weights, with their transposed and rounded operands.
 std::int64_t through(std::int64_t rows, std::int64_t inputs,
                      std::initializer_list<std::int64_t> all) {
   std::int64_t biases = 0, weights = 0, back = 0;
@@ -61,7 +61,7 @@ std::int64_t through(std::int64_t rows, std::int64_t inputs,
          std::max(weights + biases, biases + (all.size() > 1 ? floats(rows, inputs) : 0) + back);
 }
 
-/// Logits of some rows and what is read from them.
+/// Bytes of the logits of some rows and of what is computed from them.
 std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
   const std::int64_t count = std::min(rows, kHeadRows);
   return 2 * floats(count, c.hidden_size) + halves(count, c.hidden_size) +
@@ -71,7 +71,7 @@ std::int64_t head_bytes(const ModelConfig& c, std::int64_t rows) {
          piece(cuda::column_floats(count, c.vocab_size) * kFloat);
 }
 
-/// The head's gradient by its inputs, and by its weights where anybody wants it.
+/// Bytes of the head's gradient by its inputs, and `with_weights` by its weights.
 std::int64_t state_bytes(const ModelConfig& c, std::int64_t m, bool with_weights) {
   const std::int64_t hidden = c.hidden_size, outputs = std::min(kHeadOutputs, c.vocab_size);
   const std::int64_t both = 2 * floats(m, hidden) + floats(m, outputs) + halves(m, hidden),
@@ -123,14 +123,14 @@ std::int64_t DeviceOptimizerSizes::all() const {
 DeviceOptimizerSizes device_optimizer_sizes(const WeightLayout& layout, std::int64_t layers,
                                             std::int64_t share, int ranks) {
   const auto block = std::int64_t(kernels::kNormBlock), embedding = layout.slices.front().count;
-  std::int64_t row = 0, ahead = 0;  // ahead: of the final norm
+  std::int64_t row = 0, ahead = 0;  // ahead: the offset of the final norm
   for (const Slice& slice : layout.slices) {
     row = std::max(row, slice.shape.back());
     if (slice.name == "model.norm.weight") ahead = slice.offset;
   }
   const std::int64_t part =
       ranks > 1 ? std::max(embedding, (ahead - layout.slices[1].offset) / layers) : 0;
-  // small models go in windows too
+  // Small models are cut into windows as well.
   const std::int64_t window =
       filled(std::max(std::min(kWindow, (layout.size + 3) / 4), row), block);
   return {share, part, window, (share + block - 1) / block, std::int64_t(layout.slices.size())};
@@ -182,13 +182,13 @@ std::int64_t device_scratch_bytes(const ModelConfig& c, std::int64_t rows) {
                          {c.num_attention_heads, c.num_key_value_heads, c.head_dim});
   const std::int64_t attention =
       2 * rows * (c.num_attention_heads * kFloat + heads * width * kHalf);
-  // the backward passes of attention and of norms
+  // These are the backward passes of attention and of norms.
   return std::max({attention, of_rows * kFloat, of_heads * kFloat});
 }
 
 std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
-  // In sequences of kLeafSequence rows, which stand again what is before them in their first page,
-  // and are seen by eight others.
+  // It assumes sequences of kMicroBatchSequence rows, which are stored a second time in the first
+  // pages of those that continue them, and that eight others attend to.
   const std::int64_t each =
       (1 + kernels::kPageKeys / kMicroBatchSequence) * std::int64_t(sizeof(kernels::AttentionRow)) +
       5 * std::int64_t(sizeof(void*)) + 10 * kFloat +  // tables, places, pointers, tokens
@@ -196,7 +196,7 @@ std::int64_t device_upload_bytes(const ModelConfig& c, std::int64_t rows) {
       8 * kFloat;
   const std::int64_t bytes =
       filled(rows * (each + (c.vocab_size + kHeadOutputs - 1) / kHeadOutputs * kFloat), kChunk);
-  return bytes > kChunk ? bytes + kChunk : bytes;  // ends of chunks stay empty
+  return bytes > kChunk ? bytes + kChunk : bytes;  // the ends of chunks stay unused
 }
 
 std::int64_t device_page_bytes(const ModelConfig& c) {

@@ -1,4 +1,4 @@
-// What stands in for src/model/device in a build without CUDA kernels: it says what is missing.
+// Replaces src/model/device in a build without CUDA kernels. Each function says what is missing.
 #include "base/error.hpp"
 #include "model/device/device_choice.hpp"
 #include "model/engine/engine.hpp"

@@ -1,5 +1,5 @@
-// The operations of generation and scoring: kernels over a bump-allocated scratch that each
-// residual add empties.
+// The forward operations on the host. Their rows are in scratch memory, which each residual add
+// gives back.
 #include "model/engine/backend.hpp"
 
 #include "base/error.hpp"
@@ -9,8 +9,8 @@
 namespace rollcall::model {
 namespace {
 
-/// Floats a row needs between two residual adds: the larger of the attention and the MLP half of a
-/// block.
+/// Floats per row between two residual adds, for the larger one of the attention half and the MLP
+/// half of a block.
 std::int64_t scratch_width(const ModelConfig& c) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
@@ -18,7 +18,7 @@ std::int64_t scratch_width(const ModelConfig& c) {
                   2 * c.hidden_size + 3 * c.intermediate_size);
 }
 
-/// Floats a row needs of a block whose rows are kept.
+/// Floats per row in a block whose rows are kept.
 std::int64_t kept_width(const ModelConfig& c) {
   const std::int64_t q = c.num_attention_heads * c.head_dim,
                      kv = c.num_key_value_heads * c.head_dim, norms = c.qk_norm ? q + kv : 0;
@@ -36,13 +36,14 @@ std::int64_t head_floats(const ModelConfig& c, std::int64_t rows, bool logits) {
          32;
 }
 
-// What a part of an operation must hold to be worth a second thread: some microseconds of work.
+// The least size of a part of an operation that is worth a second thread, which is some
+// microseconds of work.
 constexpr std::int64_t kLeastElements = 8192;
-constexpr std::int64_t kLeastWeights = 16384;  // at one row; more rows take longer over a weight
-constexpr std::int64_t kPanelUnit = 6;  // a multiple of the panels that any set computes together
-constexpr std::int64_t kAttentionRows = 16;      // of one part
+constexpr std::int64_t kLeastWeights = 16384;  // with one row; each further row adds work
+constexpr std::int64_t kPanelUnit = 6;  // a multiple of the panels that each set computes at once
+constexpr std::int64_t kAttentionRows = 16;      // rows in a part
 constexpr std::int64_t kCachedInputs = 1 << 19;  // numbers of x that stay in a core's second-level
-                                                 // cache while all weights go by
+                                                 // cache while all weights are read
 
 }  // namespace
 
@@ -144,7 +145,7 @@ void Backend::normalise(const float* x, std::int64_t n, const Norm& norm, float*
   team_->share(n, kLeastElements / norm.width + 1, 1,
                [&](int member, std::int64_t first, std::int64_t last) {
                  policy_->kernels->rms_norm(context(member), x + first * norm.width, last - first,
-                                            norm.width, norm.weight, policy_->eps(),
+                                            norm.width, norm.weight, norm_eps(*policy_),
                                             y + first * norm.width);
                });
 }
@@ -174,7 +175,7 @@ Backend::Rows Backend::attention(std::size_t layer, Rows q, Rows k, Rows v) {
                    memory_->store(layer, unit, k.values, v.values);
                });
   const auto rows = memory_->rows();
-  const kernels::HeadShape heads = policy_->heads();
+  const kernels::HeadShape heads = head_shape(*policy_);
   const std::int64_t offset = memory_->offset(layer);
   if (team_->size() == 1) {
     policy_->kernels->attention(context(), q.values, rows.data(), n_, heads,

@@ -1,5 +1,5 @@
-// Private to the model: memory, threads and kernels of the transformer's passes, and the complete
-// list of forward operations.
+// Private to the model: the forward operations of a policy on the host, with their memory and
+// threads.
 #pragma once
 
 #include "kernels/execution_context.hpp"
@@ -13,18 +13,19 @@
 
 namespace rollcall::model {
 
-/// Runs rows of tokens through the blocks and the head of policies of one shape. Each operation is
-/// shared out among the team: products by panels of outputs, attention by heads and rows, the rest
-/// by rows or elements. Memory is allocated once, for `max_rows` rows.
+/// Runs rows of tokens through the blocks and the head of policies of one shape. The team shares
+/// each operation: products by panels of outputs, attention by heads and rows, the others by rows
+/// or elements. Memory is allocated once, for `max_rows` rows.
 class Backend {
  public:
-  static constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits are made at a time
+  static constexpr std::int64_t kHeadRows = 256;  ///< rows whose logits are computed at a time
 
-  /// `kept`: blocks whose rows stay until release(). Without, a residual add drops all rows but its
-  /// result. `logits`: logits() has room of its own for them.
+  /// `kept`: the number of blocks whose rows stay until release(). With 0 a residual add gives back
+  /// all rows except its result. `logits`: whether to allocate memory for logits, which logits()
+  /// uses unless its caller provides some.
   Backend(const ModelConfig& config, Team& team, std::int64_t max_rows, std::int64_t kept = 0,
           bool logits = true);
-  /// Bytes of the scratch memory.
+  /// Bytes of the memory that the constructor allocates.
   static std::int64_t scratch_bytes(const ModelConfig& config, std::int64_t max_rows,
                                     std::int64_t kept = 0, bool logits = true);
 
@@ -37,14 +38,14 @@ class Backend {
   /// Output of the last block, before the final norm: [n, hidden], valid until the next call.
   const float* hidden(const PolicyModel::Packed& policy, std::span<const std::int32_t> tokens,
                       std::span<const std::int32_t> positions, KeyValues& memory);
-  /// The same from the outside, block by block: their embedding, then run_block(*this, ..) over all
-  /// blocks in order.
+  /// Begins a pass whose blocks the caller runs: returns the embeddings, which go through
+  /// run_block(*this, ..) for each block in order.
   Rows embed(const PolicyModel::Packed& policy, std::span<const std::int32_t> tokens,
              std::span<const std::int32_t> positions, KeyValues& memory);
 
-  /// Final norm and head over `rows` (pointers to [hidden]), at most kHeadRows at a time:
-  /// visit(first, count, logits [count, V], normed [count, hidden]). `kept` (or nullptr) [rows, V]:
-  /// where the logits stay.
+  /// Final norm and head over `rows`, which are pointers to [hidden]. Calls visit(first, count,
+  /// logits [count, V], normed [count, hidden]) for at most kHeadRows of them at a time. `kept`
+  /// [rows, V]: memory in which the logits stay, or nullptr.
   using VisitLogits =
       std::function<void(std::size_t first, std::size_t count, float* logits, const float* normed)>;
   void logits(const PolicyModel::Packed& policy, std::span<const float* const> rows,
@@ -79,11 +80,11 @@ class Backend {
     return add(x, this->linear(y, linear)[0]);
   }
 
-  void release() { scratch_.give_back(0); }  ///< of all kept rows
+  void release() { scratch_.give_back(0); }  ///< gives all kept rows back
 
  private:
   Rows take(std::int64_t width) { return {scratch_.take(n_ * width), width}; }
-  Rows add(Rows x, Rows y);  ///< x is lost, or where rows are kept y
+  Rows add(Rows x, Rows y);  ///< overwrites x, or where rows are kept y
   void normalise(const float* x, std::int64_t n, const Norm& norm, float* y);
 
   Team* team_;
@@ -92,7 +93,7 @@ class Backend {
   bool keeps_, makes_room_;
   AlignedFloats x_, head_scratch_;
   Arena scratch_;
-  // Of the call at hand:
+  // Of the current pass:
   const PolicyModel::Packed* policy_ = nullptr;
   std::int64_t n_ = 0;
   const std::int32_t* positions_ = nullptr;

@@ -1,4 +1,4 @@
-// Private to the model: weights of one policy as the engines read them.
+// Private to the model: the weights of a policy as the engines read them.
 #pragma once
 
 #include "model/engine/policy.hpp"
@@ -12,14 +12,15 @@
 
 namespace rollcall::model {
 
-/// W [outputs, inputs] in both forms: packed panels for the forward kernels, row-major for the
-/// backward products (none where there are no weights to train).
+/// A matrix W [outputs, inputs] with its bias. It is there in two forms: as packed panels for the
+/// forward kernels, and row-major for the products of the backward pass. A policy without trained
+/// weights has no row-major form.
 struct Linear {
   std::int64_t outputs = 0, inputs = 0;
-  std::int64_t weight_slice = -1, bias_slice = -1;  ///< positions in the layout; -1: no bias
+  std::int64_t weight_slice = -1, bias_slice = -1;  ///< index in the layout; -1: no bias
   const float* weight = nullptr;
   const void* panels = nullptr;
-  int slices = 1;  ///< in which bf16_sliced8 sums the inputs: 8 where they are cut among devices
+  int slices = 1;  ///< parts of the inputs that bf16_sliced8 sums separately; 8 for o and down
   const float* bias = nullptr;
 };
 
@@ -30,15 +31,16 @@ struct Norm {
 };
 
 struct Layer {
-  Norm input_norm, post_attention_norm, q_norm, k_norm;  ///< q_norm, k_norm: over each head, only
-                                                         ///< with config.qk_norm
+  Norm input_norm, post_attention_norm;
+  Norm q_norm, k_norm;  ///< over each head, only with config.qk_norm
   Linear q, k, v, o, gate, up, down;
 };
 
-/// [V, hidden]: rows of the weights, or of a copy in the type of the files they came from.
+/// The embedding [V, hidden]. Its rows are in the weights, or in a copy that has the type of the
+/// files it came from.
 struct Embedding {
   const float* weights = nullptr;
-  AlignedArray<std::uint16_t> halves;  ///< bf16; where it is empty there are weights
+  AlignedArray<std::uint16_t> halves;  ///< bf16; empty where `weights` is set
   AlignedFloats floats;
   std::int64_t width = 0;
 
@@ -53,59 +55,60 @@ struct Embedding {
   }
 };
 
-/// A stretch of the layout that is packed by itself: rows of a matrix, or weights that are read
-/// where they are.
+/// A part of the layout that is packed separately: some rows of a matrix, or weights that the
+/// kernels read unpacked.
 struct PackedPart {
-  const Linear* linear = nullptr;  ///< none: nothing to pack
+  const Linear* linear = nullptr;  ///< null where there is nothing to pack
   std::int64_t first = 0, rows = 0;
   std::byte* panels = nullptr;
 };
 
-struct OnDevice;  ///< weights as a device reads them (device/device_policy.hpp)
+struct OnDevice;  ///< the weights as a device reads them (device/device_policy.hpp)
 
 struct PolicyModel::Packed {
   ModelConfig config;
   PolicyVersion version;
   const kernels::KernelSet* kernels = nullptr;
   WeightLayout layout;
-  std::shared_ptr<const AlignedFloats> weights;  ///< layout order; none in a policy that was read
-                                                 ///< for forward passes alone
-  AlignedArray<std::byte> panels;                ///< every linear packed, one after the other
+  /// In layout order. Null in a policy that was read for forward passes only.
+  std::shared_ptr<const AlignedFloats> weights;
+  AlignedArray<std::byte> panels;  ///< all packed matrices, one after another
   std::shared_ptr<const RotaryTable> rotary;
   std::vector<Layer> layers;
   Norm final_norm;
-  Linear head;            ///< shares the embedding's slice when the embeddings are tied
+  Linear head;            ///< has the embedding's slice when the embeddings are tied
   Embedding embedding;    ///< slice 0
-  AlignedFloats vectors;  ///< norms and biases where there are no weights
+  AlignedFloats vectors;  ///< norms and biases, where `weights` is null
   std::vector<PackedPart> parts;
-  std::vector<std::int64_t> cuts;     ///< [parts + 1] of the layout
-  std::vector<std::uint8_t> renewed;  ///< [parts] 1: packed for the next version
-  std::uint64_t revision = 0;         ///< how often they were packed anew
+  std::vector<std::int64_t> cuts;     ///< [parts + 1] offsets in the layout
+  std::vector<std::uint8_t> renewed;  ///< [parts] 1 where packed for the next version
+  std::uint64_t revision = 0;         ///< how often renew() has packed
   mutable std::shared_ptr<OnDevice> on_device;
-
-  std::int64_t q_width() const { return config.num_attention_heads * config.head_dim; }
-  std::int64_t kv_width() const { return config.num_key_value_heads * config.head_dim; }
-  float eps() const { return float(config.rms_norm_eps); }
-  kernels::HeadShape heads() const {
-    return {config.num_attention_heads, config.num_key_value_heads, config.head_dim};
-  }
 };
 
-/// Pages of keys and values as a policy's kernels lay them out.
+/// What every RMSNorm of the policy adds to the mean square.
+inline float norm_eps(const PolicyModel::Packed& policy) {
+  return float(policy.config.rms_norm_eps);
+}
+inline kernels::HeadShape head_shape(const PolicyModel::Packed& policy) {
+  return {policy.config.num_attention_heads, policy.config.num_key_value_heads,
+          policy.config.head_dim};
+}
+
+/// The layout of pages of keys and values in the kernels of a policy.
 struct PageShape {
   const kernels::KernelSet* kernels;
   kernels::HeadShape heads;
-  /// of a key, and of a value, of all heads
+  /// Numbers in a key, or in a value, of all heads together.
   std::int64_t width() const { return heads.kv_heads * heads.head_dim; }
-  /// of a page of one layer
+  /// Bytes of a page of one layer.
   std::int64_t bytes() const { return kernels->page_bytes(heads); }
 };
 inline PageShape page_shape(const PolicyModel::Packed& policy) {
-  return {policy.kernels, policy.heads()};
+  return {policy.kernels, head_shape(policy)};
 }
 
-/// What the columns are scaled by; greedy sampling (temperature 0) keeps its columns at temperature
-/// 1.
+/// The factor of logits. The columns of greedy sampling (temperature 0) are those at temperature 1.
 inline float inverse_temperature(double temperature) {
   return temperature > 0.0 ? float(1.0 / temperature) : 1.0F;
 }

@@ -1,4 +1,4 @@
-// Positions and visible keys of packed sequences.
+// Positions of packed sequences, and the keys that each row attends to.
 #include "model/engine/packed_rows.hpp"
 
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
                                  std::span<const std::int64_t> parents, const PageMemory& memory)
     : shape_(shape), rows_(std::size_t(offsets.back())) {
   positions_.reserve(rows_.size());
-  std::vector<std::int64_t> table{0}, own_page{0};  // where each sequence's begin
+  std::vector<std::int64_t> table{0}, own_page{0};  // offsets by sequence
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::int64_t parent = parents.empty() ? -1 : parents[s];
     const Stretch& own = stretches_.emplace_back(
@@ -25,7 +25,7 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
   }
   tables_.resize(std::size_t(table.back()));
   memory_ = memory.make(std::size_t(own_page.back() * shape_.bytes()));
-  std::int64_t last = -1;  // that has rows
+  std::int64_t last = -1;  // the last sequence that has rows
   for (std::size_t s = 0; s < sequences(); ++s) {
     const Stretch& own = stretch(s);
     const void** pages = tables_.data() + table[s];
@@ -42,10 +42,11 @@ PackedSequences::PackedSequences(std::span<const std::int64_t> offsets, PageShap
   }
 }
 
-/// All up to the end of the last one that stands in both.
+/// Two sequences have the positions in common up to the end of the last sequence that is on both
+/// paths from the root.
 std::int64_t PackedSequences::alike(std::size_t sequence, std::size_t other) const {
   auto a = std::int64_t(sequence), b = std::int64_t(other);
-  while (a != b && a >= 0 && b >= 0) {  // parents stand before their children
+  while (a != b && a >= 0 && b >= 0) {  // parents come before their children
     std::int64_t& later = a > b ? a : b;
     later = stretches_[std::size_t(later)].parent;
   }
@@ -81,7 +82,7 @@ std::vector<KeyValues::Again> PackedSequences::again() const {
     const void* const* pages = rows_[std::size_t(own.begin)].pages;
     const std::int64_t first = own.shared_pages() * kernels::kPageKeys;
     each_part(s, [&](std::int64_t position, std::int64_t row, std::int64_t count) {
-      if (position == own.before) return;  // its own
+      if (position == own.before) return;  // its own rows follow
       for (std::int64_t i = std::max<std::int64_t>(first - position, 0); i < count; ++i)
         all.push_back({std::int32_t(row + i), {pages, position + i + 1}});
     });
@@ -102,7 +103,7 @@ void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& mic
   };
   expect(micro_batch.parents.empty() || micro_batch.parents.size() == sequences,
          "every sequence has a parent or none");
-  std::vector<std::int64_t> lengths;  // with all that stands before
+  std::vector<std::int64_t> lengths;  // with all rows before
   for (std::size_t s = 0; s < sequences; ++s) {
     const std::int64_t parent = parent_of(s);
     expect(parent < std::int64_t(s) && (parent < 0 || own_length(std::size_t(parent)) > 0),

@@ -1,5 +1,5 @@
-// Private to the model: row-wise facts of packed sequences, and where a layer's keys and values
-// live.
+// Private to the model: rows of packed sequences, and where the keys and values of a layer are
+// stored.
 #pragma once
 
 #include "model/engine/packed_policy.hpp"
@@ -11,80 +11,84 @@
 
 namespace rollcall::model {
 
-/// Where the keys and values of the rows at hand live.
+/// Where the keys and values of the current rows are stored.
 class KeyValues {
  public:
   virtual ~KeyValues() = default;
-  /// What each row may see: [n], the same for all layers.
+  /// The positions that each row attends to: [n], the same for all layers.
   virtual std::span<const kernels::AttentionRow> rows() const = 0;
-  /// Where in a page a layer begins, in bytes.
+  /// The offset in bytes at which a layer begins in each page.
   virtual std::int64_t offset(std::size_t layer) const = 0;
-  /// Stores k, v [n, kv_width] of one layer unit by unit: no two units touch the same page.
+  /// Stores k and v [n, kv_width] of one layer, unit by unit. No two units write to the same page,
+  /// so threads may store different units.
   virtual std::int64_t units() const = 0;
   virtual void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) = 0;
-  /// Rows that stand in a second place, too.
+  /// A row that is stored in a second place, too.
   struct Again {
     std::int32_t row;
-    kernels::AttentionRow place;  ///< its last position
+    kernels::AttentionRow place;  ///< the row is its last position
   };
   virtual std::vector<Again> again() const { return {}; }
 };
 
-/// Sequences one after the other without padding: row i of a sequence sees its rows 0..i. One that
-/// continues another sees all that stands before that one, and that one's rows, as well; it shares
-/// its parent's whole pages, and what stands before it beyond them is put into its own first page.
+/// Sequences one after another without padding. Row i of a sequence attends to its rows 0..i. A
+/// sequence with a parent also attends to the rows of the parent and to all that the parent attends
+/// to. It shares the whole pages before it with its parent. The positions before it that do not
+/// fill a page are stored a second time, in its own first page.
 class PackedSequences : public KeyValues {
  public:
-  /// offsets [S+1]: sequence s is rows [offsets[s], offsets[s+1]). parents [S] or empty, as in
+  /// offsets [S+1]: sequence s has the rows [offsets[s], offsets[s+1]). parents [S] or empty, as in
   /// MicroBatch.
   PackedSequences(std::span<const std::int64_t> offsets, PageShape shape,
                   std::span<const std::int64_t> parents = {}, const PageMemory& memory = {});
   std::span<const kernels::AttentionRow> rows() const override { return rows_; }
-  // pages hold the layer at hand alone
+  // The pages hold one layer only, which the next layer overwrites.
   std::int64_t offset(std::size_t) const override { return 0; }
   std::int64_t units() const override { return std::int64_t(sequences()); }
   void store(std::size_t layer, std::int64_t unit, const float* k, const float* v) override;
-  std::vector<Again> again() const override;  ///< what stands before a sequence in its first own
-                                              ///< page
-  /// [n] inside the sequence, those before it counted
+  /// The rows of others in the first own page of a sequence.
+  std::vector<Again> again() const override;
+  /// [n] each row's position in its sequence, with what comes before the sequence counted.
   std::span<const std::int32_t> positions() const { return positions_; }
 
-  /// A sequence: its own rows, and how many of others stand before them.
+  /// A sequence: its own rows, and the number of rows of others that come before them.
   struct Stretch {
-    std::int64_t parent, before, begin, rows;  ///< parent: -1 where none stand before
+    std::int64_t parent, before, begin, rows;  ///< parent: -1 where there is no parent
     std::int64_t length() const { return before + rows; }
     std::int64_t shared_pages() const { return before / kernels::kPageKeys; }
     std::int64_t own_pages() const { return kernels::pages_of(length()) - shared_pages(); }
   };
   const Stretch& stretch(std::size_t sequence) const { return stretches_[sequence]; }
   std::size_t sequences() const { return stretches_.size(); }
-  /// visit(position, row, count) for `count` positions of a sequence at a time, in order, that
-  /// stand in rows one after the other.
+  /// Calls visit(position, row, count) for each run of `count` positions of a sequence that are in
+  /// successive rows, in the order of positions.
   template <class Visit>
   void each_part(std::size_t sequence, const Visit& visit) const {
     const Stretch& own = stretches_[sequence];
     if (own.parent >= 0) each_part(std::size_t(own.parent), visit);
     visit(own.before, own.begin, own.rows);
   }
-  /// Copies a sequence's rows of `from` [n, width] in order.
+  /// Copies the rows of a sequence, and those before it, from `from` [n, width] in order.
   void gather(std::size_t sequence, const float* from, std::int64_t width, float* into) const;
 
  private:
-  std::int64_t alike(std::size_t sequence, std::size_t other) const;  ///< first rows that both have
+  /// The number of first positions that two sequences have in common.
+  std::int64_t alike(std::size_t sequence, std::size_t other) const;
 
   std::vector<Stretch> stretches_;  ///< [S]
   PageShape shape_;
   std::vector<std::int32_t> positions_;
   std::vector<kernels::AttentionRow> rows_;  ///< [n]
-  std::vector<const void*> tables_;          ///< the pages of each sequence, one after the other
-  std::vector<std::byte*> own_;              ///< [S] first own page of each sequence
-  AlignedArray<std::byte> memory_;           ///< own pages
+  std::vector<const void*> tables_;          ///< the pages of each sequence, one after another
+  std::vector<std::byte*> own_;              ///< [S] the first own page of each sequence
+  AlignedArray<std::byte> memory_;           ///< of all own pages
 };
 
-/// Contract of a micro-batch: offsets, targets and tokens inside their bounds.
+/// Expects offsets, targets and tokens of a micro-batch to be within their bounds.
 void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& micro_batch);
 
-/// The row at which each target is predicted: the one before it, or its parent's last. [M]
+/// [M] the row that each target is predicted from: the one before it, or the last row of its
+/// parent.
 std::vector<std::int64_t> predicting_rows(const MicroBatch& micro_batch);
 
 }  // namespace rollcall::model

@@ -1,4 +1,4 @@
-// Pages are made some at a time, so that memory follows use, and kept.
+// Allocates pages in chunks as they are needed, and keeps them.
 #include "model/engine/page_pool.hpp"
 
 #include "base/error.hpp"
@@ -7,11 +7,11 @@ namespace rollcall::model {
 PagePool::Page PagePool::take() {
   expect(free() > 0, "a page is taken when there is a free one");
   if (idle_.empty()) {
-    const std::int64_t count = std::clamp<std::int64_t>(source_.chunk / bytes_, 1, most_ - made_);
+    const std::int64_t count = std::clamp<std::int64_t>(source_.chunk / bytes_, 1, limit_ - made_);
     memory_.push_back(source_.make(std::size_t(count * bytes_)));
     for (std::int64_t i = count; i-- > 0;) idle_.push_back(memory_.back().data() + i * bytes_);
     made_ += count;
-    idle_.reserve(std::size_t(made_));  // a page comes back without an allocation
+    idle_.reserve(std::size_t(made_));  // so that returning a page allocates nothing
   }
   std::byte* page = idle_.back();
   idle_.pop_back();

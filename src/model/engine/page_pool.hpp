@@ -1,4 +1,4 @@
-// Private to the model: pages of keys and values, each shared by all who hold it.
+// Private to the model: pages of keys and values, with shared ownership.
 #pragma once
 
 #include "model/support/aligned_floats.hpp"
@@ -10,39 +10,38 @@
 
 namespace rollcall::model {
 
-/// Where pages are made, such that who computes with them reaches them, and how many bytes at a
-/// time.
+/// Allocates memory that the engine of a session can read and write, `chunk` bytes at a time.
 struct PageMemory {
   std::function<AlignedArray<std::byte>(std::size_t bytes)> make = [](std::size_t bytes) {
     return AlignedArray<std::byte>(bytes);
   };
-  std::int64_t chunk = std::int64_t(8) << 20;  ///< whole huge pages of the host
+  std::int64_t chunk = std::int64_t(8) << 20;  ///< whole huge pages on the host
 };
 
-/// Pages of one size, at most so many at a time: a bound that is kept exactly. Not shared between
+/// Pages of one size. It never hands out more than `limit` pages at once. Not shared between
 /// threads.
 class PagePool {
  public:
-  /// Goes back to its pool with its last holder.
+  /// A page returns to its pool when its last owner releases it.
   using Page = std::shared_ptr<std::byte>;
 
-  PagePool(std::int64_t page_bytes, std::int64_t most, PageMemory memory = {})
-      : bytes_(page_bytes), most_(most), source_(std::move(memory)) {}
+  PagePool(std::int64_t page_bytes, std::int64_t limit, PageMemory memory = {})
+      : bytes_(page_bytes), limit_(limit), source_(std::move(memory)) {}
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
   std::int64_t page_bytes() const { return bytes_; }
-  std::int64_t free() const { return most_ - taken_; }
+  std::int64_t free() const { return limit_ - taken_; }
   std::int64_t taken() const { return taken_; }
-  /// What is in it is undefined. There must be a free one.
+  /// Takes a page with undefined contents. The caller makes sure that one is free.
   Page take();
-  /// Raises the bound: one sequence always has room.
-  void admit(std::int64_t pages) { most_ = std::max(most_, pages); }
+  /// Raises the bound to `pages` where it is lower, because one sequence always has room.
+  void admit(std::int64_t pages) { limit_ = std::max(limit_, pages); }
 
  private:
-  std::int64_t bytes_, most_, taken_ = 0, made_ = 0;
+  std::int64_t bytes_, limit_, taken_ = 0, made_ = 0;
   PageMemory source_;
-  std::vector<AlignedArray<std::byte>> memory_;  ///< some pages each
+  std::vector<AlignedArray<std::byte>> memory_;  ///< chunks of several pages each
   std::vector<std::byte*> idle_;
 };
 

@@ -12,8 +12,7 @@
 namespace rollcall::model {
 namespace {
 
-/// The table of the last configuration is kept: a run builds a policy each step, always of one
-/// shape.
+/// Keeps the table of the last configuration, because a run builds many policies of one shape.
 std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config) {
   static std::mutex mutex;
   static std::shared_ptr<const RotaryTable> last;
@@ -25,16 +24,16 @@ std::shared_ptr<const RotaryTable> shared_rotary_table(const ModelConfig& config
   return last;
 }
 
-/// Bytes of a packed matrix, such that the next one begins aligned as well.
+/// Bytes of a packed matrix, rounded up so that the next one is aligned as well.
 std::int64_t aligned_bytes(const kernels::KernelSet& kernels, std::int64_t outputs,
                            std::int64_t inputs) {
   return (kernels.packed_bytes(outputs, inputs) + 63) / 64 * 64;
 }
 
-/// Walks the layout in its own order and points the parts of the model at their slices.
+/// Goes through the layout in order, points the parts of the model to their slices, and packs them.
 class Packer {
  public:
-  /// `source`: where packed.weights is none.
+  /// `source`: where weights are read from if packed.weights is null; otherwise nullptr.
   Packer(PolicyModel::Packed& packed, const WeightSource* source, Threads threads)
       : packed_(&packed), source_(source), threads_(std::move(threads)) {}
 
@@ -54,7 +53,7 @@ class Packer {
                   [&](std::int64_t i) { pack(packed_->parts[parts[std::size_t(i)]]); });
     std::fill(packed_->renewed.begin(), packed_->renewed.end(), std::uint8_t{0});
   }
-  /// Those that are not packed for the next version.
+  /// The parts that are not packed for the next version yet.
   std::vector<std::size_t> old_parts() const {
     std::vector<std::size_t> old;
     for (std::size_t part = 0; part < packed_->parts.size(); ++part) {
@@ -89,7 +88,7 @@ class Packer {
            "the layout's order is the packer's");
     return position_++;
   }
-  /// Norms and biases one after the other.
+  /// Reads norms and biases, one after another.
   void read_vectors() {
     std::size_t size = 0;
     for (const Slice& slice : packed_->layout.slices)
@@ -104,25 +103,27 @@ class Packer {
       into += slice.count;
     }
   }
-  const float* at(std::int64_t slice) const {
+  const float* weights_of(std::int64_t slice) const {
     if (source_ == nullptr) return packed_->weights->data() + slice_at(slice).offset;
     const auto found = vectors_.find(slice);
     return found == vectors_.end() ? nullptr : found->second;
   }
   Norm norm(std::string_view suffix) {
     const std::int64_t slice = next(suffix);
-    return {slice_at(slice).count, slice, at(slice)};
+    return {slice_at(slice).count, slice, weights_of(slice)};
   }
   Linear linear_at(std::int64_t slice) const {
     const auto& shape = slice_at(slice).shape;
-    return {
-        .outputs = shape.at(0), .inputs = shape.at(1), .weight_slice = slice, .weight = at(slice)};
+    return {.outputs = shape.at(0),
+            .inputs = shape.at(1),
+            .weight_slice = slice,
+            .weight = weights_of(slice)};
   }
   Linear linear(std::string_view module, bool bias) {
     Linear made = linear_at(next(std::string(module) + ".weight"));
     if (!bias) return made;
     made.bias_slice = next(std::string(module) + ".bias");
-    made.bias = at(made.bias_slice);
+    made.bias = weights_of(made.bias_slice);
     return made;
   }
   Layer read_layer() {
@@ -150,7 +151,7 @@ class Packer {
     const auto count = std::size_t(packed_->layout.slices[slice].count);
     embedding.width = packed_->config.hidden_size;
     if (source_ == nullptr) {
-      embedding.weights = at(std::int64_t(slice));
+      embedding.weights = weights_of(std::int64_t(slice));
     } else if (source_->is_bf16(slice)) {
       embedding.halves = AlignedArray<std::uint16_t>(count);
       in_parts(count, [&](std::size_t first, std::size_t size) {
@@ -164,9 +165,9 @@ class Packer {
       embedding.weights = embedding.floats.data();
     }
   }
-  // read, packed and written while in a core's cache
+  /// Elements of a part, which stays in a core's cache while it is read and packed.
   static constexpr std::int64_t kPartElements = std::int64_t(1) << 18;
-  /// Every matrix has its place in the panels, and the layout is cut into parts.
+  /// Gives every matrix its place in the panels, and cuts the layout into parts.
   void cut() {
     std::map<std::int64_t, Linear*> linears;  // by slice
     for (Layer& layer : packed_->layers) {
@@ -208,9 +209,10 @@ class Packer {
     packed_->renewed.assign(packed_->parts.size(), 0);
   }
   template <class Make>
-  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t most, const Make& make) {
-    for (std::int64_t first = 0; first < count; first += most) {
-      packed_->parts.push_back(make(first, std::min(most, count - first)));
+  void add_parts(std::int64_t offset, std::int64_t count, std::int64_t part_elements,
+                 const Make& make) {
+    for (std::int64_t first = 0; first < count; first += part_elements) {
+      packed_->parts.push_back(make(first, std::min(part_elements, count - first)));
       packed_->cuts.push_back(offset + first);
     }
   }
@@ -298,7 +300,7 @@ void PolicyModel::renew_part(std::size_t part) {
 std::int64_t packed_bytes(const ModelConfig& config, const kernels::KernelSet& kernels) {
   const WeightLayout layout = weight_layout(config);
   std::int64_t bytes = 0;
-  // an embedding that is no head is only looked up
+  // An embedding that is not the head as well is only looked up.
   for (std::size_t i = config.tie_word_embeddings ? 0 : 1; i < layout.slices.size(); ++i) {
     const auto& shape = layout.slices[i].shape;
     if (shape.size() == 2) bytes += aligned_bytes(kernels, shape[0], shape[1]);

@@ -6,24 +6,25 @@
 
 namespace rollcall::model {
 
-/// What a block computes, in its order: of an engine that keeps its rows, what the backward pass
-/// reads.
+/// What a block computes, in its order. If the engine keeps the rows of a block, the backward pass
+/// reads them.
 template <class Rows>
 struct BlockRows {
-  Rows x;                 ///< [n, hidden] that comes in
-  Rows normed;            ///< by input_norm
-  Rows q_plain, k_plain;  ///< before the per-head norms; without them the same as q and k
+  Rows x;                 ///< [n, hidden] the block's input
+  Rows normed;            ///< x after input_norm
+  Rows q_plain, k_plain;  ///< before the norms of single heads; without those the same as q, k
   Rows q, k, v;
   Rows attended;
-  Rows middle;         ///< behind the attention's residual
-  Rows middle_normed;  ///< by post_attention_norm
+  Rows middle;         ///< after the residual add of attention
+  Rows middle_normed;  ///< middle after post_attention_norm
   Rows gate, up, activated;
-  Rows y;  ///< [n, hidden] that goes out
+  Rows y;  ///< [n, hidden] the block's output
 };
 
 /// Pre-norm decoder block (Llama: Touvron et al. 2023; per-head norms: Qwen3; layers without rotary
-/// embeddings: SmolLM3) over packed rows x [n, hidden]. `Engine` supplies the operations; rope
-/// works in place. A residual `add_linear` is where an engine may drop all rows but its result.
+/// embeddings: SmolLM3) over packed rows x [n, hidden]. `Engine` supplies the operations. Its
+/// rope() works in place. At each residual add_linear() it may give back all rows except the
+/// result.
 template <class Engine>
 BlockRows<typename Engine::Rows> run_block(Engine& engine, const PolicyModel::Packed& policy,
                                            std::size_t i, typename Engine::Rows x) {
@@ -37,7 +38,7 @@ BlockRows<typename Engine::Rows> run_block(Engine& engine, const PolicyModel::Pa
     b.q = engine.rms_norm(q, layer.q_norm);
     b.k = engine.rms_norm(k, layer.k_norm);
   }
-  if (policy.config.has_rope(std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
+  if (has_rope(policy.config, std::int64_t(i))) engine.rope(b.q, +1), engine.rope(b.k, +1);
   b.attended = engine.attention(i, b.q, b.k, b.v);
   b.middle = engine.add_linear(x, b.attended, layer.o);
   b.middle_normed = engine.rms_norm(b.middle, layer.post_attention_norm);

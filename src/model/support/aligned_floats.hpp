@@ -1,4 +1,4 @@
-// Uninitialised numbers that start on a cache line, large ones on huge pages.
+// Arrays of uninitialised numbers that begin on a cache line, and large ones on a huge page.
 #pragma once
 
 #include "model/support/huge_blocks.hpp"
@@ -13,7 +13,7 @@
 
 namespace rollcall::model {
 
-/// Owns `count` numbers at a 64-byte boundary.
+/// Owns `count` numbers that begin at a multiple of 64 bytes.
 template <class T>
 class AlignedArray {
  public:
@@ -30,7 +30,7 @@ class AlignedArray {
     data_.reset(static_cast<T*>(std::aligned_alloc(alignment, whole)));
     if (data_ == nullptr) throw std::bad_alloc();
   }
-  /// Over the memory of another owner.
+  /// An array in memory that `owner` keeps alive.
   AlignedArray(std::span<T> memory, std::shared_ptr<const void> owner)
       : data_(memory.data(), Free{std::move(owner)}), count_(memory.size()) {}
   explicit AlignedArray(std::span<const T> values) : AlignedArray(values.size()) {
@@ -49,8 +49,8 @@ class AlignedArray {
  private:
   static constexpr std::size_t kCacheLine = 64;
   struct Free {
-    std::shared_ptr<const void> owner{};  ///< of memory that is not ours
-    std::size_t block = 0;                ///< bytes, of huge_blocks()
+    std::shared_ptr<const void> owner{};  ///< null where the array owns its memory
+    std::size_t block = 0;                ///< bytes taken from huge_blocks(), or 0
     void operator()(T* p) const {
       if (owner != nullptr) return;
       block > 0 ? huge_blocks().give_back(reinterpret_cast<std::byte*>(p), block) : std::free(p);

@@ -1,4 +1,4 @@
-// Private to the model: scratch memory that is taken piece by piece and given back in one.
+// Private to the model: scratch memory that is taken piece by piece and given back at once.
 #pragma once
 
 #include "base/error.hpp"
@@ -8,7 +8,8 @@
 
 namespace rollcall::model {
 
-/// Floats from a block whose size is known beforehand; every piece begins on a cache line.
+/// Hands out floats from one block whose size is known beforehand. Every piece begins on a cache
+/// line.
 class Arena {
  public:
   static constexpr std::int64_t padded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
@@ -23,9 +24,9 @@ class Arena {
     return piece;
   }
   std::int64_t used() const { return used_; }
-  /// What was taken since used() was this.
+  /// Gives back all pieces that were taken since used() had this value.
   void give_back(std::int64_t used) { used_ = used; }
-  /// At least so large. Nothing may be taken.
+  /// Makes the block hold at least `floats`. No piece may be in use.
   void grow(std::int64_t floats) {
     if (floats <= size()) return;
     memory_ = AlignedFloats();  // or both would be in memory

@@ -1,4 +1,4 @@
-// Ranges of addresses, joined with their neighbours when they are given back.
+// Idle blocks are ranges of addresses, which are merged with their neighbours.
 #include "model/support/huge_blocks.hpp"
 
 #include "base/error.hpp"
@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kSmallPage = 4096;
 
-/// Fails where the system has no room to note a range that is cut in two.
+/// Unmapping can fail where it cuts a range in two and the system has no room for the new entry.
 void unmap(std::byte* begin, std::size_t bytes) {
   if (bytes > 0 && ::munmap(begin, bytes) != 0) throw std::bad_alloc();
 }
 
-/// Clearing half a gigabyte in pages of 4 KiB takes a third of a second. A kernel without huge
-/// pages refuses: slower, nothing else.
+/// Asks for huge pages, because clearing half a gigabyte in pages of 4 KiB takes a third of a
+/// second. A kernel without huge pages ignores that, and is only slower.
 std::byte* map_block(std::size_t bytes) {
   void* mapped = ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,8 +52,8 @@ std::byte* HugeBlocks::take(std::size_t bytes) {
     if (wanted > most) release(wanted - most);
     try {
       block = map_block(bytes);
-    } catch (const std::bad_alloc&) {  // a limit on addresses, or memory that is promised to nobody
-                                       // twice
+    } catch (const std::bad_alloc&) {  // a limit on the address space, or a system without
+                                       // overcommitted memory
       release(idle_bytes_);
       block = map_block(bytes);
     }
@@ -63,7 +63,7 @@ std::byte* HugeBlocks::take(std::size_t bytes) {
   return block;
 }
 
-/// The front of the smallest idle range that is large enough.
+/// Takes the front of the smallest idle range that is large enough, or returns nullptr.
 std::byte* HugeBlocks::reuse(std::size_t bytes) {
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it)
@@ -79,7 +79,7 @@ std::byte* HugeBlocks::reuse(std::size_t bytes) {
   return begin;
 }
 
-/// The ends of the smallest ranges first: they serve least.
+/// Unmaps the ends of the smallest ranges first, because those serve the fewest requests.
 void HugeBlocks::release(std::size_t bytes) {
   while (bytes > 0) {
     const auto smallest =
@@ -109,7 +109,7 @@ void HugeBlocks::give_back(std::byte* block, std::size_t bytes) noexcept {
       before->second += own->second;
       idle_.erase(own);
     }
-  } catch (const std::bad_alloc&) {  // no room to note it down
+  } catch (const std::bad_alloc&) {  // no memory for the entry
     ::munmap(block, bytes);
   }
 }
@@ -119,7 +119,7 @@ void HugeBlocks::reserve(std::size_t bytes, const Threads& threads) {
   if (pages == 0) return;
   std::byte* const block = take(pages * kHugePage);
   threads.deal(std::int64_t(pages), [&](std::int64_t page) {
-    // the system may have no huge ones
+    // Touches every small page, because the system may have no huge ones.
     for (std::size_t at = 0; at < kHugePage; at += kSmallPage)
       block[std::size_t(page) * kHugePage + at] = std::byte{0};
   });

@@ -1,5 +1,5 @@
-// Memory in whole huge pages that is kept when it is given back: the kernel clears what it maps,
-// and a step takes and gives back gigabytes.
+// Memory in whole huge pages, which is kept for the next use when it is given back. The kernel has
+// to clear all memory that it maps, and a step takes and gives back gigabytes.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ struct Threads;
 
 inline constexpr std::size_t kHugePage = std::size_t(2) << 20;
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kKeepsBlocks = false;  ///< it watches what is allocated by itself
+inline constexpr bool kKeepsBlocks = false;  ///< it checks each allocation
 #else
 inline constexpr bool kKeepsBlocks = true;
 #endif
 
-/// Blocks of multiples of kHugePage, at such a boundary, contents undefined. Never more is mapped
-/// than was in use, or reserved, at once: what is idle serves other sizes, or goes back to the
-/// system before more is asked of it. Before other kinds of memory are needed in its place,
-/// release_idle() gives it back. Shared between threads.
+/// Blocks whose sizes and addresses are multiples of kHugePage, with undefined contents. The mapped
+/// memory never exceeds what was in use, or reserved, at one time: an idle block serves requests of
+/// other sizes, or returns to the system before more memory is mapped. Where other memory is needed
+/// instead, release_idle() returns all idle blocks. Shared between threads.
 class HugeBlocks {
  public:
   HugeBlocks() = default;
@@ -31,23 +31,24 @@ class HugeBlocks {
   /// Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give_back(std::byte* block, std::size_t bytes) noexcept;
-  /// Maps and touches so much beyond what is in use, for those that take it later, in whatever
-  /// sizes. Throws std::bad_alloc.
+  /// Maps and touches `bytes` beyond what is in use, so that later requests of any sizes find them.
+  /// Throws std::bad_alloc.
   void reserve(std::size_t bytes, const Threads& threads);
   void release_idle();
   std::size_t mapped() const;       ///< bytes in use and idle
-  std::size_t most_in_use() const;  ///< at once
+  std::size_t most_in_use() const;  ///< the most bytes in use at one time
 
  private:
   std::byte* reuse(std::size_t bytes);
   void release(std::size_t bytes);
 
   mutable std::mutex mutex_;
-  std::map<std::byte*, std::size_t> idle_;  ///< none touches another
+  std::map<std::byte*, std::size_t> idle_;  ///< neighbouring blocks are merged
   std::size_t idle_bytes_ = 0, in_use_ = 0, most_in_use_ = 0;
 };
 
-/// Of this process, for good: arrays may outlive anything.
+/// The blocks of this process. They are never destroyed, because arrays may outlive any other
+/// object.
 HugeBlocks& huge_blocks();
 
 }  // namespace rollcall::model

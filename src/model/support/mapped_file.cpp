@@ -1,4 +1,4 @@
-// mmap, and its signals turned into errors.
+// Maps a file, and turns the signals of failed reads into errors.
 #include "model/support/mapped_file.hpp"
 
 #include "base/file.hpp"
@@ -55,7 +55,7 @@ void MappedFile::load(std::span<const std::byte> part) const {
   if (part.empty()) return;
   struct stat facts {};
   bool whole = ::fstat(fd_, &facts) == 0 && std::size_t(facts.st_size) >= bytes_.size();
-#ifdef MADV_POPULATE_READ  // since Linux 5.14; an older kernel reads the pages at their first touch
+#ifdef MADV_POPULATE_READ  // since Linux 5.14; older kernels read pages at the first access
   const auto [first, size] = pages(bytes_.data(), part);
   whole = whole && (::madvise(first, size, MADV_POPULATE_READ) == 0 || errno != EFAULT);
 #endif
@@ -70,7 +70,7 @@ void MappedFile::load(std::span<const std::byte> part) const {
 void MappedFile::release(std::span<const std::byte> part) const {
   if (part.empty()) return;
   const auto [first, size] = pages(bytes_.data(), part);
-  ::madvise(first, size, MADV_DONTNEED);  // only a hint: the file keeps the bytes
+  ::madvise(first, size, MADV_DONTNEED);  // the file keeps the bytes
 }
 
 }  // namespace rollcall::model

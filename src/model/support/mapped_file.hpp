@@ -1,4 +1,4 @@
-// Private to the model: a file's bytes where the kernel keeps them.
+// Private to the model: a file mapped into memory.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,24 @@
 
 namespace rollcall::model {
 
-/// A file of somebody else, mapped. One that is cut short or whose disk fails meanwhile would end
-/// the process by a signal (SIGBUS) at the first touch of a lost page; load() finds that out before
-/// the touch, so only what happens between the two, a matter of milliseconds, still does. (Before
-/// Linux 5.14 load() can only look at the size: a page that the disk does not give ends the
-/// process.)
+/// A mapped file that other programs may change. If it is truncated or its disk fails, the first
+/// access to a lost page would end the process with the signal SIGBUS. load() detects that before
+/// the access, so that only a failure in the milliseconds between the two still ends the process.
+/// Before Linux 5.14 load() can only check the size of the file, so that an unreadable page also
+/// ends the process.
 class MappedFile {
  public:
-  explicit MappedFile(
-      const std::filesystem::path& path);  ///< throws InputError or UnreadableError naming the file
+  /// Throws InputError or UnreadableError naming the file.
+  explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  void load(std::span<const std::byte> part) const;  ///< reads the pages of `part`; throws
-                                                     ///< UnreadableError where they can no longer
-                                                     ///< be read
-  void release(std::span<const std::byte> part) const;  ///< gives the memory of these pages back;
-                                                        ///< they can be loaded again
+  /// Reads the pages of `part`. Throws UnreadableError where they can no longer be read.
+  void load(std::span<const std::byte> part) const;
+  /// Gives the memory of these pages back. They can be loaded again.
+  void release(std::span<const std::byte> part) const;
 
  private:
   std::filesystem::path path_;

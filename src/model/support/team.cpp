@@ -1,4 +1,5 @@
-// A round of work: its number is published, everybody does it and counts down.
+// The leader publishes the number of a round of work, and each member does its part and counts
+// down.
 #include "model/support/team.hpp"
 
 #include <thread>
@@ -8,9 +9,11 @@
 namespace rollcall::model {
 namespace {
 
-constexpr int kSpins = 8192;  // about a tenth of a millisecond: longer than most operations and
-                              // than falling asleep and waking takes
-constexpr int kSpinsToYield = 512;  // who shares this core may be the one that is waited for
+/// About a tenth of a millisecond. That is longer than most operations, and longer than it takes to
+/// fall asleep and to wake up.
+constexpr int kSpins = 8192;
+/// After that many spins the core is yielded, because the awaited thread may share it.
+constexpr int kSpinsToYield = 512;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -20,7 +23,7 @@ void pause_briefly() {
 #endif
 }
 
-/// Returns the value once it is another than `old`.
+/// Waits until the value differs from `old`, and returns it.
 std::uint32_t changed(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   for (int spin = 0; spin < kSpins; ++spin) {
     if (const std::uint32_t now = value.load(std::memory_order_acquire); now != old) return now;
@@ -44,8 +47,8 @@ void on_new_threads(int count, const std::function<void(int)>& part) {
     }
   };
   enum class Gate { closed, open, never };
-  std::atomic<Gate> gate{Gate::closed};  // parts may wait for one another: none begins before all
-                                         // have a thread
+  std::atomic<Gate> gate{Gate::closed};  // Parts may wait for each other, so that none may
+                                         // begin before all have a thread.
   const auto opened = [&](Gate to) {
     gate = to;
     gate.notify_all();
@@ -58,7 +61,7 @@ void on_new_threads(int count, const std::function<void(int)>& part) {
           gate.wait(Gate::closed);
           if (gate == Gate::open) guarded(index);
         });
-    } catch (...) {  // the system gives no more threads
+    } catch (...) {  // the system has no more threads
       opened(Gate::never);
       throw;
     }

@@ -1,5 +1,5 @@
-// Threads inside one operation: what is done to many outputs at once is shared out among them, and
-// no sum is.
+// Threads that share one operation. Each computes some of the outputs. No sum is split between
+// threads, so that their number changes no bits.
 #pragma once
 
 #include "base/error.hpp"
@@ -13,18 +13,19 @@
 
 namespace rollcall::model {
 
-/// Runs part(0) .. part(count - 1) side by side, each on a thread of its own, and returns when all
-/// have. Rethrows what one threw.
+/// Runs part(0) .. part(count - 1) in parallel, each on its own thread, and returns when all have
+/// returned. Rethrows an exception of any of them.
 using SideBySide = std::function<void(int count, const std::function<void(int)>& part)>;
-/// With threads made for it; this one is the first.
+/// Runs them on new threads, except that the calling thread runs part(0).
 void on_new_threads(int count, const std::function<void(int)>& part);
 
-/// How many threads share some work, and where they come from.
+/// The number of threads that share some work, and where they come from.
 struct Threads {
   int count = 1;
   SideBySide side_by_side = on_new_threads;
 
-  /// work(index) for every index of [0, of), whoever is free taking the next.
+  /// Calls work(index) for every index of [0, of). Each thread takes the next index when it is
+  /// free.
   template <class Work>
   void deal(std::int64_t of, const Work& work) const {
     std::atomic<std::int64_t> next{0};
@@ -35,11 +36,12 @@ struct Threads {
   }
 };
 
-/// `count` rows cut into parts of one size, a multiple of 32 and little more than `most` allows, so
-/// that members get as much as one another.
+/// A number of parts, and the size that all but the last of them have.
 struct Parts {
   std::int64_t count, size;
 };
+/// Cuts `count` rows into parts of one size, such that all members of a team get about as many. The
+/// size is a multiple of 32, and exceeds `most` at most by rounding.
 constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
   constexpr std::int64_t unit = 32;
   const std::int64_t least = (count + std::max(most, unit) - 1) / std::max(most, unit),
@@ -49,22 +51,22 @@ constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
   return {(count + size - 1) / size, size};
 }
 
-/// One thread leads: of the work it hands to run() every member does its part, and run() returns
-/// when all have. Members wait for work spinning for some microseconds, since an operation often
-/// takes no longer, then asleep. Its size changes no bits.
+/// Threads under one leader. The leader passes work to run(), every member does its part, and run()
+/// returns when all have. Members wait for work by spinning for some microseconds, because an
+/// operation often takes no longer, and then sleep.
 class Team {
  public:
   explicit Team(int size = 1) : size_(size) { expect(size > 0, "a team has a leader"); }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Gathers members from `side_by_side`, runs body() on the first, which leads, and returns when
-  /// that has. Without it the leader is alone, and a team of more must not be given work.
+  /// Takes the members from `side_by_side`, runs body() on the first one, the leader, and returns
+  /// when body() has. A team of several members can work only within lead().
   void lead(const SideBySide& side_by_side, const std::function<void()>& body);
 
   int size() const { return size_; }
 
-  /// work(member) on every member. Rethrows what one threw.
+  /// Calls work(member) on every member. Rethrows an exception of any of them.
   template <class Work>
   void run(const Work& work) {
     if (size_ == 1) return work(0);
@@ -74,8 +76,8 @@ class Team {
     together();
   }
 
-  /// work(member, first, last) over [0, count) in even parts, none of them much smaller than
-  /// `least`, cut at multiples of `unit`.
+  /// Calls work(member, first, last) for even parts of [0, count). Parts are cut at multiples of
+  /// `unit` and are not much smaller than `least`.
   template <class Work>
   void share(std::int64_t count, std::int64_t least, std::int64_t unit, const Work& work) {
     const std::int64_t parts =
@@ -90,7 +92,8 @@ class Team {
     });
   }
 
-  /// work(member, index) for every index of [0, count), whoever is free taking the next.
+  /// Calls work(member, index) for every index of [0, count). Each member takes the next index when
+  /// it is free.
   template <class Work>
   void deal(std::int64_t count, const Work& work) {
     if (count <= 1 || size_ == 1) {
@@ -112,8 +115,8 @@ class Team {
   int size_;
   void (*call_)(const void*, int) = nullptr;
   const void* work_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> round_{0};    ///< counts works handed out
-  alignas(64) std::atomic<std::uint32_t> pending_{0};  ///< members that have not done theirs
+  alignas(64) std::atomic<std::uint32_t> round_{0};    ///< calls of run() so far
+  alignas(64) std::atomic<std::uint32_t> pending_{0};  ///< members still working
   bool dismissed_ = false, leading_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-// Model folders in and out.
+// Reads and writes model folders.
 #include "model/tensors/model_folder.hpp"
 
 #include "base/error.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kHead = "lm_head.weight";
 
-/// At most ten names, and how many more there are.
+/// At most ten names, and the number of further ones.
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 10;
   const std::vector<std::string> shown(
@@ -64,8 +64,8 @@ void check_shape(const Slice& slice, const TensorView& tensor, const std::string
       "the two files do not belong together", "copy both from the same model");
 }
 
-/// A head that is stored although it is tied must be the embedding: transformers would use it
-/// otherwise.
+/// Checks that a head that is stored although it is tied equals the embedding. transformers would
+/// use it otherwise.
 void check_tied_head(const WeightFiles& files, const Slice& embedding) {
   const auto found = files.tensors().find(kHead);
   if (found == files.tensors().end()) return;
@@ -93,7 +93,7 @@ void check_tensors(const ModelConfig& config, const WeightLayout& layout, const 
   if (config.tie_word_embeddings) check_tied_head(files, layout.slices.front());
 }
 
-/// Tensors to their places, zeros between them.
+/// Converts the tensors to fp32 in their places, with zeros between them.
 void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<float> into) {
   std::size_t end = 0;
   for (const Slice& slice : layout.slices) {
@@ -105,7 +105,7 @@ void widen_all(const WeightLayout& layout, const WeightFiles& files, std::span<f
   std::fill(into.begin() + std::ptrdiff_t(end), into.end(), 0.0F);
 }
 
-/// The tensors of a folder's files.
+/// The tensors of a folder's files as a source of weights.
 class FileWeights final : public WeightSource {
  public:
   FileWeights(const WeightLayout& layout, const WeightFiles& files) {
@@ -130,7 +130,7 @@ class FileWeights final : public WeightSource {
   std::vector<Tensor> tensors_;
 };
 
-/// Header and tensors of model.safetensors, one a call.
+/// The header and the tensors of model.safetensors, one of them per call.
 class WeightPieces {
  public:
   WeightPieces(const WeightLayout& layout, std::span<const float> weights,
@@ -155,7 +155,7 @@ class WeightPieces {
     std::vector<TensorView> tensors = weight_tensors(layout_, weights_);
     for (TensorView& tensor : tensors) {
       tensor.dtype = format_.dtype;
-      // only the size counts
+      // The header depends on the size of the bytes only.
       if (format_.dtype == Dtype::bf16) tensor.bytes = tensor.bytes.first(tensor.bytes.size() / 2);
     }
     auto metadata = format_.metadata;
@@ -183,7 +183,7 @@ std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<con
 }
 
 const std::map<std::string, std::string>& model_metadata() {
-  // transformers insists on it
+  // transformers refuses files without this entry.
   static const std::map<std::string, std::string> metadata{{"format", "pt"}};
   return metadata;
 }
@@ -231,8 +231,8 @@ void check_model_files(const ModelConfig& config, const WeightFiles& files) {
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files) {
   const WeightLayout layout = weight_layout(config);
   check_tensors(config, layout, files);
-  AlignedFloats weights{std::size_t(layout.size)};  // only now: a config.json that does not belong
-                                                    // to the files could ask for any size
+  AlignedFloats weights{std::size_t(layout.size)};  // after the check: a config.json that does not
+                                                    // belong to the files could ask for any size
   widen_all(layout, files, weights.span());
   return weights;
 }

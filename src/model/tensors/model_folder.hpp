@@ -25,11 +25,11 @@ struct LoadedModel {
 /// unknown tensor, other shape.
 LoadedModel read_model_folder(const std::filesystem::path& folder);
 
-/// The folder's model for forward passes alone, packed from the files as they stand, without fp32
-/// weights beside it. Throws as read_model_folder.
+/// The folder's model for forward passes only. It is packed directly from the files, without fp32
+/// weights in memory. Throws as read_model_folder does.
 PolicyModel read_policy(const std::filesystem::path& folder,
                         const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
-/// The same of files whose tensors `beside` are no part of the model.
+/// The same for files that also hold the tensors `beside`, which are not part of the model.
 PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
                         const std::set<std::string>& beside, const kernels::KernelSet* kernels,
                         const Threads& threads);
@@ -37,42 +37,42 @@ PolicyModel read_policy(const ModelConfig& config, const WeightFiles& files,
 /// config.json, with the end tokens of generation_config.json where there is one.
 ModelConfig read_folder_config(const std::filesystem::path& folder);
 
-/// What config.json says the weights are stored as: its dtype, or torch_dtype before transformers 5
-/// ("bfloat16"). Empty where it does not say.
+/// The type that config.json gives for the stored weights ("bfloat16"): its key dtype, or
+/// torch_dtype before transformers 5. Empty where it has neither.
 std::string stored_dtype(const std::filesystem::path& folder);
 
 /// Throws InputError where a file's tensors are not those of `config` by name and shape.
 void check_model_files(const ModelConfig& config, const WeightFiles& files);
 
-/// Weights of `config`; F32, BF16 and F16 are widened from the mapped files into their place, one
-/// tensor at a time. Every tensor of the files must be the model's (or a known buffer that nothing
-/// reads): a weight that was passed over would leave another model.
+/// The weights of `config` in fp32. Tensors in F32, BF16 or F16 are converted from the mapped files
+/// one at a time. Every tensor of the files must belong to the model or be a known buffer that no
+/// model reads, because a model without one of its weights would be another model.
 AlignedFloats read_weights(const ModelConfig& config, const WeightFiles& files);
 
-/// The same of one safetensors file.
+/// The same for one safetensors file.
 AlignedFloats read_weights(const ModelConfig& config, const std::filesystem::path& file);
-/// Over weights that are there already [layout size]: nothing is written when the file is refused
-/// for a name or a shape.
+/// The same into existing memory [layout size]. When the file is refused for a name or a shape,
+/// the memory stays as it was.
 void read_weights(const ModelConfig& config, const std::filesystem::path& file,
                   std::span<float> into);
 
-/// The tensors of model.safetensors for these weights, and the metadata that transformers asks for.
+/// The tensors of model.safetensors for these weights, and the metadata that transformers requires.
 std::vector<TensorView> weight_tensors(const WeightLayout& layout, std::span<const float> weights);
 const std::map<std::string, std::string>& model_metadata();
 
-/// The bytes of model.safetensors for these weights. `metadata` joins the entry that transformers
-/// asks for.
+/// The bytes of model.safetensors for these weights. `metadata` is added to the entry that
+/// transformers requires.
 std::string to_model_safetensors(const WeightLayout& layout, std::span<const float> weights,
                                  const std::map<std::string, std::string>& metadata = {});
 
-/// How weights leave: as they are, or rounded to the nearest BF16, ties to even.
+/// How weights are stored: as fp32, or rounded to the nearest BF16 with ties to even.
 struct FolderFormat {
-  Dtype dtype = Dtype::f32;  ///< or bf16
+  Dtype dtype = Dtype::f32;  ///< f32 or bf16
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes config.json and model.safetensors, each atomically; the weights go to the file one tensor
-/// at a time.
+/// Writes config.json and model.safetensors, each of them atomically. The weights are written one
+/// tensor at a time.
 void write_model_folder(const std::filesystem::path& folder, const ModelConfig& config,
                         std::span<const float> weights, const FolderFormat& format = {});
 

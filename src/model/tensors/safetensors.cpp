@@ -1,5 +1,5 @@
-// Reader and writer of the safetensors format (8-byte header length, JSON header, data); the reader
-// trusts no byte.
+// Reader and writer of the safetensors format: 8 bytes with the length of the header, a JSON
+// header, and the data. The reader trusts no byte.
 #include "model/tensors/safetensors.hpp"
 
 #include "base/error.hpp"
@@ -21,13 +21,13 @@
 namespace rollcall::model {
 namespace {
 
-using Json = nlohmann::json;  // sorted: looking up a key of a hostile header stays cheap
+using Json = nlohmann::json;  // sorted, so that lookups in a hostile header stay cheap
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and so is every machine this runs on");
 
 constexpr std::size_t kHeaderLimit = 100'000'000;  // as in the reference implementation
-constexpr std::size_t kMappedElements = 4 << 20;   // of a mapped file that are in memory at a time:
-                                                   // 16 MiB in fp32
+/// Elements of a mapped file that are in memory at one time, 16 MiB in fp32.
+constexpr std::size_t kMappedElements = 4 << 20;
 
 struct DtypeName {
   const char* name;
@@ -47,7 +47,7 @@ const DtypeName& name_of(Dtype dtype) {
                        [&](const DtypeName& d) { return d.dtype == dtype; });
 }
 
-/// Checks of one file, each fault an InputError that names it.
+/// Checks of one file. Each fault is an InputError that names the file.
 class Checker {
  public:
   explicit Checker(const std::string& origin) : origin_(&origin) {}
@@ -76,7 +76,7 @@ const Json& member(const Json& table, const char* key, const std::string& name,
   return table.at(key);
 }
 
-/// Product of the extents times the element size; a fault on overflow.
+/// The product of the extents and the element size. An overflow is a fault.
 std::uint64_t byte_count(const std::vector<std::int64_t>& shape, std::uint64_t element,
                          const std::string& name, const Checker& check) {
   std::uint64_t count = element;
@@ -122,7 +122,7 @@ TensorView read_tensor(const std::string& name, const Json& entry, std::span<con
   return tensor;
 }
 
-/// The format allows neither overlaps nor holes.
+/// Checks that tensors neither overlap nor leave holes, as the format requires.
 void check_tiling(const std::map<std::string, TensorView>& tensors, std::span<const std::byte> data,
                   const Checker& check) {
   std::vector<const TensorView*> order;
@@ -143,8 +143,8 @@ void check_tiling(const std::map<std::string, TensorView>& tensors, std::span<co
                     data.data() + data.size() - next));
 }
 
-/// IEEE 754 binary16 by its bits: exponent and mantissa moved into place, then scaled by 2^112, the
-/// difference of the exponents' biases.
+/// Converts IEEE 754 binary16. Exponent and mantissa are moved into place and then scaled by 2^112,
+/// because the biases of the exponents differ by 112.
 float half_to_float(std::uint16_t half) {
   const float scaled = std::bit_cast<float>(std::uint32_t(half & 0x7FFF) << 13) * 0x1p112F;
   const std::uint32_t special = (half & 0x7C00) == 0x7C00 ? 0x7F800000U : 0U;  // infinity and NaN
@@ -255,7 +255,7 @@ std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) con
   return values;
 }
 
-/// Copies elements of a tensor, of which a part at a time is in memory.
+/// Copies elements of a tensor. Only a part of them is in memory at one time.
 template <class Element>
 void SafetensorsFile::use(
     const TensorView& view, std::size_t first, std::span<Element> into,
@@ -314,7 +314,7 @@ std::string safetensors_head(std::span<const TensorView> tensors,
     offset += tensor.bytes.size();
   }
   std::string text = header.dump();
-  text.append((64 - (8 + text.size()) % 64) % 64, ' ');  // spaces are the format's padding
+  text.append((64 - (8 + text.size()) % 64) % 64, ' ');  // the format pads with spaces
   const std::uint64_t length = text.size();
   return std::string(reinterpret_cast<const char*>(&length), 8) + text;
 }

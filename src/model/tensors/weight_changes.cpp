@@ -49,7 +49,7 @@ void keep_largest_changes(const WeightLayout& layout, std::span<const float> bef
     larger =
         std::size_t(std::count_if(size.begin(), size.end(), [&](float s) { return s > least; }));
   }
-  std::size_t equal = kept - larger;  // how many of those at the limit may stay
+  std::size_t equal = kept - larger;  // moves at the limit that may stay
   each(layout, [&](std::size_t i) {
     const float s = std::abs(after[i] - before[i]);
     const bool stays = kept > 0 && (s > least || (s == least && equal > 0));

@@ -1,4 +1,4 @@
-// Index and shards, held against each other.
+// Reads the index and the files of a model, and compares them.
 #include "model/tensors/weight_files.hpp"
 
 #include "base/error.hpp"
@@ -36,7 +36,7 @@ ShardIndex parse_shard_index(const std::string& text, const std::string& origin)
   for (const auto& [tensor, file] : json.at("weight_map").items()) {
     check(file.is_string(), fmt::format("tensor {} has no file name", tensor));
     const auto name = file.get<std::string>();
-    // Anything else would reach beyond the folder.
+    // Any other name would lead out of the folder.
     const bool plain = name.find('/') == std::string::npos &&
                        name.find('\0') == std::string::npos && !name.starts_with('.') &&
                        name.ends_with(".safetensors");
@@ -80,7 +80,7 @@ WeightFiles WeightFiles::open(const fs::path& folder) {
   return files;
 }
 
-/// The tensors of `file` called `name`; each must be where the index has it.
+/// Adds the tensors of `file`, which is called `name`. Each must be where the index has it.
 void WeightFiles::add(const SafetensorsFile& file, const ShardIndex& index,
                       const std::string& name) {
   for (const auto& [tensor, view] : file.tensors()) {

@@ -1,4 +1,4 @@
-// The files that hold a model's tensors: one, or several that an index names.
+// The files that hold a model's tensors: one file, or several that an index names.
 #pragma once
 
 #include "model/tensors/safetensors.hpp"
@@ -10,17 +10,18 @@
 
 namespace rollcall::model {
 
-/// model.safetensors.index.json: tensor -> name of its file.
+/// The table in model.safetensors.index.json: tensor -> name of its file.
 using ShardIndex = std::map<std::string, std::string>;
-/// Throws InputError: no such table, a tensor that stands twice, a file that is not a plain name
-/// beside the index.
+/// Throws InputError where there is no such table, where it has a tensor twice, and where a file is
+/// not a plain name beside the index.
 ShardIndex parse_shard_index(const std::string& text, const std::string& origin);
 
+/// The files of a model, and a table of the tensors in all of them.
 class WeightFiles {
  public:
-  /// model.safetensors, else what model.safetensors.index.json names (the order of transformers).
-  /// Throws InputError naming what is missing,
-  /// stands in two files, or is in a file and not in the index.
+  /// Opens model.safetensors, otherwise the files that model.safetensors.index.json names, which is
+  /// the order of transformers. Throws InputError naming a tensor that is missing, that is in two
+  /// files, or that is in a file but not in the index.
   static WeightFiles open(const std::filesystem::path& folder);
   explicit WeightFiles(SafetensorsFile file);
   WeightFiles(WeightFiles&&) = default;  // a copy would point into the original
@@ -33,16 +34,16 @@ class WeightFiles {
   WeightFiles() = default;
   void add(const SafetensorsFile& file, const ShardIndex& index, const std::string& name);
 
-  std::map<std::string, SafetensorsFile> files_;  ///< by name; its nodes stay where they are
+  std::map<std::string, SafetensorsFile> files_;  ///< by name; tensors_ points to its values
   std::map<std::string, const SafetensorsFile*> tensors_;
   std::string origin_;
 };
 
-/// SHA-256 over names, types, shapes and bytes of the tensors in order of their names: the same
-/// however they are dealt to files.
+/// SHA-256 over names, types, shapes and bytes of the tensors in the order of their names. It does
+/// not depend on which tensor is in which file.
 std::string files_sha256(const WeightFiles& files);
 
-/// Buffers that older versions of transformers saved beside the weights and nothing reads.
+/// Whether a tensor is a buffer that older versions of transformers saved and that no model reads.
 bool is_harmless_buffer(const std::string& tensor);
 
 }  // namespace rollcall::model

@@ -93,7 +93,7 @@ std::string weights_sha256(const WeightLayout& layout, std::span<const float> we
   Sha256 digest;
   for (const Slice& slice : layout.slices) {
     digest.add(fmt::format("{}[{}]\n", slice.name, fmt::join(slice.shape, ",")));
-    // the supported machines are little-endian
+    // All supported machines are little-endian.
     digest.add(std::as_bytes(weights.subspan(std::size_t(slice.offset), std::size_t(slice.count))));
   }
   return digest.hex();

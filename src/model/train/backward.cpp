@@ -1,4 +1,4 @@
-// Each operation's gradient, in the order of the pass.
+// The gradient of each operation, in the order of the backward pass.
 #include "model/train/backward.hpp"
 
 #include "base/error.hpp"
@@ -12,13 +12,14 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::int64_t kOutputs = 128;  // of a weight that one member makes the gradient of at a
-                                        // time
-constexpr std::int64_t kHeadOutputs = 2048;    // tokens of the vocabulary whose logits have their
-                                               // gradients at a time
-constexpr std::int64_t kNormElements = 32768;  // whose part of a norm's gradient is summed apart:
-                                               // by the shape alone
-constexpr std::int64_t kLeast = 8192;          // elements that are worth a second thread
+/// Outputs of a weight whose gradient one member computes at a time.
+constexpr std::int64_t kOutputs = 128;
+/// Tokens of the vocabulary whose logits have their gradients at one time.
+constexpr std::int64_t kHeadOutputs = 2048;
+/// The rows of a norm are cut into parts of about that many elements, whose gradients by the weight
+/// are summed separately. The cut depends on the shape only, and so do the bits.
+constexpr std::int64_t kNormElements = 32768;
+constexpr std::int64_t kLeast = 8192;  ///< elements that are worth a second thread
 
 std::int64_t norm_rows(std::int64_t width) { return kNormElements / width + 1; }
 std::int64_t norm_parts(std::int64_t rows, std::int64_t width) {
@@ -53,7 +54,8 @@ std::int64_t Backward::scratch_floats(const ModelConfig& c, const kernels::Kerne
   const std::int64_t turned = std::max({packed(w.hidden, w.inner), packed(w.inner, w.hidden),
                                         packed(w.q, w.hidden), packed(w.hidden, w.q)});
   const std::int64_t mlp = rows * (3 * w.inner + 2 * w.hidden) + packed(w.widest(), rows) + turned;
-  // Once more keys, values and their gradients, for sequences with what stands before them.
+  // Keys, values and their gradients come twice, because a sequence with a parent needs copies with
+  // the rows before it.
   const std::int64_t attention =
       rows * (2 * w.q + 2 * w.kv + 4 * Arena::padded(w.kv) + 2 * w.hidden + w.q) +
       packed(w.widest(), rows) + turned;
@@ -79,7 +81,7 @@ Backward::Backward(const PolicyModel::Packed& policy, Backend& backend, PackedSe
   scratch_->give_back(0);
 }
 
-/// x^T packed: the operand that a weight's gradient has in common for all its outputs.
+/// x^T packed. All outputs of a weight have this operand of their gradient in common.
 const void* Backward::packed_inputs(const float* x, std::int64_t rows, std::int64_t width) {
   const kernels::KernelSet& kernels = *policy_->kernels;
   void* packed = take_bytes(kernels.packed_bytes(width, rows));
@@ -90,7 +92,8 @@ const void* Backward::packed_inputs(const float* x, std::int64_t rows, std::int6
   return packed;
 }
 
-/// Outputs [first_output, first_output + outputs) of the weight; dy [rows, outputs].
+/// The gradient of the outputs [first_output, first_output + outputs) of a weight. dy [rows,
+/// outputs].
 void Backward::weights(const Linear& linear, std::int64_t first_output, std::int64_t outputs,
                        const float* dy, std::int64_t rows, const void* packed_x) {
   const Parts parts = even_parts(outputs, kOutputs, team_->size());
@@ -163,11 +166,11 @@ void Backward::norm(const Norm& norm, const float* x, std::int64_t rows, const f
     const std::int64_t first = p * part, count = std::min(part, rows - first), at = first * width;
     float *sum = sums + p * width, *into = added ? made_[std::size_t(member)] : dx + at;
     std::fill_n(sum, width, 0.0F);
-    for (std::int64_t row = 0; row < count; row += kOutputs) {  // as many as a member has room for
+    for (std::int64_t row = 0; row < count; row += kOutputs) {  // memory per member
       const std::int64_t some = std::min(kOutputs, count - row), from = at + row * width;
       float* to = added ? into : into + row * width;
       policy_->kernels->rms_norm_backward(backend_->context(member), x + from, some, width,
-                                          norm.weight, policy_->eps(), dy + from, to, sum);
+                                          norm.weight, norm_eps(*policy_), dy + from, to, sum);
       if (added)
         for (std::int64_t i = 0; i < some * width; ++i) dx[from + i] += to[i];
     }
@@ -191,9 +194,10 @@ void Backward::add_missed(const Predictions& predictions, const ColumnGradient& 
   }
 }
 
-/// Sum of share * log-prob over other tokens of a target's place has the derivative sum of share
-/// (onehot - p): the part of p is that of a log-prob of the target times their mass, whose onehot
-/// is taken away again.
+/// The sum of share * log-prob over the missed tokens of a target has the derivative sum of share *
+/// (onehot - p). Its part with p is the same as that of the target's log-prob times their mass. So
+/// that mass is added to the target's derivative, and the onehot that comes with it is subtracted
+/// again.
 void Backward::states(const Predictions& predictions, double temperature,
                       const ColumnGradient& derivative, float* dnormed, float* part) {
   const Linear& head = policy_->head;
@@ -273,8 +277,9 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
     std::copy_n(hidden + predictions.rows[std::size_t(i)] * width, width, part + i * width);
   norm(policy_->final_norm, part, m, dnormed, dnormed, false);
   std::fill_n(dx_, n_ * width, 0.0F);
-  for (std::int64_t i = 0; i < m; ++i) {  // the last token of a sequence predicts the first of all
-                                          // that continue it
+  for (std::int64_t i = 0; i < m; ++i) {
+    // The last token of a sequence predicts the first tokens of all that continue it, so its row
+    // may occur several times.
     float* to = dx_ + predictions.rows[std::size_t(i)] * width;
     for (std::int64_t c = 0; c < width; ++c) to[c] += dnormed[i * width + c];
   }
@@ -284,8 +289,8 @@ void Backward::head(const float* hidden, const Predictions& predictions, double 
 Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* dout) {
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
   const Heads d{take(n_, wide), take(n_, narrow), take(n_, narrow)};
-  // Sequences in order, as many at a time as need no more memory than all rows: each may need what
-  // stands before it again.
+  // Sequences are taken in order, as many at a time as fit into memory for all rows. A sequence
+  // with a parent needs a copy of the rows before it.
   const auto needed = [&](std::size_t s) {
     return sequences_->stretch(s).before > 0 ? sequences_->stretch(s).length() : 0;
   };
@@ -304,8 +309,8 @@ Backward::Heads Backward::attention(const BlockRows<Rows>& rows, const float* do
 void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const Heads& d,
                          std::size_t first, std::size_t last) {
   const std::int64_t wide = rows.q.width, narrow = rows.k.width;
-  // A sequence that continues another has its keys and values, and their gradients, in one piece of
-  // memory for the time being.
+  // A sequence with a parent gets its keys and values, and their gradients, gathered in one piece
+  // of memory.
   std::vector<std::array<float*, 4>> own(last - first);
   for (std::size_t s = first; s < last; ++s) {
     const auto& stretch = sequences_->stretch(s);
@@ -319,7 +324,7 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
     sequences_->gather(s, rows.k.values, narrow, pieces[0]);
     sequences_->gather(s, rows.v.values, narrow, pieces[1]);
   }
-  const kernels::HeadShape heads = policy_->heads();
+  const kernels::HeadShape heads = head_shape(*policy_);
   team_->deal(std::int64_t(own.size()) * heads.kv_heads, [&](int member, std::int64_t index) {
     const auto s = std::size_t(index / heads.kv_heads);
     const std::int64_t head = index % heads.kv_heads;
@@ -330,7 +335,7 @@ void Backward::attention(const BlockRows<Rows>& rows, const float* dout, const H
                                          dout + from, stretch.rows, stretch.length(), heads, head,
                                          head + 1, d.q + from, dk, dv);
   });
-  // by columns, so that sequences come in their order
+  // Threads share the columns, so that each adds the sequences in order.
   team_->share(narrow, 16, 16, [&](int, std::int64_t begin, std::int64_t end) {
     for (std::size_t s = 0; s < own.size(); ++s) {
       const std::int64_t before = sequences_->stretch(first + s).before;
@@ -368,7 +373,7 @@ void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {
 
   const float* dattended = linears(rows.attended.values, std::array{Through{layer.o, dx_}});
   const Heads d = attention(rows, dattended);
-  if (policy_->config.has_rope(std::int64_t(i)))
+  if (has_rope(policy_->config, std::int64_t(i)))
     backend_->rope({d.q, rows.q.width}, -1), backend_->rope({d.k, rows.k.width}, -1);
   if (policy_->config.qk_norm) {
     const std::int64_t dim = policy_->config.head_dim;
@@ -381,7 +386,7 @@ void Backward::block(std::size_t i, const BlockRows<Rows>& rows) {
   scratch_->give_back(mark);
 }
 
-/// Rows of equal tokens are added in row order and given as one.
+/// Adds the rows of equal tokens in row order. The sink receives one row per distinct token.
 void Backward::embedding(std::span<const std::int32_t> tokens) {
   const std::int64_t width = policy_->config.hidden_size;
   std::vector<std::int64_t> order(tokens.size());
@@ -389,19 +394,19 @@ void Backward::embedding(std::span<const std::int32_t> tokens) {
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return tokens[std::size_t(a)] < tokens[std::size_t(b)];
   });
-  std::vector<std::size_t> begins;
+  std::vector<std::size_t> group_offsets;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (i == 0 || tokens[std::size_t(order[i])] != tokens[std::size_t(order[i - 1])])
-      begins.push_back(i);
-  begins.push_back(order.size());
+      group_offsets.push_back(i);
+  group_offsets.push_back(order.size());
   team_->share(
-      std::int64_t(begins.size()) - 1, kLeast / width + 1, 1,
+      std::int64_t(group_offsets.size()) - 1, kLeast / width + 1, 1,
       [&](int member, std::int64_t first, std::int64_t last) {
         float* sum = made_[std::size_t(member)];
         for (std::int64_t t = first; t < last; ++t) {
-          const std::size_t begin = begins[std::size_t(t)];
+          const std::size_t begin = group_offsets[std::size_t(t)];
           std::copy_n(dx_ + order[begin] * width, width, sum);
-          for (std::size_t i = begin + 1; i < begins[std::size_t(t) + 1]; ++i)
+          for (std::size_t i = begin + 1; i < group_offsets[std::size_t(t) + 1]; ++i)
             for (std::int64_t c = 0; c < width; ++c) sum[c] += dx_[order[i] * width + c];
           (*sink_)(0, tokens[std::size_t(order[begin])] * width, {sum, std::size_t(width)});
         }

@@ -1,4 +1,4 @@
-// The mask of a gradient, made of two checkpoints a piece at a time.
+// Computes the mask of a gradient from two checkpoints, one piece at a time.
 #include "model/train/gradient_mask.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Which weights train: one bit for each, from what moved between two checkpoints of a model.
+// Which weights train: one bit per weight, from the weights that moved between two checkpoints.
 #pragma once
 
 #include "model/tensors/weight_files.hpp"
@@ -13,31 +13,30 @@
 
 namespace rollcall::model {
 
-/// A part of a model's weights, of which only some train: m_i is 1 where training moved weight i,
-/// and
-/// the gradient becomes m * g (arXiv:2505.11711, the subnetwork that reinforcement learning
-/// finetunes).
+/// A range of a model's weights, of which only some train. Its bit m_i is 1 where an earlier
+/// training moved weight i, and the gradient g becomes m * g (arXiv:2505.11711: reinforcement
+/// learning finetunes a subnetwork).
 class GradientMask {
  public:
-  /// Of [begin, end) of a layout, and nothing of it trains yet. `begin`: a multiple of
+  /// A mask of [begin, end) of a layout, in which no weight trains yet. `begin` is a multiple of
   /// kernels::kNormBlock.
   GradientMask(std::int64_t begin, std::int64_t end);
-  void let_train(std::int64_t at);
+  void let_train(std::int64_t at);  ///< the weight at this place of the layout
   bool trains(std::int64_t at) const {
     const auto i = std::size_t(at - begin_);
     return (words_[i / 64] >> (i % 64) & 1U) != 0;
   }
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return end_; }
-  std::int64_t trained() const;  ///< weights that train
+  std::int64_t trained() const;  ///< the number of weights that train
 
-  /// Zeroes what does not train of a gradient [n] that begins at `at` of the layout.
+  /// Zeroes the gradient [n] of weights that do not train. It begins at place `at` of the layout.
   void apply(std::int64_t at, std::span<float> gradient) const;
-  /// Puts weights [n] that do not train back to what they were, to the bit.
+  /// Sets weights [n] that do not train back to the bits that they had before.
   void keep_frozen(std::int64_t at, std::span<const float> before, std::span<float> weights) const;
 
-  /// [blocks of kernels::kNormBlock weights] XXH3 of each: shares of one mask have the blocks of
-  /// the whole.
+  /// [blocks] the XXH3 of each block of kernels::kNormBlock weights. The hashes of several shares
+  /// together are those of the whole mask.
   std::vector<std::int64_t> block_hashes() const;
 
  private:
@@ -45,9 +44,9 @@ class GradientMask {
   std::vector<std::uint64_t> words_;
 };
 
-/// The weights of [begin, end) that moved by more than `tolerance` between two sets of files, as
-/// moved()
-/// of weight_changes.hpp says; padding does not train. Only that part of the files is read.
+/// A mask of the weights in [begin, end) that moved by more than `tolerance` between two sets of
+/// files, as defined by moved() in weight_changes.hpp. Padding does not train. Only that part of
+/// the files is read.
 GradientMask changed_weights(const WeightLayout& layout, const WeightFiles& before,
                              const WeightFiles& after, double tolerance, std::int64_t begin,
                              std::int64_t end);

@@ -17,22 +17,22 @@ namespace rollcall::model {
 
 namespace {
 
-/// Operands that a thread's kernels turn and round (a part of the rows at a time), and a sequence's
-/// attention.
+/// Bytes of a thread's workspace: operands that its kernels transpose and round, a part of the rows
+/// at a time, and the attention of a sequence.
 std::int64_t workspace_bytes(const ModelConfig& config, std::int64_t rows) {
   return (std::int64_t(4) << 20) +
          rows * (8 * config.head_dim + 3 * kernels::kPageKeys) * std::int64_t(sizeof(float));
 }
 
-/// What stays from the forward to the backward pass, as much as there is room for; the rest is
-/// computed again. Only time and memory know.
+/// What stays from the forward to the backward pass where there is room. All else is computed
+/// again. The choice changes time and memory, but no bits.
 struct Kept {
-  std::int64_t blocks = 0;  ///< the last ones' rows; 0: nothing is trained
+  std::int64_t blocks = 0;  ///< the last blocks, whose rows stay; 0: no backward pass
   bool logits = false;
 };
 
-/// Of a micro-batch's forward and backward pass where this is kept, and the input of the other
-/// blocks.
+/// Bytes of a micro-batch's forward and backward pass where this is kept, with the inputs of the
+/// other blocks.
 std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet& kernels,
                             std::int64_t rows, int members, Kept kept) {
   const std::int64_t floats =
@@ -43,7 +43,7 @@ std::int64_t training_bytes(const ModelConfig& config, const kernels::KernelSet&
          floats * std::int64_t(sizeof(float)) + members * workspace_bytes(config, rows);
 }
 
-/// Logits first, since a byte of theirs spares the most work.
+/// Chooses what is kept. Logits come first, because they save the most work per byte.
 Kept kept_within(const ModelConfig& config, const kernels::KernelSet& kernels, std::int64_t rows,
                  int members, std::int64_t micro_batch_bytes) {
   const auto bytes = [&](std::int64_t blocks, bool logits) {
@@ -70,19 +70,19 @@ struct Memory {
 
   Team* team;
   std::int64_t micro_batch_bytes;
-  std::optional<Backend> backend;  ///< of the model and the pass that ran last
+  std::optional<Backend> backend;  ///< for the model and the kind of pass that ran last
   std::int64_t shape = -1;
   Kept kept;
   Arena gradients;
   AlignedFloats inputs, normed, logits;
 
-  /// For forward passes alone: what training took is given back.
+  /// The backend for forward passes only. It gives back the memory that training took.
   Backend& forward(const ModelConfig& config, std::int64_t rows) {
     if (!fits(config, rows) || kept.blocks > 0) renew(config, rows, {});
     return *backend;
   }
-  /// The largest micro-batch so far decides what is kept, so that leaves of many lengths use one
-  /// memory.
+  /// The backend for training. The largest micro-batch so far decides what is kept, so that
+  /// micro-batches of many lengths use the same memory.
   Backend& training(const ModelConfig& config, const kernels::KernelSet& kernels,
                     std::int64_t rows) {
     if (!fits(config, rows) || kept.blocks == 0)
@@ -95,7 +95,7 @@ struct Memory {
     return backend && shape == weight_layout(config).size && backend->max_rows() >= rows;
   }
   void renew(const ModelConfig& config, std::int64_t rows, Kept keeps) {
-    backend.reset();  // or both would be in memory, and what is not kept any more beside them
+    backend.reset();  // first, or the old and the new memory would exist at the same time
     gradients = Arena(), inputs = AlignedFloats(), normed = AlignedFloats(),
     logits = AlignedFloats();
     backend.emplace(config, *team, rows, keeps.blocks, !keeps.logits);
@@ -122,15 +122,14 @@ struct PackedMicroBatch {
   }
   const PolicyModel::Packed& packed;
   PackedSequences sequences;
-  std::vector<std::int64_t> rows;  ///< [M] at which targets are predicted
+  std::vector<std::int64_t> rows;  ///< [M] that targets are predicted from
   std::vector<std::int32_t> targets;
   const KeptTokens& kept;
   const MissedTokens& missed;
 };
 
-/// token_columns of `count` rows of logits, shared out by rows: those of the targets from `begin`
-/// on,
-/// less what is left out of each.
+/// token_columns of `count` rows of logits, which belong to the targets from `begin` on. Threads
+/// share the rows. Each row is over the ids that its target keeps.
 void columns_of(Backend& backend, const PackedMicroBatch& micro_batch, std::size_t begin,
                 float* logits, std::size_t count, float scale, const std::int32_t* targets,
                 float* logprob, float* entropy, float* lse) {
@@ -146,7 +145,7 @@ void columns_of(Backend& backend, const PackedMicroBatch& micro_batch, std::size
       });
 }
 
-/// Sum over a place's other tokens of share * log-prob, from its row of logits at `scale`.
+/// The sum of share * log-prob over a target's missed tokens, from its row of logits at `scale`.
 float miss_logprob(const MissedTokens::List& missed, const float* logits, float scale, float lse) {
   double sum = 0.0;
   for (std::size_t i = 0; i < missed.id.size(); ++i)
@@ -154,7 +153,7 @@ float miss_logprob(const MissedTokens::List& missed, const float* logits, float 
   return float(sum);
 }
 
-/// Those of `count` targets from `begin` on, where the micro-batch has any.
+/// The same for `count` targets from `begin` on, where the micro-batch has missed tokens.
 void miss_logprobs_of(const PackedMicroBatch& micro_batch, std::size_t begin, const float* logits,
                       std::size_t count, float scale, const float* lse, Columns& columns) {
   const std::int64_t vocab = micro_batch.packed.config.vocab_size;
@@ -364,7 +363,7 @@ Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const Micr
     return memory.data();
   };
 
-  // Forward. Of blocks that are not kept stays what goes in.
+  // The forward pass. Of a block that is not kept, its input stays.
   using Rows = BlockRows<Backend::Rows>;
   float* const inputs = room(memory_.inputs, (first_kept + 1) * n * width);
   std::vector<Rows> kept;

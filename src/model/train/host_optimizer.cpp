@@ -1,4 +1,4 @@
-// The gradient sum, AdamW and the moments on the host, as one optimizer.
+// The optimizer on the host: the gradient sum, the moments and AdamW.
 #include "model/train/policy_optimizer.hpp"
 
 namespace rollcall::model {
@@ -10,7 +10,8 @@ class HostOptimizer final : public PolicyOptimizer {
       : layout_(layout),
         threads_(threads),
         weights_(std::move(weights)),
-        share_(shared.begins[std::size_t(shared.own) + 1] - shared.begins[std::size_t(shared.own)]),
+        share_(shared.share_offsets[std::size_t(shared.own_share) + 1] -
+               shared.share_offsets[std::size_t(shared.own_share)]),
         sum_(layout, std::move(shared), std::move(threads)) {
     forget();
   }

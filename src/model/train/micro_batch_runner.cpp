@@ -1,4 +1,4 @@
-// Micro-batches where their policy runs.
+// Chooses the engine that a policy runs on, the host or a device, and passes micro-batches to it.
 #include "model/engine/engine.hpp"
 
 namespace rollcall::model {

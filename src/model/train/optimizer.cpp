@@ -1,4 +1,4 @@
-// Learning-rate schedule, shares, order-free gradient sum and the AdamW step.
+// The learning-rate schedule, the shares, the gradient sum in any order, and the AdamW step.
 #include "model/train/optimizer.hpp"
 
 #include "base/error.hpp"
@@ -20,28 +20,29 @@
 namespace rollcall::model {
 namespace {
 
-// The window of the largest micro-batch element in units of 2^-exponent.
-// kernels::accumulate_fixed_point refuses above 2^52; below 2^36 an element 2^12 times smaller than
-// the largest would keep fewer bits than fp32 has.
+// The window for the largest element of a micro-batch, in units of 2^-exponent. Above 2^52
+// kernels::accumulate_fixed_point is undefined. Below 2^36 an element that is 2^12 times smaller
+// than the largest would keep fewer bits than fp32 has.
 constexpr std::int64_t kLowBits = 36, kHighBits = 52, kSumBits = 62;
-constexpr std::int64_t kHeadroomBits = 8;      // to either end of the window, for the next step: a
-                                               // repeat computes all of it again
-constexpr std::int64_t kInitialExponent = 50;  // the window then holds largest elements from 6e-5
-                                               // to 4: most first steps need no repeat
+/// The distance that is kept to either end of the window for the next step, because a repeat
+/// computes the whole step again.
+constexpr std::int64_t kHeadroomBits = 8;
+/// The window then admits largest elements from 6e-5 to 4, so that most first steps need no repeat.
+constexpr std::int64_t kInitialExponent = 50;
 
-/// Smallest b with value < 2^b.
+/// The smallest b with value < 2^b.
 std::int64_t bits_of(double value) { return std::ilogb(value) + 1; }
 
-constexpr std::int64_t kStripe = std::int64_t(1) << 15;  // elements that are locked at a time
+constexpr std::int64_t kStripe = std::int64_t(1) << 15;  ///< elements under one lock
 constexpr std::size_t kLocks = 64;
 
-// elements, and blocks, that a thread takes at a time
+/// Elements, and blocks, that a thread takes at a time.
 constexpr std::int64_t kPart = std::int64_t(1) << 20, kBlocksAtOnce = 64;
-// elements; bytes of moments
+/// Elements of a block, and bytes of moments that a share has at least.
 constexpr std::int64_t kBlock = std::int64_t(kernels::kNormBlock),
                        kLeastShare = std::int64_t{1} << 20;
 
-/// The part of a slice that lies in [begin, end): as offset and count in the whole buffer.
+/// The part of a slice that lies in [begin, end), as its offset in the whole buffer and its count.
 std::pair<std::size_t, std::size_t> part_of(const Slice& slice, std::int64_t begin,
                                             std::int64_t end) {
   const std::int64_t first = std::max(slice.offset, begin),
@@ -49,8 +50,8 @@ std::pair<std::size_t, std::size_t> part_of(const Slice& slice, std::int64_t beg
   return {std::size_t(first), std::size_t(std::max<std::int64_t>(last - first, 0))};
 }
 
-/// `update(from, n)` of weights that begin at `at` of the layout, a block at a time, after which
-/// those that are frozen get their bits back.
+/// Calls update(from, n) for weights that begin at place `at` of the layout, one block at a time.
+/// After each block its frozen weights get their bits back.
 template <class Update>
 void update_masked(const GradientMask& mask, std::span<float> weights, std::int64_t at,
                    const Update& update) {
@@ -70,14 +71,15 @@ std::vector<std::int64_t> optimizer_shares(std::int64_t size, int ranks) {
   const std::int64_t blocks = (size + kBlock - 1) / kBlock;
   const std::int64_t shares =
       std::clamp<std::int64_t>(2 * size * std::int64_t(sizeof(float)) / kLeastShare, 1, ranks);
-  std::vector<std::int64_t> begins;
+  std::vector<std::int64_t> share_offsets;
   for (std::int64_t r = 0; r <= ranks; ++r)
-    begins.push_back(std::min(size, blocks * std::min(r, shares) / shares * kBlock));
-  return begins;
+    share_offsets.push_back(std::min(size, blocks * std::min(r, shares) / shares * kBlock));
+  return share_offsets;
 }
 
-std::int64_t ranks_with_share(std::span<const std::int64_t> begins) {
-  return std::lower_bound(begins.begin(), begins.end(), begins.back()) - begins.begin();
+std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets) {
+  return std::lower_bound(share_offsets.begin(), share_offsets.end(), share_offsets.back()) -
+         share_offsets.begin();
 }
 
 double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps) {
@@ -102,8 +104,8 @@ void SumExponents::note(std::size_t t, double largest) {
 }
 
 SumOutcome SumExponents::decide(Collectives& ranks) {
-  // One exchange for both: of the micro-batches, each rank's number has a place that the others
-  // leave at 0.
+  // One exchange carries the largest elements and the numbers of micro-batches. Each rank writes
+  // its number to a place of its own, which the other ranks leave at 0.
   std::vector<double> shared = largest_;
   shared.resize(largest_.size() + std::size_t(ranks.size()), 0.0);
   shared[largest_.size() + std::size_t(ranks.rank())] = double(micro_batches_);
@@ -114,7 +116,7 @@ SumOutcome SumExponents::decide(Collectives& ranks) {
   if (!std::all_of(largest_.begin(), largest_.end(),
                    [](double value) { return std::isfinite(value); }))
     return SumOutcome::nonfinite;
-  // kGradientParts * leaves_ numbers below 2^high must add up to less than 2^62.
+  // kGradientParts * micro_batches_ numbers below 2^high must add up to less than 2^62.
   const std::int64_t micro_batch_bits =
       std::bit_width(std::uint64_t(std::max<std::int64_t>(kGradientParts * micro_batches_, 1)));
   const std::int64_t high = std::min(kHighBits, kSumBits - micro_batch_bits);
@@ -125,8 +127,8 @@ SumOutcome SumExponents::decide(Collectives& ranks) {
 
 void SumExponents::centre() { fit(centre_ - 1, centre_, centre_); }
 
-/// Moves each exponent whose largest element is outside (low, high] bits to the centre; true when
-/// one moved. Zero tensors keep theirs.
+/// Moves each exponent whose largest element has not between low and high bits, so that it has
+/// `centre` bits. Returns true when one moved. Tensors whose elements are all zero keep theirs.
 bool SumExponents::fit(std::int64_t low, std::int64_t high, std::int64_t centre) {
   bool moved = false;
   for (std::size_t t = 0; t < exponent_.size(); ++t) {
@@ -174,17 +176,18 @@ GradientSum::GradientSum(const WeightLayout& layout, SharedSum shared, Threads t
       threads_(std::move(threads)),
       shared_(std::move(shared)),
       exponents_(layout.slices.size()) {
-  const auto& begins = shared_.begins;
-  expect(!begins.empty() && begins.front() == 0 && begins.back() == layout.size,
-         "shares cover the layout");
-  // measure()
-  for (const std::int64_t begin : begins)
+  const auto& share_offsets = shared_.share_offsets;
+  expect(
+      !share_offsets.empty() && share_offsets.front() == 0 && share_offsets.back() == layout.size,
+      "shares cover the layout");
+  // Blocks of the norm must not be cut.
+  for (const std::int64_t begin : share_offsets)
     expect(begin % kBlock == 0 || begin == layout.size, "a share is whole blocks of the norm");
   prepare(shared_.node->rank() == 0);
   shared_.node->barrier();
 }
 
-/// `first`: who makes the locks.
+/// `first`: whether this rank constructs the locks.
 void GradientSum::prepare(bool first) {
   expect(shared_.memory.bytes.size() >= bytes(layout_), "the memory of a sum has room for it");
   locks_ = shared_.memory.view<ProcessMutex>(0, kLocks);
@@ -193,8 +196,8 @@ void GradientSum::prepare(bool first) {
   facts_ = std::make_unique<std::mutex>();
 }
 
-/// Each rank zeroes what nobody else reads after the micro-batches: where it fetches shares, its
-/// own among them. The last gradient stands there.
+/// Sets the elements to zero that only this rank reads after the micro-batches, which are those of
+/// the shares that it exchanges, its own included. They hold the last gradient.
 void GradientSum::zero() {
   const auto zero = [&](std::int64_t begin, std::int64_t end) {
     threads_.deal((end - begin + kPart - 1) / kPart, [&](std::int64_t p) {
@@ -202,8 +205,9 @@ void GradientSum::zero() {
                               sum_.data() + std::min(end, begin + (p + 1) * kPart), 0);
     });
   };
-  if (shared_.begins.empty()) zero(0, layout_.size);
-  for (const auto& across : shared_.across) zero(across.begins.front(), across.begins.back());
+  if (shared_.share_offsets.empty()) zero(0, layout_.size);
+  for (const auto& across : shared_.across)
+    zero(across.share_offsets.front(), across.share_offsets.back());
 }
 
 void GradientSum::start() {
@@ -234,8 +238,8 @@ void GradientSum::add(std::size_t t, std::int64_t first, std::span<const float> 
                                     sum_.subspan(std::size_t(at), std::size_t(count))));
     values = values.subspan(std::size_t(count)), at += count;
   }
-  // Where a part was outside the window, the sum is undefined; finish() sees it from the largest
-  // element and asks for a repeat.
+  // Where a part was outside the window, the sum is undefined. finish() detects that by the largest
+  // element and returns `repeat`.
   const std::lock_guard lock(*facts_);
   exponents_.note(t, largest);
 }
@@ -255,9 +259,10 @@ void GradientSum::add(std::span<const float> micro_batch_gradient) {
   end_micro_batch();
 }
 
-/// The share's sums as floats, written over them from its beginning; returns the squares of its
-/// blocks. A float is half as wide as its sum: those of blocks [b, 2b) come to lie where sums of
-/// blocks before b were, so that all of them may be written at the same time.
+/// Converts the share's sums to floats, which overwrite them from the beginning of the share.
+/// Returns the sums of squares of its blocks. A float is half as wide as a sum. So the floats of
+/// blocks [b, 2b) come to where the sums of blocks before b were, and threads may write all of them
+/// at the same time.
 std::vector<double> GradientSum::convert() {
   const auto [begin, end] = own_share();
   auto* const place = reinterpret_cast<std::byte*>(sum_.data() + begin);
@@ -266,7 +271,7 @@ std::vector<double> GradientSum::convert() {
   const auto one = [&, begin = begin, end = end](std::int64_t block) {
     std::array<float, std::size_t(kBlock)> piece;
     const std::int64_t first = begin + block * kBlock, last = std::min(first + kBlock, end);
-    // A tensor with the padding behind it, whose sums are 0.
+    // A tensor is taken with the padding after it, whose sums are 0.
     auto t = std::size_t(
         std::upper_bound(layout_.slices.begin(), layout_.slices.end(), first,
                          [](std::int64_t at, const Slice& s) { return at < s.offset; }) -
@@ -302,26 +307,27 @@ std::vector<double> GradientSum::convert() {
 }
 
 std::pair<std::int64_t, std::int64_t> GradientSum::own_share() const {
-  const auto& begins = shared_.begins;
-  if (begins.empty()) return {0, layout_.size};
-  return {begins[std::size_t(shared_.own)], begins[std::size_t(shared_.own) + 1]};
+  const auto& share_offsets = shared_.share_offsets;
+  if (share_offsets.empty()) return {0, layout_.size};
+  return {share_offsets[std::size_t(shared_.own_share)],
+          share_offsets[std::size_t(shared_.own_share) + 1]};
 }
 
 GradientSum::Outcome GradientSum::finish(Collectives& ranks) {
   const std::lock_guard lock(*facts_);
-  expect(shared_.begins.empty() || int(shared_.begins.size()) == ranks.size() + 1,
+  expect(shared_.share_offsets.empty() || int(shared_.share_offsets.size()) == ranks.size() + 1,
          "each rank has a share");
   if (const auto outcome = exponents_.decide(ranks); outcome != Outcome::ready) return outcome;
-  if (shared_.begins.empty()) ranks.sum(sum_);
-  for (const auto& [others, begins] : shared_.across) {
+  if (shared_.share_offsets.empty()) ranks.sum(sum_);
+  for (const auto& [others, share_offsets] : shared_.across) {
     if (others->size() == 1) continue;
     std::vector<std::int64_t> from;
-    for (const std::int64_t begin : begins) from.push_back(begin - begins.front());
-    others->sum_to_shares(sum_.subspan(std::size_t(begins.front()), std::size_t(from.back())),
-                          from);
+    for (const std::int64_t begin : share_offsets) from.push_back(begin - share_offsets.front());
+    others->sum_to_shares(
+        sum_.subspan(std::size_t(share_offsets.front()), std::size_t(from.back())), from);
   }
   const auto squares = convert();
-  if (shared_.begins.empty())
+  if (shared_.share_offsets.empty())
     norm_ = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
   else norm_ = norm_of_shares(ranks, layout_.size, own_share().first, squares);
   exponents_.centre();
@@ -357,7 +363,7 @@ void apply_adamw(const WeightLayout& layout, const OptimizerSection& settings, d
   state.m.resize(gradient.values.size());
   state.v.resize(gradient.values.size());
   const kernels::AdamWStep step = next_step(settings, lr, gradient.norm, state.step);
-  std::vector<std::int64_t> even;  // where nobody asks for other cuts
+  std::vector<std::int64_t> even;  // the cuts for callers that pass no cuts
   for (std::int64_t begin = 0; parts.cuts.empty() && begin < layout.size; begin += kPart)
     even.push_back(begin);
   even.push_back(layout.size);

@@ -1,5 +1,5 @@
-// The optimizer of a policy, where the policy runs: the sum of gradients, AdamW, and this rank's
-// share of what they keep from step to step.
+// The optimizer of a policy, on the host or on the device that the policy runs on: the sum of
+// gradients, AdamW, and this rank's share of their state.
 #pragma once
 
 #include "model/engine/policy.hpp"
@@ -12,37 +12,37 @@
 
 namespace rollcall::model {
 
-/// One step: start, add every micro-batch, finish; on `repeat` start and add the same micro-batches
-/// again; after `ready` apply. Every rank does so alike.
+/// A step is start(), add() for every micro-batch, and finish(). On `repeat` it starts again with
+/// the same micro-batches. On `ready` apply() follows. All ranks make the same calls.
 class PolicyOptimizer {
  public:
   virtual ~PolicyOptimizer() = default;
   virtual void start() = 0;
-  /// The micro-batch's forward and backward pass; its gradient is added to the sum.
+  /// Runs the micro-batch's forward and backward pass and adds its gradient to the sum.
   virtual Columns add(MicroBatchRunner& runner, const PolicyModel& policy,
                       const MicroBatch& micro_batch, double temperature,
                       const ColumnGradient& derivative) = 0;
-  virtual void add_none() = 0;  ///< what a rank does that has no micro-batch while others add one
+  virtual void add_none() = 0;  ///< called by a rank without a micro-batch while others add one
   virtual SumOutcome finish(Collectives& ranks) = 0;
-  virtual double norm() const = 0;  ///< after `ready`
-  /// The ranks of a node come together before the next start().
+  virtual double norm() const = 0;  ///< of the whole gradient, after `ready`
+  /// AdamW with the gradient. The ranks of a node must have a barrier before the next start().
   virtual void apply(const OptimizerSection& settings, double lr) = 0;
 
-  virtual void forget() = 0;  ///< the moments, and the steps taken
-  /// From the next start() on only these weights of this rank's share train; null: all. A device
-  /// has no mask.
+  virtual void forget() = 0;  ///< sets the moments and the number of steps to zero
+  /// From the next start() on only these weights of this rank's share train, or with null all of
+  /// them. A device supports no mask.
   virtual void only(std::shared_ptr<const GradientMask> mask) = 0;
   virtual const std::vector<std::int64_t>& exponents() const = 0;
-  /// The moments of this rank's share: those that apply() changes, or a copy where they stand on a
-  /// device.
+  /// The moments of this rank's share. On the host they are those that apply() changes, from a
+  /// device they are a copy.
   virtual std::shared_ptr<const OptimizerState> state() = 0;
-  /// What state() and exponents() gave; read(m, v) fills a share.
+  /// Restores what state() and exponents() returned. read(m, v) fills the moments of a share.
   using ReadMoments = std::function<void(std::span<float> m, std::span<float> v)>;
   virtual void restore(std::span<const std::int64_t> exponents, std::int64_t step,
                        const ReadMoments& read) = 0;
 };
 
-/// AdamW on weights that the ranks of a node share; `parts`: what is done with those that are new.
+/// The weights that the ranks of a node share, and what is done with parts of them that are new.
 struct HostWeights {
   std::span<float> weights{};
   AdamWParts parts{};
@@ -50,26 +50,28 @@ struct HostWeights {
 std::unique_ptr<PolicyOptimizer> make_host_optimizer(const WeightLayout& layout, SharedSum sum,
                                                      Threads threads, HostWeights weights);
 
-/// Weights in fp32, moments and the sum of gradients in the memory of a device, each rank's share
-/// there. A micro-batch's gradient is summed over the ranks and dealt to their shares one part of
-/// the model after the other (the head, a block, ..), so add() and add_none() are collective.
-/// apply() leaves the new weights where the policy's passes read them, on all ranks; those of the
-/// host stay as they are.
+/// An optimizer whose fp32 weights, moments and sum of gradients are in device memory, where each
+/// rank has its share. A micro-batch's gradient is summed over the ranks into their shares one part
+/// of the model after another (the head, a block, ...), so that add() and add_none() are
+/// collective. apply() writes the new weights where the policy's passes read them, on all ranks.
+/// The weights on the host stay as they are.
 class DeviceOptimizer : public PolicyOptimizer {
  public:
-  virtual void take(std::span<const float> weights) = 0;  ///< of the whole layout, from the host
-  /// All ranks' to the host of those that give memory for the whole layout (others an empty span).
-  /// Collective.
+  /// Copies this rank's share from weights of the whole layout on the host.
+  virtual void take(std::span<const float> weights) = 0;
+  /// Copies all ranks' shares to the host. A rank that wants the weights passes a span of the
+  /// layout's size, the others an empty one. Collective.
   virtual void fetch(std::span<float> weights) = 0;
 };
-/// `ranks`: of a carrier of device memory; the share of rank r is [begins[r], begins[r + 1]). The
-/// policy's weights are those that its host holds.
+/// `share_offsets` [ranks + 1]: rank r has the elements [share_offsets[r], share_offsets[r + 1]) of
+/// the layout. `ranks` exchange device memory. The optimizer begins with the weights that the
+/// policy has on the host.
 std::unique_ptr<DeviceOptimizer> make_device_optimizer(const PolicyModel& policy,
-                                                       std::vector<std::int64_t> begins,
+                                                       std::vector<std::int64_t> share_offsets,
                                                        Collectives& ranks);
 
-/// A policy's weights as its device reads them, the host's where those are newer: what travels to
-/// ranks that only generate.
+/// The weights of a policy as its device reads them. If those of the host are newer, they are
+/// copied to the device first. They are what is sent to ranks that only generate.
 std::span<float> device_weights(const PolicyModel& policy);
 
 }  // namespace rollcall::model

@@ -1,4 +1,4 @@
-// Sequence classifiers as language models with a tensor beside them.
+// Reads a sequence classifier as a language model with one more tensor.
 #include "model/train/reward_model.hpp"
 
 #include "base/error.hpp"
@@ -28,7 +28,7 @@ ConfigReader read_config(const fs::path& folder) {
   return {read_file(folder / "config.json"), (folder / "config.json").string()};
 }
 
-/// The one name under "architectures"; empty where there is none or more.
+/// The single name under "architectures", or an empty string where there is not exactly one.
 std::string named(const ConfigReader& in) {
   const Json list = in.has("architectures") ? in.root().at("architectures") : Json();
   return list.is_array() && list.size() == 1 && list.at(0).is_string()
@@ -36,7 +36,7 @@ std::string named(const ConfigReader& in) {
              : std::string();
 }
 
-/// Tokens up to the one whose hidden state is scored.
+/// The number of tokens up to the one whose hidden state is scored, which is included.
 std::size_t scored_length(const ModelConfig& config, std::span<const std::int32_t> tokens) {
   std::size_t length = tokens.size();
   while (length > 1 && tokens[length - 1] == config.pad_token_id) --length;
@@ -74,7 +74,7 @@ ModelConfig read_reward_config(const fs::path& folder) {
            fmt::format("name a folder with one of {}", classifier_names()));
   Json config = in.root();
   config["architectures"] = {row->name};
-  config["tie_word_embeddings"] = true;  // it has no head over the vocabulary
+  config["tie_word_embeddings"] = true;  // the files have no head over the vocabulary
   return read_model_config(
       {config.dump(-1, ' ', false, Json::error_handler_t::replace), in.origin()});
 }
@@ -123,8 +123,8 @@ std::vector<double> scores(const RewardModel& model, MicroBatchRunner& runner,
     micro_batch.tokens.insert(micro_batch.tokens.end(), tokens.begin(),
                               tokens.begin() + std::ptrdiff_t(length));
     micro_batch.targets.push_back(std::int64_t(micro_batch.tokens.size()));
-    micro_batch.tokens.push_back(0);  // any token: hidden states are given where one is predicted,
-                                      // and this one is never read
+    micro_batch.tokens.push_back(0);  // any token: as a target it asks for the hidden
+                                      // state before it, and is not read itself
     micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
   }
   if (!micro_batch.targets.empty()) run();

@@ -1,4 +1,4 @@
-// A reward model: the blocks of a language model with one linear score in place of the head over
+// A reward model: the blocks of a language model, with one linear score instead of the head over
 // the vocabulary.
 #pragma once
 
@@ -11,33 +11,33 @@
 
 namespace rollcall::model {
 
-/// What transformers calls LlamaForSequenceClassification, and so on for every row of the
-/// architectures, with one label:
+/// What transformers calls LlamaForSequenceClassification with one label, and so on for each
+/// architecture:
 ///   score = w . h_t,  h_t [hidden_size] after the final norm at the last token that is not
-///   config.json's pad_token_id (at the last where it names none).
+///   config.json's pad_token_id (at the last token where it has no such key).
 /// Source: transformers 5.23, modeling_layers.py, GenericForSequenceClassification.
 struct RewardModel {
-  PolicyModel policy;        ///< the blocks; its head over the vocabulary is not asked
+  PolicyModel policy;        ///< its head over the vocabulary is not used
   std::vector<float> score;  ///< w [hidden_size]
 };
 
-/// Whether config.json names a sequence classifier, of any architecture. Throws InputError where it
-/// cannot be read.
+/// Whether config.json names a sequence classifier of any architecture. Throws InputError where the
+/// file cannot be read.
 bool is_sequence_classifier(const std::filesystem::path& folder);
 
-/// config.json of a reward model as that of the language model under it. Throws InputError: it
-/// names no sequence classifier, or one of another architecture.
+/// The config of the language model that a reward model consists of. Throws InputError where
+/// config.json names no sequence classifier of an architecture that the engine runs.
 ModelConfig read_reward_config(const std::filesystem::path& folder);
 
-/// Packed from the files as they stand. Throws InputError as read_policy() does, and where
-/// score.weight is not [1, hidden_size].
+/// Reads and packs a reward model. Throws InputError as read_policy() does, and where score.weight
+/// is not [1, hidden_size].
 RewardModel read_reward_model(const std::filesystem::path& folder,
                               const kernels::KernelSet* kernels = nullptr,
                               const Threads& threads = {});
 
-/// One score a sequence [S]: unbounded numbers, higher is better. Micro-batches hold up to
-/// `micro_batch_tokens` tokens and at least one sequence; a score depends on its sequence alone.
-/// Sequences are not empty and shorter than max_position_embeddings.
+/// One score per sequence, [S]. Scores are unbounded, and higher is better. Micro-batches hold at
+/// most `micro_batch_tokens` tokens, but at least one sequence. A score depends on its sequence
+/// only. Sequences must not be empty, and must be shorter than max_position_embeddings.
 std::vector<double> scores(const RewardModel& model, MicroBatchRunner& runner,
                            std::span<const std::vector<std::int32_t>> sequences,
                            std::int64_t micro_batch_tokens);

@@ -1,4 +1,4 @@
-// Dot products in a fixed order, and the exact gradient sum that the policy uses as well.
+// Computes dot products in a fixed order, and sums gradients as for the policy.
 #include "model/train/value_head.hpp"
 
 #include "base/error.hpp"
@@ -9,7 +9,7 @@
 namespace rollcall::model {
 namespace {
 
-constexpr std::int64_t kAlign = 16;  // as weight_layout
+constexpr std::int64_t kAlign = 16;  // as in weight_layout
 
 WeightLayout head_layout(std::int64_t hidden) {
   const std::int64_t bias_at = (hidden + kAlign - 1) / kAlign * kAlign;

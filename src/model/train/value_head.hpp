@@ -1,4 +1,4 @@
-// The critic: a linear head on the policy's hidden states, trained by an optimizer of its own.
+// The critic: a linear head on the hidden states of the policy, with its own optimizer.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -10,24 +10,24 @@
 
 namespace rollcall::model {
 
-/// V_t = w . h_t + b with h_t the policy's hidden state where token t is predicted: the value of
-/// the state before the token. Its loss does not reach the policy's weights. Starts at zero, so
-/// that the first advantages are the returns themselves. The bits depend neither on leaves nor on
-/// ranks.
+/// V_t = w . h_t + b, the value of the state before token t, where h_t is the hidden state that
+/// token t is predicted from. Its loss has no gradient by the policy's weights. It starts at zero,
+/// so that the first advantages are the returns themselves. The bits depend neither on
+/// micro-batches nor on ranks.
 class ValueHead {
  public:
   explicit ValueHead(std::int64_t hidden_size);
 
-  /// hidden [M, hidden_size] -> [M].
+  /// The values [M] of hidden [M, hidden_size].
   std::vector<float> values(std::span<const float> hidden) const;
 
-  // One optimizer step: start, add every micro-batch, finish. As GradientSum: on `repeat` start and
-  // add the same micro-batches again.
+  // A step is start(), add() for every micro-batch, and finish(). On `repeat` it starts again with
+  // the same micro-batches, as in GradientSum.
   void start() { sum_.start(); }
-  /// thread-safe; dvalue [M] dLoss / dV
+  /// Adds the gradient of a micro-batch. dvalue [M] is dLoss / dV. Thread-safe.
   void add(std::span<const float> hidden, std::span<const float> dvalue);
   GradientSum::Outcome finish(Collectives& ranks) { return sum_.finish(ranks); }
-  /// after `ready`; returns the gradient's norm
+  /// AdamW, after `ready`. Returns the norm of the gradient.
   double apply(const OptimizerSection& settings, double lr);
 
   std::string to_bytes() const;  ///< safetensors: weights, moments, exponents, steps

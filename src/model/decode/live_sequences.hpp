@@ -1,0 +1,52 @@
+// Private to the model: the sequences of a decoding session that advance, and how they share rows.
+#pragma once
+
+#include "model/decode/sequence.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rollcall::model {
+
+/// Shared sequences in the order of their prompts' numbers. Those of one prompt that parted late
+/// are neighbours. A step advances at most rows() sequences. Where there are more, they take turns.
+class LiveSequences {
+ public:
+  using Shared = std::vector<std::shared_ptr<SharedSequence>>;
+
+  explicit LiveSequences(std::int64_t rows) : rows_(rows) {}
+  std::int64_t rows() const { return rows_; }
+  std::int64_t count() const;  ///< sequences, each member of a shared one counted
+  bool empty() const { return shared_.empty(); }
+  Shared::const_iterator begin() const { return shared_.begin(); }
+  Shared::const_iterator end() const { return shared_.end(); }
+
+  /// Adds a sequence to the shared one that has its tokens. Of their pages the longer cache is
+  /// kept. Returns false where there is no such shared sequence.
+  bool join(Sequence& sequence);
+  void add(Sequence& sequence);  ///< as a shared sequence of its own
+  /// Takes a sequence out. It keeps the pages that were computed for it.
+  void leave(Sequence& sequence);
+  /// Takes a shared sequence out and gives up its pages. Returns what were its members.
+  std::vector<Sequence*> remove(SharedSequence& shared);
+  std::vector<Sequence*> remove_all();  ///< likewise
+
+  SharedSequence& youngest() const;     ///< the one whose oldest member has the highest id
+  Shared in_turn_oldest_first() const;  ///< those that advance in the current step
+
+  /// Chooses which sequences advance in the current step: those that have sampled the fewest
+  /// tokens, counted in pages (least attained service). The rows stay busy to the end that way,
+  /// because lengths are not known beforehand. A shared sequence that gets rows for a part of its
+  /// members only is split for good.
+  void give_turns();
+  /// After a step: members that sampled the same token stay together, and the others become shared
+  /// sequences beside them. Members that ended leave with the pages computed for them.
+  void part_ways();
+
+ private:
+  std::int64_t rows_;
+  Shared shared_;
+};
+
+}  // namespace rollcall::model

@@ -1,0 +1,113 @@
+// Private to the model: a sequence of a decoding session, what it shares with others, and when its
+// turns end.
+#pragma once
+
+#include "base/random.hpp"
+#include "model/engine/step_rows.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace rollcall::model {
+
+/// Applies the stop rule to the turn that is being sampled. The rule reads the sampled tokens of
+/// that turn. Where the beginning of an answer was given, the rule reads it as part of the first
+/// turn.
+class TurnStop {
+ public:
+  /// `given`: the beginning of the answer, which is part of the prompt. It is empty where no
+  /// beginning is given.
+  TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
+      : rules_(rules), rule_(rules_ ? rules_() : StopRule()), answer_(given.begin(), given.end()) {}
+
+  /// A new turn, after `sampled` tokens of earlier ones.
+  void begin_turn(std::size_t sampled) {
+    turn_ = sampled;
+    rule_ = rules_ ? rules_() : StopRule();
+  }
+  void add(std::int32_t token) {
+    if (!answer_.empty()) answer_.push_back(token);
+  }
+  /// Whether the rule ends the turn. `sampled`: all sampled tokens of the sequence, each of which
+  /// has been added.
+  bool ends(std::span<const std::int32_t> sampled) const {
+    if (!rule_) return false;
+    const bool reads_given = !answer_.empty() && turn_ == 0;
+    return rule_(reads_given ? std::span<const std::int32_t>(answer_) : sampled.subspan(turn_));
+  }
+
+ private:
+  StopRules rules_;
+  StopRule rule_;  ///< of the current turn
+  std::vector<std::int32_t>
+      answer_;            ///< the given beginning and all sampled tokens; empty where no
+                          ///< beginning was given
+  std::size_t turn_ = 0;  ///< sampled tokens before the current turn
+};
+
+/// A prompt, held once for all sequences that begin with it.
+struct PromptPrefix {
+  std::vector<std::int32_t> tokens;
+  std::uint64_t number = 0;  ///< in the order in which prompts were opened
+  KvPages kv{};
+  std::shared_ptr<const float> last_hidden{};  ///< [hidden] of the last token, before the final
+                                               ///< norm; null until it is computed
+  std::int64_t waiting = 0;                    ///< sequences that will take its pages
+
+  std::int64_t length() const { return std::int64_t(tokens.size()); }
+  bool ready() const { return kv.computed == length(); }
+};
+
+enum class Stage { waiting, live, paused, ended };
+
+/// A list of tokens, and the keys and values that are cached of its first positions.
+struct Sequence {
+  std::uint64_t id;
+  std::shared_ptr<PromptPrefix> prompt_prefix;
+  RandomStream stream;
+  TurnStop stop;
+  std::int64_t limit;                        ///< of sampled tokens
+  std::vector<std::int32_t> continuation{};  ///< tokens after the prompt: sampled and appended ones
+  DecodedSequence result{};
+  KvPages kv{};  ///< empty while the sequence is live, because its SharedSequence holds them then
+  Stage stage = Stage::waiting;
+
+  std::int64_t length() const {
+    return prompt_prefix->length() + std::int64_t(continuation.size());
+  }
+  std::int32_t token(std::int64_t position) const {
+    const std::int64_t after = position - prompt_prefix->length();
+    return after < 0 ? prompt_prefix->tokens[std::size_t(position)]
+                     : continuation[std::size_t(after)];
+  }
+  /// Whether it holds pages of its own, the first of which are its prompt's.
+  bool has_pages() const { return !kv.pages.empty(); }
+  std::int64_t sampled() const { return std::int64_t(result.tokens.size()); }
+  std::int64_t pages_at_limit() const { return kernels::pages_of(length() + limit - sampled()); }
+};
+
+/// The most pages that a sequence whose positions are in `kv` will still take up to its limit, with
+/// those of its prompt where that has not begun. The page that is being filled counts although it
+/// is there, because it may be shared and is copied then.
+inline std::int64_t pages_to_come(const Sequence& sequence, const KvPages& kv) {
+  const PromptPrefix& prefix = *sequence.prompt_prefix;
+  if (!kv.pages.empty()) return sequence.pages_at_limit() - kv.computed / kernels::kPageKeys;
+  return sequence.pages_at_limit() - prefix.length() / kernels::kPageKeys +
+         (prefix.kv.pages.empty() ? kernels::pages_of(prefix.length()) : 0);
+}
+
+/// Live sequences of one prompt that have the same tokens so far. Their positions are computed and
+/// cached once, and each of them samples its own next token.
+struct SharedSequence {
+  std::vector<Sequence*> members;  ///< by ascending id
+  KvPages kv;
+  bool in_turn = false;   ///< whether it advances in the current step
+  std::int64_t rows = 0;  ///< that the current step computes of it
+
+  const Sequence& oldest() const { return *members.front(); }
+};
+
+}  // namespace rollcall::model

@@ -1,0 +1,32 @@
+// Private to the model: what a pass on the device reads of its rows.
+#pragma once
+
+#include "model/device/device.hpp"
+#include "model/engine/packed_rows.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rollcall::model {
+
+/// The rows of a pass, with pointers to device memory. A place is where a row's keys and values are
+/// stored. The first `rows` places are those of the rows in order. Further places are second ones of
+/// some rows.
+struct PassRows {
+  std::int64_t rows = 0, stored = 0;                           ///< rows, and places of them
+  const std::int32_t *tokens = nullptr, *positions = nullptr;  ///< [rows]
+  const std::int32_t* source = nullptr;                        ///< [stored] the row of each place
+  const kernels::AttentionRow* places = nullptr;               ///< [stored]
+  const KeyValues* memory = nullptr;                           ///< gives the offset of each layer
+};
+
+/// Sends the rows of a pass to the device.
+PassRows upload_rows(Device& device, std::span<const std::int32_t> tokens,
+                     std::span<const std::int32_t> positions, const KeyValues& memory);
+
+/// The same places, with their tables of pages on the device.
+std::vector<kernels::AttentionRow> with_device_tables(Device& device,
+                                                      std::vector<kernels::AttentionRow> places);
+
+}  // namespace rollcall::model
