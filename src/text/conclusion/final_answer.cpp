@@ -8,6 +8,7 @@
 #include "text/conclusion/announcement_words.hpp"
 #include "text/conclusion/candidate.hpp"
 #include "text/conclusion/conclusion.hpp"
+#include "text/conclusion/denial.hpp"
 
 #include <algorithm>
 
