@@ -36,14 +36,16 @@ ExpressionPtr unary(ParserState& p, bool with_filter = true) {
   const NestingLevel level(p);
   const Place place = p.tokens.current().place;
   ExpressionPtr e;
-  if (p.tokens.take_op("-")) e = make_expression(ExpressionKind::negative, place, parts_of(unary(p, false)));
-  else if (p.tokens.take_op("+")) e = make_expression(ExpressionKind::positive, place, parts_of(unary(p, false)));
+  if (p.tokens.take_op("-"))
+    e = make_expression(ExpressionKind::negative, place, parts_of(unary(p, false)));
+  else if (p.tokens.take_op("+"))
+    e = make_expression(ExpressionKind::positive, place, parts_of(unary(p, false)));
   else e = parse_primary(p);
   e = parse_postfix(p, std::move(e));
   return with_filter ? parse_filters_and_tests(p, std::move(e)) : std::move(e);
 }
 
-/// Unlike Python's, Jinja's ** pairs from the left, and a minus before it binds tighter.
+/// Unlike in Python, a ** b ** c is (a ** b) ** c, and -a ** b is (-a) ** b.
 ExpressionPtr power(ParserState& p) {
   auto e = unary(p);
   while (p.tokens.is_op("**")) {
@@ -92,7 +94,8 @@ ExpressionPtr compare(ParserState& p) {
       operators.push_back(row->op);
     } else if (p.tokens.take_name("in")) {
       operators.push_back(Operator::in);
-    } else if (p.tokens.is_name("not") && p.tokens.next().kind == TokenKind::name && p.tokens.next().text == "in") {
+    } else if (p.tokens.is_name("not") && p.tokens.next().kind == TokenKind::name &&
+               p.tokens.next().text == "in") {
       p.tokens.take();
       p.tokens.take();
       operators.push_back(Operator::not_in);
@@ -110,20 +113,23 @@ ExpressionPtr compare(ParserState& p) {
 ExpressionPtr negation(ParserState& p) {
   const NestingLevel level(p);
   const Place place = p.tokens.current().place;
-  if (p.tokens.take_name("not")) return make_expression(ExpressionKind::negation, place, parts_of(negation(p)));
+  if (p.tokens.take_name("not"))
+    return make_expression(ExpressionKind::negation, place, parts_of(negation(p)));
   return compare(p);
 }
 
 ExpressionPtr both(ParserState& p) {
   auto e = negation(p);
-  for (Place place = p.tokens.current().place; p.tokens.take_name("and"); place = p.tokens.current().place)
+  for (Place place = p.tokens.current().place; p.tokens.take_name("and");
+       place = p.tokens.current().place)
     e = make_expression(ExpressionKind::both, place, parts_of(std::move(e), negation(p)));
   return e;
 }
 
 ExpressionPtr either(ParserState& p) {
   auto e = both(p);
-  for (Place place = p.tokens.current().place; p.tokens.take_name("or"); place = p.tokens.current().place)
+  for (Place place = p.tokens.current().place; p.tokens.take_name("or");
+       place = p.tokens.current().place)
     e = make_expression(ExpressionKind::either, place, parts_of(std::move(e), both(p)));
   return e;
 }
@@ -151,8 +157,8 @@ ExpressionPtr parse_expression(ParserState& p, bool with_condition) {
   return with_condition ? conditional(p) : either(p);
 }
 
-ExpressionPtr parse_tuple(ParserState& p, bool with_condition, std::initializer_list<std::string_view> ends,
-                            bool parentheses) {
+ExpressionPtr parse_tuple(ParserState& p, bool with_condition,
+                          std::initializer_list<std::string_view> ends, bool parentheses) {
   const Place place = p.tokens.current().place;
   std::vector<ExpressionPtr> parts;
   bool is_tuple = false;

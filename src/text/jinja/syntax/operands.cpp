@@ -44,13 +44,14 @@ ExpressionPtr literal(ParserState& p) {
   if (token.kind == TokenKind::real) e->constant = real(token.real);
   if (token.kind != TokenKind::string) return e;
   std::string text = token.text;
-  while (p.tokens.is(TokenKind::string)) text += p.tokens.take().text;  // neighbours are one string
+  while (p.tokens.is(TokenKind::string))
+    text += p.tokens.take().text;  // strings side by side are one
   e->constant.kind = Kind::string;
   e->constant.object = std::make_shared<Text>(nullptr, std::move(text));
   return e;
 }
 
-/// Behind the opening bracket.
+/// A list or a dictionary whose opening bracket was just taken.
 ExpressionPtr list_or_dict(ParserState& p, bool dict) {
   const Place place = p.tokens.previous().place;
   const char* closing = dict ? "}" : "]";
@@ -64,7 +65,8 @@ ExpressionPtr list_or_dict(ParserState& p, bool dict) {
     parts.push_back(parse_expression(p));
   }
   p.tokens.expect_op(closing);
-  return make_expression(dict ? ExpressionKind::dict : ExpressionKind::list, place, std::move(parts));
+  return make_expression(dict ? ExpressionKind::dict : ExpressionKind::list, place,
+                         std::move(parts));
 }
 
 std::unique_ptr<ArgumentList> arguments(ParserState& p) {
@@ -101,35 +103,40 @@ std::unique_ptr<ArgumentList> arguments(ParserState& p) {
   return list;
 }
 
+/// The name of a filter or test, which may have points in it.
 std::string dotted_name(ParserState& p) {
   std::string name = p.tokens.expect_any_name();
   while (p.tokens.take_op(".")) name.append(1, '.').append(p.tokens.expect_any_name());
   return name;
 }
 
-/// The height with the arguments, and the row of a filter or test.
+/// Completes an expression with arguments. Gives a filter or test its row of the table, or notes that
+/// it has none.
 void finish(ParserState& p, Expression& e, std::span<const Row> rows, const char* what) {
   include_arguments(e);
   if (e.kind == ExpressionKind::call || (e.row = find_row(rows, e.text))) return;
   const bool left_out = is_known_to_jinja(e.text);
-  unknown_.push_back({{left_out ? FaultKind::unsupported : FaultKind::syntax,
-                       left_out ? fmt::format("the {} '{}' is not supported", what, e.text)
-                                : fmt::format("No {} named '{}'.", what, e.text),
-                       e.place},
-                      false});
+  p.unknown.add({left_out ? FaultKind::unsupported : FaultKind::syntax,
+                 left_out ? fmt::format("the {} '{}' is not supported", what, e.text)
+                          : fmt::format("No {} named '{}'.", what, e.text),
+                 e.place});
 }
 
+/// The item or slice in square brackets, after the opening one. Several keys are a tuple.
 ExpressionPtr subscribed(ParserState& p, ExpressionPtr object, const Place& place) {
   ExpressionPtr key;
   if (p.tokens.is_op("]"))
-    return make_expression(ExpressionKind::item, place,
-                parts_of(std::move(object), make_expression(ExpressionKind::tuple, place)));
+    return make_expression(
+        ExpressionKind::item, place,
+        parts_of(std::move(object), make_expression(ExpressionKind::tuple, place)));
   if (!p.tokens.is_op(":")) key = parse_expression(p);
   if (p.tokens.is_op(":")) {
     std::vector<ExpressionPtr> parts = parts_of(std::move(object), std::move(key));
     for (int i = 0; i < 2; ++i)
-      parts.push_back(p.tokens.take_op(":") && !p.tokens.is_op("]") && !p.tokens.is_op(":") && !p.tokens.is_op(",") ? parse_expression(p)
-                                                                                : nullptr);
+      parts.push_back(p.tokens.take_op(":") && !p.tokens.is_op("]") && !p.tokens.is_op(":") &&
+                              !p.tokens.is_op(",")
+                          ? parse_expression(p)
+                          : nullptr);
     if (p.tokens.is_op(","))
       throw Fault{FaultKind::unsupported, "a slice of several dimensions is not supported",
                   p.tokens.current().place};
@@ -164,7 +171,8 @@ ExpressionPtr subscript(ParserState& p, ExpressionPtr e) {
 }
 
 ExpressionPtr call(ParserState& p, ExpressionPtr callee) {
-  auto e = make_expression(ExpressionKind::call, p.tokens.current().place, parts_of(std::move(callee)));
+  auto e =
+      make_expression(ExpressionKind::call, p.tokens.current().place, parts_of(std::move(callee)));
   e->arguments = arguments(p);
   finish(p, *e, {}, "");
   return e;
@@ -179,14 +187,16 @@ ExpressionPtr test(ParserState& p, ExpressionPtr value) {
   const TokenKind next = p.tokens.current().kind;
   if (p.tokens.is_op("(")) {
     e->arguments = arguments(p);
-  } else if ((next == TokenKind::name && !p.tokens.is_name("else") && !p.tokens.is_name("or") && !p.tokens.is_name("and")) ||
+  } else if ((next == TokenKind::name && !p.tokens.is_name("else") && !p.tokens.is_name("or") &&
+              !p.tokens.is_name("and")) ||
              next == TokenKind::string || next == TokenKind::integer || next == TokenKind::real ||
              p.tokens.is_op("[") || p.tokens.is_op("{")) {
     if (p.tokens.is_name("is")) p.tokens.fail("You cannot chain multiple tests with is");
-    e->arguments->positional.push_back(parse_postfix(p, primary()));
+    e->arguments->positional.push_back(parse_postfix(p, parse_primary(p)));
   }
   finish(p, *e, tests(), "test");
-  return negated ? make_expression(ExpressionKind::negation, place, parts_of(std::move(e))) : std::move(e);
+  return negated ? make_expression(ExpressionKind::negation, place, parts_of(std::move(e)))
+                 : std::move(e);
 }
 
 }  // namespace
@@ -201,7 +211,8 @@ ExpressionPtr parse_primary(ParserState& p, bool with_namespace) {
     p.tokens.expect_op(")");
     return e;
   }
-  if (p.tokens.is_op("[") || p.tokens.is_op("{")) return list_or_dict(p, p.tokens.take().text == "{");
+  if (p.tokens.is_op("[") || p.tokens.is_op("{"))
+    return list_or_dict(p, p.tokens.take().text == "{");
   p.tokens.fail(fmt::format("unexpected '{}'", describe(p.tokens.current())));
 }
 
@@ -226,7 +237,8 @@ ExpressionPtr parse_filters(ParserState& p, ExpressionPtr value, bool inline_fir
   while (p.tokens.is_op("|") || inline_first) {
     if (!inline_first) p.tokens.take();
     inline_first = false;
-    value = make_expression(ExpressionKind::filter, p.tokens.current().place, parts_of(std::move(value)));
+    value = make_expression(ExpressionKind::filter, p.tokens.current().place,
+                            parts_of(std::move(value)));
     value->text = dotted_name(p);
     value->arguments = p.tokens.is_op("(") ? arguments(p) : std::make_unique<ArgumentList>();
     finish(p, *value, filters(), "filter");

@@ -129,6 +129,15 @@ struct Template {
   std::vector<std::string> symbols;  ///< names by symbol
 };
 
+// Building the tree.
+/// Throws Fault if the tree would be higher than its limit. Parts may be null.
+ExpressionPtr make_expression(ExpressionKind kind, const Place& place,
+                              std::vector<ExpressionPtr> parts = {});
+/// Counts an expression's arguments in its height; throws likewise.
+void include_arguments(Expression& e);
+std::vector<ExpressionPtr> parts_of(ExpressionPtr a);
+std::vector<ExpressionPtr> parts_of(ExpressionPtr a, ExpressionPtr b);
+
 Template parse(std::string_view source);  ///< throws Fault with its place
 
 }  // namespace rollcall::text::jinja
