@@ -30,8 +30,8 @@ class Scopes {
   /// Makes a scope the current one, and gives the one that was current before.
   Scope* enter(Scope* scope) { return std::exchange(current_, scope); }
 
-  void set(int symbol, Value value);      ///< in the current scope
-  const Value* find(int symbol) const;    ///< from the current scope outwards; null: nowhere
+  void set(int symbol, Value value);    ///< in the current scope
+  const Value* find(int symbol) const;  ///< from the current scope outwards; null: nowhere
   /// Makes the names undefined in a scope, even if a scope around it has them.
   void hide(Scope& scope, const std::vector<int>& symbols);
   /// Keeps the current scope and those around it until the rendering ends, for a macro.
@@ -72,7 +72,8 @@ struct Rendering {
   Rendering& operator=(const Rendering&) = delete;
 
   bool mentions(std::string_view name) const;  ///< the template uses a variable of that name
-  void set(std::string_view name, const Value& value);  ///< does nothing without mentions(name)
+  void set(std::string_view name,
+           const Value& value);  ///< before it begins; only if mentions(name)
 
   const Template& parsed;
   Context context;
@@ -109,8 +110,8 @@ class Capture {
 
  private:
   Rendering& rendering_;
-  std::string* before_;
   std::string text_;
+  std::string* before_;
 };
 
 }  // namespace rollcall::text::jinja
