@@ -1,4 +1,4 @@
-// Turns found between what stays where a mark takes the place of the words.
+// Replaces the words of a turn by marks, and finds the turn between the text that does not change.
 #include "text/chat/assistant_turns.hpp"
 
 #include "base/error.hpp"
@@ -14,7 +14,8 @@
 namespace rollcall::text {
 namespace {
 
-/// Letters and digits alone: nothing that a template strips, escapes or reads as a tag.
+/// A mark that is not in the text. It has only letters and digits, so that templates do not strip
+/// or escape it, or read it as a tag.
 std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   for (int i = 0;; ++i) {
     std::string mark = fmt::format("{}{}q", name, i);
@@ -22,7 +23,7 @@ std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   }
 }
 
-/// Marks in place of what a message says, each with the number of its words behind it.
+/// The message with marks in place of what it says. After each mark is the number of its words.
 Message marked(Message message, const std::string& mark) {
   std::size_t number = 0;
   each_said(message, [&](std::string_view, std::string& words) {
@@ -31,7 +32,7 @@ Message marked(Message message, const std::string& mark) {
   return message;
 }
 
-/// A mark in a rendering, and which words of its message it stands for.
+/// A mark in a rendered text: its byte, and the number of the words that it replaces.
 struct Mark {
   std::size_t at = 0, number = 0;
 };
@@ -48,17 +49,16 @@ std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
   return all;
 }
 
-/// The last mark of a turn itself, among those of the whole and of the turn rendered last.
+/// The index of a turn's last mark, among the marks of the whole conversation (`last`) and among
+/// those of the conversation that ends with the turn (`alone`; npos without such a text).
 struct Own {
   std::size_t last = 0, alone = std::string::npos;
 };
 
-/// A template may repeat the name of a function where it shows the result, and show of the last
-/// turn
-/// what it leaves out of earlier ones: so marks are matched by their words. The turn goes on as
-/// long
-/// as the whole has its marks in the order of `alone`, or where that is empty, each for the first
-/// time.
+/// Finds which marks belong to the turn itself. A template may repeat the name of a function where
+/// it shows the result, and may show in the last turn what it leaves out in earlier ones, so that
+/// marks are compared by their words. The turn lasts as long as the marks of the whole are in the
+/// order of `alone`, or, if that is empty, as long as no mark is repeated.
 Own own_marks(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
   Own own;
   std::size_t next = 0;
@@ -91,7 +91,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
       a.begin());
 }
 
-/// One conversation's search.
+/// The search for the turns of one conversation.
 class Search {
  public:
   Search(std::string_view text, std::span<const Message> messages, const UsualTurn& usual,
@@ -103,7 +103,7 @@ class Search {
         mark_(mark_that_is_not_in(text, "MarkedWords")),
         next_mark_(mark_that_is_not_in(text, "WordsBehind")) {}
 
-  /// Adds the turn of a message, in more than one stretch where others speak within it.
+  /// Adds the turn of a message. It has several stretches if others speak within it.
   void add(std::size_t i, std::vector<AssistantTurn>& turns) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     changed[i] = marked(messages_[i], mark_);
@@ -145,8 +145,8 @@ class Search {
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
   }
 
-  /// What the speaker says after the words of others, from that mark on: gemma4 shows what is said
-  /// beside a call after its result.
+  /// Adds what the speaker says after the words of others, from mark `from` on. For example, gemma4
+  /// shows a message's content after the result of the call in the same message.
   void add_later(std::size_t i, const std::vector<Message>& changed, std::string_view shown,
                  std::size_t from, std::vector<AssistantTurn>& turns) const {
     const auto marks = marks_in(shown, mark_);
@@ -166,30 +166,31 @@ class Search {
     }
   }
 
-  /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos:
-  /// it cannot be said.
+  /// The beginning of what the speaker says; npos if it cannot be found. `before` is the rendered
+  /// text before the first mark, `words` the end of the turn's words, and `done` the end of the
+  /// turn before.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before,
                        std::size_t words) const {
     const auto given = rendered(messages_.first(i), true);
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
       return behind_head(given->size(), same);
-    // What came before is shown otherwise than when the assistant was asked. So the head of the
-    // turn is looked for behind the turn before it.
+    // The text before is not the one with which the assistant was asked. So the head of the turn is
+    // looked for after the end of the turn before it.
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done);
         at != std::string::npos)
       return behind_head(done + at + head.size(), same);
-    // Another head than the usual one: what stands behind it is learnt, and of a call all that the
-    // template shows of it.
+    // The head is not the usual one. The text after it is learnt, which for a call is all that the
+    // template shows of the call.
     const bool calls = has_calls(messages_[i]);
     if (same == before.size() && !calls) return same;
     if (const auto at = calls && same == before.size() ? before_call(i, done, same) : std::nullopt)
       return *at;
-    // The words change what the template puts before them, for example a thought: the head is what
-    // of it stands before the change.
+    // The words change the text that the template puts before them, as a thought may. The head is
+    // the part of it before that change.
     for (std::size_t length = head.size(); length > 0; length = whole_tags(head, length - 1)) {
       const std::size_t at =
           said.substr(0, same - done).rfind(std::string_view(head).substr(0, length));
@@ -198,9 +199,9 @@ class Search {
     return same == before.size() ? same : std::string::npos;
   }
 
-  /// A template may show the head of a turn that it asks for without one, for example after a
-  /// call's
-  /// result. `same`: up to there the text does not depend on the turn's words.
+  /// The byte after the usual head if it is at byte `given`, else `given`. A template may ask for a
+  /// turn without a head and show the turn with one, for example after the result of a call. The
+  /// text up to byte `same` does not depend on the turn's words.
   std::size_t behind_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
@@ -208,14 +209,15 @@ class Search {
                : given;
   }
 
-  /// The largest length up to this one that cuts no tag in two.
+  /// The largest length, at most `length`, that does not cut a tag in two.
   static std::size_t whole_tags(std::string_view text, std::size_t length) {
     const std::size_t edge = text.substr(0, length).find_last_of("<>");
     return edge != std::string_view::npos && text[edge] == '<' ? edge : length;
   }
 
-  /// More of a call than the name of the function, which is at `words`, stands before it: what the
-  /// template would show behind an answer's place. Some refuse an answer beside a thought.
+  /// The beginning of a call whose function's name is at byte `words`. It is the byte at which an
+  /// answer in place of the call would begin. The thought is left out if the template refuses it
+  /// beside an answer.
   std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     for (const bool keeps_thought : {true, false}) {
@@ -231,7 +233,7 @@ class Search {
     return std::nullopt;
   }
 
-  /// What the template puts behind the message before where the assistant is to speak next.
+  /// What the template puts between the message before and the assistant's turn.
   std::string head_of(std::size_t i, bool can_be_asked) const {
     if (i == 0 || !can_be_asked) return usual_.head;
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
@@ -246,7 +248,7 @@ class Search {
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
 
-  /// With the words again in place of their marks.
+  /// The text with the words in place of their marks.
   std::string unmarked(std::string_view shown, const std::vector<std::string>& words) const {
     std::string text(shown);
     for (std::size_t number = 0; number < words.size(); ++number) {
@@ -258,15 +260,15 @@ class Search {
     return text;
   }
 
-  /// Length of what belongs to a call behind the name of its function: what stands there whether or
-  /// not others speak afterwards.
+  /// The length of the part of a call after its function's name. It is the text that is the same
+  /// whether or not others speak afterwards.
   static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
     const std::size_t same = whole_tags(behind, common_prefix(behind, alone));
     return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
   }
 
-  /// Sets where the turn closes. `mark`: the number of the stretch's last one; `behind`: the text
-  /// from there on.
+  /// Sets where the turn is closed. `mark` is the index of the stretch's last mark, and `behind`
+  /// the text after it.
   void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark,
                  std::string_view behind) const {
     const bool is_last = turn.message + 1 == messages_.size();
@@ -274,7 +276,7 @@ class Search {
     if (!usual_.end.empty() && behind.starts_with(usual_.end)) {
       turn.tail = turn.next = turn.words + usual_.end.size();
     } else if (const auto next = next_speaker(turn.message, changed, mark)) {
-      // After a last call, a head is there only where the template opens the result's place.
+      // After a call in the last message, a head is shown only if the template begins the result.
       const bool is_shown = behind.starts_with(
           std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
       if (!is_last)
@@ -284,10 +286,10 @@ class Search {
     }
   }
 
-  /// What stands between a turn's words and those of the next message.
+  /// The text between a turn's words and those of the next message.
   struct Next {
     std::string before;
-    std::size_t head = 0;  ///< where in it the next speaker's part begins, as far as that is known
+    std::size_t head = 0;  ///< the byte of it with which the next speaker's part begins, if known
   };
 
   /// The message that follows, or the result that would follow a call.
@@ -300,7 +302,8 @@ class Search {
     return result;
   }
 
-  /// None where the template does not show the next message's words behind the turn.
+  /// Nothing if the template does not show the next message's words after the turn. `own` is the
+  /// index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
                                    std::size_t own) const {
     const auto said = message_behind(i);
@@ -322,8 +325,8 @@ class Search {
     return next;
   }
 
-  /// What the template puts before the last message where the same one stands before it: what is
-  /// shown between the two, without what is shown behind both.
+  /// What the template puts before a message that comes twice, without what it puts after a
+  /// message. `twice` has it once, as its last message.
   std::string head_of_second(std::vector<Message> twice) const {
     twice.push_back(twice.back());
     const auto shown = rendered(twice, false);
@@ -343,7 +346,7 @@ class Search {
     try {
       return render_(messages, open);
     } catch (const InputError&) {
-      // A template may refuse a part of a conversation that it takes as a whole.
+      // A template may accept a conversation and refuse its beginning alone.
       return std::nullopt;
     }
   }

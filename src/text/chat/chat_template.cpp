@@ -1,4 +1,4 @@
-// Templates parsed and rendered; faults told with line and column.
+// Parses and renders templates, and throws their faults with line and column.
 #include "text/chat/chat_template.hpp"
 
 #include "base/error.hpp"
