@@ -16,8 +16,8 @@ Json without_nulls(const Json& message) {
   return kept;
 }
 
-/// The message with its thought under `reasoning_content`, and under `thinking` as its first key
-/// unless that has a text already.
+/// The message with its thought under `reasoning_content` and `thinking`. The latter becomes the
+/// first key, and keeps its own value if it has one.
 Json with_thought(const Json& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     const auto found = message.find(name);

@@ -1,4 +1,4 @@
-// Splitting, stripping, replacing, centering.
+// Splits, strips, replaces and centers texts.
 #include "text/jinja/values/split.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -17,7 +17,7 @@ bool is_line_end(char32_t c) {
          c == 0x2029;
 }
 
-/// Appends a part; each takes a step, which bounds their number.
+/// Appends a part. Each part takes a step of the budget, so that their number is limited.
 void add_part(Budget& budget, std::vector<std::string_view>& parts, std::string_view part) {
   budget.step();
   parts.push_back(part);
@@ -40,7 +40,8 @@ std::string_view final_character(std::string_view s) {
   return s.substr(at);
 }
 
-/// Where the last run of white space of `s` (which ends in none) ends; npos: there is none.
+/// The end of the last run of white space in `s`, which does not end in white space. npos if there
+/// is none.
 std::size_t last_space_end(std::string_view s) {
   while (!s.empty()) {
     const auto c = final_character(s);
@@ -117,7 +118,7 @@ std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
   return parts;
 }
 
-/// From the other end, which is where the reversed text begins.
+/// Splits from the right by splitting the reversed text from the left.
 std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s,
                                              std::string_view separator, std::int64_t most) {
   budget.look(std::int64_t(s.size() + separator.size()));

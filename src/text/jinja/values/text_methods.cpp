@@ -15,7 +15,8 @@ namespace {
 
 const std::string& text_of(const Call& call) { return call.self.text(); }
 
-/// Markup escapes the arguments of its methods; templates of chats do not get there.
+/// Refuses a string that is marked safe, whose methods would escape their arguments. Chat templates
+/// do not call them.
 void refuse_safe(const Call& call) {
   if (call.self.safe) fail_unsupported("this method of a string marked safe");
 }
@@ -106,11 +107,10 @@ Value replace(Call& call) {
                                         call.has(2) ? whole_argument(call[2]) : -1));
 }
 
-/// The part of the text between the optional arguments `i` and `i + 1`, as byte offsets; none:
-/// start lies behind the end.
+/// The part of the text between the optional arguments `i` and `i + 1`, in bytes.
 struct Part {
   std::size_t begin, end, first;  // first: index of the character at begin
-  bool valid;
+  bool valid;                     // false if the start is after the end
 };
 Part part_of(Call& call, std::size_t i) {
   const auto length = std::int64_t(call.self.as<Text>().length);
@@ -242,7 +242,7 @@ Value expandtabs(Call& call) {
   return text(call, out.take());
 }
 
-/// Every character has one of the flags, and there is one.
+/// Whether the text is not empty and each of its characters has one of the flags.
 template <int kFlags>
 Value all_have(Call& call) {
   const auto& s = text_of(call);
