@@ -10,9 +10,9 @@ namespace rollcall::text {
 
 std::string_view trim(std::string_view text);  ///< without ASCII white space at both ends
 
-/// The first `most` bytes of a text, without part of a character at their end. "..." follows if
+/// The first `limit` bytes of a text, without part of a character at their end. "..." follows if
 /// something is left out.
-std::string cut(std::string_view text, std::size_t most);
+std::string cut(std::string_view text, std::size_t limit);
 
 /// A final answer within a text. Both views point into it.
 struct MarkedAnswer {

@@ -1,4 +1,4 @@
-// One pass over the bytes; characters beyond ASCII are told apart by their code points.
+// Goes over the bytes once. Characters beyond ASCII have a kind by their code points.
 #include "text/answer/answer_tokens.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -23,7 +23,7 @@ struct Character {
   std::size_t bytes;
 };
 
-/// A byte that begins no whole character is one of its own.
+/// The character at byte `at`. A byte that does not begin a whole character counts as one.
 Character character_at(std::string_view s, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U;
@@ -47,8 +47,8 @@ struct Range {
   Kind kind;
 };
 
-/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter;
-/// what is missing below is a sign.
+/// Characters that are not letters, in ascending order. Others are letters from U+00C0 on, and
+/// signs below that unless they are ASCII.
 constexpr Range kCharacters[] = {{'!', '!', Kind::stop},
                                  {'"', '"', Kind::quote},
                                  {'$', '$', Kind::currency},
@@ -73,7 +73,6 @@ constexpr Range kCharacters[] = {{'!', '!', Kind::stop},
                                  {0xF7, 0xF7, Kind::sign},
                                  {0x2010, 0x2011, Kind::dash},
                                  {0x2012, 0x2015, Kind::dash},
-                                 // then the ellipsis and what is like it
                                  {0x2018, 0x201F, Kind::quote},
                                  {0x2020, 0x2021, Kind::sign},
                                  {0x2022, 0x2023, Kind::bullet},
@@ -145,8 +144,8 @@ constexpr Kind looked_up(char32_t c) {
   return c < 0xC0 ? Kind::sign : Kind::word;
 }
 
-/// Most answers are ASCII: a search for each of their letters would be a third of the scanner's
-/// time.
+/// The kinds of ASCII characters. Most answers are ASCII, and a search for each of their letters
+/// would take a third of the scanner's time.
 constexpr auto kAscii = [] {
   std::array<Kind, 0x80> kinds{};
   for (char32_t c = 0; c < kinds.size(); ++c) kinds[c] = looked_up(c);

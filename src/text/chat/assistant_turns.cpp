@@ -49,28 +49,28 @@ std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
   return all;
 }
 
-/// The index of a turn's last mark, among the marks of the whole conversation (`last`) and among
+/// The index of a turn's last mark, among the marks of the whole conversation (`whole`) and among
 /// those of the conversation that ends with the turn (`alone`; npos without such a text).
-struct Own {
-  std::size_t last = 0, alone = std::string::npos;
+struct LastMark {
+  std::size_t whole = 0, alone = std::string::npos;
 };
 
 /// Finds which marks belong to the turn itself. A template may repeat the name of a function where
 /// it shows the result, and may show in the last turn what it leaves out in earlier ones, so that
 /// marks are compared by their words. The turn lasts as long as the marks of the whole are in the
 /// order of `alone`, or, if that is empty, as long as no mark is repeated.
-Own own_marks(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
-  Own own;
+LastMark last_mark(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
+  LastMark last;
   std::size_t next = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const auto is_same = [&](const Mark& mark) { return mark.number == whole[i].number; };
     const auto found = std::find_if(alone.begin() + std::ptrdiff_t(next), alone.end(), is_same);
     const bool is_repeated = std::any_of(whole.begin(), whole.begin() + std::ptrdiff_t(i), is_same);
     if (alone.empty() ? is_repeated : found == alone.end()) break;
-    own.last = i;
-    if (!alone.empty()) own.alone = std::size_t(found - alone.begin()), next = own.alone + 1;
+    last.whole = i;
+    if (!alone.empty()) last.alone = std::size_t(found - alone.begin()), next = last.alone + 1;
   }
-  return own;
+  return last;
 }
 
 bool has_calls(const Message& message) {
@@ -108,38 +108,41 @@ class Search {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     changed[i] = marked(messages_[i], mark_);
     const auto words = words_of(messages_[i]);
-    require(!words.empty(), told(i, "is empty", {}), "an empty answer teaches nothing",
+    require(!words.empty(), about_message(i, "is empty", {}), "an empty answer teaches nothing",
             "remove it, or the line");
     const std::string quoted = fmt::format("{}", joined(words, " ")),
                       shown = render_(changed, false);
     const auto marks = marks_in(shown, mark_);
-    require(
-        !marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted),
-        "what it leaves out cannot be learnt", "use another text.template, or leave out the line");
+    require(!marks.empty(),
+            about_message(i, "is not in the text that the chat template makes of it", quoted),
+            "what it leaves out cannot be learnt",
+            "use another text.template, or leave out the line");
     const auto alone =
         has_calls(messages_[i]) ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
-    const Own own = has_calls(messages_[i]) ? own_marks(marks, marks_in(alone.value_or(""), mark_))
-                                            : Own{marks.size() - 1};
-    const std::string behind = unmarked(behind_mark(shown, own.last), words);
+    const LastMark last = has_calls(messages_[i])
+                              ? last_mark(marks, marks_in(alone.value_or(""), mark_))
+                              : LastMark{marks.size() - 1};
+    const std::string behind = unmarked(behind_mark(shown, last.whole), words);
     AssistantTurn turn{.message = i, .words = text_.size() - std::min(behind.size(), text_.size())};
     turn.begin = text_.ends_with(behind) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
                                                     shown.substr(0, marks.front().at), turn.words)
                                          : std::string::npos;
     require(turn.begin <= turn.words,
-            told(i, "changes what the chat template shows of other messages", quoted),
+            about_message(i, "changes what the chat template shows of other messages", quoted),
             "which part of the text is its own cannot be said",
             "use another text.template, or leave out the line");
     turn.end =
-        turn.words + (own.alone != std::string::npos
-                          ? rest_of_call(unmarked(behind_mark(*alone, own.alone), words), behind)
+        turn.words + (last.alone != std::string::npos
+                          ? rest_of_call(unmarked(behind_mark(*alone, last.alone), words), behind)
                           : 0);
-    set_close(turn, changed, own.last, behind);
+    set_close(turn, changed, last.whole, behind);
     turns.push_back(turn);
-    if (own.alone != std::string::npos) add_later(i, changed, shown, own.last + 1, turns);
+    if (last.alone != std::string::npos) add_later(i, changed, shown, last.whole + 1, turns);
   }
 
  private:
-  static std::string told(std::size_t i, std::string_view problem, std::string_view words) {
+  static std::string about_message(std::size_t i, std::string_view problem,
+                                   std::string_view words) {
     const std::string quoted =
         words.empty() ? std::string() : fmt::format(", \"{}\",", words.substr(0, 40));
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
@@ -302,17 +305,17 @@ class Search {
     return result;
   }
 
-  /// Nothing if the template does not show the next message's words after the turn. `own` is the
+  /// Nothing if the template does not show the next message's words after the turn. `mark` is the
   /// index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
-                                   std::size_t own) const {
+                                   std::size_t mark) const {
     const auto said = message_behind(i);
     if (!said) return std::nullopt;
     changed.resize(std::max(changed.size(), i + 2));
     changed[i + 1] = marked(*said, next_mark_);
     const auto shown = rendered(changed, false);
-    if (!shown || marks_in(*shown, mark_).size() <= own) return std::nullopt;
-    const std::string_view behind = behind_mark(*shown, own);
+    if (!shown || marks_in(*shown, mark_).size() <= mark) return std::nullopt;
+    const std::string_view behind = behind_mark(*shown, mark);
     const std::size_t at = behind.find(next_mark_);
     if (at == std::string_view::npos) return std::nullopt;
     const auto words = words_of(messages_[i]);

@@ -10,7 +10,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostTokens = 300;  // of an answer
+constexpr std::size_t kMostTokens = 300;  // tokens of an answer; longer ones are cut
 // Words before the value of an announcement, as in "the ordered pair (3, 5)".
 constexpr std::size_t kMostSkipped = 8;
 constexpr int kMostLeads = 12;            // phrases one after the other that lead into an answer
@@ -215,15 +215,15 @@ class Taker {
   void stop(std::string_view spelt) {
     const bool spaced = t_.is_spaced(at_ + 1) || t_.is(at_ + 1, Kind::line) || at_ + 1 >= t_.size();
     const bool joined = !spaced && (t_.is(at_ + 1, Kind::number) || t_.is(at_ + 1, Kind::stop));
-    // .5
+    // a decimal point without digits before it, as in .5
     if (spelt == "." && joined && t_.is(at_ + 1, Kind::number)) return put(spelt, t_[at_].spaced);
-    // 0.333...
+    // the dots after digits, as in 0.333...
     if (spelt == "." && joined && text_.text().find('.') != std::string::npos)
       return put(spelt, false);
     if (spelt == "." && begun() && at_ > 0 && t_.is(at_ - 1, Kind::stop) &&
         text_.text().ends_with(".."))
       return put(spelt, false);
-    // p.m.
+    // a stop within an abbreviation, as in p.m.
     if (spelt == "." && !spaced && t_.is(at_ + 1, Kind::word) && at_ > 0 &&
         t_.is(at_ - 1, Kind::word))
       return put(spelt, false);
@@ -265,7 +265,7 @@ class Taker {
   }
 
   void dash(std::string_view spelt) {
-    // em, bar, en
+    // the em dash, the horizontal bar and the en dash
     const bool long_one =
         spelt == "\xE2\x80\x94" || spelt == "\xE2\x80\x95" || spelt == "\xE2\x80\x93";
     const bool spaced = t_.is_spaced(at_ + 1), parted = t_[at_].spaced && spaced;
@@ -281,8 +281,8 @@ class Taker {
     end();
   }
 
-  /// Whether the bracket here is a remark about the value before it, which ends the answer. "(3, 5)"
-  /// and "f(x)" are not remarks.
+  /// Whether the bracket here is a remark about the value before it, which ends the answer. "(3,
+  /// 5)" and "f(x)" are not remarks.
   bool opens_remark() const {
     if (!begun() || !t_[at_].spaced || depth_ > 0 || text_.is_after_mark()) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
@@ -296,7 +296,7 @@ class Taker {
           i + 1 < t_.size() && found_.weight == Weight::value)
         return true;
     }
-    // 42 dollars (6 * 7)
+    // A bracket after a counted noun is a remark, as in "42 dollars (6 * 7)".
     return found_.weight == Weight::value && at_ > 0 && t_.is(at_ - 1, Kind::word) &&
            t_.word(at_ - 1).size() > 1;
   }
@@ -349,7 +349,7 @@ class Taker {
     }
     // "no solution for any x" is one answer
     const auto& ends = found_.weight == Weight::text ? words().reasons : words().remarks;
-    // "does not exist"
+    // "does not exist" is an answer in words.
     const bool denial = found_.weight == Weight::text && word == "not";
     if (!denial && (words().second_thoughts.begins(t_, at_) || ends.begins(t_, at_))) return end();
     if (word == "equals" || word == "equal") return end();
@@ -358,11 +358,11 @@ class Taker {
     if (const std::size_t hyphen = word.find('-'); hyphen != std::string_view::npos &&
                                                    at_ == found_.begin + 1 &&
                                                    t_.is(at_ - 1, Kind::number)) {
-      std::string noun(t_.spelt(at_));  // 22 push-ups
+      std::string noun(t_.spelt(at_));  // of "22 push-ups"
       std::replace(noun.begin(), noun.end(), '-', ' ');
       return put(noun, true);
     }
-    // a script without spaces: です
+    // A word of a script without spaces, such as です, does not belong to a number.
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();
     put(t_.spelt(at_), t_[at_].spaced);
   }
@@ -379,7 +379,7 @@ class Taker {
         (is_noun || t_.is(at_ - 1, Kind::number) || t_.is(at_ - 1, Kind::mark) ||
          t_.is(at_ - 1, Kind::formula)))
       return !compares_with_number(t_, at_);
-    // 6 teams of 5
+    // The count of "6 teams of 5" ends before "of".
     if (word == "of" && is_noun && t_.word(at_ - 1) != "out" && t_.is(at_ + 1, Kind::number))
       return !words().operations.begins(t_, at_ - 1);
     if ((!is_noun && !is_paid) || (begun() && is_rate(t_, at_)) || !words().asides.begins(t_, at_))
@@ -391,7 +391,7 @@ class Taker {
   std::size_t at_ = 0, limit_;
   Candidate found_;
   AnswerText text_;
-  int depth_ = 0;       // of brackets that are open
+  int depth_ = 0;       // number of brackets that are open
   bool ended_ = false;  // the token at at_ does not belong to the answer
   bool listed_;
   bool quoted_ = false;  // a quotation that ’ closes is open
@@ -421,7 +421,7 @@ Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
 
 namespace {
 
-/// "substituted into", "shown in": what was done to the answer.
+/// Whether the words say what was done with the answer: "substituted into", "shown in".
 bool is_done(const Tokens& t, std::size_t at) {
   if (t.word(at).size() < 4 || !t.word(at).ends_with("ed")) return false;
   for (const std::string_view next :
@@ -431,7 +431,7 @@ bool is_done(const Tokens& t, std::size_t at) {
   return false;
 }
 
-/// A number that compares the answer with something: "3 more than 39", "90% sure".
+/// Whether the number only describes the answer: "3 more than 39", "90% sure".
 bool says_how(const Tokens& t, std::size_t at) {
   std::size_t i = skip_marks(t, at);
   if (!t.is(i, Kind::number)) return false;
@@ -458,7 +458,7 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
         (t.spelt(at) == "a" &&
          !(t.is_spaced(at + 1) && (t.is(at + 1, Kind::word) || t.is(at + 1, Kind::number))));
     if (is_value(t, at) && (article || !words().leads.begins(t, at))) break;
-    const bool bracket = t.is(at, Kind::open);  // (approximately) 42
+    const bool bracket = t.is(at, Kind::open);  // as in "(approximately) 42"
     const std::size_t behind = words().leads.behind(t, bracket ? at + 1 : at);
     if (!bracket) at = behind;
     else if (behind > at + 1 && t.is(behind, Kind::close)) at = behind + 1;
@@ -468,7 +468,7 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
   if (is_value(t, at)) return says_how(t, at) ? Candidate{} : taken(t, at, limit);
   if (!t.is(at, Kind::word)) return {};
   const std::size_t denied = words().denials.behind(t, at);
-  if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
+  if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // as in "not 41 but 42"
     for (std::size_t i = denied; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather")
         return is_value(t, words().leads.behind(t, i + 1))
@@ -476,7 +476,7 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
                    : Candidate{};
     return {};
   }
-  // the ordered pair (3, 5)
+  // Words may come before the value, as in "the ordered pair (3, 5)".
   for (std::size_t i = at; i < std::min(at + kMostSkipped, limit); ++i) {
     const bool plain =
         t.is(i, Kind::word) && !words().meaningful.begins(t, i) && !words().remarks.begins(t, i);

@@ -155,9 +155,9 @@ bool is_circumstance(const Tokens& t, std::size_t i, std::size_t end) {
   return is_named;
 }
 
-/// The end of the tokens before a circumstance, which says when the value holds: "42 at x = 3", "42,
-/// attained when n is 7". A further clause with a conclusion of its own is not a circumstance: "5
-/// when he came, so he has 42".
+/// The end of the tokens before a circumstance, which says when the value holds: "42 at x = 3",
+/// "42, attained when n is 7". A further clause with a conclusion of its own is not a circumstance:
+/// "5 when he came, so he has 42".
 std::size_t before_circumstances(const Tokens& t, std::size_t at, std::size_t end) {
   int looked_at = 0;
   for (std::size_t i = at + 1; i < end && looked_at <= kMostCircumstances; ++i) {
@@ -179,10 +179,10 @@ std::size_t sentence_begin(const Tokens& t, std::size_t at) {
   return at;
 }
 
-std::vector<Sentence> last_sentences(const Tokens& t, std::size_t from, std::size_t most) {
+std::vector<Sentence> last_sentences(const Tokens& t, std::size_t from, std::size_t limit) {
   std::vector<Sentence> all;
   std::size_t end = t.size();
-  while (end > from && all.size() < most) {
+  while (end > from && all.size() < limit) {
     if (t.is(end - 1, Kind::line) || t.is(end - 1, Kind::stop)) {
       --end;
       continue;
@@ -210,7 +210,7 @@ Candidate concluded(const Tokens& t, std::size_t at, std::size_t end) {
   if (t.spelt(at) == "|") return last_cell(t, at, end);
   if (Candidate part = concluded_in_clause(t, at, end); part.weight == Weight::value) return part;
   end = before_others(t, at, end);
-  if (t.is(at, Kind::equals)) ++at;  // "= 5"
+  if (t.is(at, Kind::equals)) ++at;  // as in "= 5"
   if (begins_value(t, at) && !is_sum(t, at, end)) {
     Candidate first = taken(t, at, end);
     if (const std::size_t later = said_of(t, at, first, end); later > at)

@@ -19,14 +19,14 @@ struct Sentence {
 /// The first token of the sentence that token `at` belongs to.
 std::size_t sentence_begin(const Tokens& tokens, std::size_t at);
 /// The last sentences of the text that begin at token `from` or later, the last one first, at most
-/// `most` of them. Remarks in brackets are left out unless all of them are such remarks.
-std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t most);
+/// `limit` of them. Remarks in brackets are left out unless all of them are such remarks.
+std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t limit);
 
-/// The value that the tokens [at, end) of a sentence come to. It is the value that they are, the one
-/// after their last equals sign or verb, their last formulas, or their only value whatever the verb
-/// is, not counting times and other circumstances ("in 8 hours"). Of several clauses the one after
-/// "so" counts. Words after a value that say when it holds ("at x = 3") do not belong to it. Nothing
-/// if the value is denied or only bounded, as in "x is not 42" and "less than 42".
+/// The value that the tokens [at, end) of a sentence come to. It is the value that they are, the
+/// one after their last equals sign or verb, their last formulas, or their only value whatever the
+/// verb is, not counting times and other circumstances ("in 8 hours"). Of several clauses the one
+/// after "so" counts. Words after a value that say when it holds ("at x = 3") do not belong to it.
+/// Nothing if the value is denied or only bounded, as in "x is not 42" and "less than 42".
 Candidate concluded(const Tokens& tokens, std::size_t at, std::size_t end);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// By the words of the tables: second thoughts, rivals, hedges.
+// Finds further answers by the tables of words for second thoughts, rivals and hedges.
 #include "text/conclusion/further_answers.hpp"
 
 #include "text/conclusion/announcement_words.hpp"
@@ -9,15 +9,15 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostTokens = 40;  // in which a further answer is looked for
-constexpr int kMostHedges = 12;          // phrases before its value, one behind the other
+constexpr std::size_t kMostTokens = 40;  // tokens in which a further answer is looked for
+constexpr int kMostHedges = 12;          // phrases one after the other before its value
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
   return all;
 }
 
-/// Whether a value begins here that may be another answer: a number, a formula, a letter.
+/// Whether a number, a formula or a letter begins here, which may be another answer.
 bool is_other(const Tokens& t, std::size_t at) {
   const bool is_letter = t.is(at, Kind::word) && t.spelt(at).size() == 1 && t.spelt(at)[0] >= 'A' &&
                          t.spelt(at)[0] <= 'Z';
@@ -26,9 +26,8 @@ bool is_other(const Tokens& t, std::size_t at) {
          is_value(t, at);
 }
 
-/// Whether what is said of the value at `at` makes it an answer as well: "19 also works", "19 if
-/// she
-/// eats 2" where the first answer has a condition too.
+/// Whether the words after the value at token `at` make it an answer as well: "19 also works", or
+/// "19 if she eats 2" if the first answer has a condition, too.
 bool is_rival(const Tokens& t, std::size_t at, std::size_t end, bool has_condition) {
   constexpr std::size_t kMostNoun = 6;
   for (std::size_t i = at + 1; i < std::min(end, at + kMostNoun); ++i) {

@@ -18,8 +18,8 @@ std::size_t last_equals(const Tokens& tokens, std::size_t at, std::size_t end);
 /// The value after the last verb, colon, arrow or time of day ("at 4:45").
 std::size_t last_verb(const Tokens& tokens, std::size_t at, std::size_t end);
 
-/// The last one of the two above and of the last formula, which is the first formula of a list where
-/// several belong together.
+/// The last one of the two above and of the last formula, which is the first formula of a list
+/// where several belong together.
 std::size_t last_value(const Tokens& tokens, std::size_t at, std::size_t end);
 
 /// Whether the tokens begin with arithmetic before an equals sign, so that the value after the last

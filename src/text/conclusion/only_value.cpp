@@ -60,7 +60,7 @@ Candidate only_value(const Tokens& t, std::size_t at, std::size_t end, bool conc
     const std::size_t before = before_value(t, i, at);
     if (!led_by(t, words().settings, before, at)) {
       if (led_by(t, words().bounds, before, at) || t.is(i + 1, Kind::colon)) return {};
-      // July 4
+      // The word before belongs to the number, as in "July 4".
       if (before > at && words().meaningful.begins(t, before - 1) &&
           !led_by(t, words().links, before, at))
         return {};

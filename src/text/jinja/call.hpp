@@ -35,9 +35,9 @@ struct Call {
   const Value& operator[](std::size_t i) const { return values[i]; }
 };
 
-/// `signature` has the parameters' names with spaces between them. A name with "!" at its end must be
-/// given. "/" at the beginning means that none may be given by name, and "*" or "**" at the end that
-/// further positional or named arguments may follow.
+/// `signature` has the parameters' names with spaces between them. A name with "!" at its end must
+/// be given. "/" at the beginning means that none may be given by name, and "*" or "**" at the end
+/// that further positional or named arguments may follow.
 struct Row {
   std::string_view name, signature;
   Value (*apply)(Call&);

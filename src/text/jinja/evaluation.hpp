@@ -17,8 +17,8 @@ class Evaluator {
   Value name(const Expression& e);  ///< a variable, a function, or an undefined value
   /// A call, which gets `caller` as a further argument unless it is null (the tag `call`).
   Value call_expression(const Expression& e, const Value* caller);
-  /// Filters of a value, which is `body` where the expression itself has none (the tags `filter` and
-  /// `set`).
+  /// Filters of a value, which is `body` where the expression itself has none (the tags `filter`
+  /// and `set`).
   Value filtered_value(const Expression& e, const Value* body);
 
  private:

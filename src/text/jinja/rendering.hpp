@@ -1,5 +1,5 @@
-// What one rendering of a template changes: variables in their scopes, output, budget, and the place
-// that is being rendered.
+// What one rendering of a template changes: variables in their scopes, output, budget, and the
+// place that is being rendered.
 #pragma once
 
 #include "text/jinja/renderer_objects.hpp"

@@ -37,7 +37,7 @@ class MergeReader {
 
  private:
   void add_line(const std::string& text) {
-    if (text.starts_with("#version")) return;  // files of merges begin with such a line
+    if (text.starts_with("#version")) return;  // the first line of files with merges
     const auto space = text.find(' ');
     if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos) {
       refuse(document_->origin,

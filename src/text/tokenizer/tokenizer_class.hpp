@@ -17,7 +17,7 @@ inline constexpr std::array<const char*, 7> kStandardTokens{
 
 /// What the constructor of a class sets if no file does.
 struct TokenizerClass {
-  const char* names;  ///< of the class, with spaces between them and without "Fast"
+  const char* names;  ///< names of the class, with spaces between them and without "Fast"
   /// Values of model_type in config.json that imply the class if no file names one.
   const char* of_types;
   /// Those of them that imply the class even if a file names another one.

@@ -163,15 +163,15 @@ Value trim(Call& call) {
 
 Value truncate(Call& call) {
   const std::int64_t size = length(call.self);
-  const std::int64_t most = call.has(0) ? whole_argument(call[0]) : 255,
+  const std::int64_t limit = call.has(0) ? whole_argument(call[0]) : 255,
                      leeway = call.has(3) && !call[3].is(Kind::none) ? whole_argument(call[3]) : 5;
   const std::string end = call.has(2) ? text_argument(call[2], "end") : "...";
   const auto end_length = std::int64_t(character_count(end));
-  if (most < end_length) fail(fmt::format("expected length >= {}, got {}", end_length, most));
+  if (limit < end_length) fail(fmt::format("expected length >= {}, got {}", end_length, limit));
   if (leeway < 0) fail(fmt::format("expected leeway >= 0, got {}", leeway));
-  if (size <= most || size - most <= leeway) return call.self;
+  if (size <= limit || size - limit <= leeway) return call.self;
   const auto& s = text_argument(call.self, "the value of truncate");
-  std::string kept = s.substr(0, offset_of(s, std::size_t(most - end_length)));
+  std::string kept = s.substr(0, offset_of(s, std::size_t(limit - end_length)));
   const bool kill_words = call.has(1) && is_true(call.budget(), call[1]);
   if (const std::size_t blank = kept.rfind(' '); !kill_words && blank != std::string::npos)
     kept.resize(blank);

@@ -14,8 +14,8 @@ namespace rollcall::text::jinja {
 /// `with_condition`: "a if b else c" is allowed.
 ExpressionPtr parse_expression(ParserState& state, bool with_condition = true);
 
-/// One expression, or several ones with commas between them as a tuple. It may end before one of the
-/// names `ends`. `parentheses`: they surround it, so that an empty tuple is allowed.
+/// One expression, or several ones with commas between them as a tuple. It may end before one of
+/// the names `ends`. `parentheses`: they surround it, so that an empty tuple is allowed.
 ExpressionPtr parse_tuple(ParserState& state, bool with_condition,
                           std::initializer_list<std::string_view> ends = {},
                           bool parentheses = false);

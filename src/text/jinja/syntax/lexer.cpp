@@ -1,4 +1,5 @@
-// The states of Jinja's lexer, which are text, comments, raw text, and the inside of {{ }} and {% %}.
+// The states of Jinja's lexer, which are text, comments, raw text, and the inside of {{ }} and {%
+// %}.
 #include "text/jinja/syntax/lexer.hpp"
 
 #include "text/jinja/syntax/number_literal.hpp"
@@ -66,8 +67,8 @@ class Lexer {
     tokens_.push_back({kind, std::move(text), source_.place()});
   }
 
-  /// Adds the text before a tag. `sign` is the tag's "-", "+" or another character; "-" strips white
-  /// space before the tag, and `lstrip` strips the white space that begins the tag's line.
+  /// Adds the text before a tag. `sign` is the tag's "-", "+" or another character; "-" strips
+  /// white space before the tag, and `lstrip` strips the white space that begins the tag's line.
   void data(std::string_view text, char sign, bool lstrip) {
     if (sign == '-') {
       text = strip_right(text);

@@ -16,8 +16,8 @@ struct NumberLiteral {
 };
 
 /// The number at the beginning of `source`, which begins with a digit. Single underscores may
-/// separate digits, and integers may be binary, octal or hexadecimal. `after_point`: the byte before
-/// is a point, after which only integers are numbers, as in "a.0.1".
+/// separate digits, and integers may be binary, octal or hexadecimal. `after_point`: the byte
+/// before is a point, after which only integers are numbers, as in "a.0.1".
 NumberLiteral number_literal(std::string_view source, bool after_point);
 
 }  // namespace rollcall::text::jinja

@@ -110,8 +110,8 @@ std::string dotted_name(ParserState& p) {
   return name;
 }
 
-/// Completes an expression with arguments. Gives a filter or test its row of the table, or notes that
-/// it has none.
+/// Completes an expression with arguments. Gives a filter or test its row of the table, or notes
+/// that it has none.
 void finish(ParserState& p, Expression& e, std::span<const Row> rows, const char* what) {
   include_arguments(e);
   if (e.kind == ExpressionKind::call || (e.row = find_row(rows, e.text))) return;

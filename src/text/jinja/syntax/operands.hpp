@@ -6,10 +6,11 @@
 
 namespace rollcall::text::jinja {
 
-// All of them read from the current token on and throw Fault as the functions of expressions.hpp do.
+// All of them read from the current token on and throw Fault as the functions of expressions.hpp
+// do.
 
-/// A name, a literal, or an expression in brackets. `with_namespace`: the name of a namespace and an
-/// attribute, "ns.a", is read as one target.
+/// A name, a literal, or an expression in brackets. `with_namespace`: the name of a namespace and
+/// an attribute, "ns.a", is read as one target.
 ExpressionPtr parse_primary(ParserState& state, bool with_namespace = false);
 
 /// The attributes, items and calls after an expression.

@@ -17,8 +17,8 @@ namespace rollcall::text::jinja {
 /// More than 70 pairs fit, at which Jinja's own parser stops.
 constexpr int kNesting = 250;
 
-/// Numbers the names of a template in the order in which they are first read. The first ones are the
-/// names of KnownSymbol.
+/// Numbers the names of a template in the order in which they are first read. The first ones are
+/// the names of KnownSymbol.
 class SymbolTable {
  public:
   SymbolTable();
@@ -29,9 +29,9 @@ class SymbolTable {
   std::map<std::string, int> numbers_;
 };
 
-/// Filters and tests that are not in the tables. Jinja refuses them when it reads a template, except
-/// within a condition, where they fail only when they are reached. A body with variables of its own
-/// does not count as within the conditions around it.
+/// Filters and tests that are not in the tables. Jinja refuses them when it reads a template,
+/// except within a condition, where they fail only when they are reached. A body with variables of
+/// its own does not count as within the conditions around it.
 class UnknownRows {
  public:
   std::size_t count() const { return all_.size(); }

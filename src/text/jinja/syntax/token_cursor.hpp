@@ -10,8 +10,8 @@
 
 namespace rollcall::text::jinja {
 
-/// Reads tokens one after the other, and never passes the last one, `end`. The functions that expect
-/// a token throw Fault with the current token's place if it is another one.
+/// Reads tokens one after the other, and never passes the last one, `end`. The functions that
+/// expect a token throw Fault with the current token's place if it is another one.
 class TokenCursor {
  public:
   explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

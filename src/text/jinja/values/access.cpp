@@ -158,13 +158,13 @@ std::string sliced_text(const Value& object, const Range& places) {
     for (std::int64_t i = 0; i < places.length; ++i) out += text[std::size_t(places.at(i))];
     return out;
   }
-  std::vector<std::size_t> begins;
-  for (std::size_t at = 0; at < text.size(); next_character(text, at)) begins.push_back(at);
-  begins.push_back(text.size());
+  std::vector<std::size_t> offsets;
+  for (std::size_t at = 0; at < text.size(); next_character(text, at)) offsets.push_back(at);
+  offsets.push_back(text.size());
   std::string out;
   for (std::int64_t i = 0; i < places.length; ++i) {
     const auto at = std::size_t(places.at(i));
-    out += text.substr(begins[at], begins[at + 1] - begins[at]);
+    out += text.substr(offsets[at], offsets[at + 1] - offsets[at]);
   }
   return out;
 }

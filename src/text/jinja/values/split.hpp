@@ -15,22 +15,22 @@ namespace rollcall::text::jinja {
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);
 std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view wanted);
 
-// They split at most `most` times, or as often as possible if it is negative. The parts point into
+// They split at most `limit` times, or as often as possible if it is negative. The parts point into
 // `s`.
-std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t most);
+std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t limit);
 std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s,
-                                                std::int64_t most);
+                                                std::int64_t limit);
 std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
-                                       std::string_view separator, std::int64_t most);
+                                       std::string_view separator, std::int64_t limit);
 std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s,
-                                             std::string_view separator, std::int64_t most);
+                                             std::string_view separator, std::int64_t limit);
 /// Splits at every line end of Unicode.
 std::vector<std::string_view> lines_of(Budget& budget, std::string_view s, bool keep_ends);
 
 std::string_view strip_set(Budget& budget, std::string_view s, std::string_view characters,
                            bool left, bool right);
 std::string replaced(Budget& budget, std::string_view s, std::string_view old,
-                     std::string_view with, std::int64_t most);
+                     std::string_view with, std::int64_t limit);
 /// Python's str.center. It may put an odd blank on the other side than a format does.
 std::string centered(Budget& budget, const std::string& s, FormatSpec spec);
 /// Python's str.islower and str.isupper: at least one character has the flags `wanted`, and no

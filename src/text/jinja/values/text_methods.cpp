@@ -55,14 +55,14 @@ Value texts(Call& call, const std::vector<std::string_view>& parts) {
 template <bool kFromRight>
 Value split(Call& call) {
   const bool by_space = !call.has(0) || call[0].is(Kind::none);
-  const std::int64_t most = call.has(1) ? whole_argument(call[1]) : -1;
+  const std::int64_t limit = call.has(1) ? whole_argument(call[1]) : -1;
   if (!by_space && text_argument(call[0], "sep").empty()) fail("empty separator");
   Budget& budget = call.budget();
   if (by_space)
-    return texts(call, kFromRight ? split_space_right(budget, text_of(call), most)
-                                  : split_space(budget, text_of(call), most));
-  return texts(call, kFromRight ? split_at_right(budget, text_of(call), call[0].text(), most)
-                                : split_at(budget, text_of(call), call[0].text(), most));
+    return texts(call, kFromRight ? split_space_right(budget, text_of(call), limit)
+                                  : split_space(budget, text_of(call), limit));
+  return texts(call, kFromRight ? split_at_right(budget, text_of(call), call[0].text(), limit)
+                                : split_at(budget, text_of(call), call[0].text(), limit));
 }
 
 Value splitlines(Call& call) {
@@ -166,7 +166,7 @@ Value count(Call& call) {
 }
 
 template <bool kEnd>
-Value begins(Call& call) {
+Value begins_or_ends(Call& call) {
   const Part part = part_of(call, 1);
   const auto matches = [&](const Value& v) {
     const auto& wanted = text_argument(v, kEnd ? "endswith first arg" : "startswith first arg");
@@ -313,7 +313,7 @@ constexpr Row kMethods[] = {
     {"casefold", "/", mapped<casefold>},
     {"center", "/ width! fillchar", center},
     {"count", "/ sub! start end", count},
-    {"endswith", "/ suffix! start end", begins<true>},
+    {"endswith", "/ suffix! start end", begins_or_ends<true>},
     {"expandtabs", "tabsize", expandtabs},
     {"find", "/ sub! start end", find<false>},
     {"format", "* **", format},
@@ -347,7 +347,7 @@ constexpr Row kMethods[] = {
     {"rstrip", "/ chars", strip<kRight>},
     {"split", "sep maxsplit", split<false>},
     {"splitlines", "keepends", splitlines},
-    {"startswith", "/ prefix! start end", begins<false>},
+    {"startswith", "/ prefix! start end", begins_or_ends<false>},
     {"strip", "/ chars", strip<kLeft | kRight>},
     {"swapcase", "/", mapped<swapcase>},
     {"title", "/", mapped<title>},

@@ -12,7 +12,7 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-/// The model's fields, once its type is known to be BPE.
+/// The model's fields. Refuses the document if the model is not BPE.
 Field model_of(const Document& document) {
   const Field model = document.root().at("model");
   if (const auto type = model.find("type")) {

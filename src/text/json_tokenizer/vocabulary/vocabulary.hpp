@@ -58,9 +58,8 @@ class Vocabulary {
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  std::int32_t find(std::string_view text) const {
-    return table_.find(text);
-  }                                                                       ///< -1 if there is none
+  /// The id of the token with that text; -1 if there is none.
+  std::int32_t find(std::string_view text) const { return table_.find(text); }
   const std::string* text(std::int32_t id) const;                         ///< null if there is none
   std::int32_t size() const { return std::int32_t(tokens_.size()); }      ///< number of tokens
   std::int32_t end() const { return std::int32_t(token_of_id_.size()); }  ///< largest id + 1
