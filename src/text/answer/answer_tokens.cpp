@@ -369,18 +369,18 @@ class Scanner {
       const std::size_t close = s_.find("~~", end);
       if (close != kNone && close < s_.find('\n', end)) return take(Kind::mark, close + 2);
     }
-    const char before = at_ == 0 ? '\n' : s_[at_ - 1], behind = at(end);
+    const char before = at_ == 0 ? '\n' : s_[at_ - 1], after = at(end);
     const auto is_operand = [](char c) {
       return is_letter(c) || is_digit(c) || c == ')' || c == '(';
     };
-    if (s_[at_] == '*' && end == at_ + 1 && begins_line() && is_space(behind))
+    if (s_[at_] == '*' && end == at_ + 1 && begins_line() && is_space(after))
       return take(Kind::bullet, end);
-    const bool within = is_operand(before) && is_operand(behind),
-               between = is_space(before) && is_space(behind);
+    const bool within = is_operand(before) && is_operand(after),
+               between = is_space(before) && is_space(after);
     const bool arithmetic = s_[at_] == '~'   ? end == at_ + 1
                             : s_[at_] == '_' ? within
                                              : (between && end == at_ + 1) ||
-                                                   (is_digit(before) && is_digit(behind)) ||
+                                                   (is_digit(before) && is_digit(after)) ||
                                                    (within && end == at_ + 1);
     take(arithmetic ? Kind::sign : Kind::mark, end);
   }

@@ -76,12 +76,12 @@ Found integer(std::string_view response, bool finished) {
 /// Whether the number at bytes [at, end) is one of several that its line offers: "41 or 42", also
 /// with nouns after them.
 bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
-  constexpr std::size_t kMostBefore = 120, kMostBehind = 120;  // bytes
+  constexpr std::size_t kMostBefore = 120, kMostAfter = 120;  // bytes
   constexpr std::size_t kMostTokens = 8;
   const std::size_t line = s.rfind('\n', at) == std::string_view::npos ? 0 : s.rfind('\n', at) + 1,
                     begin = std::max(line, at - std::min(at, kMostBefore));
   const Tokens before(s.substr(begin, at - begin)),
-      behind(s.substr(end, std::min(s.find('\n', end), end + kMostBehind) - end));
+      after(s.substr(end, std::min(s.find('\n', end), end + kMostAfter) - end));
   bool joined = false;
   for (std::size_t i = before.size(), seen = 0; i-- > 0 && seen < kMostTokens; ++seen) {
     joined = joined || before.word(i) == "or";
@@ -89,10 +89,10 @@ bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
     if (before.is(i, Kind::stop) || (!joined && before.is(i, Kind::equals))) break;
   }
   joined = false;
-  for (std::size_t i = 0; i < behind.size() && i < kMostTokens; ++i) {
-    joined = joined || behind.word(i) == "or";
-    if (behind.is(i, Kind::number)) return joined;
-    if (behind.is(i, Kind::stop) || behind.is(i, Kind::equals)) break;
+  for (std::size_t i = 0; i < after.size() && i < kMostTokens; ++i) {
+    joined = joined || after.word(i) == "or";
+    if (after.is(i, Kind::number)) return joined;
+    if (after.is(i, Kind::stop) || after.is(i, Kind::equals)) break;
   }
   return false;
 }

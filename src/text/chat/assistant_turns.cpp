@@ -122,20 +122,20 @@ class Search {
     const LastMark last = has_calls(messages_[i])
                               ? last_mark(marks, marks_in(alone.value_or(""), mark_))
                               : LastMark{marks.size() - 1};
-    const std::string behind = unmarked(behind_mark(shown, last.whole), words);
-    AssistantTurn turn{.message = i, .words = text_.size() - std::min(behind.size(), text_.size())};
-    turn.begin = text_.ends_with(behind) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
-                                                    shown.substr(0, marks.front().at), turn.words)
-                                         : std::string::npos;
+    const std::string after = unmarked(after_mark(shown, last.whole), words);
+    AssistantTurn turn{.message = i, .words = text_.size() - std::min(after.size(), text_.size())};
+    turn.begin = text_.ends_with(after) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
+                                                   shown.substr(0, marks.front().at), turn.words)
+                                        : std::string::npos;
     require(turn.begin <= turn.words,
             about_message(i, "changes what the chat template shows of other messages", quoted),
             "which part of the text is its own cannot be said",
             "use another text.template, or leave out the line");
     turn.end =
         turn.words + (last.alone != std::string::npos
-                          ? rest_of_call(unmarked(behind_mark(*alone, last.alone), words), behind)
+                          ? rest_of_call(unmarked(after_mark(*alone, last.alone), words), after)
                           : 0);
-    set_close(turn, changed, last.whole, behind);
+    set_close(turn, changed, last.whole, after);
     turns.push_back(turn);
     if (last.alone != std::string::npos) add_later(i, changed, shown, last.whole + 1, turns);
   }
@@ -158,13 +158,13 @@ class Search {
       const auto is_same = [&](const Mark& mark) { return mark.number == marks[k].number; };
       if (std::any_of(marks.begin(), marks.begin() + std::ptrdiff_t(k), is_same)) continue;
       const std::string_view said = trim(words.at(marks[k].number));
-      const std::string behind = unmarked(behind_mark(shown, k), words);
-      const std::size_t end = text_.size() - std::min(behind.size(), text_.size());
-      if (!text_.ends_with(behind) || !text_.substr(0, end).ends_with(said) ||
+      const std::string after = unmarked(after_mark(shown, k), words);
+      const std::size_t end = text_.size() - std::min(after.size(), text_.size());
+      if (!text_.ends_with(after) || !text_.substr(0, end).ends_with(said) ||
           end < turns.back().end + said.size())
         continue;
       AssistantTurn more{.message = i, .begin = end - said.size(), .words = end, .end = end};
-      set_close(more, changed, k, behind);
+      set_close(more, changed, k, after);
       turns.push_back(more);
     }
   }
@@ -177,7 +177,7 @@ class Search {
     const auto given = rendered(messages_.first(i), true);
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
-      return behind_head(given->size(), same);
+      return after_head(given->size(), same);
     // The text before is not the one with which the assistant was asked. So the head of the turn is
     // looked for after the end of the turn before it.
     if (same < done) return std::string::npos;
@@ -185,7 +185,7 @@ class Search {
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done);
         at != std::string::npos)
-      return behind_head(done + at + head.size(), same);
+      return after_head(done + at + head.size(), same);
     // The head is not the usual one. The text after it is learnt, which for a call is all that the
     // template shows of the call.
     const bool calls = has_calls(messages_[i]);
@@ -205,7 +205,7 @@ class Search {
   /// The byte after the usual head if it is at byte `given`, else `given`. A template may ask for a
   /// turn without a head and show the turn with one, for example after the result of a call. The
   /// text up to byte `same` does not depend on the turn's words.
-  std::size_t behind_head(std::size_t given, std::size_t same) const {
+  std::size_t after_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
                ? end
@@ -243,10 +243,10 @@ class Search {
     changed.back() = marked(changed.back(), mark_);
     const auto asked = rendered(changed, true);
     const auto marks = asked ? marks_in(*asked, mark_) : std::vector<Mark>();
-    return marks.empty() ? usual_.head : std::string(behind_mark(*asked, marks.size() - 1));
+    return marks.empty() ? usual_.head : std::string(after_mark(*asked, marks.size() - 1));
   }
 
-  std::string_view behind_mark(std::string_view shown, std::size_t index) const {
+  std::string_view after_mark(std::string_view shown, std::size_t index) const {
     const std::size_t at = marks_in(shown, mark_).at(index).at;
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
@@ -265,22 +265,22 @@ class Search {
 
   /// The length of the part of a call after its function's name. It is the text that is the same
   /// whether or not others speak afterwards.
-  static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
-    const std::size_t same = whole_tags(behind, common_prefix(behind, alone));
-    return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
+  static std::size_t rest_of_call(std::string_view alone, std::string_view after) {
+    const std::size_t same = whole_tags(after, common_prefix(after, alone));
+    return after.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
   }
 
-  /// Sets where the turn is closed. `mark` is the index of the stretch's last mark, and `behind`
+  /// Sets where the turn is closed. `mark` is the index of the stretch's last mark, and `after`
   /// the text after it.
   void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark,
-                 std::string_view behind) const {
+                 std::string_view after) const {
     const bool is_last = turn.message + 1 == messages_.size();
     turn.tail = turn.next = is_last ? text_.size() : turn.words;
-    if (!usual_.end.empty() && behind.starts_with(usual_.end)) {
+    if (!usual_.end.empty() && after.starts_with(usual_.end)) {
       turn.tail = turn.next = turn.words + usual_.end.size();
     } else if (const auto next = next_speaker(turn.message, changed, mark)) {
       // After a call in the last message, a head is shown only if the template begins the result.
-      const bool is_shown = behind.starts_with(
+      const bool is_shown = after.starts_with(
           std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
       if (!is_last)
         turn.tail = turn.next = std::min(turn.words + next->before.size(), text_.size());
@@ -296,7 +296,7 @@ class Search {
   };
 
   /// The message that follows, or the result that would follow a call.
-  std::optional<Message> message_behind(std::size_t i) const {
+  std::optional<Message> message_after(std::size_t i) const {
     if (i + 1 < messages_.size()) return messages_[i + 1];
     if (!has_calls(messages_[i])) return std::nullopt;
     const auto call = messages_[i].at("tool_calls").front();
@@ -309,17 +309,17 @@ class Search {
   /// index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
                                    std::size_t mark) const {
-    const auto said = message_behind(i);
+    const auto said = message_after(i);
     if (!said) return std::nullopt;
     changed.resize(std::max(changed.size(), i + 2));
     changed[i + 1] = marked(*said, next_mark_);
     const auto shown = rendered(changed, false);
     if (!shown || marks_in(*shown, mark_).size() <= mark) return std::nullopt;
-    const std::string_view behind = behind_mark(*shown, mark);
-    const std::size_t at = behind.find(next_mark_);
+    const std::string_view after = after_mark(*shown, mark);
+    const std::size_t at = after.find(next_mark_);
     if (at == std::string_view::npos) return std::nullopt;
     const auto words = words_of(messages_[i]);
-    Next next{.before = unmarked(behind.substr(0, at), words)};
+    Next next{.before = unmarked(after.substr(0, at), words)};
     changed.resize(i + 2);
     const std::string head = is_said_by(*said, "assistant")
                                  ? std::string()
@@ -335,11 +335,11 @@ class Search {
     const auto shown = rendered(twice, false);
     const auto marks = shown ? marks_in(*shown, next_mark_) : std::vector<Mark>();
     if (marks.size() < 2 || marks.size() % 2 != 0) return {};
-    const auto behind = [&](const Mark& mark) {
+    const auto after = [&](const Mark& mark) {
       return std::string_view(*shown).substr(shown->find('x', mark.at + next_mark_.size()) + 1);
     };
     const std::size_t half = marks.size() / 2;
-    const std::string_view last = behind(marks.back()), first = behind(marks[half - 1]);
+    const std::string_view last = after(marks.back()), first = after(marks[half - 1]);
     const std::string_view between =
         first.substr(0, marks[half].at - std::size_t(first.data() - shown->data()));
     return std::string(between.substr(whole_tags(between, common_prefix(between, last))));

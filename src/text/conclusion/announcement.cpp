@@ -70,15 +70,15 @@ class Announcements {
     if (t_.is(at, Kind::hashes)) return hashes(at);
     if (names_answer(at)) return supposed(at) ? Candidate{} : value_or_line(at + 1);
     if (words().options.begins(t_, at) && is_value(t_, at + 1)) return option(at + 1);
-    std::size_t behind = std::max({words().answers.behind(t_, at), words().results.behind(t_, at),
-                                   words().options.behind(t_, at)});
+    std::size_t after = std::max({words().answers.after(t_, at), words().results.after(t_, at),
+                                  words().options.after(t_, at)});
     // "answer(s)" is one noun.
-    if (t_.is(behind, Kind::open) && t_.word(behind + 1) == "s" && t_.is(behind + 2, Kind::close))
-      behind += 3;
-    while (t_.is(behind, Kind::mark) || t_.is(behind, Kind::ornament)) ++behind;
-    if (Candidate inverted = before(at, behind); inverted.weight != Weight::none) return inverted;
+    if (t_.is(after, Kind::open) && t_.word(after + 1) == "s" && t_.is(after + 2, Kind::close))
+      after += 3;
+    while (t_.is(after, Kind::mark) || t_.is(after, Kind::ornament)) ++after;
+    if (Candidate inverted = before(at, after); inverted.weight != Weight::none) return inverted;
     if (supposed(at)) return {};
-    return forward(at, behind);
+    return forward(at, after);
   }
 
   /// The answer "B" of "Option B", if nothing follows it or it is said to be right.
@@ -92,15 +92,15 @@ class Announcements {
     return closes || words().approvals.begins(t_, next) ? found : Candidate{};
   }
   /// The number of an announcement such as "Answer 2:"; 0 if it has no number.
-  int label(std::size_t behind) const {
-    return t_.is(behind, Kind::number) && t_.spelt(behind).size() == 1 &&
-                   t_.is(behind + 1, Kind::colon)
-               ? t_.spelt(behind)[0] - '0'
+  int label(std::size_t after) const {
+    return t_.is(after, Kind::number) && t_.spelt(after).size() == 1 &&
+                   t_.is(after + 1, Kind::colon)
+               ? t_.spelt(after)[0] - '0'
                : 0;
   }
   /// The mark that joins an announcement to the one before it; empty if it is an answer alone.
   std::string_view join(std::size_t at) const {
-    if (label(words().answers.behind(t_, at)) > 1) return ", ";
+    if (label(words().answers.after(t_, at)) > 1) return ", ";
     std::size_t first = at;
     while (first > 0 && at - first < kMostBefore &&
            (t_.is(first - 1, Kind::mark) || t_.is(first - 1, Kind::comma) ||
@@ -161,9 +161,9 @@ class Announcements {
   /// Whether the announcement may be about another case or question: "the answer would be 48", "the
   /// answer was 17". It does not count if there is a plain announcement before it.
   bool is_remote(std::size_t at) const {
-    const std::size_t behind = skip_marks(t_, words().answers.behind(t_, at));
-    const std::size_t end = std::min(sentence_end(t_, behind), behind + kMostBefore);
-    for (std::size_t i = behind;
+    const std::size_t after = skip_marks(t_, words().answers.after(t_, at));
+    const std::size_t end = std::min(sentence_end(t_, after), after + kMostBefore);
+    for (std::size_t i = after;
          i < end && !t_.is(i, Kind::number) && !t_.is(i, Kind::formula) && t_.word(i) != "is"; ++i)
       if (words().remote.begins(t_, i)) return true;
     return false;
@@ -196,31 +196,30 @@ class Announcements {
         if (t_.word(at - 1) == other && at > 1 && t_.is(at - 2, Kind::word)) return true;
     for (std::size_t i = at; i > least && i + 3 > at; --i)
       if (t_.is(i - 1, Kind::word) && words().supposed.begins(t_, i - 1) &&
-          words().supposed.behind(t_, i - 1) >= at)
+          words().supposed.after(t_, i - 1) >= at)
         return true;
     return false;
   }
 
   /// The token after "is" or a similar word or sign at token `at`; `at` if there is none.
-  std::size_t behind_copula(std::size_t at) const {
+  std::size_t after_copula(std::size_t at) const {
     while (t_.is(at, Kind::mark) || t_.is(at, Kind::quote)) ++at;
     if (t_.is(at, Kind::colon) || t_.is(at, Kind::equals) || t_.is(at, Kind::arrow) ||
         t_.spelt(at) == "|")
       return at + 1;
     if (t_.is(at, Kind::dash) && (t_.is_spaced(at + 1) || t_.spelt(at).size() > 1)) return at + 1;
-    return words().copulas.behind(t_, at);
+    return words().copulas.after(t_, at);
   }
 
-  Candidate forward(std::size_t at, std::size_t behind) const {
-    if (label(behind) > 0) return value_or_line(behind + 2);
-    if (const std::size_t next = behind_copula(behind);
-        next != behind && !t_.is(next - 1, Kind::mark))
+  Candidate forward(std::size_t at, std::size_t after) const {
+    if (label(after) > 0) return value_or_line(after + 2);
+    if (const std::size_t next = after_copula(after); next != after && !t_.is(next - 1, Kind::mark))
       return value_or_line(next);
-    if (words().denials.begins(t_, behind)) return announced_at(t_, behind, t_.size());
-    if (t_.is(behind, Kind::stop) && t_.spelt(behind) == "?")
-      return is_value(t_, behind + 1) ? taken(t_, behind + 1, t_.size()) : Candidate{};
-    if (begins_line(at) && t_.is(behind, Kind::line)) return value_or_line(behind);  // a heading
-    if (const std::size_t value = t_.word(behind) == "of" ? behind + 1 : behind;
+    if (words().denials.begins(t_, after)) return announced_at(t_, after, t_.size());
+    if (t_.is(after, Kind::stop) && t_.spelt(after) == "?")
+      return is_value(t_, after + 1) ? taken(t_, after + 1, t_.size()) : Candidate{};
+    if (begins_line(at) && t_.is(after, Kind::line)) return value_or_line(after);  // a heading
+    if (const std::size_t value = t_.word(after) == "of" ? after + 1 : after;
         is_value(t_, value) && !t_.is(value, Kind::word) && !t_.is(value, Kind::open)) {
       Candidate direct = taken(t_, value, t_.size());  // as in "giving the answer 42"
       // "Is the answer 42?" is a question.
@@ -229,16 +228,15 @@ class Announcements {
         return direct;
     }
     // This is an announcement such as "Ans 42".
-    if (begins_line(at) && is_value(t_, behind) && !t_.is(behind, Kind::open))
-      return taken(t_, behind, t_.size());
-    if (!words().fillers.begins(t_, behind) && !t_.is(behind, Kind::open) &&
-        !t_.is(behind, Kind::comma) && !t_.is(behind, Kind::number) &&
-        !t_.is(behind, Kind::formula))
+    if (begins_line(at) && is_value(t_, after) && !t_.is(after, Kind::open))
+      return taken(t_, after, t_.size());
+    if (!words().fillers.begins(t_, after) && !t_.is(after, Kind::open) &&
+        !t_.is(after, Kind::comma) && !t_.is(after, Kind::number) && !t_.is(after, Kind::formula))
       return {};
-    const std::size_t end = std::min({sentence_end(t_, behind), behind + kMostFiller, t_.size()});
-    for (std::size_t i = behind + 1; i < end; ++i) {
+    const std::size_t end = std::min({sentence_end(t_, after), after + kMostFiller, t_.size()});
+    for (std::size_t i = after + 1; i < end; ++i) {
       if (words().denials.begins(t_, i)) return announced_at(t_, i, t_.size());
-      const std::size_t next = behind_copula(i);
+      const std::size_t next = after_copula(i);
       if (next == i || t_.word(i) == "to") continue;
       Candidate found = announced_at(t_, next, t_.size());
       if (found.weight == Weight::value) return found;
@@ -275,11 +273,11 @@ class Announcements {
   }
 
   /// The answer before its announcement: "42 is the answer", "6 * 7 = 42, which is our answer".
-  Candidate before(std::size_t at, std::size_t behind) const {
-    const std::string_view next = t_.word(behind);
-    const bool closes = behind >= t_.size() || t_.is(behind, Kind::stop) ||
-                        t_.is(behind, Kind::line) || t_.is(behind, Kind::comma) ||
-                        t_.is(behind, Kind::ornament) || next == "to" || next == "for" ||
+  Candidate before(std::size_t at, std::size_t after) const {
+    const std::string_view next = t_.word(after);
+    const bool closes = after >= t_.size() || t_.is(after, Kind::stop) ||
+                        t_.is(after, Kind::line) || t_.is(after, Kind::comma) ||
+                        t_.is(after, Kind::ornament) || next == "to" || next == "for" ||
                         next == "of" || next == "because" || next == "since" || next == "as" ||
                         next == "here" || next == "and" || next == "we" || next == "that";
     if (!closes) return {};
@@ -335,10 +333,10 @@ std::optional<Sentence> corrected_at_once(const Tokens& t, const Candidate& firs
   for (std::size_t i = first.end; i < std::min(end, first.end + kMostFiller); ++i) {
     const bool is_break = t.is(i, Kind::dash) || t.is(i, Kind::comma) || t.is(i, Kind::semicolon) ||
                           t.is(i, Kind::open) || t.is(i, Kind::stop);
-    const std::size_t next = skip_marks(t, i + 1), behind = words().corrections.behind(t, next);
-    const bool is_parted = t.is(behind, Kind::comma) || t.is(behind, Kind::colon) ||
-                           words().corrections.begins(t, behind);
-    if (is_break && behind != next && (is_parted || (t.word(next) != "no" && is_value(t, behind))))
+    const std::size_t next = skip_marks(t, i + 1), after = words().corrections.after(t, next);
+    const bool is_parted = t.is(after, Kind::comma) || t.is(after, Kind::colon) ||
+                           words().corrections.begins(t, after);
+    if (is_break && after != next && (is_parted || (t.word(next) != "no" && is_value(t, after))))
       return Sentence{next, end};
   }
   return std::nullopt;
@@ -359,12 +357,12 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
   for (auto s = from; s != later.rend(); ++s) {
     retracted = retracted || holds(t, *s, words().retractions);
     std::size_t at = skip_marks(t, s->begin);
-    const std::size_t behind = words().corrections.behind(t, at);
-    const bool is_correction = behind != at;
+    const std::size_t after = words().corrections.after(t, at);
+    const bool is_correction = after != at;
     int again = 0;
     for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again)
       before = at,
-      at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+      at = words().corrections.after(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) ||
                            t.word(at) == "it" || t.word(at) == "it's" || retracted;
     Candidate found = concludes ? concluded(t, at, s->end) : Candidate{};
@@ -420,7 +418,7 @@ std::optional<Announced> bare_answer(const Tokens& tokens) {
          tokens.is(at, Kind::colon) || skip_marks(tokens, at) != at)
     at = std::max(at + 1, skip_marks(tokens, at));
   // A phrase may lead into the value, as in "approximately 42".
-  if (const std::size_t value = words().leads.behind(tokens, at); is_value(tokens, value))
+  if (const std::size_t value = words().leads.after(tokens, at); is_value(tokens, value))
     at = value;
   if (at >= tokens.size() || (!is_value(tokens, at) && !tokens.is(at, Kind::word)))
     return std::nullopt;

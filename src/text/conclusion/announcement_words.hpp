@@ -18,8 +18,8 @@ class Phrases {
   Phrases(std::initializer_list<std::string_view> phrases);
   /// The token after the phrase that begins at token `at`; `at` if no phrase begins there. Marks
   /// between its words are skipped.
-  std::size_t behind(const Tokens& tokens, std::size_t at) const;
-  bool begins(const Tokens& tokens, std::size_t at) const { return behind(tokens, at) != at; }
+  std::size_t after(const Tokens& tokens, std::size_t at) const;
+  bool begins(const Tokens& tokens, std::size_t at) const { return after(tokens, at) != at; }
 
  private:
   std::unordered_map<std::string_view, std::vector<std::vector<std::string_view>>>

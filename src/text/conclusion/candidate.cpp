@@ -22,7 +22,7 @@ const AnnouncementWords& words() {
 }
 
 /// The text of an answer as its pieces are added.
-class AnswerText {
+class CandidateText {
  public:
   const std::string& text() const { return text_; }
   bool is_empty() const { return text_.empty(); }
@@ -81,7 +81,7 @@ std::size_t next_piece(const Tokens& t, std::size_t at) {
   int hedges = 0;
   for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges) {
     before = at;
-    at = words().hedges.behind(t, skip_marks(t, at));
+    at = words().hedges.after(t, skip_marks(t, at));
     if (t.is(at, Kind::comma)) ++at;
   }
   return at;
@@ -340,8 +340,8 @@ class Taker {
       // "Paris or London" does not name one place
       return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);
     }
-    const std::size_t equal = words().equals.behind(t_, at_);
-    if (const std::size_t value = words().leads.behind(t_, equal);
+    const std::size_t equal = words().equals.after(t_, at_);
+    if (const std::size_t value = words().leads.after(t_, equal);
         equal != at_ && text_.is_name() && is_value(t_, value)) {
       text_.name_value();
       at_ = value;
@@ -390,7 +390,7 @@ class Taker {
   const Tokens& t_;
   std::size_t at_ = 0, limit_;
   Candidate found_;
-  AnswerText text_;
+  CandidateText text_;
   int depth_ = 0;       // number of brackets that are open
   bool ended_ = false;  // the token at at_ does not belong to the answer
   bool listed_;
@@ -459,20 +459,20 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
          !(t.is_spaced(at + 1) && (t.is(at + 1, Kind::word) || t.is(at + 1, Kind::number))));
     if (is_value(t, at) && (article || !words().leads.begins(t, at))) break;
     const bool bracket = t.is(at, Kind::open);  // as in "(approximately) 42"
-    const std::size_t behind = words().leads.behind(t, bracket ? at + 1 : at);
-    if (!bracket) at = behind;
-    else if (behind > at + 1 && t.is(behind, Kind::close)) at = behind + 1;
+    const std::size_t after = words().leads.after(t, bracket ? at + 1 : at);
+    if (!bracket) at = after;
+    else if (after > at + 1 && t.is(after, Kind::close)) at = after + 1;
   }
   if (at >= limit || at >= t.size()) return {};
   if (words().about.begins(t, at) || is_done(t, at)) return {};
   if (is_value(t, at)) return says_how(t, at) ? Candidate{} : taken(t, at, limit);
   if (!t.is(at, Kind::word)) return {};
-  const std::size_t denied = words().denials.behind(t, at);
+  const std::size_t denied = words().denials.after(t, at);
   if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // as in "not 41 but 42"
     for (std::size_t i = denied; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather")
-        return is_value(t, words().leads.behind(t, i + 1))
-                   ? taken(t, words().leads.behind(t, i + 1), limit)
+        return is_value(t, words().leads.after(t, i + 1))
+                   ? taken(t, words().leads.after(t, i + 1), limit)
                    : Candidate{};
     return {};
   }

@@ -17,7 +17,7 @@ std::string_view low(const Tokens& t, std::size_t i) {
 }
 
 /// The token after `words`, which begin at token `at`; `at` if they do not begin there.
-std::size_t behind(const Tokens& t, std::size_t at, std::size_t end, const Tokens& words) {
+std::size_t after(const Tokens& t, std::size_t at, std::size_t end, const Tokens& words) {
   std::size_t next = at;
   for (std::size_t n = 0; n < words.size(); ++n, ++next) {
     while (n > 0 && t.is(next, Kind::mark)) ++next;
@@ -40,7 +40,7 @@ bool is_led(const Tokens& t, std::size_t begin, std::size_t at, const Tokens& wo
     --at, skip();
   if (at == begin) return false;
   if (t.is(at - 1, Kind::colon)) return true;
-  return announcement_words().complements.behind(t, at - 1) == at;
+  return announcement_words().complements.after(t, at - 1) == at;
 }
 
 /// The beginning of the clause that ends at token `at`, which is after "but", a colon, or ", so".
@@ -80,7 +80,7 @@ bool may_end(const Tokens& t, std::size_t at, std::size_t end) {
 
 bool closes(const Tokens& t, const Sentence& s, const Tokens& words) {
   for (std::size_t at = s.end; at-- > s.begin + 1;) {
-    const std::size_t end = behind(t, at, s.end, words);
+    const std::size_t end = after(t, at, s.end, words);
     if (end == at || !may_end(t, end, s.end)) continue;
     const std::size_t begin = clause_begin(t, s.begin, at);
     const auto& known = announcement_words();

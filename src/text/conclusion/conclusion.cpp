@@ -41,7 +41,7 @@ std::size_t said_of(const Tokens& t, std::size_t at, const Candidate& first, std
     return 0;
   if (const std::size_t equal = last_equals(t, at, end); equal > first.end) return equal;
   for (std::size_t i = number + 1; i < std::min(first.end, end); ++i) {
-    const std::size_t value = words().verbs.behind(t, i);
+    const std::size_t value = words().verbs.after(t, i);
     const bool is_verb = value != i && t.word(i) != "to" && t.word(i) != "that" &&
                          t.word(i) != "so" && t.word(i - 1) != "to";
     if (is_verb && value < end && (t.is(value, Kind::number) || t.is(value, Kind::currency)))
@@ -64,7 +64,7 @@ bool is_subject(const Tokens& t, std::size_t at, const Candidate& first, std::si
 /// The beginning of a clause that a connective or a semicolon at token `i` joins to the sentence as
 /// its conclusion; `i` if there is none.
 std::size_t clause_begin(const Tokens& t, std::size_t i, std::size_t end) {
-  if (const std::size_t after = words().connectives.behind(t, i); after != i) {
+  if (const std::size_t after = words().connectives.after(t, i); after != i) {
     const std::string_view next = t.word(after);
     for (const std::string_view other :
          {"does", "do", "did", "is", "are", "was", "would", "could", "might", "many", "much", "far",
@@ -145,7 +145,7 @@ bool names_value(const Tokens& t, std::size_t at) {
 /// After "at" and "for" it must be a name that equals something.
 bool is_circumstance(const Tokens& t, std::size_t i, std::size_t end) {
   const bool is_named =
-      (t.word(i) != "at" && t.word(i) != "for") || names_value(t, words().leads.behind(t, i + 1));
+      (t.word(i) != "at" && t.word(i) != "for") || names_value(t, words().leads.after(t, i + 1));
   for (; i < end; ++i) {
     if (t.is(i, Kind::comma) && !is_value(t, i + 1)) return false;
     if (t.is(i, Kind::semicolon) || t.is(i, Kind::arrow) || t.word(i) == "so" ||
@@ -203,7 +203,7 @@ Candidate concluded(const Tokens& t, std::size_t at, std::size_t end) {
     while (at < end && (t.is(at, Kind::comma) || t.is(at, Kind::bullet) || t.is(at, Kind::mark) ||
                         t.is(at, Kind::ornament) || t.is(at, Kind::colon) || t.is(at, Kind::arrow)))
       ++at;
-    if (const std::size_t next = words().concluding.behind(t, at); next != at)
+    if (const std::size_t next = words().concluding.after(t, at); next != at)
       at = next, concludes = true;
   }
   if (at >= end || words().premises.begins(t, at)) return {};

@@ -21,8 +21,7 @@ bool is_within(const Tokens& t, const Phrases& phrases, std::size_t i, std::size
                std::size_t end) {
   constexpr std::size_t kLongest = 3;  // words before the last one of a phrase
   for (std::size_t begin = std::max(at, i > kLongest ? i - kLongest : 0); begin <= i; ++begin)
-    if (const std::size_t behind = phrases.behind(t, begin); behind > i && behind <= end)
-      return true;
+    if (const std::size_t after = phrases.after(t, begin); after > i && after <= end) return true;
   return false;
 }
 
@@ -42,7 +41,7 @@ bool denies(const Tokens& t, std::size_t at, std::size_t end) {
   for (std::size_t i = end; i-- > least;) {
     if (is_within(t, words().denials, i, least, end) || is_within(t, words().bounds, i, least, end))
       return true;
-    if (words().verbs.begins(t, i) && words().verbs.behind(t, i) <= end && t.word(i) != "to" &&
+    if (words().verbs.begins(t, i) && words().verbs.after(t, i) <= end && t.word(i) != "to" &&
         t.word(i) != "that")
       return is_denied_verb(t, least, i);
     const bool leads = t.is(i, Kind::mark) || t.is(i, Kind::quote) || t.is(i, Kind::currency) ||

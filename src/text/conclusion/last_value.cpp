@@ -117,10 +117,10 @@ std::size_t last_equals(const Tokens& t, std::size_t at, std::size_t end) {
 std::size_t last_verb(const Tokens& t, std::size_t at, std::size_t end) {
   for (std::size_t i = end; i-- > at;) {
     if (t.word(i) == "to" && is_between(t, i, at)) continue;
-    const std::size_t behind =
-        is_sign_of_result(t, i) || tells_time(t, i) ? i + 1 : words().verbs.behind(t, i);
-    if (behind == i || behind >= end) continue;
-    const std::size_t value = after_leads(t, behind);
+    const std::size_t after =
+        is_sign_of_result(t, i) || tells_time(t, i) ? i + 1 : words().verbs.after(t, i);
+    if (after == i || after >= end) continue;
+    const std::size_t value = after_leads(t, after);
     if (value < end && is_value(t, value)) return value;
   }
   return 0;
@@ -148,7 +148,7 @@ std::size_t after_leads(const Tokens& t, std::size_t at) {
   for (std::size_t before = t.size() + 1; before != at && leads < kMostLeads; ++leads) {
     before = at, at = skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at);
     if (t.spelt(at) == "A" && is_value(t, at)) break;  // a name, not an article
-    at = words().leads.behind(t, at);
+    at = words().leads.after(t, at);
   }
   return at;
 }

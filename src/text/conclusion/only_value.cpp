@@ -33,7 +33,7 @@ std::size_t before_value(const Tokens& t, std::size_t i, std::size_t at) {
 /// Whether one of the phrases ends before token `i`. They have at most two tokens.
 bool led_by(const Tokens& t, const Phrases& phrases, std::size_t i, std::size_t at) {
   for (std::size_t n = 1; n <= 2 && i >= at + n; ++n)
-    if (phrases.behind(t, i - n) == i && phrases.begins(t, i - n)) return true;
+    if (phrases.after(t, i - n) == i && phrases.begins(t, i - n)) return true;
   return false;
 }
 

@@ -13,8 +13,8 @@
 
 namespace rollcall::text::jinja {
 
-/// Levels of parser functions that call themselves, of which a pair of brackets takes two or three.
-/// More than 70 pairs fit, at which Jinja's own parser stops.
+/// Levels of parser functions inside themselves. A pair of brackets takes four of them, so that about
+/// 60 pairs fit. Jinja's own parser stops at about 70.
 constexpr int kNesting = 250;
 
 /// Numbers the names of a template in the order in which they are first read. The first ones are
