@@ -325,7 +325,7 @@ class Scanner {
     std::size_t end = at_ + 1;
     while (is_letter(at(end))) ++end;
     const std::string_view name = s_.substr(at_ + 1, end - at_ - 1);
-    if (name == "n") return take(Kind::line, end);  // a line break that was written out
+    if (name == "n") return take(Kind::line, end);  // a line break that is spelt "\n"
     if (name == "begin") {
       const std::size_t close = environment_end_.find(s_, end);
       if (close != kNone && brace_ends_[close + 4] > 0)

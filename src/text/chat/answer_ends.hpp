@@ -55,7 +55,7 @@ class AnswerEnds {
 
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<std::int32_t> end_tokens_;
-  std::vector<std::string> end_texts_;  // of the end tokens that a text can spell
+  std::vector<std::string> end_texts_;  // texts of the end tokens that a text can spell
   std::string head_, text_, unknown_end_;
   std::optional<std::int32_t> unknown_token_;  // the token of unknown_end_
 };

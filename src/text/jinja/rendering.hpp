@@ -79,7 +79,7 @@ struct Rendering {
   Context context;
   Scopes scopes;
   Output output;
-  Place at{1, 1};  ///< of the statement or expression whose fault it would be
+  Place at{1, 1};  ///< of the statement or expression that is evaluated
 };
 
 /// A new scope, which is the current one while the frame lives.

@@ -60,7 +60,7 @@ class JsonTokenizer final : public Tokenizer {
   void encode_original(std::string_view text, bool starts_original, EncodeSpace& space,
                        std::vector<std::int32_t>& tokens) const;
   void encode_normalized(Piece piece, EncodeSpace& space, std::vector<std::int32_t>& tokens) const;
-  const std::string* text_of(std::int32_t id) const;  // null: no token has this id
+  const std::string* text_of(std::int32_t id) const;  // null if no token has this id
 
   std::string origin_;
   bool is_prefix_changed_;  // another file decides whether a text gets a space before it

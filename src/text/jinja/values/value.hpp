@@ -136,13 +136,13 @@ struct Namespace : Object {
 struct Cycler : Object {
   Cycler(Budget* budget, std::vector<Value> v);
   std::vector<Value> items;
-  std::size_t position = 0;  ///< changes
+  std::size_t position = 0;  ///< changes while the template runs
 };
 
 struct Joiner : Object {
   Joiner(Budget* budget, Value s);
   Value separator;
-  bool used = false;  ///< changes
+  bool used = false;  ///< changes while the template runs
 };
 
 inline Value none() { return {}; }

@@ -52,7 +52,7 @@ std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
   for (std::size_t at = 0; at < text.size();) {
     const auto [c, length] = decode(text, at);
     at += length;
-    utf8proc_int32_t parts[32];  // U+FDFA has 18
+    utf8proc_int32_t parts[32];  // U+FDFA decomposes into 18, the most of all
     int boundary = 0;
     if (c < 0xA0 || !is_decomposed(c)) {
       add(c);
