@@ -130,7 +130,7 @@ bool answers_anew(std::string_view said) {
 /// What may follow a letter: "is correct", or "because ..." without another answer in it.
 bool is_only_approved_or_explained(std::string_view text) {
   const text::Tokens t(text);
-  const std::size_t approved = text::announcement_words().approvals.behind(t, 0);
+  const std::size_t approved = text::announcement_words().approvals.after(t, 0);
   if (approved > 0 && approved >= t.size()) return true;
   return (t.word(0) == "because" || t.word(0) == "since") && !answers_anew(text);
 }

@@ -67,7 +67,7 @@ TEST(PromptFormat, BuiltInTokenizersKeepTheTasksOwnText) {
   EXPECT_EQ(f.supervised("12+5=", "17").tokens, example);
   EXPECT_EQ(f.supervised("12+5=", "17").learnt,
             (std::vector<std::pair<std::int64_t, std::int64_t>>{{first, first + 3}}));
-  EXPECT_EQ(f.end_tokens(), std::vector<std::int32_t>{character->eos()});
+  EXPECT_EQ(f.files().end_tokens, std::vector<std::int32_t>{character->eos()});
   EXPECT_EQ(f.fingerprint(), "");
 }
 
@@ -263,13 +263,14 @@ TEST(PromptFormat, SpecialTokensThatNoTextCanSpellStayOut) {
 /// A base model's end token with a template that ends turns otherwise.
 TEST(PromptFormat, TellsOfATurnsEndThatIsNoEndToken) {
   const auto f = with_specials({"<eos>", "<end>"});
-  EXPECT_EQ(f.unknown_end(), "<end>");
-  EXPECT_NE(f.missing_end({}).find("sampling.stop=[\"<end>\"]"), std::string::npos)
-      << f.missing_end({});
-  EXPECT_NE(f.missing_end({}).find("(301)"), std::string::npos) << f.missing_end({});
-  EXPECT_EQ(f.missing_end({"x", "<end>"}), "");
-  EXPECT_EQ(with_specials({"<end>", "<eos>"}).missing_end({}), "");
-  EXPECT_EQ(with_specials({"<eos>"}).missing_end({}), "")
+  EXPECT_EQ(f.answer_ends().unknown_end(), "<end>");
+  EXPECT_NE(f.answer_ends().missing_end({}).find("sampling.stop=[\"<end>\"]"), std::string::npos)
+      << f.answer_ends().missing_end({});
+  EXPECT_NE(f.answer_ends().missing_end({}).find("(301)"), std::string::npos)
+      << f.answer_ends().missing_end({});
+  EXPECT_EQ(f.answer_ends().missing_end({"x", "<end>"}), "");
+  EXPECT_EQ(with_specials({"<end>", "<eos>"}).answer_ends().missing_end({}), "");
+  EXPECT_EQ(with_specials({"<eos>"}).answer_ends().missing_end({}), "")
       << "what is no token of its own ends no turn";
   EXPECT_EQ(f.answer_text(f.tokenizer()->encode("7<end>")), "7")
       << "what the run stops at by sampling.stop is no part of the answer";
@@ -295,7 +296,7 @@ TEST(PromptFormat, LearnsEachTurnWithItsOwnEnd) {
   const auto open = with_specials(
       {"<eos>", "<user>", "<assistant>"},
       "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_EQ(open.missing_end({}), "");
+  EXPECT_EQ(open.answer_ends().missing_end({}), "");
   EXPECT_EQ(learnt_text(open, open.supervised(kWithoutSystem)), "[b][c<eos>]");
 }
 
@@ -338,7 +339,7 @@ TEST(PromptFormat, ACallIsLearntUpToItsOwnEnd) {
       {"<eos>", "<im_end>", "<im_start>"},
       "{% for m in messages %}<im_start>{{ m.role }}|{% for c in m.tool_calls or [] %}({{ c.name }}){% else %}{{ m.content }}"
       "{% endfor %}<im_end>|{% endfor %}{% if add_generation_prompt %}<im_start>assistant|{% endif %}");
-  EXPECT_EQ(foreign.unknown_end(), "<im_end>");
+  EXPECT_EQ(foreign.answer_ends().unknown_end(), "<im_end>");
   EXPECT_EQ(learnt_text(foreign, foreign.supervised(talk)), "[(f)<im_end>][c<im_end>]");
 }
 
@@ -364,16 +365,16 @@ TEST(PromptFormat, ThoughtsReachTheTemplateUnderEveryName) {
   const auto talk = whole(
       R"([{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "t", "content": "b"}])");
   EXPECT_EQ(marked_text(f.supervised(talk)), "<user>|a<end><assistant>[t|b<end>]");
-  EXPECT_TRUE(f.reads(talk, "reasoning", true));
+  EXPECT_TRUE(f.conversations().reads(talk, "reasoning", true));
 }
 
 TEST(PromptFormat, AVariableThatTheTemplateDoesNotMentionIsToldWithTheNearest) {
   TextSection s = section();
   s.variables.emplace_back("enable_thinking", "false");
   const std::string reads = "{% if enable_thinking %}x{% endif %}" + std::string(kTemplate);
-  EXPECT_EQ(format(s, reads).unread_variable(), "");
+  EXPECT_EQ(unread_variable(format(s, reads)), "");
   s.variables.emplace_back("enable_thinkng", "false");
-  const std::string told = format(s, reads).unread_variable();
+  const std::string told = unread_variable(format(s, reads));
   EXPECT_NE(told.find("text.variables.enable_thinkng"), std::string::npos) << told;
   EXPECT_NE(told.find("did you mean enable_thinking?"), std::string::npos) << told;
 }
@@ -383,18 +384,19 @@ TEST(PromptFormat, KnowsWhichKeysTheTemplateReads) {
   const auto talk = whole(
       R"([{"role": "user", "content": "a", "name": "Eve"}, {"role": "tool", "content": "b", "tool_call_id": "1"}, {"role": "assistant", "content": "c"}])",
       R"({"tools": [1], "enable_thinking": false})");
-  EXPECT_TRUE(f.reads(talk, "tool_call_id", true));
-  EXPECT_FALSE(f.reads(talk, "name", true));
-  EXPECT_TRUE(f.reads(talk, "tools", false));
-  EXPECT_FALSE(f.reads(talk, "enable_thinking", false));
+  EXPECT_TRUE(f.conversations().reads(talk, "tool_call_id", true));
+  EXPECT_FALSE(f.conversations().reads(talk, "name", true));
+  EXPECT_TRUE(f.conversations().reads(talk, "tools", false));
+  EXPECT_FALSE(f.conversations().reads(talk, "enable_thinking", false));
   const auto twice = whole(
       R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "t"}])");
-  EXPECT_TRUE(f.reads(twice, "reasoning_content", true)) << "thinking takes its place";
-  EXPECT_TRUE(f.reads(twice, "thinking", true));
+  EXPECT_TRUE(f.conversations().reads(twice, "reasoning_content", true))
+      << "thinking takes its place";
+  EXPECT_TRUE(f.conversations().reads(twice, "thinking", true));
   const auto apart = whole(
       R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "c", "thinking": "t", "reasoning_content": "u"}])");
-  EXPECT_TRUE(f.reads(apart, "reasoning_content", true));
-  EXPECT_FALSE(f.reads(apart, "thinking", true));
+  EXPECT_TRUE(f.conversations().reads(apart, "reasoning_content", true));
+  EXPECT_FALSE(f.conversations().reads(apart, "thinking", true));
 }
 
 /// What a setting is by default says nothing of whether it is read.
@@ -406,9 +408,9 @@ TEST(PromptFormat, AKeyIsReadIfAnotherValueOfItShows) {
   const auto talk = whole(
       R"([{"role": "user", "content": "a", "name": "x"}, {"role": "assistant", "content": "b"}])",
       R"({"enable_thinking": true, "mood": 1})");
-  EXPECT_TRUE(f.reads(talk, "enable_thinking", false));
-  EXPECT_TRUE(f.reads(talk, "name", true));
-  EXPECT_FALSE(f.reads(talk, "mood", false));
+  EXPECT_TRUE(f.conversations().reads(talk, "enable_thinking", false));
+  EXPECT_TRUE(f.conversations().reads(talk, "name", true));
+  EXPECT_FALSE(f.conversations().reads(talk, "mood", false));
 }
 
 TEST(PromptFormat, ConversationsWithToolsTakeTheTemplateForTools) {

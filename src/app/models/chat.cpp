@@ -39,7 +39,7 @@ ExitCode chat(ChatFlags flags) {
       "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const auto suggestion =
-      text::differing_suggestion(speaker.format.suggested(), speaker.config.sampling);
+      text::differing_suggestion(speaker.format.files().suggested, speaker.config.sampling);
   if (terminal && !suggestion.empty())
     std::cerr << "generation_config.json suggests " << visible(suggestion)
               << "; --set sampling.KEY=VALUE changes what is used\n";

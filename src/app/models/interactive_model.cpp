@@ -49,7 +49,7 @@ InteractiveModel open_speaker(const std::string& reference,
           reference, model_config.vocab_size, format.tokenizer()->name()),
       "ids of another tokenizer mean nothing to a model",
       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
-  if (const auto missing = format.missing_end(config.sampling.stop); !missing.empty())
+  if (const auto missing = format.answer_ends().missing_end(config.sampling.stop); !missing.empty())
     std::cerr << missing << "\n";
   const model::DecodeOptions all = decode_options(config);
   return {
@@ -92,7 +92,7 @@ std::string InteractiveModel::say(const std::vector<std::int32_t>& prompt, std::
   text::TextStream stream(*format.tokenizer(), text::Tokenizer::Special::spelt);
   const auto shown = [&]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> tokens) {
-      std::cout << as_said(stream.more(format.spoken(tokens)), exact) << std::flush;
+      std::cout << as_said(stream.more(format.answer_ends().spoken(tokens)), exact) << std::flush;
       return ends(tokens);
     };
   };
@@ -101,7 +101,8 @@ std::string InteractiveModel::say(const std::vector<std::int32_t>& prompt, std::
   const auto decoded =
       model::decode(policy, std::span(&request, 1), sampling, shown, decode_options(config));
   const std::vector<std::int32_t>& tokens = decoded[0][0].tokens;
-  std::cout << as_said(stream.rest(format.spoken(tokens)), exact) << "\n" << std::flush;
+  std::cout << as_said(stream.rest(format.answer_ends().spoken(tokens)), exact) << "\n"
+            << std::flush;
   return format.answer_text(tokens);
 }
 

@@ -28,7 +28,7 @@ class UnreadKeys {
       if (says(value)) keys.emplace(false, name);
     for (const Key& key : keys) {
       if (is_read(key)) continue;
-      const bool read = format.reads(conversation, key.second, key.first);
+      const bool read = format.conversations().reads(conversation, key.second, key.first);
       const std::lock_guard lock(mutex_);
       State& state = states_.try_emplace(key, State{line, false}).first->second;
       state.line = std::min(state.line, line), state.read |= read;

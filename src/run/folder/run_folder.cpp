@@ -262,14 +262,15 @@ void keep_text_files(const fs::path& source, const text::PromptFormat& format,
   copy_text_files(source, kept);
   if (own_template)
     remove_if_there(kept / kMoreTemplates),
-        write_file_atomic(kept / kTemplate, format.chat_template());
-  if (const auto rows = format.rows())
+        write_file_atomic(kept / kTemplate, format.files().chat_template);
+  if (const auto rows = format.files().rows)
     write_file_atomic(kept / kModelConfig, fmt::format("{{\"vocab_size\": {}}}\n", *rows));
   else remove_if_there(kept / kModelConfig);
   if (!own_tokenizer) return;
   const fs::path generation = kept / kGeneration;
   const std::string suggested = fs::exists(generation) ? read_file(generation) : std::string();
-  if (const auto whole = text::with_end_tokens(suggested, format.end_tokens()); whole != suggested)
+  if (const auto whole = text::with_end_tokens(suggested, format.files().end_tokens);
+      whole != suggested)
     write_file_atomic(generation, whole);
 }
 

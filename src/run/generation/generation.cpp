@@ -53,7 +53,7 @@ model::StopRules stop_rules(const text::PromptFormat& format,
   return [&format, &stops]() -> model::StopRule {
     return [&format, texts = text::StopTexts(*format.tokenizer(), stops)](
                std::span<const std::int32_t> tokens) mutable {
-      const auto& ends = format.end_tokens();
+      const auto& ends = format.files().end_tokens;
       return std::find(ends.begin(), ends.end(), tokens.back()) != ends.end() ||
              texts.found(tokens);
     };

@@ -46,7 +46,7 @@ void check_splits(const RunContext& context, JobKind kind) {
 
 /// Runs that an earlier build began may have such a variable, and go on.
 void check_variables(const RunContext& context, JobKind kind) {
-  const std::string unread = context.format->unread_variable();
+  const std::string unread = text::unread_variable(*context.format);
   if (unread.empty()) return;
   if (kind == JobKind::train && !holds_run(context.config.run.dir)) throw ConfigError(unread);
   log_warning("{}", unread);

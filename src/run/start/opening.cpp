@@ -193,10 +193,10 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
 /// What a reader should know of a model's own text files before the run.
 void tell_text(const RunContext& context) {
   const auto suggestion =
-      text::differing_suggestion(context.format->suggested(), context.config.sampling);
+      text::differing_suggestion(context.format->files().suggested, context.config.sampling);
   if (!suggestion.empty())
     log_info("generation_config.json suggests {}: the run file decides", suggestion);
-  if (const auto missing = context.format->missing_end(context.config.sampling.stop);
+  if (const auto missing = context.format->answer_ends().missing_end(context.config.sampling.stop);
       !missing.empty())
     log_warning("{}", missing);
   if (context.format->reads_clock() && std::getenv("SOURCE_DATE_EPOCH") == nullptr)

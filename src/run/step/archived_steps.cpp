@@ -32,7 +32,7 @@ std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
 /// Earlier builds left all special tokens out of an answer's text.
 std::string older_text(const text::PromptFormat& format, const Rollout& rollout) {
   const auto ids = answer_ids(rollout);
-  return format.tokenizer()->decode(format.spoken(ids));
+  return format.tokenizer()->decode(format.answer_ends().spoken(ids));
 }
 
 /// A run's archive files, and the shards of steps that its newest checkpoint has behind it: of

@@ -1,4 +1,4 @@
-// A list is told from one answer by its first bytes, so that plain references cost nothing.
+// The first bytes of a reference say whether it is a list, so that plain ones cost nothing.
 #include "text/answer/accepted_answers.hpp"
 
 #include "base/json.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kMark = '\x1e';
 
-/// The texts of a JSON list of at least `fewest` texts; else empty.
+/// The texts of a JSON list, if it has nothing but texts and at least `fewest` of them; else empty.
 std::vector<std::string> listed(std::string_view text, std::size_t fewest) {
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '[' ||

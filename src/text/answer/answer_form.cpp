@@ -1,7 +1,7 @@
-// The table of forms. They follow the templates of Prompt Augmentation (arXiv:2602.03190 and its
-// released verl/utils/dataset/templates.py: step by step, boxed, tags with and without a given
-// opening, rigorous, announced, with a check of one's own) in this project's words, at the end of
-// the question.
+// The table of forms. They follow the templates of Prompt Augmentation (arXiv:2602.03190, released
+// as verl/utils/dataset/templates.py), which ask for steps, for a box, for tags with and without a
+// given opening, for rigour, for an announcement, or for a check. The words are this project's, and
+// are put at the end of the question.
 #include "text/answer/answer_form.hpp"
 
 #include "base/error.hpp"
@@ -128,7 +128,7 @@ std::string worked_in(const AnswerForm& form, std::string_view solution, std::st
   if (form.worked == nullptr) return std::string(solution);
   const auto marked = marker.empty() ? std::nullopt : find_marked_answer(solution, marker);
   std::string text = form.worked;
-  // first: reasoning may be about braces
+  // The answer is put in first, because the reasoning may contain "{answer}".
   put(text, "{answer}", marked ? marked->answer : solution);
   put(text, "{reasoning}", marked ? trim(marked->reasoning) : solution);
   return text;

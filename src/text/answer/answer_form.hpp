@@ -1,5 +1,5 @@
-// Forms in which one and the same question may be put: what is asked of the answer, and how such an
-// answer is read.
+// Forms in which the same question may be asked. Each says how the answer should look and how it is
+// read.
 #pragma once
 
 #include <string>
@@ -11,35 +11,37 @@ namespace rollcall::text {
 /// A row of the table in answer_form.cpp.
 struct AnswerForm {
   const char* name;
-  const char* instruction;  ///< what the question ends in, of no other form; none: it is asked as
-                            ///< it stands
-  const char* opening;      ///< beginning of every answer, given with the question
-  const char* extract;  ///< how the answer is found: a row of extract.cpp; none: as of a question
-                        ///< without forms
-  std::vector<std::string_view> marks{};  ///< texts that an answer holds once each, behind the
-                                          ///< opening
-  const char* worked = nullptr;  ///< a worked answer behind the opening, with {reasoning} and
-                                 ///< {answer}; none: the task's own
+  /// The end of the question, which no other form has. Null if the question is asked unchanged.
+  const char* instruction;
+  const char* opening;  ///< the beginning of every answer, which is given with the question
+  /// The rule that finds the answer, a row of extract.cpp. Null for the rule that questions without
+  /// forms have.
+  const char* extract;
+  std::vector<std::string_view>
+      marks{};  ///< texts that are once each in an answer after the opening
+  /// A worked answer after the opening, with {reasoning} and {answer}. Null for the task's own.
+  const char* worked = nullptr;
 };
 
 const std::vector<AnswerForm>& answer_forms();
-/// throws ConfigError naming the nearest
+/// Throws ConfigError for an unknown name, with the nearest known one.
 const AnswerForm& find_answer_form(const std::string& name);
 
 std::string asked_in(const AnswerForm& form, std::string_view question);
-/// of a form with an instruction
+/// Whether a question was asked in a form, which must have an instruction.
 bool is_asked_in(const AnswerForm& form, std::string_view asked);
 
-/// A task's worked solution in the form. The answer is what follows `marker` and the reasoning what
-/// stands before it; a solution without one is both, so that the reasoning is a draft of the
-/// answer.
+/// A task's worked solution in the form. Its reasoning is the text before `marker`, and its answer
+/// the text after it. A solution without the marker is both, so that the reasoning is a draft of
+/// the answer.
 std::string worked_in(const AnswerForm& form, std::string_view solution, std::string_view marker);
 
-/// Share of the form's marks that stand in the response once; 1 of a form without marks.
+/// Share of the form's marks, in [0, 1], that are in the response exactly once. 1 for a form
+/// without marks.
 double share_of_marks(const AnswerForm& form, std::string_view response);
 
-/// The answer with its first thought emptied: <think>...</think> becomes <think></think>. As it is
-/// where it has none.
+/// The answer with its first thought emptied, so that <think>...</think> becomes <think></think>.
+/// An answer without a thought is unchanged.
 std::string without_thought(std::string answer);
 
 }  // namespace rollcall::text

@@ -1,5 +1,5 @@
-// PCRE2 with callouts between all items: they count the work, which PCRE2's own limits bound only
-// per starting point.
+// PCRE2 calls back between all items of a pattern, which counts the work. PCRE2's own limits only
+// apply to one starting point each.
 #include "text/answer/answer_pattern.hpp"
 
 #include "base/error.hpp"
@@ -14,10 +14,10 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::int64_t kMostItems = 1'000'000;  // items of the pattern tried on one response: about
-                                                // 20 ms, a thousand times what a sensible pattern
-                                                // needs
-constexpr std::uint32_t kMostBacktracks = 100'000;  // per starting point
+// Items of the pattern that may be tried on one response. They take about 20 ms, and a sensible
+// pattern needs a thousandth of them.
+constexpr std::int64_t kMostItems = 1'000'000;
+constexpr std::uint32_t kMostBacktracks = 100'000;  // backtracking steps per starting point
 constexpr std::uint32_t kMostHeap_KiB = 16 * 1024;
 
 int count_item(pcre2_callout_block*, void* left) {
@@ -71,13 +71,13 @@ std::optional<AnswerPattern::Match> AnswerPattern::last_match(std::string_view r
         pcre2_match(compiled_->code.get(), reinterpret_cast<PCRE2_SPTR>(response.data()),
                     response.size(), from, 0, data.get(), context.get());
     if (groups == PCRE2_ERROR_NOMATCH) return last;
-    if (groups < 0) return std::nullopt;  // a limit: what would have matched last is not known
+    if (groups < 0) return std::nullopt;  // a limit was reached, so that the last match is unknown
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     const bool grouped = groups > 1 && ends[2] != PCRE2_UNSET;
     const std::size_t begin = grouped ? ends[2] : ends[0], end = grouped ? ends[3] : ends[1];
     last = Match{response.substr(begin, end - std::min(begin, end)), ends[1]};
     from = ends[1] > from ? ends[1] : from + 1;
-    // a match begins with a character
+    // A match begins with a whole character.
     while (from < response.size() && (static_cast<unsigned char>(response[from]) & 0xC0) == 0x80)
       ++from;
   }

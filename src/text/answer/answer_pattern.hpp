@@ -1,5 +1,5 @@
-// A user's regular expression for answers: PCRE2, bounded so that no pattern and no response can
-// hang a run.
+// A user's regular expression for answers. PCRE2 matches it within limits, so that no pattern and
+// no response can hang a run.
 #pragma once
 
 #include <memory>
@@ -9,22 +9,21 @@
 
 namespace rollcall::text {
 
-/// Immutable, shared by threads.
+/// It does not change, so that threads may share it.
 class AnswerPattern {
  public:
-  explicit AnswerPattern(const std::string& pattern);  ///< throws ConfigError saying what is wrong
-                                                       ///< and at which character
+  /// Throws ConfigError that says what is wrong and at which character.
+  explicit AnswerPattern(const std::string& pattern);
   ~AnswerPattern();
   AnswerPattern(const AnswerPattern&) = delete;
   AnswerPattern& operator=(const AnswerPattern&) = delete;
 
   struct Match {
-    std::string_view text;  ///< the first group where the pattern has one that took part, else the
-                            ///< whole match
-    std::size_t end = 0;    ///< of the whole match, in bytes
+    std::string_view text;  ///< the pattern's first group if it matched, else the whole match
+    std::size_t end = 0;    ///< the end of the whole match, in bytes
   };
-  /// The last match; none as well where matching took more than its share of work. Invalid UTF-8
-  /// matches nothing, and never throws.
+  /// The last match. Nothing if there is none, if matching took more work than allowed, or if the
+  /// response is not valid UTF-8.
   std::optional<Match> last_match(std::string_view response) const;
 
  private:

@@ -1,4 +1,4 @@
-// Answers found, normalised; printable characters counted.
+// Finds and normalises answers, and counts printable characters.
 #include "text/answer/answer_text.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ bool all_digits(std::string_view s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "1,050" -> "1050"; none where the commas do not part groups of three.
+/// The digits of a number without its commas: "1,050" -> "1050". Nothing if the commas are not
+/// between groups of three digits.
 std::optional<std::string> whole_part(std::string_view s) {
   std::string digits;
   const std::size_t first = s.find(',');
@@ -33,8 +34,8 @@ void skip_one_of(std::string_view& s, std::string_view wanted) {
   if (!s.empty() && wanted.find(s.front()) != std::string_view::npos) s.remove_prefix(1);
 }
 
-/// Length of the valid printable character that begins `s`; 0 when there is none. Ranges from table
-/// 3-7 of the Unicode standard.
+/// Length in bytes of the valid printable character with which `s` begins; 0 if there is none. The
+/// ranges are from table 3-7 of the Unicode standard.
 std::size_t printable_length(std::string_view s) {
   const auto byte = [&](std::size_t i) {
     return i < s.size() ? static_cast<unsigned char>(s[i]) : 0;
@@ -61,9 +62,9 @@ std::string_view trim(std::string_view text) {
              : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-std::string cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
+std::string cut(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  std::size_t end = limit;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return std::string(text.substr(0, end)) + "...";
 }
@@ -79,8 +80,8 @@ std::optional<MarkedAnswer> find_marked_answer(std::string_view text, std::strin
 }
 
 std::string normal_answer(std::string_view answer) {
-  constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212, which models write for a minus as
-                                                       // often as not
+  // U+2212, which models often write for a minus
+  constexpr std::string_view kMinus = "\xE2\x88\x92";
   const std::string_view given = trim(answer);
   const std::size_t minus = given.starts_with(kMinus) ? 0
                             : given.starts_with("$") && given.substr(1).starts_with(kMinus)

@@ -1,4 +1,4 @@
-// One pass over the bytes; characters beyond ASCII are told apart by their code points.
+// Goes over the bytes once. Characters beyond ASCII have a kind by their code points.
 #include "text/answer/answer_tokens.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -23,7 +23,7 @@ struct Character {
   std::size_t bytes;
 };
 
-/// A byte that begins no whole character is one of its own.
+/// The character at byte `at`. A byte that does not begin a whole character counts as one.
 Character character_at(std::string_view s, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U;
@@ -47,8 +47,8 @@ struct Range {
   Kind kind;
 };
 
-/// Characters that are no letters, in ascending order. What is missing from U+00C0 on is a letter;
-/// what is missing below is a sign.
+/// Characters that are not letters, in ascending order. Others are letters from U+00C0 on, and
+/// signs below that unless they are ASCII.
 constexpr Range kCharacters[] = {{'!', '!', Kind::stop},
                                  {'"', '"', Kind::quote},
                                  {'$', '$', Kind::currency},
@@ -73,7 +73,6 @@ constexpr Range kCharacters[] = {{'!', '!', Kind::stop},
                                  {0xF7, 0xF7, Kind::sign},
                                  {0x2010, 0x2011, Kind::dash},
                                  {0x2012, 0x2015, Kind::dash},
-                                 // then the ellipsis and what is like it
                                  {0x2018, 0x201F, Kind::quote},
                                  {0x2020, 0x2021, Kind::sign},
                                  {0x2022, 0x2023, Kind::bullet},
@@ -145,8 +144,8 @@ constexpr Kind looked_up(char32_t c) {
   return c < 0xC0 ? Kind::sign : Kind::word;
 }
 
-/// Most answers are ASCII: a search for each of their letters would be a third of the scanner's
-/// time.
+/// The kinds of ASCII characters. Most answers are ASCII, and a search for each of their letters
+/// would take a third of the scanner's time.
 constexpr auto kAscii = [] {
   std::array<Kind, 0x80> kinds{};
   for (char32_t c = 0; c < kinds.size(); ++c) kinds[c] = looked_up(c);
@@ -155,16 +154,103 @@ constexpr auto kAscii = [] {
 
 Kind kind_of(char32_t c) { return c < kAscii.size() ? kAscii[c] : looked_up(c); }
 
+/// For each position of an opening brace, the position after the brace that closes it. 0 where no
+/// brace closes it, and at all other positions. A brace after a backslash does not count.
+std::vector<std::size_t> matched_braces(std::string_view s) {
+  std::vector<std::size_t> closing(s.size(), 0), open;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '\\') {
+      ++i;
+    } else if (s[i] == '{') {
+      open.push_back(i);
+    } else if (s[i] == '}' && !open.empty()) {
+      closing[open.back()] = i + 1;
+      open.pop_back();
+    }
+  }
+  return closing;
+}
+
+/// A mark that closes a formula. A search for it that failed once is not repeated further on in the
+/// text, so that all searches together stay linear.
+class ClosingMark {
+ public:
+  explicit ClosingMark(std::string_view mark) : mark_(mark) {}
+
+  /// The mark's first position at or after `from`; kNone if the text has none there. Calls come
+  /// with ascending `from`.
+  std::size_t find(std::string_view text, std::size_t from) {
+    const std::size_t found = is_missing_ ? kNone : text.find(mark_, from);
+    is_missing_ = found == kNone;
+    return found;
+  }
+
+ private:
+  std::string_view mark_;
+  bool is_missing_ = false;
+};
+
+/// Tells the apostrophes that quote from those within words. A quotation ends with its line.
+class Apostrophes {
+ public:
+  explicit Apostrophes(std::string_view text) : s_(text) {}
+
+  void end_line() {
+    single_ = false;
+    double_ = false;
+  }
+  /// Whether the apostrophe at `at` opens a quotation, or closes the one that is open.
+  bool quotes(std::size_t at) {
+    const bool before = begins_word(at) || s_[at - 1] == '[';
+    if (before && !is_space(byte(at + 1)) && !single_)
+      return single_ = byte(s_.find_first_of("'\n", at + 1)) == '\'';
+    return single_ && !before ? std::exchange(single_, false) : false;
+  }
+  /// Whether the two apostrophes at `at` open a quotation that two others close on this line, or
+  /// close one that two apostrophes or two backticks opened.
+  bool quotes_twice(std::size_t at) {
+    if (begins_word(at)) return double_ = line_from(at + 2).find("''") != kNone;
+    return std::exchange(double_, false);
+  }
+  /// To be called at each backtick. Two of them open a quotation of TeX, ``quoted'', which two
+  /// apostrophes close, if no other backticks follow on the line.
+  void read_backtick(std::size_t at) {
+    const std::string_view line = line_from(at);
+    double_ = double_ || (line.find_first_not_of('`') == 2 && line.find('`', 2) == kNone &&
+                          line.find("''") != kNone);
+  }
+
+ private:
+  char byte(std::size_t i) const { return i < s_.size() ? s_[i] : '\n'; }
+  bool begins_word(std::size_t at) const {
+    return at == 0 || is_space(s_[at - 1]) || s_[at - 1] == '(';
+  }
+  std::string_view line_from(std::size_t from) const {
+    const std::string_view near = s_.substr(std::min(from, s_.size()), kMostQuoted);
+    return near.substr(0, near.find('\n'));
+  }
+
+  std::string_view s_;
+  bool single_ = false, double_ = false;  // a quotation between such apostrophes is open
+};
+
+/// Whether a command of LaTeX, named without its backslash, draws an ornament.
+bool is_ornament(std::string_view name) {
+  for (const std::string_view sign :
+       {"checkmark", "square", "blacksquare", "qed", "Box", "blacklozenge", "QED", "qedsymbol"})
+    if (name == sign) return true;
+  return false;
+}
+
 class Scanner {
  public:
-  Scanner(std::string_view s, std::vector<Token>& out) : s_(s), out_(&out), closing_(s.size(), 0) {
-    match_braces();
-  }
+  Scanner(std::string_view s, std::vector<Token>& out)
+      : s_(s), out_(&out), brace_ends_(matched_braces(s)), apostrophes_(s) {}
 
   void run() {
     while (at_ < s_.size()) {
       const char c = s_[at_];
-      if (c == '\n') quoted_ = doubled_ = false, take(Kind::line, at_ + 1);
+      if (c == '\n') line();
       else if (is_space(c)) skip(1);
       else if (is_digit(c)) number();
       else if (c == '\\') command();
@@ -186,20 +272,20 @@ class Scanner {
            (out_->back().kind == Kind::mark && begins_marked_line_) ||
            out_->back().kind == Kind::bullet;
   }
-  void skip(std::size_t bytes) { at_ += bytes, spaced_ = true; }
+  void skip(std::size_t bytes) {
+    at_ += bytes;
+    spaced_ = true;
+  }
   void take(Kind kind, std::size_t end, std::size_t inner = 0, std::size_t last = 0) {
     begins_marked_line_ = kind == Kind::mark && begins_line();
     out_->push_back({kind, spaced_, at_, end, inner, last});
-    at_ = end, spaced_ = kind == Kind::line;
+    at_ = end;
+    spaced_ = kind == Kind::line;
   }
 
-  void match_braces() {
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < s_.size(); ++i) {
-      if (s_[i] == '\\') ++i;
-      else if (s_[i] == '{') open.push_back(i);
-      else if (s_[i] == '}' && !open.empty()) closing_[open.back()] = i + 1, open.pop_back();
-    }
+  void line() {
+    apostrophes_.end_line();
+    take(Kind::line, at_ + 1);
   }
 
   void number() {
@@ -209,26 +295,14 @@ class Scanner {
       ++end;
     const bool is_item = begins_line() && end - at_ <= 2 && (at(end) == '.' || at(end) == ')') &&
                          follows_space(end + 1) && at(end + 1) != '\n' && end + 1 < s_.size();
-    // a list begins with 1: "42. It is" is none
+    // A list begins with 1, so that "42. It is" does not begin one.
     const bool counts = is_item && (s_.substr(at_, end - at_) == "1" || listed_);
-    if (is_item && counts) listed_ = true, take(Kind::bullet, end + 1);
+    listed_ = listed_ || counts;
+    if (counts) take(Kind::bullet, end + 1);
     else take(Kind::number, end);
   }
 
-  /// Where `close` stands, from `from` on; a search that failed once is not made again.
-  std::size_t find(std::string_view close, std::size_t from, bool& missing) const {
-    const std::size_t end = missing ? kNone : s_.find(close, from);
-    missing = end == kNone;
-    return end;
-  }
-
-  static bool is_ornament(std::string_view name) {
-    for (const std::string_view sign :
-         {"checkmark", "square", "blacksquare", "qed", "Box", "blacklozenge", "QED", "qedsymbol"})
-      if (name == sign) return true;
-    return false;
-  }
-  /// A formula, or where it holds but the sign that ends a proof, an ornament.
+  /// Adds a formula, or an ornament where it holds nothing but the sign that ends a proof.
   void formula(std::size_t end, std::size_t inner, std::size_t last) {
     std::string_view held = trim(s_.substr(inner, last - inner));
     for (const std::string_view space : {"\\hfill", "\\quad", "\\qquad", "\\;", "\\,"})
@@ -241,8 +315,7 @@ class Scanner {
   void command() {
     const char next = at(at_ + 1);
     if (next == '(' || next == '[') {
-      const std::size_t end =
-          find(next == '(' ? "\\)" : "\\]", at_ + 2, next == '(' ? no_round_ : no_square_);
+      const std::size_t end = (next == '(' ? round_ : square_).find(s_, at_ + 2);
       if (end != kNone) return formula(end + 2, at_ + 2, end);
     }
     if (next == '$') return take(Kind::currency, at_ + 2);
@@ -252,11 +325,11 @@ class Scanner {
     std::size_t end = at_ + 1;
     while (is_letter(at(end))) ++end;
     const std::string_view name = s_.substr(at_ + 1, end - at_ - 1);
-    if (name == "n") return take(Kind::line, end);  // a line break that was written out
+    if (name == "n") return take(Kind::line, end);  // a line break that is spelt "\n"
     if (name == "begin") {
-      const std::size_t close = find("\\end{", end, no_end_);
-      if (close != kNone && closing_[close + 4] > 0)
-        return take(Kind::formula, closing_[close + 4], at_, closing_[close + 4]);
+      const std::size_t close = environment_end_.find(s_, end);
+      if (close != kNone && brace_ends_[close + 4] > 0)
+        return take(Kind::formula, brace_ends_[close + 4], at_, brace_ends_[close + 4]);
     }
     for (const std::string_view sign : {"approx", "simeq", "cong", "equiv", "sim"})
       if (name == sign) return take(Kind::equals, end);
@@ -264,15 +337,16 @@ class Scanner {
          {"to", "rightarrow", "Rightarrow", "implies", "longrightarrow"})
       if (name == sign) return take(Kind::arrow, end);
     if (is_ornament(name)) return take(Kind::ornament, end);
-    while (at(end) == '{' && closing_[end] > 0) end = closing_[end];
+    while (at(end) == '{' && brace_ends_[end] > 0) end = brace_ends_[end];
     take(Kind::command, end);
   }
 
-  /// Two dollars around a formula, as Pandoc tells them from prices: no space within, no digit
-  /// behind. Spaces on both sides within are understood as well.
+  /// A dollar opens a formula, by the rules with which Pandoc tells formulas from prices: no space
+  /// after the first dollar and before the second one, and no digit after the second one. A space
+  /// on both inner sides is accepted as well.
   void dollar() {
     if (at(at_ + 1) == '$') {
-      const std::size_t end = find("$$", at_ + 2, no_dollars_);
+      const std::size_t end = dollars_.find(s_, at_ + 2);
       if (end != kNone) return formula(end + 2, at_ + 2, end);
       return take(Kind::mark, at_ + 2);
     }
@@ -286,31 +360,32 @@ class Scanner {
     take(Kind::currency, at_ + 1);
   }
 
-  /// Signs of emphasis stand at the edge of a word; between two, they are arithmetic or an index.
+  /// Signs of emphasis are at the edge of a word. Between two operands they are arithmetic or an
+  /// index.
   void emphasis() {
     std::size_t end = at_;
     while (at(end) == s_[at_]) ++end;
-    if (s_[at_] == '~' && end == at_ + 2) {  // what is struck out is not said
+    if (s_[at_] == '~' && end == at_ + 2) {  // text that is struck out does not count
       const std::size_t close = s_.find("~~", end);
       if (close != kNone && close < s_.find('\n', end)) return take(Kind::mark, close + 2);
     }
-    const char before = at_ == 0 ? '\n' : s_[at_ - 1], behind = at(end);
+    const char before = at_ == 0 ? '\n' : s_[at_ - 1], after = at(end);
     const auto is_operand = [](char c) {
       return is_letter(c) || is_digit(c) || c == ')' || c == '(';
     };
-    if (s_[at_] == '*' && end == at_ + 1 && begins_line() && is_space(behind))
+    if (s_[at_] == '*' && end == at_ + 1 && begins_line() && is_space(after))
       return take(Kind::bullet, end);
-    const bool within = is_operand(before) && is_operand(behind),
-               between = is_space(before) && is_space(behind);
+    const bool within = is_operand(before) && is_operand(after),
+               between = is_space(before) && is_space(after);
     const bool arithmetic = s_[at_] == '~'   ? end == at_ + 1
                             : s_[at_] == '_' ? within
                                              : (between && end == at_ + 1) ||
-                                                   (is_digit(before) && is_digit(behind)) ||
+                                                   (is_digit(before) && is_digit(after)) ||
                                                    (within && end == at_ + 1);
     take(arithmetic ? Kind::sign : Kind::mark, end);
   }
 
-  /// One behind a tag of HTML that only sets text off; 0: there is none.
+  /// The end of the HTML tag here that only changes how text looks; 0 if there is no such tag here.
   std::size_t tag_end() const {
     std::size_t end = at_ + (at(at_ + 1) == '/' ? 2 : 1);
     const std::size_t name = end;
@@ -335,41 +410,15 @@ class Scanner {
     if (is_wide_space(code)) return skip(bytes);
     const Kind kind = kind_of(code);
     if (kind == Kind::word) return word();
-    if (code == '\'' && at(at_ + 1) == '\'' && is_double_quotation())
+    if (code == '\'' && at(at_ + 1) == '\'' && apostrophes_.quotes_twice(at_))
       return take(Kind::quote, at_ + 2);
-    if (code == '\'' && is_quotation()) return take(Kind::quote, at_ + 1);
-    if (code == '`') doubled_ = doubled_ || opens_in_tex();
+    if (code == '\'' && apostrophes_.quotes(at_)) return take(Kind::quote, at_ + 1);
+    if (code == '`') apostrophes_.read_backtick(at_);
     if (kind == Kind::dash && at(at_ + bytes) == '>') return take(Kind::arrow, at_ + bytes + 1);
     if (kind == Kind::equals && at(at_ + bytes) == '>') return take(Kind::arrow, at_ + bytes + 1);
     if (kind == Kind::mark)
       return take(Kind::mark, std::min(s_.find_first_not_of('`', at_), s_.size()));
     take(kind, at_ + bytes);
-  }
-
-  std::string_view line_from(std::size_t from) const {
-    const std::string_view near = s_.substr(std::min(from, s_.size()), kMostQuoted);
-    return near.substr(0, near.find('\n'));
-  }
-  /// Two apostrophes before what they or two backticks quote, and the two that close it.
-  bool is_double_quotation() {
-    const bool before = at_ == 0 || is_space(s_[at_ - 1]) || s_[at_ - 1] == '(';
-    if (before) return doubled_ = line_from(at_ + 2).find("''") != kNone;
-    return std::exchange(doubled_, false);
-  }
-  /// ``quoted'' as TeX has it: two backticks that no others close on their line.
-  bool opens_in_tex() const {
-    const std::string_view line = line_from(at_);
-    return line.find_first_not_of('`') == 2 && line.find('`', 2) == kNone &&
-           line.find("''") != kNone;
-  }
-
-  /// An apostrophe that opens a quotation, or closes the one that is open on this line.
-  bool is_quotation() {
-    const bool before =
-                   at_ == 0 || is_space(s_[at_ - 1]) || s_[at_ - 1] == '(' || s_[at_ - 1] == '[',
-               behind = !is_space(at(at_ + 1));
-    if (before && behind && !quoted_) return quoted_ = at(s_.find_first_of("'\n", at_ + 1)) == '\'';
-    return quoted_ && !before ? (quoted_ = false, true) : false;
   }
 
   void word() {
@@ -381,7 +430,7 @@ class Scanner {
         ++letters, end += bytes;
       } else if (kind == Kind::number && letters > 0 &&
                  static_cast<unsigned char>(s_[end - 1]) < 0x80) {
-        end += bytes;  // x1, but no digit behind a word of a script without spaces
+        end += bytes;  // x1; but no digit after a word of a script without spaces
       } else {
         const bool apostrophe = code == '\'' || code == 0x2019,
                    hyphen = code == '-' && letters >= 2 && is_letter(at(end + 2));
@@ -394,12 +443,13 @@ class Scanner {
 
   std::string_view s_;
   std::vector<Token>* out_;
-  std::vector<std::size_t> closing_;  ///< of each opening brace, one behind the closing one; 0:
-                                      ///< there is none
+  std::vector<std::size_t> brace_ends_;
+  Apostrophes apostrophes_;
+  ClosingMark round_{"\\)"}, square_{"\\]"}, environment_end_{"\\end{"}, dollars_{"$$"};
   std::size_t at_ = 0;
-  bool spaced_ = true, begins_marked_line_ = false, listed_ = false, quoted_ = false,
-       doubled_ = false;
-  mutable bool no_round_ = false, no_square_ = false, no_end_ = false, no_dollars_ = false;
+  bool spaced_ = true;               // before the next token there is white space or a line break
+  bool begins_marked_line_ = false;  // the last token is a mark at the beginning of a line
+  bool listed_ = false;              // a numbered list has begun
 };
 
 }  // namespace

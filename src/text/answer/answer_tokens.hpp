@@ -1,4 +1,4 @@
-// A response as the reader of announcements sees it: words, numbers, formulas, marks.
+// Divides a response into words, numbers, formulas and marks, for the reader of announcements.
 #pragma once
 
 #include <cstddef>
@@ -9,38 +9,39 @@
 namespace rollcall::text {
 
 enum class Kind : unsigned char {
-  word,     ///< letters, in any script, with digits, apostrophes and hyphens within
+  word,     ///< letters of any script, with digits, apostrophes and hyphens within
   number,   ///< digits with points and commas between them
-  formula,  ///< what stands between dollars or in \( \) or \[ \], or an environment without them
-  command,  ///< of LaTeX, with its arguments
-  mark,     ///< of Markdown: emphasis, code, a heading's signs, a quotation's
-  bullet,   ///< begins an item of a list
+  formula,  ///< text between dollars, in \( \) or \[ \], or in an environment of LaTeX
+  command,  ///< a command of LaTeX with its arguments
+  mark,     ///< a mark of Markdown for emphasis, code, a heading or a quotation
+  bullet,   ///< the beginning of an item of a list
   hashes,   ///< ####, which GSM8K puts before answers
-  line,     ///< line break
-  stop,     ///< . ! ? and their like
+  line,     ///< a line break
+  stop,     ///< . ! ? and similar signs
   comma,
   semicolon,
   colon,
-  dash,  ///< of any length
+  dash,  ///< a dash of any length, or a minus
   open,
   close,
   quote,
-  equals,    ///< = and its like, "approximately equal" among them
-  arrow,     ///< to the right
-  currency,  ///< also a lone dollar
-  ornament,  ///< pictures, ticks, the end of a proof
+  equals,    ///< = and similar signs, also "approximately equal"
+  arrow,     ///< an arrow to the right
+  currency,  ///< a sign of a currency, also a dollar that does not begin a formula
+  ornament,  ///< a picture, a tick, or the end of a proof
   sign,      ///< any other character
 };
 
 struct Token {
   Kind kind;
-  bool spaced;                      ///< white space or a line break stands before it
-  std::size_t begin, end;           ///< in the text
-  std::size_t inner = 0, last = 0;  ///< what a formula holds
+  bool spaced;                      ///< white space, a line break or the text's beginning is before
+  std::size_t begin, end;           ///< bytes [begin, end) of the text
+  std::size_t inner = 0, last = 0;  ///< a formula's bytes [inner, last) without its delimiters
 };
 
-/// A text and its tokens in order; white space is none. Linear in the text's length; any bytes are
-/// safe.
+/// A text and its tokens in order. White space is not a token. Takes time linear in the text's
+/// length, and accepts any bytes. Positions after the last token are allowed in all functions but
+/// [].
 struct Tokens {
   explicit Tokens(std::string_view given);
 
@@ -51,7 +52,7 @@ struct Tokens {
   std::size_t size() const { return all.size(); }
   const Token& operator[](std::size_t i) const { return all[i]; }
   bool is(std::size_t i, Kind kind) const { return i < all.size() && all[i].kind == kind; }
-  std::string_view word(std::size_t i) const {  ///< in lower case; empty where there is no word
+  std::string_view word(std::size_t i) const {  ///< in lower case; empty if it is not a word
     return is(i, Kind::word) ? std::string_view(low).substr(all[i].begin, all[i].end - all[i].begin)
                              : std::string_view();
   }

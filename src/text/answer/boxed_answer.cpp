@@ -1,4 +1,4 @@
-// From the last box backwards, as long as what stands between two boxes joins them.
+// Goes from the last box backwards, as long as the text between two boxes joins them.
 #include "text/answer/boxed_answer.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -11,14 +11,15 @@ namespace rollcall::text {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-// bytes between two boxes of one sentence
-constexpr std::size_t kMostBoxes = 20, kMostBetween = 200;
+constexpr std::size_t kMostBoxes = 20;     // boxes of one answer
+constexpr std::size_t kMostBetween = 200;  // bytes between two of them
 
 struct Box {
-  std::size_t begin, inner, last, end;  ///< of the command, and of what it holds
+  std::size_t begin, end;   ///< bytes [begin, end) of the command; kNone if it is not closed
+  std::size_t inner, last;  ///< bytes [inner, last) of its content
 };
 
-/// One behind the brace that closes the one at `open`.
+/// The byte after the brace that closes the one at byte `open`; kNone if it is not closed.
 std::size_t closing(std::string_view s, std::size_t open) {
   int depth = 0;
   for (std::size_t at = open; at < s.size(); ++at) {
@@ -29,12 +30,10 @@ std::size_t closing(std::string_view s, std::size_t open) {
   return kNone;
 }
 
-/// The last box that begins before `before`; one without braces is none. `end` is kNone where it
-/// never closes.
+/// The last box with braces that begins before byte `before`.
 std::optional<Box> box_before(std::string_view s, std::size_t before) {
-  if (s.find('\\') == kNone)
-    return std::nullopt;  // as in most answers, and the search from the
-                          // end is slow
+  // Most answers have no command, and the search from the end is slow.
+  if (s.find('\\') == kNone) return std::nullopt;
   for (std::string_view left = s.substr(0, before); !left.empty();) {
     const std::size_t boxed = left.rfind("\\boxed"), framed = left.rfind("\\fbox");
     const std::size_t begin = boxed == kNone    ? framed
@@ -44,14 +43,14 @@ std::optional<Box> box_before(std::string_view s, std::size_t before) {
     const std::size_t open = s.find_first_not_of(" \t\r\n", begin + (begin == boxed ? 6 : 5));
     if (open != kNone && s[open] == '{') {
       const std::size_t end = closing(s, open);
-      return Box{begin, open + 1, end == kNone ? kNone : end - 1, end};
+      return Box{begin, end, open + 1, end == kNone ? kNone : end - 1};
     }
     left = s.substr(0, begin);
   }
   return std::nullopt;
 }
 
-/// What stands between two boxes, without dollars and LaTeX's spaces.
+/// The text between two boxes without dollars and LaTeX's spaces.
 std::string plain(std::string_view between) {
   std::string out;
   for (std::size_t i = 0; i < between.size(); ++i) {
@@ -90,7 +89,8 @@ bool concludes(std::string_view word) {
              "we",    "yields",    "finally", "total",   "sum",     "to",     "from",     "than"});
 }
 
-/// How two boxes with this between them are joined; empty where they are not pieces of one answer.
+/// The mark that joins two boxes with a text between them; empty if they are not pieces of one
+/// answer.
 std::string_view joint(std::string_view between) {
   if (between.size() > kMostBetween) return {};
   const std::string said = plain(between);
@@ -100,13 +100,13 @@ std::string_view joint(std::string_view between) {
     const std::string_view word = t.word(i);
     const bool ends = t.is(i, Kind::stop) && t.is_spaced(i + 1),
                label = t.is(i + 1, Kind::equals) && word.size() <= 3 && !word.empty();
-    // 2.
+    // the number of an item, such as "2."
     if (t.is(i, Kind::number) && i > 0 && t.is(i - 1, Kind::line) &&
         (t.is(i + 1, Kind::stop) || t.is(i + 1, Kind::close))) {
       ++i;
       continue;
     }
-    // (b)
+    // the letter of a part, such as "(b)"
     const bool part = word.size() == 1 && (t.is(i + 1, Kind::close) || t.is(i + 1, Kind::colon));
     if (ends && !(i + 1 == t.size() && i == 0)) return {};
     or_word = or_word || hedges(word);
@@ -127,7 +127,7 @@ std::string_view joint(std::string_view between) {
   return and_word ? " and " : is_list && !concluding ? ", " : std::string_view();
 }
 
-/// "I put it in \boxed{}": the task is repeated, and nothing announced.
+/// Whether a box is only mentioned, as in "I put it in \boxed{}", which repeats the task.
 bool is_only_named(std::string_view s, const Box& box) {
   std::string_view before = s.substr(0, box.begin);
   while (!before.empty() && std::string_view(" \t\n$*`(").find(before.back()) != kNone)

@@ -1,4 +1,4 @@
-// What the boxes of a response's last sentence with boxes hold.
+// Reads the answer in the boxes of a response's last sentence with boxes.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace rollcall::text {
 
-/// The content of the last \boxed{...} or \fbox{...}, braces counted (Hendrycks et al. 2021, MATH:
-/// last_boxed_only_string). Boxes before it that are pieces of the same answer ("\boxed{3} and
-/// \boxed{5}", "\boxed{41}, or maybe \boxed{42}") come along, joined by ", ", " or " or " and "; a
-/// box that is only a step to the last one does not. An empty box that is only named ("in
-/// \boxed{}")
-/// is passed over; any other empty one empties the answer. None where the last box never closes.
+/// The content of the last \boxed{...} or \fbox{...}, whose end is found by counting braces
+/// (Hendrycks et al. 2021, MATH: last_boxed_only_string). Boxes before it that are pieces of the
+/// same answer ("\boxed{3} and \boxed{5}", "\boxed{41}, or maybe \boxed{42}") are joined to it by
+/// ", ", " or " or " and ". A box that is only a step to the last one is not. An empty box that is
+/// only mentioned ("in \boxed{}") is passed over, and any other empty box makes the answer empty.
+/// Nothing if the last box is not closed.
 std::optional<std::string> boxed_answer(std::string_view response);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// The table of extraction rules.
+// The table of extraction rules and their functions.
 #include "text/answer/extract.hpp"
 
 #include "base/error.hpp"
@@ -19,8 +19,8 @@ namespace {
 
 using Found = std::optional<Extracted>;
 
-constexpr std::string_view kMinus = "\xE2\x88\x92";  // U+2212, which models write for a minus as
-                                                     // often as not
+// U+2212, which models often write for a minus
+constexpr std::string_view kMinus = "\xE2\x88\x92";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 std::size_t digits_at(std::string_view s, std::size_t at) {
@@ -29,8 +29,8 @@ std::size_t digits_at(std::string_view s, std::size_t at) {
   return end - at;
 }
 
-/// End of the digits from `at` on with their thousands commas: 1,050 is one number, 1,2 and 1,0500
-/// are two.
+/// The end of the digits from byte `at` on with commas between thousands. 1,050 is one number, but
+/// 1,2 and 1,0500 are two.
 std::size_t whole_number_end(std::string_view s, std::size_t at) {
   const std::size_t first = digits_at(s, at);
   std::size_t end = at + first;
@@ -45,7 +45,8 @@ std::string without(std::string_view text, std::string_view unwanted) {
   return kept;
 }
 
-/// A minus right before `at`, but none between two operands: 12-5 ends in 5, "= -5" in -5.
+/// Whether a minus is right before byte `at` that is not between two operands. "12-5" ends in 5,
+/// and "= -5" in -5.
 bool is_negative(std::string_view s, std::size_t at) {
   std::string_view before = s.substr(0, at);
   if (before.ends_with('$')) before.remove_suffix(1);
@@ -72,15 +73,15 @@ Found integer(std::string_view response, bool finished) {
   return Extracted{std::string(negative ? "-" : "") + without(s, ","), finished};
 }
 
-/// Whether the number at [at, end) is one of several that its line offers as the answer: 41 or 42.
-/// What joins them may hold a noun each.
+/// Whether the number at bytes [at, end) is one of several that its line offers: "41 or 42", also
+/// with nouns after them.
 bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
-  constexpr std::size_t kMostBefore = 120, kMostBehind = 120;  // bytes
+  constexpr std::size_t kMostBefore = 120, kMostAfter = 120;  // bytes
   constexpr std::size_t kMostTokens = 8;
   const std::size_t line = s.rfind('\n', at) == std::string_view::npos ? 0 : s.rfind('\n', at) + 1,
                     begin = std::max(line, at - std::min(at, kMostBefore));
   const Tokens before(s.substr(begin, at - begin)),
-      behind(s.substr(end, std::min(s.find('\n', end), end + kMostBehind) - end));
+      after(s.substr(end, std::min(s.find('\n', end), end + kMostAfter) - end));
   bool joined = false;
   for (std::size_t i = before.size(), seen = 0; i-- > 0 && seen < kMostTokens; ++seen) {
     joined = joined || before.word(i) == "or";
@@ -88,15 +89,16 @@ bool is_hedged(std::string_view s, std::size_t at, std::size_t end) {
     if (before.is(i, Kind::stop) || (!joined && before.is(i, Kind::equals))) break;
   }
   joined = false;
-  for (std::size_t i = 0; i < behind.size() && i < kMostTokens; ++i) {
-    joined = joined || behind.word(i) == "or";
-    if (behind.is(i, Kind::number)) return joined;
-    if (behind.is(i, Kind::stop) || behind.is(i, Kind::equals)) break;
+  for (std::size_t i = 0; i < after.size() && i < kMostTokens; ++i) {
+    joined = joined || after.word(i) == "or";
+    if (after.is(i, Kind::number)) return joined;
+    if (after.is(i, Kind::stop) || after.is(i, Kind::equals)) break;
   }
   return false;
 }
 
-/// Digits on both sides of a colon are a time or a ratio: the last of them is no number of its own.
+/// Whether the digits at byte `at` are the end of a time or ratio, with a colon and a digit before
+/// them. They are not a number alone.
 bool is_in_ratio(std::string_view s, std::size_t at) {
   return at >= 2 && s[at - 1] == ':' && is_digit(s[at - 2]);
 }
@@ -120,10 +122,10 @@ Found last_number(std::string_view response, bool finished) {
                    finished};
 }
 
-// Both rules of GSM8K: lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters strict-match
-// and flexible-extract, regexes_to_ignore), but for what would pay for two answers: the last ####
-// counts and not the first, and "41 or 42" is none. They take what they find in an answer that the
-// limit cut as well; only a match that reaches the cut is not taken, for a digit may be missing.
+// Both rules of GSM8K follow lm-evaluation-harness, lm_eval/tasks/gsm8k/gsm8k.yaml (filters
+// strict-match and flexible-extract, regexes_to_ignore), except that two answers are not rewarded:
+// the last #### counts and not the first, and "41 or 42" is not an answer. A match also counts if
+// the token limit cut the response, unless it reaches the cut, where a digit may be missing.
 Found gsm8k_number(std::string_view response, std::size_t begin, std::size_t end, bool finished) {
   std::string number = without(response.substr(begin, end - begin), ",$");
   if (number.ends_with('.')) number.pop_back();
@@ -133,7 +135,7 @@ Found gsm8k_number(std::string_view response, std::size_t begin, std::size_t end
   return Extracted{number, finished || end < response.size()};
 }
 
-/// The last match of #### ?(\-?\$?[0-9\.\,]+)
+/// The number of the last match of #### ?(\-?\$?[0-9\.\,]+).
 Found gsm8k_strict(std::string_view response, bool finished) {
   constexpr std::string_view kMark = "####";
   for (std::size_t at = response.rfind(kMark); at != std::string_view::npos;
@@ -157,7 +159,7 @@ Found gsm8k_strict(std::string_view response, bool finished) {
   return std::nullopt;
 }
 
-/// The last match of (-?[$0-9.,]{2,})|(-?[0-9]+)
+/// The number of the last match of (-?[$0-9.,]{2,})|(-?[0-9]+).
 Found gsm8k_flexible(std::string_view response, bool finished) {
   std::size_t begin = 0, last = 0;
   for (std::size_t at = 0; at < response.size();) {

@@ -1,4 +1,4 @@
-// The answer within a response, found by a named rule.
+// Finds the answer within a response by a named rule.
 #pragma once
 
 #include <memory>
@@ -15,36 +15,36 @@ class AnswerPattern;
 struct ExtractionRule {
   const char* name;
   const char* meaning;
-  bool numbers_only;  ///< finds nothing but numbers
+  bool numbers_only;  ///< all that it finds are numbers
 };
 
 const std::vector<ExtractionRule>& extraction_rules();
 
 struct Extracted {
-  std::string text;  ///< trimmed; numbers without thousands separators and with an ASCII minus,
-                     ///< digits as they were written
-  bool complete = false;  ///< false: the token limit may have cut it, so it is no answer yet
+  /// Trimmed. Numbers have no thousands separators and an ASCII minus; their digits are unchanged.
+  std::string text;
+  bool complete = false;  ///< false if the token limit may have cut it; it does not count then
 };
 
 class Extractor {
  public:
-  /// `rule`: a row of the table, or "regex:PATTERN". `marker` is what the rule "marker" looks for.
-  /// Throws ConfigError: an unknown rule, naming the nearest, or what is wrong with the pattern and
-  /// where.
+  /// `rule` is a row of the table, or "regex:PATTERN". `marker` is what the rule "marker" looks
+  /// for. Throws ConfigError for an unknown rule, with the nearest known one, and for a wrong
+  /// pattern.
   explicit Extractor(const std::string& rule, std::string marker = {});
   const std::string& rule() const { return rule_; }
   bool numbers_only() const;
   std::string shown() const;  ///< the rule with its marker, for results
 
-  /// `finished`: the response ended by itself. All rules but whole and regex leave closed thoughts
-  /// out (thoughts.hpp). Any bytes are safe; never throws.
+  /// `finished`: the response was not cut by the token limit. All rules except whole and regex
+  /// leave closed thoughts out (thoughts.hpp). Accepts any bytes, and does not throw.
   std::optional<Extracted> find(std::string_view response, bool finished) const;
 
  private:
   using Find = std::optional<Extracted> (*)(std::string_view response, bool finished);
   std::string rule_, marker_;
-  Find find_ = nullptr;                           ///< none for marker and regex
-  std::shared_ptr<const AnswerPattern> pattern_;  ///< regex
+  Find find_ = nullptr;                           // null for the rules marker and regex
+  std::shared_ptr<const AnswerPattern> pattern_;  // of the rule regex
 };
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// One pass over the text; special tokens are those that decode to nothing.
+// Goes over the text once. Special tokens are those that decode to an empty text.
 #include "text/answer/fill.hpp"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ std::string without_special(const Tokenizer& tokenizer, std::string text,
   std::vector<std::string> spellings(marks.begin(), marks.end());
   text = without_marks(text, spellings);
   for (bool plain = false;;) {
-    bool spelt_out = false, otherwise = false;  // a normalizer may read a special token where it is
-                                                // not spelt as the vocabulary has it
+    // A normalizer may make a special token of a text that differs from the vocabulary's.
+    bool spelt_out = false, otherwise = false;
     for (const std::int32_t token : tokenizer.encode(text)) {
       const auto one = std::span(&token, 1);
       if (!tokenizer.decode(one).empty()) continue;

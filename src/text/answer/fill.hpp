@@ -1,4 +1,4 @@
-// Texts put into places of another text, and what must not come in with them.
+// Puts texts into places of another text, and removes from them what must not come in.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -14,15 +14,17 @@ struct Place {
   std::string_view text;
 };
 
-/// The places filled in one pass: what is put in may spell a place itself.
+/// The text with its places filled. A text that is put in may contain the name of a place, which is
+/// not filled again.
 std::string filled(std::string_view text, std::span<const Place> places);
 
-/// Without the marks, whatever the case of their ASCII letters, nor any that their going makes.
-/// Linear in the text.
+/// The text without the marks, in any case of ASCII letters, and without marks that come together
+/// when others are removed. Takes time linear in the text.
 std::string without_marks(std::string_view text, std::span<const std::string> marks);
 
-/// Without the special tokens that a text spells out and without `marks`, nor any that their going
-/// makes: it can then end no turn and speak for nobody else.
+/// The text without the special tokens that it spells out, without `marks`, and without those that
+/// come together when others are removed. It then can neither end a turn nor begin another
+/// speaker's.
 std::string without_special(const Tokenizer& tokenizer, std::string text,
                             std::span<const std::string> marks = {});
 

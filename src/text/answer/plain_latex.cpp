@@ -1,4 +1,4 @@
-// One table of commands; braces that held their argument go with them.
+// Replaces commands by a table. The braces around their arguments are removed with them.
 #include "text/answer/plain_latex.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   std::string_view name, becomes;
-  bool holds;  ///< an argument in braces, which stays
+  bool holds;  ///< it has an argument in braces, which is kept
 };
 
 constexpr Row kCommands[] = {
@@ -71,8 +71,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 std::string plain_latex(std::string_view s) {
   std::string out;
-  std::vector<bool> dropped;  // of the braces that are open: they held an argument
-  bool holds = false;         // the next brace holds one
+  std::vector<bool> dropped;  // [open brace] whether it is left out, as that of an argument
+  bool holds = false;         // the next brace begins an argument
   for (std::size_t at = 0; at < s.size(); ++at) {
     const char c = s[at], next = at + 1 < s.size() ? s[at + 1] : '\0';
     if (c == '{') {

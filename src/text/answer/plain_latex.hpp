@@ -1,4 +1,4 @@
-// A short answer in LaTeX as plain text.
+// Turns a short answer in LaTeX into plain text.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace rollcall::text {
 
-/// Without dollars, \( \), fonts, boxes and sizes around what is written, with LaTeX's spaces as
-/// one space, \to and other arrows as ->, and \{ as {. Commands that mean anything else stay.
-/// Linear in the text's length; any bytes are safe.
+/// Removes dollars, \( \), and commands for fonts, boxes and sizes. LaTeX's spaces become one
+/// space, \to and other arrows become ->, and \{ becomes {. Other commands stay. Takes time linear
+/// in the text's length, and accepts any bytes.
 std::string plain_latex(std::string_view text);
 
 }  // namespace rollcall::text

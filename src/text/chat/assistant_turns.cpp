@@ -1,4 +1,4 @@
-// Turns found between what stays where a mark takes the place of the words.
+// Replaces the words of a turn by marks, and finds the turn between the text that does not change.
 #include "text/chat/assistant_turns.hpp"
 
 #include "base/error.hpp"
@@ -14,7 +14,8 @@
 namespace rollcall::text {
 namespace {
 
-/// Letters and digits alone: nothing that a template strips, escapes or reads as a tag.
+/// A mark that is not in the text. It has only letters and digits, so that templates do not strip
+/// or escape it, or read it as a tag.
 std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   for (int i = 0;; ++i) {
     std::string mark = fmt::format("{}{}q", name, i);
@@ -22,7 +23,7 @@ std::string mark_that_is_not_in(std::string_view text, std::string_view name) {
   }
 }
 
-/// Marks in place of what a message says, each with the number of its words behind it.
+/// The message with marks in place of what it says. After each mark is the number of its words.
 Message marked(Message message, const std::string& mark) {
   std::size_t number = 0;
   each_said(message, [&](std::string_view, std::string& words) {
@@ -31,7 +32,7 @@ Message marked(Message message, const std::string& mark) {
   return message;
 }
 
-/// A mark in a rendering, and which words of its message it stands for.
+/// A mark in a rendered text: its byte, and the number of the words that it replaces.
 struct Mark {
   std::size_t at = 0, number = 0;
 };
@@ -48,29 +49,28 @@ std::vector<Mark> marks_in(std::string_view text, const std::string& mark) {
   return all;
 }
 
-/// The last mark of a turn itself, among those of the whole and of the turn rendered last.
-struct Own {
-  std::size_t last = 0, alone = std::string::npos;
+/// The index of a turn's last mark, among the marks of the whole conversation (`whole`) and among
+/// those of the conversation that ends with the turn (`alone`; npos without such a text).
+struct LastMark {
+  std::size_t whole = 0, alone = std::string::npos;
 };
 
-/// A template may repeat the name of a function where it shows the result, and show of the last
-/// turn
-/// what it leaves out of earlier ones: so marks are matched by their words. The turn goes on as
-/// long
-/// as the whole has its marks in the order of `alone`, or where that is empty, each for the first
-/// time.
-Own own_marks(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
-  Own own;
+/// Finds which marks belong to the turn itself. A template may repeat the name of a function where
+/// it shows the result, and may show in the last turn what it leaves out in earlier ones, so that
+/// marks are compared by their words. The turn lasts as long as the marks of the whole are in the
+/// order of `alone`, or, if that is empty, as long as no mark is repeated.
+LastMark last_mark(const std::vector<Mark>& whole, const std::vector<Mark>& alone) {
+  LastMark last;
   std::size_t next = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const auto is_same = [&](const Mark& mark) { return mark.number == whole[i].number; };
     const auto found = std::find_if(alone.begin() + std::ptrdiff_t(next), alone.end(), is_same);
     const bool is_repeated = std::any_of(whole.begin(), whole.begin() + std::ptrdiff_t(i), is_same);
     if (alone.empty() ? is_repeated : found == alone.end()) break;
-    own.last = i;
-    if (!alone.empty()) own.alone = std::size_t(found - alone.begin()), next = own.alone + 1;
+    last.whole = i;
+    if (!alone.empty()) last.alone = std::size_t(found - alone.begin()), next = last.alone + 1;
   }
-  return own;
+  return last;
 }
 
 bool has_calls(const Message& message) {
@@ -91,7 +91,7 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
       a.begin());
 }
 
-/// One conversation's search.
+/// The search for the turns of one conversation.
 class Search {
  public:
   Search(std::string_view text, std::span<const Message> messages, const UsualTurn& usual,
@@ -103,50 +103,53 @@ class Search {
         mark_(mark_that_is_not_in(text, "MarkedWords")),
         next_mark_(mark_that_is_not_in(text, "WordsBehind")) {}
 
-  /// Adds the turn of a message, in more than one stretch where others speak within it.
+  /// Adds the turn of a message. It has several stretches if others speak within it.
   void add(std::size_t i, std::vector<AssistantTurn>& turns) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     changed[i] = marked(messages_[i], mark_);
     const auto words = words_of(messages_[i]);
-    require(!words.empty(), told(i, "is empty", {}), "an empty answer teaches nothing",
+    require(!words.empty(), about_message(i, "is empty", {}), "an empty answer teaches nothing",
             "remove it, or the line");
     const std::string quoted = fmt::format("{}", joined(words, " ")),
                       shown = render_(changed, false);
     const auto marks = marks_in(shown, mark_);
-    require(
-        !marks.empty(), told(i, "is not in the text that the chat template makes of it", quoted),
-        "what it leaves out cannot be learnt", "use another text.template, or leave out the line");
+    require(!marks.empty(),
+            about_message(i, "is not in the text that the chat template makes of it", quoted),
+            "what it leaves out cannot be learnt",
+            "use another text.template, or leave out the line");
     const auto alone =
         has_calls(messages_[i]) ? rendered(std::span(changed).first(i + 1), false) : std::nullopt;
-    const Own own = has_calls(messages_[i]) ? own_marks(marks, marks_in(alone.value_or(""), mark_))
-                                            : Own{marks.size() - 1};
-    const std::string behind = unmarked(behind_mark(shown, own.last), words);
-    AssistantTurn turn{.message = i, .words = text_.size() - std::min(behind.size(), text_.size())};
-    turn.begin = text_.ends_with(behind) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
-                                                    shown.substr(0, marks.front().at), turn.words)
-                                         : std::string::npos;
+    const LastMark last = has_calls(messages_[i])
+                              ? last_mark(marks, marks_in(alone.value_or(""), mark_))
+                              : LastMark{marks.size() - 1};
+    const std::string after = unmarked(after_mark(shown, last.whole), words);
+    AssistantTurn turn{.message = i, .words = text_.size() - std::min(after.size(), text_.size())};
+    turn.begin = text_.ends_with(after) ? begin_of(i, turns.empty() ? 0 : turns.back().end,
+                                                   shown.substr(0, marks.front().at), turn.words)
+                                        : std::string::npos;
     require(turn.begin <= turn.words,
-            told(i, "changes what the chat template shows of other messages", quoted),
+            about_message(i, "changes what the chat template shows of other messages", quoted),
             "which part of the text is its own cannot be said",
             "use another text.template, or leave out the line");
     turn.end =
-        turn.words + (own.alone != std::string::npos
-                          ? rest_of_call(unmarked(behind_mark(*alone, own.alone), words), behind)
+        turn.words + (last.alone != std::string::npos
+                          ? rest_of_call(unmarked(after_mark(*alone, last.alone), words), after)
                           : 0);
-    set_close(turn, changed, own.last, behind);
+    set_close(turn, changed, last.whole, after);
     turns.push_back(turn);
-    if (own.alone != std::string::npos) add_later(i, changed, shown, own.last + 1, turns);
+    if (last.alone != std::string::npos) add_later(i, changed, shown, last.whole + 1, turns);
   }
 
  private:
-  static std::string told(std::size_t i, std::string_view problem, std::string_view words) {
+  static std::string about_message(std::size_t i, std::string_view problem,
+                                   std::string_view words) {
     const std::string quoted =
         words.empty() ? std::string() : fmt::format(", \"{}\",", words.substr(0, 40));
     return fmt::format("message {} of a conversation{} {}", i + 1, quoted, problem);
   }
 
-  /// What the speaker says after the words of others, from that mark on: gemma4 shows what is said
-  /// beside a call after its result.
+  /// Adds what the speaker says after the words of others, from mark `from` on. For example, gemma4
+  /// shows a message's content after the result of the call in the same message.
   void add_later(std::size_t i, const std::vector<Message>& changed, std::string_view shown,
                  std::size_t from, std::vector<AssistantTurn>& turns) const {
     const auto marks = marks_in(shown, mark_);
@@ -155,41 +158,42 @@ class Search {
       const auto is_same = [&](const Mark& mark) { return mark.number == marks[k].number; };
       if (std::any_of(marks.begin(), marks.begin() + std::ptrdiff_t(k), is_same)) continue;
       const std::string_view said = trim(words.at(marks[k].number));
-      const std::string behind = unmarked(behind_mark(shown, k), words);
-      const std::size_t end = text_.size() - std::min(behind.size(), text_.size());
-      if (!text_.ends_with(behind) || !text_.substr(0, end).ends_with(said) ||
+      const std::string after = unmarked(after_mark(shown, k), words);
+      const std::size_t end = text_.size() - std::min(after.size(), text_.size());
+      if (!text_.ends_with(after) || !text_.substr(0, end).ends_with(said) ||
           end < turns.back().end + said.size())
         continue;
       AssistantTurn more{.message = i, .begin = end - said.size(), .words = end, .end = end};
-      set_close(more, changed, k, behind);
+      set_close(more, changed, k, after);
       turns.push_back(more);
     }
   }
 
-  /// `before`: what stands before the mark; `words`: where the words end that it stands for. npos:
-  /// it cannot be said.
+  /// The beginning of what the speaker says; npos if it cannot be found. `before` is the rendered
+  /// text before the first mark, `words` the end of the turn's words, and `done` the end of the
+  /// turn before.
   std::size_t begin_of(std::size_t i, std::size_t done, const std::string& before,
                        std::size_t words) const {
     const auto given = rendered(messages_.first(i), true);
     const std::size_t same = std::min(common_prefix(text_, before), words);
     if (given && given->size() >= done && given->size() <= words && text_.starts_with(*given))
-      return behind_head(given->size(), same);
-    // What came before is shown otherwise than when the assistant was asked. So the head of the
-    // turn is looked for behind the turn before it.
+      return after_head(given->size(), same);
+    // The text before is not the one with which the assistant was asked. So the head of the turn is
+    // looked for after the end of the turn before it.
     if (same < done) return std::string::npos;
     const std::string head = head_of(i, given.has_value());
     const std::string_view said = text_.substr(done, words - done);
     if (const std::size_t at = head.empty() ? std::string::npos : said.rfind(head, same - done);
         at != std::string::npos)
-      return behind_head(done + at + head.size(), same);
-    // Another head than the usual one: what stands behind it is learnt, and of a call all that the
-    // template shows of it.
+      return after_head(done + at + head.size(), same);
+    // The head is not the usual one. The text after it is learnt, which for a call is all that the
+    // template shows of the call.
     const bool calls = has_calls(messages_[i]);
     if (same == before.size() && !calls) return same;
     if (const auto at = calls && same == before.size() ? before_call(i, done, same) : std::nullopt)
       return *at;
-    // The words change what the template puts before them, for example a thought: the head is what
-    // of it stands before the change.
+    // The words change the text that the template puts before them, as a thought may. The head is
+    // the part of it before that change.
     for (std::size_t length = head.size(); length > 0; length = whole_tags(head, length - 1)) {
       const std::size_t at =
           said.substr(0, same - done).rfind(std::string_view(head).substr(0, length));
@@ -198,24 +202,25 @@ class Search {
     return same == before.size() ? same : std::string::npos;
   }
 
-  /// A template may show the head of a turn that it asks for without one, for example after a
-  /// call's
-  /// result. `same`: up to there the text does not depend on the turn's words.
-  std::size_t behind_head(std::size_t given, std::size_t same) const {
+  /// The byte after the usual head if it is at byte `given`, else `given`. A template may ask for a
+  /// turn without a head and show the turn with one, for example after the result of a call. The
+  /// text up to byte `same` does not depend on the turn's words.
+  std::size_t after_head(std::size_t given, std::size_t same) const {
     const std::size_t end = given + usual_.head.size();
     return !trim(usual_.head).empty() && end <= same && text_.substr(given).starts_with(usual_.head)
                ? end
                : given;
   }
 
-  /// The largest length up to this one that cuts no tag in two.
+  /// The largest length, at most `length`, that does not cut a tag in two.
   static std::size_t whole_tags(std::string_view text, std::size_t length) {
     const std::size_t edge = text.substr(0, length).find_last_of("<>");
     return edge != std::string_view::npos && text[edge] == '<' ? edge : length;
   }
 
-  /// More of a call than the name of the function, which is at `words`, stands before it: what the
-  /// template would show behind an answer's place. Some refuse an answer beside a thought.
+  /// The beginning of a call whose function's name is at byte `words`. It is the byte at which an
+  /// answer in place of the call would begin. The thought is left out if the template refuses it
+  /// beside an answer.
   std::optional<std::size_t> before_call(std::size_t i, std::size_t done, std::size_t words) const {
     std::vector<Message> changed(messages_.begin(), messages_.end());
     for (const bool keeps_thought : {true, false}) {
@@ -231,22 +236,22 @@ class Search {
     return std::nullopt;
   }
 
-  /// What the template puts behind the message before where the assistant is to speak next.
+  /// What the template puts between the message before and the assistant's turn.
   std::string head_of(std::size_t i, bool can_be_asked) const {
     if (i == 0 || !can_be_asked) return usual_.head;
     std::vector<Message> changed(messages_.begin(), messages_.begin() + std::ptrdiff_t(i));
     changed.back() = marked(changed.back(), mark_);
     const auto asked = rendered(changed, true);
     const auto marks = asked ? marks_in(*asked, mark_) : std::vector<Mark>();
-    return marks.empty() ? usual_.head : std::string(behind_mark(*asked, marks.size() - 1));
+    return marks.empty() ? usual_.head : std::string(after_mark(*asked, marks.size() - 1));
   }
 
-  std::string_view behind_mark(std::string_view shown, std::size_t index) const {
+  std::string_view after_mark(std::string_view shown, std::size_t index) const {
     const std::size_t at = marks_in(shown, mark_).at(index).at;
     return shown.substr(shown.find('x', at + mark_.size()) + 1);
   }
 
-  /// With the words again in place of their marks.
+  /// The text with the words in place of their marks.
   std::string unmarked(std::string_view shown, const std::vector<std::string>& words) const {
     std::string text(shown);
     for (std::size_t number = 0; number < words.size(); ++number) {
@@ -258,24 +263,24 @@ class Search {
     return text;
   }
 
-  /// Length of what belongs to a call behind the name of its function: what stands there whether or
-  /// not others speak afterwards.
-  static std::size_t rest_of_call(std::string_view alone, std::string_view behind) {
-    const std::size_t same = whole_tags(behind, common_prefix(behind, alone));
-    return behind.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
+  /// The length of the part of a call after its function's name. It is the text that is the same
+  /// whether or not others speak afterwards.
+  static std::size_t rest_of_call(std::string_view alone, std::string_view after) {
+    const std::size_t same = whole_tags(after, common_prefix(after, alone));
+    return after.substr(0, same).find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
   }
 
-  /// Sets where the turn closes. `mark`: the number of the stretch's last one; `behind`: the text
-  /// from there on.
+  /// Sets where the turn is closed. `mark` is the index of the stretch's last mark, and `after`
+  /// the text after it.
   void set_close(AssistantTurn& turn, const std::vector<Message>& changed, std::size_t mark,
-                 std::string_view behind) const {
+                 std::string_view after) const {
     const bool is_last = turn.message + 1 == messages_.size();
     turn.tail = turn.next = is_last ? text_.size() : turn.words;
-    if (!usual_.end.empty() && behind.starts_with(usual_.end)) {
+    if (!usual_.end.empty() && after.starts_with(usual_.end)) {
       turn.tail = turn.next = turn.words + usual_.end.size();
     } else if (const auto next = next_speaker(turn.message, changed, mark)) {
-      // After a last call, a head is there only where the template opens the result's place.
-      const bool is_shown = behind.starts_with(
+      // After a call in the last message, a head is shown only if the template begins the result.
+      const bool is_shown = after.starts_with(
           std::string_view(next->before).substr(0, next->head + (is_last ? 1 : 0)));
       if (!is_last)
         turn.tail = turn.next = std::min(turn.words + next->before.size(), text_.size());
@@ -284,14 +289,14 @@ class Search {
     }
   }
 
-  /// What stands between a turn's words and those of the next message.
+  /// The text between a turn's words and those of the next message.
   struct Next {
     std::string before;
-    std::size_t head = 0;  ///< where in it the next speaker's part begins, as far as that is known
+    std::size_t head = 0;  ///< the byte of it with which the next speaker's part begins, if known
   };
 
   /// The message that follows, or the result that would follow a call.
-  std::optional<Message> message_behind(std::size_t i) const {
+  std::optional<Message> message_after(std::size_t i) const {
     if (i + 1 < messages_.size()) return messages_[i + 1];
     if (!has_calls(messages_[i])) return std::nullopt;
     const auto call = messages_[i].at("tool_calls").front();
@@ -300,20 +305,21 @@ class Search {
     return result;
   }
 
-  /// None where the template does not show the next message's words behind the turn.
+  /// Nothing if the template does not show the next message's words after the turn. `mark` is the
+  /// index of the turn's last mark.
   std::optional<Next> next_speaker(std::size_t i, std::vector<Message> changed,
-                                   std::size_t own) const {
-    const auto said = message_behind(i);
+                                   std::size_t mark) const {
+    const auto said = message_after(i);
     if (!said) return std::nullopt;
     changed.resize(std::max(changed.size(), i + 2));
     changed[i + 1] = marked(*said, next_mark_);
     const auto shown = rendered(changed, false);
-    if (!shown || marks_in(*shown, mark_).size() <= own) return std::nullopt;
-    const std::string_view behind = behind_mark(*shown, own);
-    const std::size_t at = behind.find(next_mark_);
+    if (!shown || marks_in(*shown, mark_).size() <= mark) return std::nullopt;
+    const std::string_view after = after_mark(*shown, mark);
+    const std::size_t at = after.find(next_mark_);
     if (at == std::string_view::npos) return std::nullopt;
     const auto words = words_of(messages_[i]);
-    Next next{.before = unmarked(behind.substr(0, at), words)};
+    Next next{.before = unmarked(after.substr(0, at), words)};
     changed.resize(i + 2);
     const std::string head = is_said_by(*said, "assistant")
                                  ? std::string()
@@ -322,18 +328,18 @@ class Search {
     return next;
   }
 
-  /// What the template puts before the last message where the same one stands before it: what is
-  /// shown between the two, without what is shown behind both.
+  /// What the template puts before a message that comes twice, without what it puts after a
+  /// message. `twice` has it once, as its last message.
   std::string head_of_second(std::vector<Message> twice) const {
     twice.push_back(twice.back());
     const auto shown = rendered(twice, false);
     const auto marks = shown ? marks_in(*shown, next_mark_) : std::vector<Mark>();
     if (marks.size() < 2 || marks.size() % 2 != 0) return {};
-    const auto behind = [&](const Mark& mark) {
+    const auto after = [&](const Mark& mark) {
       return std::string_view(*shown).substr(shown->find('x', mark.at + next_mark_.size()) + 1);
     };
     const std::size_t half = marks.size() / 2;
-    const std::string_view last = behind(marks.back()), first = behind(marks[half - 1]);
+    const std::string_view last = after(marks.back()), first = after(marks[half - 1]);
     const std::string_view between =
         first.substr(0, marks[half].at - std::size_t(first.data() - shown->data()));
     return std::string(between.substr(whole_tags(between, common_prefix(between, last))));
@@ -343,7 +349,7 @@ class Search {
     try {
       return render_(messages, open);
     } catch (const InputError&) {
-      // A template may refuse a part of a conversation that it takes as a whole.
+      // A template may accept a conversation and refuse its beginning alone.
       return std::nullopt;
     }
   }

@@ -1,4 +1,4 @@
-// Where in the text that a chat template makes of a conversation the assistant's turns are.
+// Finds the assistant's turns in the text that a chat template makes of a conversation.
 #pragma once
 
 #include "text/chat/conversation.hpp"
@@ -12,36 +12,37 @@
 
 namespace rollcall::text {
 
-/// A turn in bytes of the rendering.
+/// Places of a turn, in bytes of the rendered text.
 struct AssistantTurn {
-  std::size_t message = 0;  ///< index
-  /// Where the assistant speaks: the head of its turn, which it is given, stands before.
+  std::size_t message = 0;  ///< index of the message
+  /// The beginning of what the assistant says, after the head of its turn, which is given to it.
   std::size_t begin = 0;
-  /// Where the last of its words end; of a function that it calls only the name is its words.
+  /// The end of its last words. If it calls a function, only the function's name is words.
   std::size_t words = 0;
-  std::size_t end = 0;  ///< where what it says ends: behind the rest of a call, else `words`
-  /// What ends the turn stands before this; `words` where the template does not show what comes
-  /// next.
+  /// The end of what it says, which is after the rest of a call, or else equal to `words`.
+  std::size_t end = 0;
+  /// The end of the text in which the turn is closed; `words` if the template does not show what
+  /// follows the turn.
   std::size_t tail = 0;
-  /// Where before `tail` the next speaker's part begins, as far as that is known.
+  /// The beginning of the next speaker's part before `tail`, as far as that is known.
   std::size_t next = 0;
 };
 
-/// What the template puts around an answer to a question: before it where the assistant is to
-/// speak, and behind it.
+/// What the template puts around the answer to a question: the head before it, where the assistant
+/// is to speak, and the end after it.
 struct UsualTurn {
   std::string head, end;
 };
 
-/// The text of these messages; `open`: with the head of the assistant's next turn. Throws
-/// InputError where the template refuses them.
+/// Gives the text of messages, with the head of the assistant's next turn if `open`. Throws
+/// InputError if the template refuses them.
 using RenderMessages = std::function<std::string(std::span<const Message> messages, bool open)>;
 
-/// A template may strip what is said, drop thoughts, move them or show earlier turns otherwise, so
-/// no turn is looked for by its words. Each one is rendered a second time with marks in place of
-/// what its speaker says: what stands before and behind the marks stands before and behind the
-/// words, too. `text`: render(messages, false). Throws InputError for a turn that the template
-/// leaves out, or that changes what the template shows of the others.
+/// Finds the turns in `text`, which is render(messages, false). A template may strip what is said,
+/// drop or move thoughts, or show earlier turns in another way, so that no turn can be looked for
+/// by its words. Instead each one is rendered again with marks in place of what its speaker says,
+/// and what is before and after the marks is before and after the words. Throws InputError for a
+/// turn that the template leaves out, or that changes how the template shows the others.
 std::vector<AssistantTurn> assistant_turns(std::string_view text, std::span<const Message> messages,
                                            const UsualTurn& usual, const RenderMessages& render);
 

@@ -1,10 +1,10 @@
-// Templates parsed and rendered; faults told with line and column.
+// Parses and renders templates, and throws their faults with line and column.
 #include "text/chat/chat_template.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "text/chat/template_messages.hpp"
-#include "text/jinja/renderer.hpp"
+#include "text/jinja/execution.hpp"
 #include "text/jinja/values/characters.hpp"
 
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ struct ChatTemplate::Parsed {
   std::string origin;
 };
 
-struct ChatTemplate::Rendering {
+struct ChatTemplate::Rendered {
   std::string text;
   bool clock_read;
 };
@@ -108,21 +108,21 @@ bool ChatTemplate::reads_clock(const nlohmann::ordered_json& variables) const {
   return run(variables, {}).clock_read;
 }
 
-ChatTemplate::Rendering ChatTemplate::run(const nlohmann::ordered_json& variables,
-                                          const TemplateLimits& limits) const {
+ChatTemplate::Rendered ChatTemplate::run(const nlohmann::ordered_json& variables,
+                                         const TemplateLimits& limits) const {
   require(variables.is_object(), "the variables of a chat template are not a JSON object",
           "each of them needs a name", "pass {\"messages\": [...], ...}");
-  Renderer renderer(parsed_->tree, Budget{limits.steps, limits.bytes});
+  Rendering rendering(parsed_->tree, Budget{limits.steps, limits.bytes});
   try {
-    for (const char* name : {"messages", "tools", "documents"}) renderer.set(name, none());
-    renderer.set("add_generation_prompt", boolean(false));
+    for (const char* name : {"messages", "tools", "documents"}) rendering.set(name, none());
+    rendering.set("add_generation_prompt", boolean(false));
     for (const auto& [name, value] : variables.items()) {
-      if (renderer.mentions(name))
-        renderer.set(name, value_of(renderer.context(),
-                                    name == "messages" ? template_messages(value) : value, 1));
+      if (rendering.mentions(name))
+        rendering.set(name, value_of(rendering.context,
+                                     name == "messages" ? template_messages(value) : value, 1));
     }
-    std::string text = renderer.run();
-    return {std::move(text), renderer.context().clock_read};
+    std::string text = jinja::render(rendering);
+    return {std::move(text), rendering.context.clock_read};
   } catch (Fault& fault) {
     if (fault.place.line == 0) fault.place = {1, 1};
     tell(fault, parsed_->origin);

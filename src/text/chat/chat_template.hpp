@@ -1,4 +1,4 @@
-// Chat templates: the Jinja that model folders carry, rendered as transformers does.
+// Chat templates, which are Jinja in a model's folder, rendered as transformers renders them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,40 +10,39 @@
 
 namespace rollcall::text {
 
-/// Bounds on a rendering: a template is foreign code. Far above what real templates need.
+/// Limits on a rendering, since a template is foreign code. Real templates need far less.
 struct TemplateLimits {
-  std::int64_t steps = 10'000'000;             ///< evaluated nodes
-  std::int64_t bytes = std::int64_t(1) << 28;  ///< of output and of all values alive
+  std::int64_t steps = 10'000'000;             ///< nodes that are evaluated
+  std::int64_t bytes = std::int64_t(1) << 28;  ///< of the output and of all values at one time
 };
 
-/// A parsed template. Immutable, shared by threads.
+/// A parsed template. It does not change, so that threads may share it.
 class ChatTemplate {
  public:
-  /// `origin` is named in messages. Throws InputError with line and column: a syntax error, or a
-  /// construct that is not supported, by its name.
+  /// `origin` is named in messages. Throws InputError with line and column for a syntax error, or
+  /// for a construct that is not supported, which it names.
   ChatTemplate(std::string_view source, std::string origin);
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  /// `variables`: an object (messages, tools, add_generation_prompt, bos_token, ...), each a global
-  /// of the template. Rendering follows transformers'
-  /// sandbox: trim_blocks and lstrip_blocks on, a tojson without HTML escapes, raise_exception,
-  /// strftime_now, the loop controls break and continue. As there, messages, tools and documents
-  /// are none and add_generation_prompt is false unless given, and
-  /// messages are read as by template_messages(). SOURCE_DATE_EPOCH in the environment sets
-  /// strftime_now's moment.
-  /// Throws InputError with line and column: a wrong operation, the template's own raise_exception,
-  /// or a limit reached.
+  /// The template's text. `variables` is an object whose members (messages, tools,
+  /// add_generation_prompt, bos_token, ...) are the template's global variables. Rendering follows
+  /// transformers' sandbox: trim_blocks and lstrip_blocks are on, tojson does not escape HTML, and
+  /// there are raise_exception, strftime_now, break and continue. As there, messages, tools and
+  /// documents are none and add_generation_prompt is false unless they are given, and messages are
+  /// read as template_messages() says. The environment variable SOURCE_DATE_EPOCH, in seconds since
+  /// 1970, sets the time of strftime_now. Throws InputError with line and column for a wrong
+  /// operation, for the template's own raise_exception, or if a limit is reached.
   std::string render(const nlohmann::ordered_json& variables,
                      const TemplateLimits& limits = {}) const;
-  /// Whether the text depends on when it is rendered: strftime_now is called.
+  /// Whether the text depends on the time, because the template calls strftime_now.
   bool reads_clock(const nlohmann::ordered_json& variables) const;
 
  private:
   struct Parsed;
-  struct Rendering;
-  Rendering run(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const;
+  struct Rendered;
+  Rendered run(const nlohmann::ordered_json& variables, const TemplateLimits& limits) const;
   std::unique_ptr<const Parsed> parsed_;
 };
 

@@ -1,4 +1,4 @@
-// Messages made, and JSON read without loss.
+// Makes messages, and reads JSON without losing digits.
 #include "text/chat/conversation.hpp"
 
 #include "base/error.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// nlohmann's reader alone would turn a whole number beyond 64 bits into a double.
+/// Refuses whole numbers beyond 64 bits, which nlohmann's own reader would turn into doubles.
 struct ExactReader : nlohmann::detail::json_sax_dom_parser<Json> {
   using Base = nlohmann::detail::json_sax_dom_parser<Json>;
   ExactReader(Json& value, std::string_view origin) : Base(value, false), where(origin) {}

@@ -1,5 +1,5 @@
-// A conversation as a chat template reads it: messages with all their keys, and the variables that
-// come with them.
+// A conversation in the form that chat templates read, with all keys of the messages and with the
+// variables that belong to it.
 #pragma once
 
 #include "base/json.hpp"
@@ -10,26 +10,26 @@
 
 namespace rollcall::text {
 
-/// An object with a role; content is text, a list of parts ({"type": "text", "text": ...}), null or
-/// absent; other keys (tool_calls, reasoning_content, name, tool_call_id, ...) are the template's
-/// affair. Keys keep their order, since templates print objects.
+/// An object with a role. Its content is a text, a list of parts ({"type": "text", "text": ...}),
+/// null, or missing. Other keys (tool_calls, reasoning_content, name, tool_call_id, ...) are given
+/// to the template as they are. Keys keep their order, because templates print objects.
 using Message = nlohmann::ordered_json;
 
 struct Conversation {
   std::vector<Message> messages;
-  /// Of the template, for this conversation: tools, documents, enable_thinking, ...
+  /// Variables of the template for this conversation: tools, documents, enable_thinking, ...
   Message variables = Message::object();
 };
 
 Message message(std::string_view role, std::string_view content);
 bool is_said_by(const Message& message, std::string_view role);
 
-/// Where a message keeps its speaker's thoughts; templates read them by any of these names.
+/// The keys under which a message may have its speaker's thoughts. Templates read any of them.
 inline constexpr const char* kThoughtKeys[] = {"reasoning_content", "reasoning", "thinking"};
 
-/// Calls `change` with key and text of all that the message's speaker says, in this order: its
-/// thoughts (reasoning_content, reasoning, thinking), its content or the text parts of it, and the
-/// names of the functions that it calls. Blank texts are left out.
+/// Calls `change` with the key and the text of everything that the message's speaker says. The
+/// order is: thoughts (reasoning_content, reasoning, thinking), the content or its text parts, and
+/// the names of the functions that are called. Blank texts are left out.
 template <class Change>
 void each_said(Message& message, const Change& change) {
   const auto offer = [&](Message& owner, const char* key) {
@@ -53,9 +53,9 @@ void each_said(Message& message, const Change& change) {
   }
 }
 
-/// A JSON text with its keys in order. Throws InputError, which begins with `where`, for a whole
-/// number beyond 64 bits: a double in its place would print another number. A text that is no JSON
-/// gives a discarded value.
+/// Parses a JSON text and keeps the order of its keys. Throws InputError, which begins with
+/// `where`, for a whole number beyond 64 bits, since a double in its place would be printed as
+/// another number. A text that is not JSON gives a discarded value.
 nlohmann::ordered_json parse_in_order(std::string_view json, std::string_view where);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// chat_template.jinja, additional_chat_templates and tokenizer_config.json.
+// Reads chat_template.jinja, additional_chat_templates and tokenizer_config.json.
 #include "text/chat/folder_template.hpp"
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@ using ByName = std::map<std::string, std::string>;
 constexpr const char *kDefault = "default", *kToolUse = "tool_use", *kMain = "chat_template.jinja",
                      *kMore = "additional_chat_templates";
 
-/// The templates in files of their own; where there are any, transformers does not look at
+/// The templates that are files. If there are any, transformers does not look at
 /// tokenizer_config.json.
 ByName read_files(const std::filesystem::path& folder) {
   ByName found;
@@ -31,7 +31,7 @@ ByName read_files(const std::filesystem::path& folder) {
   return found;
 }
 
-/// The files and folders that are there.
+/// The names of the files and folders with templates, for messages.
 std::string origin_of_files(const std::filesystem::path& folder) {
   std::vector<std::string> places;
   for (const auto& place : {folder / kMain, folder / kMore})

@@ -12,28 +12,30 @@
 namespace rollcall::text {
 
 struct FolderTemplate {
-  std::string chat_template;  ///< for conversations without tools; empty: the folder has none, or
-                              ///< only others by name
-  std::string with_tools;     ///< for conversations with tools; the same where there is one for all
-  std::string origin;  ///< the file or folder that it is from, for messages; empty: the folder has
-                       ///< no template
-  std::string names;   ///< of the templates, where there are several
-  std::map<std::string, std::string> special_tokens;  ///< bos_token and kin, and the model's own
-                                                      ///< names, as far as the folder sets them
+  /// For conversations without tools. Empty if the folder has no such template.
+  std::string chat_template;
+  /// For conversations with tools. It is the same one if the folder has one for all.
+  std::string with_tools;
+  /// The file or folder that they are from, for messages. Empty if the folder has no template.
+  std::string origin;
+  std::string names;  ///< the templates' names, if there are several
+  /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
+  /// names of the model's own.
+  std::map<std::string, std::string> special_tokens;
 
-  /// Throws InputError where the folder has templates, but none for such conversations.
+  /// Throws InputError if the folder has templates, but none for such conversations.
   const std::string& for_tools(bool tools) const;
 };
 
-/// chat_template.jinja, and additional_chat_templates/NAME.jinja beside it; else what
-/// tokenizer_config.json says: a template, a list of {name, template} or an object of them. Of
-/// several "tool_use" and "default" count, as for transformers. A folder without any has no
-/// template. Throws InputError naming the file and the fault.
+/// Reads chat_template.jinja and additional_chat_templates/NAME.jinja beside it. Without them it is
+/// what tokenizer_config.json says, which may be a template, a list of {name, template} or an
+/// object of them. Of several templates, "tool_use" and "default" are used, as in transformers.
+/// Throws InputError naming the file and the fault.
 FolderTemplate read_folder_template(const std::filesystem::path& folder);
-/// The templates alone; `config` is the folder's tokenizer_config.json.
+/// The templates without the special tokens. `config` is the folder's tokenizer_config.json.
 FolderTemplate read_folder_template(const std::filesystem::path& folder, const FolderFile& config);
 
-/// The variables of `input` and, under names that it does not use, the special tokens.
+/// The variables of `input`, and the special tokens whose names it does not use.
 nlohmann::ordered_json with_special_tokens(nlohmann::ordered_json input,
                                            const FolderTemplate& folder);
 

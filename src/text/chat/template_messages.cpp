@@ -1,4 +1,5 @@
-// One message at a time; the order of keys is kept, since templates print objects.
+// Changes one message after the other, and keeps the order of keys, because templates print
+// objects.
 #include "text/chat/template_messages.hpp"
 
 #include "base/json.hpp"
@@ -15,7 +16,8 @@ Json without_nulls(const Json& message) {
   return kept;
 }
 
-/// `thinking` comes first and keeps a text of its own; `reasoning_content` gets the thought.
+/// The message with its thought under `reasoning_content` and `thinking`. The latter becomes the
+/// first key, and keeps its own value if it has one.
 Json with_thought(const Json& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     const auto found = message.find(name);

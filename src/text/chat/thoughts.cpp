@@ -1,5 +1,5 @@
-// Tags of thoughts, matched from the first one on; a thought within a thought ends with the outer
-// one.
+// Matches the tags of thoughts from the first one on. A thought within a thought ends with the
+// outer one.
 #include "text/chat/thoughts.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -14,7 +14,7 @@ namespace {
 using Tags = std::pair<std::string_view, std::string_view>;
 constexpr std::array kThoughts = {Tags{"<think>", "</think>"}, Tags{"<thinking>", "</thinking>"}};
 
-/// The text with the thoughts of one pair of tags taken out; `thought` gets what they said.
+/// The text without the thoughts between one pair of tags. What they say is added to `thought`.
 std::string without(std::string_view text, const Tags& tags, std::string& thought) {
   const auto& [open, close] = tags;
   std::string said;
@@ -24,7 +24,7 @@ std::string without(std::string_view text, const Tags& tags, std::string& though
     const std::string_view stretch = text.substr(begin, end - begin);
     const std::size_t opened = stretch.find(open),
                       inside = opened == std::string_view::npos ? 0 : opened + open.size();
-    // nobody opened it: it began before
+    // Without an opening tag, the thought began before the text.
     if (opened == std::string_view::npos) thought += std::exchange(said, std::string());
     else said += std::string(stretch.substr(0, opened));
     thought += std::string(stretch.substr(inside)) + '\n';

@@ -1,4 +1,4 @@
-// What a response says aloud: a closed thought, <think>...</think>, announces nothing.
+// The part of a response that is not thought. A closed thought is <think>...</think>.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace rollcall::text {
 
-/// The text without its closed thoughts, each of which leaves a line break. A closing tag without
-/// an opening one, which the prompt may have given, closes what comes before it. A text that is
-/// nothing but thoughts keeps what they say. A thought that nobody closes is ordinary text.
-/// `storage` holds the result where it is another text.
+/// The text with a line break in place of each closed thought. A closing tag without an opening
+/// one, which the prompt may have given, closes all text before it. If a text has nothing but
+/// thoughts, what they say is kept. A thought that is not closed is ordinary text. The result
+/// points into `text`, or into `storage` if it differs from it.
 std::string_view spoken(std::string_view text, std::string& storage);
 
-/// The same, and nothing of a text that is nothing but thoughts.
+/// The same, but empty if the text has nothing but thoughts.
 std::string_view without_thoughts(std::string_view text, std::string& storage);
 
 /// Whether the text opens a thought and never closes it.

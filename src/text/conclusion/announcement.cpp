@@ -1,5 +1,5 @@
-// From the end backwards: the last announcement of a value, else of words; then whether it was
-// taken back.
+// Looks from the end backwards for the last announcement of a value, or else of words, and then for
+// words that take it back.
 #include "text/conclusion/announcement.hpp"
 
 #include "text/conclusion/candidate.hpp"
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kMostFiller = 14;     // tokens between "the answer" and "is"
 constexpr std::size_t kMostBefore = 8;      // words before "answer" that may say whose it is
-constexpr std::size_t kMostSubject = 6;     // words in which whoever says so is looked for
-constexpr int kMostLeads = 12;              // phrases that lead into a value, one behind the other
+constexpr std::size_t kMostSubject = 6;     // words in which the speaker is looked for
+constexpr int kMostLeads = 12;              // phrases one after the other that lead into a value
 constexpr std::size_t kMostName = 4;        // words of an answer that is a name
 constexpr std::size_t kMostNouns = 1000;    // mentions of an answer that are looked at
-constexpr std::size_t kMostPieces = 20;     // announcements that are one answer
-constexpr std::size_t kMostSentences = 12;  // behind which a conclusion is looked for
+constexpr std::size_t kMostPieces = 20;     // announcements that together are one answer
+constexpr std::size_t kMostSentences = 12;  // sentences in which a conclusion is looked for
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -55,10 +55,11 @@ class Announcements {
   }
 
  private:
-  /// A word with a verb of "is" in it: "answer's", or one of a script without spaces.
+  /// Whether a word means "answer is": "answer's", "A" before a colon, or a word of a script
+  /// without spaces.
   bool names_answer(std::size_t at) const {
     const std::string_view word = t_.word(at);
-    // Q: ... A: ...
+    // "A:" begins an answer in a text with "Q: ...".
     if (word == "a" && asks_ && t_.is(at + 1, Kind::colon) && begins_line(at)) return true;
     return word == "answer's" || word == "answer’s" ||
            (!word.empty() && static_cast<unsigned char>(word[0]) >= 0xE3 &&
@@ -69,18 +70,18 @@ class Announcements {
     if (t_.is(at, Kind::hashes)) return hashes(at);
     if (names_answer(at)) return supposed(at) ? Candidate{} : value_or_line(at + 1);
     if (words().options.begins(t_, at) && is_value(t_, at + 1)) return option(at + 1);
-    std::size_t behind = std::max({words().answers.behind(t_, at), words().results.behind(t_, at),
-                                   words().options.behind(t_, at)});
-    // answer(s)
-    if (t_.is(behind, Kind::open) && t_.word(behind + 1) == "s" && t_.is(behind + 2, Kind::close))
-      behind += 3;
-    while (t_.is(behind, Kind::mark) || t_.is(behind, Kind::ornament)) ++behind;
-    if (Candidate inverted = before(at, behind); inverted.weight != Weight::none) return inverted;
+    std::size_t after = std::max({words().answers.after(t_, at), words().results.after(t_, at),
+                                  words().options.after(t_, at)});
+    // "answer(s)" is one noun.
+    if (t_.is(after, Kind::open) && t_.word(after + 1) == "s" && t_.is(after + 2, Kind::close))
+      after += 3;
+    while (t_.is(after, Kind::mark) || t_.is(after, Kind::ornament)) ++after;
+    if (Candidate inverted = before(at, after); inverted.weight != Weight::none) return inverted;
     if (supposed(at)) return {};
-    return forward(at, behind);
+    return forward(at, after);
   }
 
-  /// "Option B", where that is all or is said to be right.
+  /// The answer "B" of "Option B", if nothing follows it or it is said to be right.
   Candidate option(std::size_t at) const {
     Candidate found = taken(t_, at, t_.size());
     const std::size_t begin = sentence_begin(t_, at), end = sentence_end(t_, at),
@@ -90,16 +91,16 @@ class Announcements {
     const bool closes = next >= t_.size() || t_.is(next, Kind::line) || t_.is(next, Kind::stop);
     return closes || words().approvals.begins(t_, next) ? found : Candidate{};
   }
-  /// The number of "Answer 2:"; 0: it has none.
-  int label(std::size_t behind) const {
-    return t_.is(behind, Kind::number) && t_.spelt(behind).size() == 1 &&
-                   t_.is(behind + 1, Kind::colon)
-               ? t_.spelt(behind)[0] - '0'
+  /// The number of an announcement such as "Answer 2:"; 0 if it has no number.
+  int label(std::size_t after) const {
+    return t_.is(after, Kind::number) && t_.spelt(after).size() == 1 &&
+                   t_.is(after + 1, Kind::colon)
+               ? t_.spelt(after)[0] - '0'
                : 0;
   }
-  /// How an announcement goes on from the one before it; empty where it stands for itself.
+  /// The mark that joins an announcement to the one before it; empty if it is an answer alone.
   std::string_view join(std::size_t at) const {
-    if (label(words().answers.behind(t_, at)) > 1) return ", ";
+    if (label(words().answers.after(t_, at)) > 1) return ", ";
     std::size_t first = at;
     while (first > 0 && at - first < kMostBefore &&
            (t_.is(first - 1, Kind::mark) || t_.is(first - 1, Kind::comma) ||
@@ -109,13 +110,13 @@ class Announcements {
     for (const std::string_view other :
          {"or", "alternatively", "maybe", "perhaps", "possibly", "otherwise"})
       if (word == other) return " or ";
-    const std::size_t begin = sentence_begin(t_, at);  // "If she eats 3, the answer is 18. If she
-                                                       // eats 2, ..."
+    // "If she eats 3, the answer is 18. If she eats 2, ..."
+    const std::size_t begin = sentence_begin(t_, at);
     if (begin > 1 && t_.word(begin) == "if" && t_.word(sentence_begin(t_, begin - 1)) == "if")
       return " or ";
     return {};
   }
-  /// With the announcements before it that it is only an alternative to.
+  /// The answer together with those announced before it, if it is only an alternative to them.
   Candidate with_alternatives(Candidate found, std::size_t at) const {
     for (std::size_t pieces = 1; pieces < kMostPieces; ++pieces) {
       const std::string_view mark = join(at);
@@ -136,7 +137,7 @@ class Announcements {
     const std::size_t next = skip_marks(t_, at + 1);
     return is_value(t_, next) ? taken(t_, next, t_.size()) : announced_line(next);
   }
-  /// Text behind #### is an answer as well, but no heading is.
+  /// The answer in words after ####. A heading is not an answer.
   Candidate announced_line(std::size_t at) const {
     if (!t_.is(at, Kind::word) || words().answers.begins(t_, at) ||
         words().modifiers.begins(t_, at) || sentence_end(t_, at) > at + kMostBefore)
@@ -157,18 +158,19 @@ class Announcements {
     return true;
   }
 
-  /// "the answer would be 48", "the answer was 17": of another case or question, where a plain
-  /// announcement comes before it.
+  /// Whether the announcement may be about another case or question: "the answer would be 48", "the
+  /// answer was 17". It does not count if there is a plain announcement before it.
   bool is_remote(std::size_t at) const {
-    const std::size_t behind = skip_marks(t_, words().answers.behind(t_, at));
-    const std::size_t end = std::min(sentence_end(t_, behind), behind + kMostBefore);
-    for (std::size_t i = behind;
+    const std::size_t after = skip_marks(t_, words().answers.after(t_, at));
+    const std::size_t end = std::min(sentence_end(t_, after), after + kMostBefore);
+    for (std::size_t i = after;
          i < end && !t_.is(i, Kind::number) && !t_.is(i, Kind::formula) && t_.word(i) != "is"; ++i)
       if (words().remote.begins(t_, i)) return true;
     return false;
   }
 
-  /// "might answer 32", "would say the answer is 32", but not "I would say the answer is 42".
+  /// Whether others say so: "might answer 32", "would say the answer is 32", but not "I would say
+  /// the answer is 42".
   bool is_others(std::size_t at, bool is_verb) const {
     const Phrases& sayings = is_verb ? words().modals : words().sayings;
     if (at == 0 || !sayings.begins(t_, at - 1)) return false;
@@ -178,7 +180,8 @@ class Announcements {
     return true;
   }
 
-  /// Whether the words before "answer" say that it is only supposed, asked for, wrong or another's.
+  /// Whether the words before "answer" say that it is only supposed, asked for, wrong, or somebody
+  /// else's.
   bool supposed(std::size_t at) const {
     const std::size_t least = at > kMostBefore ? at - kMostBefore : 0;
     if (is_others(at, true)) return true;
@@ -188,54 +191,52 @@ class Announcements {
       --at;
     if (is_others(at, false)) return true;
     if (at > 0)
-      // confidence in the answer is 90%
+      // "Confidence in the answer is 90%" does not announce it.
       for (const std::string_view other : {"in", "of", "about", "behind"})
         if (t_.word(at - 1) == other && at > 1 && t_.is(at - 2, Kind::word)) return true;
     for (std::size_t i = at; i > least && i + 3 > at; --i)
       if (t_.is(i - 1, Kind::word) && words().supposed.begins(t_, i - 1) &&
-          words().supposed.behind(t_, i - 1) >= at)
+          words().supposed.after(t_, i - 1) >= at)
         return true;
     return false;
   }
 
-  /// "is" and its like at a token: where it ends, or the token itself.
-  std::size_t behind_copula(std::size_t at) const {
+  /// The token after "is" or a similar word or sign at token `at`; `at` if there is none.
+  std::size_t after_copula(std::size_t at) const {
     while (t_.is(at, Kind::mark) || t_.is(at, Kind::quote)) ++at;
     if (t_.is(at, Kind::colon) || t_.is(at, Kind::equals) || t_.is(at, Kind::arrow) ||
         t_.spelt(at) == "|")
       return at + 1;
     if (t_.is(at, Kind::dash) && (t_.is_spaced(at + 1) || t_.spelt(at).size() > 1)) return at + 1;
-    return words().copulas.behind(t_, at);
+    return words().copulas.after(t_, at);
   }
 
-  Candidate forward(std::size_t at, std::size_t behind) const {
-    if (label(behind) > 0) return value_or_line(behind + 2);
-    if (const std::size_t next = behind_copula(behind);
-        next != behind && !t_.is(next - 1, Kind::mark))
+  Candidate forward(std::size_t at, std::size_t after) const {
+    if (label(after) > 0) return value_or_line(after + 2);
+    if (const std::size_t next = after_copula(after); next != after && !t_.is(next - 1, Kind::mark))
       return value_or_line(next);
-    if (words().denials.begins(t_, behind)) return announced_at(t_, behind, t_.size());
-    if (t_.is(behind, Kind::stop) && t_.spelt(behind) == "?")
-      return is_value(t_, behind + 1) ? taken(t_, behind + 1, t_.size()) : Candidate{};
-    if (begins_line(at) && t_.is(behind, Kind::line)) return value_or_line(behind);  // a heading
-    if (const std::size_t value = t_.word(behind) == "of" ? behind + 1 : behind;
+    if (words().denials.begins(t_, after)) return announced_at(t_, after, t_.size());
+    if (t_.is(after, Kind::stop) && t_.spelt(after) == "?")
+      return is_value(t_, after + 1) ? taken(t_, after + 1, t_.size()) : Candidate{};
+    if (begins_line(at) && t_.is(after, Kind::line)) return value_or_line(after);  // a heading
+    if (const std::size_t value = t_.word(after) == "of" ? after + 1 : after;
         is_value(t_, value) && !t_.is(value, Kind::word) && !t_.is(value, Kind::open)) {
-      Candidate direct = taken(t_, value, t_.size());  // giving the answer 42
-      // is the answer 42?
+      Candidate direct = taken(t_, value, t_.size());  // as in "giving the answer 42"
+      // "Is the answer 42?" is a question.
       if (t_.is(direct.end, Kind::stop) && t_.spelt(direct.end) == "?") return {};
       if (direct.end >= t_.size() || t_.is(direct.end, Kind::line) || t_.is(direct.end, Kind::stop))
         return direct;
     }
-    // Ans 42
-    if (begins_line(at) && is_value(t_, behind) && !t_.is(behind, Kind::open))
-      return taken(t_, behind, t_.size());
-    if (!words().fillers.begins(t_, behind) && !t_.is(behind, Kind::open) &&
-        !t_.is(behind, Kind::comma) && !t_.is(behind, Kind::number) &&
-        !t_.is(behind, Kind::formula))
+    // This is an announcement such as "Ans 42".
+    if (begins_line(at) && is_value(t_, after) && !t_.is(after, Kind::open))
+      return taken(t_, after, t_.size());
+    if (!words().fillers.begins(t_, after) && !t_.is(after, Kind::open) &&
+        !t_.is(after, Kind::comma) && !t_.is(after, Kind::number) && !t_.is(after, Kind::formula))
       return {};
-    const std::size_t end = std::min({sentence_end(t_, behind), behind + kMostFiller, t_.size()});
-    for (std::size_t i = behind + 1; i < end; ++i) {
+    const std::size_t end = std::min({sentence_end(t_, after), after + kMostFiller, t_.size()});
+    for (std::size_t i = after + 1; i < end; ++i) {
       if (words().denials.begins(t_, i)) return announced_at(t_, i, t_.size());
-      const std::size_t next = behind_copula(i);
+      const std::size_t next = after_copula(i);
       if (next == i || t_.word(i) == "to") continue;
       Candidate found = announced_at(t_, next, t_.size());
       if (found.weight == Weight::value) return found;
@@ -243,7 +244,7 @@ class Announcements {
     return {};
   }
 
-  /// Behind a colon, a heading or "is": an answer, or sentences that come to one.
+  /// The answer after a colon, a heading or "is", or the conclusion of the sentences there.
   Candidate value_or_line(std::size_t at) const {
     Candidate found = announced_at(t_, at, t_.size());
     if (found.weight != Weight::text) return found;
@@ -253,29 +254,30 @@ class Announcements {
     const bool is_prose = end > found.begin + kMostName || words().premises.begins(t_, found.begin);
     if (t_.is(at - 1, Kind::colon) && is_prose) inner = line_conclusion(found.begin);
     if (inner.weight == Weight::value) return inner;
-    if (end > found.begin + kMostSentence / 8) return {};  // a paragraph is no answer
+    if (end > found.begin + kMostSentence / 8) return {};  // a paragraph is not an answer
     return found;
   }
-  /// What the last sentence with a value comes to, of those from `at` to the end of the line.
+  /// The value that the last sentence with a value comes to, from token `at` to the end of the
+  /// line.
   Candidate line_conclusion(std::size_t at) const {
-    std::vector<std::size_t> begins;
+    std::vector<std::size_t> sentence_begins;
     for (std::size_t i = at;
-         i < t_.size() && !t_.is(i, Kind::line) && begins.size() < kMostSentences;
+         i < t_.size() && !t_.is(i, Kind::line) && sentence_begins.size() < kMostSentences;
          i = sentence_end(t_, i) + 1)
-      begins.push_back(i);
-    for (std::size_t i = begins.size(); i-- > 0;)
-      if (Candidate found = concluded(t_, begins[i], sentence_end(t_, begins[i]));
+      sentence_begins.push_back(i);
+    for (std::size_t i = sentence_begins.size(); i-- > 0;)
+      if (Candidate found = concluded(t_, sentence_begins[i], sentence_end(t_, sentence_begins[i]));
           found.weight == Weight::value)
         return found;
     return {};
   }
 
-  /// "42 is the answer", "6 * 7 = 42, which is our answer".
-  Candidate before(std::size_t at, std::size_t behind) const {
-    const std::string_view next = t_.word(behind);
-    const bool closes = behind >= t_.size() || t_.is(behind, Kind::stop) ||
-                        t_.is(behind, Kind::line) || t_.is(behind, Kind::comma) ||
-                        t_.is(behind, Kind::ornament) || next == "to" || next == "for" ||
+  /// The answer before its announcement: "42 is the answer", "6 * 7 = 42, which is our answer".
+  Candidate before(std::size_t at, std::size_t after) const {
+    const std::string_view next = t_.word(after);
+    const bool closes = after >= t_.size() || t_.is(after, Kind::stop) ||
+                        t_.is(after, Kind::line) || t_.is(after, Kind::comma) ||
+                        t_.is(after, Kind::ornament) || next == "to" || next == "for" ||
                         next == "of" || next == "because" || next == "since" || next == "as" ||
                         next == "here" || next == "and" || next == "we" || next == "that";
     if (!closes) return {};
@@ -300,7 +302,7 @@ class Announcements {
         end = i - 1;
         break;
       }
-    if (end == begin && begin > 0) {  // "This is the answer."
+    if (end == begin && begin > 0) {  // "This is the answer." refers to the sentence before
       end = begin - 1;
       begin = sentence_begin(t_, end);
       while (end == begin && begin > 0) end = begin - 1, begin = sentence_begin(t_, end);
@@ -309,7 +311,7 @@ class Announcements {
   }
 
   const Tokens& t_;
-  bool asks_ = false;  ///< the text has questions of its own: "Q: ..."
+  bool asks_ = false;  // the text has questions of the form "Q: ...", to which "A: ..." belongs
 };
 
 bool holds(const Tokens& t, const Sentence& s, const Phrases& phrases) {
@@ -324,43 +326,43 @@ bool holds_value(const Tokens& t, const Sentence& s) {
   return false;
 }
 
-/// The rest of an announcement's own sentence from where it takes back what was announced: "42 -
-/// sorry, 43", "42... no, 43".
+/// The rest of an announcement's sentence that takes the answer back: "42 - sorry, 43", "42... no,
+/// 43".
 std::optional<Sentence> corrected_at_once(const Tokens& t, const Candidate& first) {
   const std::size_t end = std::min(sentence_end(t, first.end), t.size());
   for (std::size_t i = first.end; i < std::min(end, first.end + kMostFiller); ++i) {
     const bool is_break = t.is(i, Kind::dash) || t.is(i, Kind::comma) || t.is(i, Kind::semicolon) ||
                           t.is(i, Kind::open) || t.is(i, Kind::stop);
-    const std::size_t next = skip_marks(t, i + 1), behind = words().corrections.behind(t, next);
-    const bool is_parted = t.is(behind, Kind::comma) || t.is(behind, Kind::colon) ||
-                           words().corrections.begins(t, behind);
-    if (is_break && behind != next && (is_parted || (t.word(next) != "no" && is_value(t, behind))))
+    const std::size_t next = skip_marks(t, i + 1), after = words().corrections.after(t, next);
+    const bool is_parted = t.is(after, Kind::comma) || t.is(after, Kind::colon) ||
+                           words().corrections.begins(t, after);
+    if (is_break && after != next && (is_parted || (t.word(next) != "no" && is_value(t, after))))
       return Sentence{next, end};
   }
   return std::nullopt;
 }
 
-/// What is said after an announcement that begins by taking something back: another answer, that
-/// there is none, or nothing.
+/// The answer after corrections in later sentences. It is another one, empty if it was only taken
+/// back, or `first` if nothing was.
 Candidate corrected(const Tokens& t, const Candidate& first) {
   auto later = last_sentences(t, std::min(sentence_end(t, first.end), t.size()), kMostSentences);
   if (const auto same = corrected_at_once(t, first)) later.push_back(*same);
-  const auto begins = [&](const Sentence& s) {
+  const auto begins_correction = [&](const Sentence& s) {
     return words().corrections.begins(t, skip_marks(t, s.begin));
   };
-  const auto from = std::find_if(later.rbegin(), later.rend(), begins);
+  const auto from = std::find_if(later.rbegin(), later.rend(), begins_correction);
   if (from == later.rend()) return first;
   bool retracted = false;
   Candidate other;
   for (auto s = from; s != later.rend(); ++s) {
     retracted = retracted || holds(t, *s, words().retractions);
     std::size_t at = skip_marks(t, s->begin);
-    const std::size_t behind = words().corrections.behind(t, at);
-    const bool is_correction = behind != at;
+    const std::size_t after = words().corrections.after(t, at);
+    const bool is_correction = after != at;
     int again = 0;
     for (std::size_t before = t.size() + 1; before != at && again < kMostLeads; ++again)
       before = at,
-      at = words().corrections.behind(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
+      at = words().corrections.after(t, skip_marks(t, t.is(at, Kind::comma) ? at + 1 : at));
     const bool concludes = is_correction || words().concluding.begins(t, at) ||
                            t.word(at) == "it" || t.word(at) == "it's" || retracted;
     Candidate found = concludes ? concluded(t, at, s->end) : Candidate{};
@@ -372,7 +374,8 @@ Candidate corrected(const Tokens& t, const Candidate& first) {
   return retracted ? Candidate{} : first;
 }
 
-/// "You might think that the answer is 54, but it is actually 56."
+/// The value after "but" in a sentence such as "You might think that the answer is 54, but it is
+/// actually 56."
 Candidate turned(const Tokens& t, const Sentence& s) {
   for (std::size_t i = s.end; i-- > s.begin;)
     if (i > s.begin && (t.is(i - 1, Kind::comma) || t.is(i - 1, Kind::semicolon)) &&
@@ -398,7 +401,7 @@ std::optional<Announced> last_announcement(const Tokens& tokens) {
 std::optional<Announced> last_conclusion(const Tokens& tokens) {
   for (const Sentence& s : last_sentences(tokens, 0, kMostSentences)) {
     const bool doubted = holds(tokens, s, words().supposed) || holds(tokens, s, words().denials);
-    // "I doubt that the answer is 42."
+    // "I doubt that the answer is 42." does not conclude.
     if (doubted && holds(tokens, s, words().answers)) return said(turned(tokens, s));
     Candidate found = concluded(tokens, s.begin, s.end);
     if (found.weight == Weight::value) return said(std::move(found));
@@ -414,13 +417,13 @@ std::optional<Announced> bare_answer(const Tokens& tokens) {
   while (tokens.is(at, Kind::line) || tokens.is(at, Kind::bullet) || tokens.is(at, Kind::equals) ||
          tokens.is(at, Kind::colon) || skip_marks(tokens, at) != at)
     at = std::max(at + 1, skip_marks(tokens, at));
-  // approximately 42
-  if (const std::size_t value = words().leads.behind(tokens, at); is_value(tokens, value))
+  // A phrase may lead into the value, as in "approximately 42".
+  if (const std::size_t value = words().leads.after(tokens, at); is_value(tokens, value))
     at = value;
   if (at >= tokens.size() || (!is_value(tokens, at) && !tokens.is(at, Kind::word)))
     return std::nullopt;
   Candidate found = taken(tokens, at, tokens.size());
-  // prose
+  // A longer text is prose.
   if (found.weight == Weight::text && sentence_end(tokens, found.end) > found.end + 1)
     return std::nullopt;
   return said(found.weight == Weight::value ? corrected(tokens, found) : std::move(found));

@@ -1,5 +1,5 @@
-// The one reader of announcements: the answer of a response in words. Its tables are in
-// announcement_words.cpp, its cases in jobs/announcements.md.
+// Finds answers that a response announces in words. The tables are in announcement_words.cpp, and
+// examples of all cases in jobs/announcements.md.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -10,22 +10,23 @@
 namespace rollcall::text {
 
 struct Announced {
-  std::string text;  ///< without what leads into it and what is remarked behind it; several pieces
-                     ///< joined by ", ", " or " or " and "
-  bool ended = false;  ///< something visibly ends it before the response does
+  /// The answer without the words that lead into it and without remarks after it. Several pieces
+  /// are joined by ", ", " or " or " and ".
+  std::string text;
+  bool ended = false;  ///< a stop, a line break or other text follows it
 };
 
-/// The last answer that is announced by that name: "the answer is 42", "Answer: 42", "#### 42", a
-/// heading with a line below, "42 is the answer". What is said about an answer ("the answer is
-/// confirmed by ...") is no announcement, nor is what is only supposed ("if the answer is 41"); one
-/// that is taken back afterwards counts no more.
+/// The last answer that is announced as the answer: "the answer is 42", "Answer: 42", "#### 42", a
+/// heading "Answer" with a line below, "42 is the answer". A remark about an answer ("the answer is
+/// confirmed by ...") and a supposition ("if the answer is 41") are not announcements. An
+/// announcement that is taken back later does not count.
 std::optional<Announced> last_announcement(const Tokens& tokens);
 
-/// What the last sentence with a value in it comes to, by its verb, its last formulas or an equals
-/// sign: "So x = 42.", "She has 42 left.".
+/// The value that the last sentence with a value comes to by its verb, its last formulas or an
+/// equals sign: "So x = 42.", "She has 42 left.".
 std::optional<Announced> last_conclusion(const Tokens& tokens);
 
-/// The answer that a short text is, without marks around it and remarks behind it.
+/// A short text that is an answer, without marks around it and remarks after it.
 std::optional<Announced> bare_answer(const Tokens& tokens);
 
 }  // namespace rollcall::text

@@ -19,7 +19,7 @@ Phrases::Phrases(std::initializer_list<std::string_view> phrases) {
                      [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
-std::size_t Phrases::behind(const Tokens& tokens, std::size_t at) const {
+std::size_t Phrases::after(const Tokens& tokens, std::size_t at) const {
   const auto low = [&](std::size_t i) {
     return std::string_view(tokens.low).substr(tokens[i].begin, tokens[i].end - tokens[i].begin);
   };

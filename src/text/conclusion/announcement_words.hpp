@@ -1,5 +1,5 @@
-// The words by which answers are announced, led into, remarked upon and taken back: tables for
-// announcement.cpp.
+// Tables of the words with which a response announces an answer, leads into it, remarks on it, and
+// takes it back.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -11,72 +11,70 @@
 
 namespace rollcall::text {
 
-/// Phrases of one word or several, in lower case; of those that begin alike the longest counts.
+/// A set of phrases of one or several words, in lower case. Of those that begin at the same token
+/// the longest one counts.
 class Phrases {
  public:
   Phrases(std::initializer_list<std::string_view> phrases);
-  /// Where the phrase that begins at token `at` ends; `at` where none does. Marks between its words
-  /// do not matter.
-  std::size_t behind(const Tokens& tokens, std::size_t at) const;
-  bool begins(const Tokens& tokens, std::size_t at) const { return behind(tokens, at) != at; }
+  /// The token after the phrase that begins at token `at`; `at` if no phrase begins there. Marks
+  /// between its words are skipped.
+  std::size_t after(const Tokens& tokens, std::size_t at) const;
+  bool begins(const Tokens& tokens, std::size_t at) const { return after(tokens, at) != at; }
 
  private:
   std::unordered_map<std::string_view, std::vector<std::vector<std::string_view>>>
-      rest_;  ///< by first word; the longest first
+      rest_;  // the words after the first one, by first word; the longest come first
 };
 
 struct AnnouncementWords {
-  Phrases answers;    ///< what is announced
-  Phrases results;    ///< likewise, where no answer is
-  Phrases options;    ///< likewise, and a letter may follow: "option B is correct"
-  Phrases whole;      ///< languages that write noun and verb as one word
-  Phrases modifiers;  ///< between an article and "answer"
-  Phrases supposed;   ///< before "the answer is": it is not said to be so
-  Phrases remote;     ///< between "the answer" and its value: it is of another case, or of one that
-                      ///< was
-  Phrases modals;     ///< before "answer" as a verb
-  Phrases sayings;    ///< before "the answer is": somebody says so
-  Phrases own;        ///< before those: the writer does
-  Phrases fillers;    ///< begin what may stand between "the answer" and "is"
-  Phrases copulas;    ///< "is" and its like
-  Phrases denials;    ///< "is not"
-  Phrases bounds;     ///< before a value: it only bounds what is meant
-  Phrases auxiliaries;    ///< between a denial and the verb that it denies
-  Phrases equals;         ///< between a name and its value
-  Phrases circumstances;  ///< behind a value: what begins so says when it holds
-  Phrases leads;          ///< between "is" and the answer
-  Phrases remarks;        ///< begin what is no part of the answer any more
-  Phrases reasons;        ///< those remarks in which further values are none of the answer
-  Phrases about;          ///< say how the answer is, not what it is
-  Phrases comparisons;  ///< behind a value: it says how the answer is after all ("3 more than 39",
-                        ///< "90% sure")
-  Phrases hedges;       ///< between "or" and a further answer
-  Phrases second_thoughts;  ///< before a further answer, in the same sentence or at the beginning
-                            ///< of the next
-  Phrases rivals;   ///< before a value that may be the answer as well: "as well as", "unless it is"
-  Phrases rivalry;  ///< behind a value: it is an answer as well ("also works")
-  Phrases asides;   ///< end what is counted or paid: "pages in 240 minutes", "$10 for the week"
-  Phrases comparatives;  ///< likewise, unless a number follows "than"
-  Phrases periods;       ///< behind "a" or "each": a rate
-  Phrases connectives;   ///< begin the clause that a sentence comes to: ", so she pays 64"
-  Phrases others;        ///< begin a clause about another value: "the next one is 29"
-  Phrases settings;      ///< before a value: it says when, where or how long
-  Phrases links;         ///< before a value: it is what is meant where it is the only one
-  Phrases unreal;        ///< in a sentence: what it says is no conclusion
-  Phrases operations;    ///< before a value: it is worked with
-  Phrases complements;   ///< before words that a sentence ends by saying of its subject
-  Phrases hedged;        ///< before those: nobody says so for sure
-  Phrases exceptions;    ///< what follows belongs to the words before
-  Phrases concluding;    ///< begin a sentence that concludes
-  Phrases premises;      ///< begin a sentence that does not
-  Phrases verbs;         ///< before the value in a sentence that concludes
-  Phrases corrections;   ///< begin a sentence that takes back what was said before
-  Phrases retractions;   ///< say within it that it was wrong
-  Phrases doubts;        ///< the writer does not know
-  Phrases approvals;     ///< behind a subject: "B is correct"
-  Phrases meaningful;    ///< words before a value that are part of it
-  Phrases numbers;       ///< in words
-  Phrases functions;     ///< names of mathematics that are several letters long
+  Phrases answers;      ///< names of what is announced: "answer"
+  Phrases results;      ///< names of it that count if the response has no "answer"
+  Phrases options;      ///< names after which a letter may follow: "option B is correct"
+  Phrases whole;        ///< noun and verb together, in languages that write them as one word
+  Phrases modifiers;    ///< come between an article and "answer"
+  Phrases supposed;     ///< come before "the answer is" if that is not claimed: "if"
+  Phrases remote;       ///< after "the answer", they say that it is of another case: "would be"
+  Phrases modals;       ///< come before "answer" as a verb: "might"
+  Phrases sayings;      ///< come before "the answer is" if somebody says so
+  Phrases own;          ///< come before those if it is the writer who says so: "I"
+  Phrases fillers;      ///< begin the words that may be between "the answer" and "is"
+  Phrases copulas;      ///< "is" and similar verbs
+  Phrases denials;      ///< "is not" and similar phrases
+  Phrases bounds;       ///< come before a value that only limits the one that is meant: "less than"
+  Phrases auxiliaries;  ///< come between a denial and the verb that it denies
+  Phrases equals;       ///< come between a name and its value
+  Phrases circumstances;    ///< after a value, they begin words that say when it holds
+  Phrases leads;            ///< come between "is" and the answer
+  Phrases remarks;          ///< begin words after an answer that do not belong to it
+  Phrases reasons;          ///< remarks whose values are not part of the answer
+  Phrases about;            ///< say how the answer is, and not what it is
+  Phrases comparisons;      ///< after a value, they say that it only describes the answer: "% sure"
+  Phrases hedges;           ///< come between "or" and a further answer
+  Phrases second_thoughts;  ///< come before a further answer in this sentence or the next one
+  Phrases rivals;           ///< come before a value that may be the answer, too: "unless it is"
+  Phrases rivalry;          ///< come after a value that is an answer, too: "also works"
+  Phrases asides;           ///< come after a count or price: "in" of "pages in 240 minutes"
+  Phrases comparatives;     ///< come after a count, unless a number follows "than"
+  Phrases periods;          ///< come after "a" or "each" in a rate: "hour"
+  Phrases connectives;      ///< begin the clause that concludes a sentence: ", so she pays 64"
+  Phrases others;           ///< begin a clause about another value: "the next one is 29"
+  Phrases settings;         ///< come before a value that says when, where or how long
+  Phrases links;            ///< come before a value that is meant only if it is the only one
+  Phrases unreal;           ///< occur in sentences that are not conclusions
+  Phrases operations;       ///< come before a value that is calculated with
+  Phrases complements;      ///< come before the words that a sentence says about its subject
+  Phrases hedged;           ///< come before those if they are not certain: "may be"
+  Phrases exceptions;       ///< come between a value and exceptions that belong to it
+  Phrases concluding;       ///< begin a sentence that concludes
+  Phrases premises;         ///< begin a sentence that does not conclude
+  Phrases verbs;            ///< come before the value in a sentence that concludes
+  Phrases corrections;      ///< begin a sentence that takes something back
+  Phrases retractions;      ///< say in such a sentence that something was wrong
+  Phrases doubts;           ///< say that the writer does not know
+  Phrases approvals;        ///< come after an option that is right: "B is correct"
+  Phrases meaningful;       ///< come before a value and are part of it
+  Phrases numbers;          ///< numbers in words
+  Phrases functions;        ///< names of mathematics with several letters
 };
 const AnnouncementWords& announcement_words();
 

@@ -1,4 +1,5 @@
-// Token by token, with a row of the tables for each way in which an answer ends.
+// Reads an answer token by token. Each kind of token either belongs to it or ends it, and tables of
+// words say how it may end.
 #include "text/conclusion/candidate.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -9,10 +10,10 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostTokens = 300;  // of an answer
-constexpr std::size_t kMostSkipped = 8;   // words before the value of an announcement: "the ordered
-                                          // pair (3, 5)"
-constexpr int kMostLeads = 12;            // phrases that lead in, one behind the other
+constexpr std::size_t kMostTokens = 300;  // tokens of an answer; longer ones are cut
+// Words before the value of an announcement, as in "the ordered pair (3, 5)".
+constexpr std::size_t kMostSkipped = 8;
+constexpr int kMostLeads = 12;            // phrases one after the other that lead into an answer
 constexpr std::size_t kMostBracket = 40;  // tokens within brackets
 
 const AnnouncementWords& words() {
@@ -20,71 +21,145 @@ const AnnouncementWords& words() {
   return all;
 }
 
+/// The text of an answer as its pieces are added.
+class CandidateText {
+ public:
+  const std::string& text() const { return text_; }
+  bool is_empty() const { return text_.empty(); }
+  bool is_after_mark() const { return joined_; }  ///< join() was the last call that added text
+
+  /// Adds the text of one token, after a space if it is `spaced`.
+  void put(std::string_view token, bool spaced) {
+    joined_ = false;
+    if (!is_empty() && spaced && text_.back() != ' ') text_ += ' ';
+    for (std::size_t i = 0; i < token.size(); ++i) {
+      // U+FF01 to U+FF3F are wide forms of ASCII characters.
+      const bool wide = token.substr(i, 2) == "\xEF\xBC" && i + 2 < token.size() &&
+                        static_cast<unsigned char>(token[i + 2]) >= 0x81;
+      text_ += wide ? char(static_cast<unsigned char>(token[i + 2]) - 0x60) : token[i];
+      i += wide ? 2 : 0;
+    }
+  }
+  /// Adds a mark before a further piece, in place of spaces and commas at the end.
+  void join(std::string_view mark) {
+    while (text_.ends_with(' ') || text_.ends_with(',')) text_.pop_back();
+    text_ += mark;
+    joined_ = true;
+  }
+  void name_value() { text_ += " = "; }  ///< what was added is a name, and its value follows
+
+  bool is_name() const {  ///< the text is the name of a value: x, AB, f(2)
+    return !text_.empty() && text_.size() <= 8 &&
+           text_.find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_()0123456789 ") ==
+               std::string::npos &&
+           !(text_[0] >= '0' && text_[0] <= '9') && text_.find(' ') == std::string::npos;
+  }
+  bool is_choice() const {  ///< the text is the letter of an option: A, (B)
+    return text_.size() <= 3 && text_.find_first_of("ABCDEFGHIJ") != std::string::npos;
+  }
+  bool is_short_form() const {  ///< the text ends in an abbreviation to which a stop belongs
+    for (const std::string_view form : {"p.m", "a.m", "P.M", "A.M", "sq", "approx", "cu"})
+      if (text_.ends_with(form)) return true;
+    return false;
+  }
+  /// The text without white space at its ends and without commas and colons at its end.
+  std::string trimmed() const {
+    std::string_view text = trim(text_);
+    while (!text.empty() && std::string_view(",;:").find(text.back()) != std::string_view::npos)
+      text = trim(text.substr(0, text.size() - 1));
+    return std::string(text);
+  }
+
+ private:
+  std::string text_;
+  bool joined_ = false;
+};
+
+/// The token after hedging words and articles, which may come before a further piece.
+std::size_t next_piece(const Tokens& t, std::size_t at) {
+  int hedges = 0;
+  for (std::size_t before = t.size() + 1; before != at && hedges < kMostLeads; ++hedges) {
+    before = at;
+    at = words().hedges.after(t, skip_marks(t, at));
+    if (t.is(at, Kind::comma)) ++at;
+  }
+  return at;
+}
+
+/// Whether a value begins a clause of its own, as in "and 7 is its factor".
+bool is_subject(const Tokens& t, std::size_t piece) {
+  if (!t.is(piece, Kind::number) && !t.is(piece, Kind::formula)) return false;
+  for (const std::string_view verb :
+       {"is", "are", "was", "were", "has", "have", "divides", "will", "can"})
+    if (t.word(piece + 1) == verb) return true;
+  return false;
+}
+
+/// Whether the token is a single quotation mark that the sign of a prime, ’, closes.
+bool opens_quotation(const Tokens& t, std::size_t at) {
+  return t.spelt(at) == "\xE2\x80\x98" || t.spelt(at) == "\xE2\x80\x9A";
+}
+
+/// Whether "than" follows in the sentence, with a number after it.
+bool compares_with_number(const Tokens& t, std::size_t at) {
+  for (std::size_t i = at; i < std::min(sentence_end(t, at), at + kMostSkipped); ++i)
+    if (t.word(i) == "than") return is_value(t, i + 1);
+  return false;
+}
+
+/// Whether the word at token `at` makes what was said before it a rate: "a year", "each month".
+bool is_rate(const Tokens& t, std::size_t at) {
+  const std::string_view word = t.word(at), before = at > 0 ? t.word(at - 1) : std::string_view();
+  if (before == "of" || before == "once" ||
+      (at > 0 && (words().numbers.begins(t, at - 1) || words().operations.begins(t, at - 1))))
+    return false;
+  return (word == "a" || word == "an" || word == "each" || word == "every") &&
+         words().periods.begins(t, at + 1);
+}
+
+/// The bracket that closes the one at token `open`, or the last token that is looked at.
+std::size_t closing_bracket(const Tokens& t, std::size_t open) {
+  std::size_t close = open + 1;
+  for (int depth = 1; close < std::min(t.size(), open + kMostBracket); ++close) {
+    depth += t.is(close, Kind::open) ? 1 : t.is(close, Kind::close) ? -1 : 0;
+    if (depth == 0) break;
+  }
+  return close;
+}
+
+/// Goes through the tokens of one answer and collects its text.
 class Taker {
  public:
-  Taker(const Tokens& tokens, std::size_t at, std::size_t limit)
-      : t_(tokens), limit_(std::min(limit, at + kMostTokens)) {
+  /// `listed`: the answer is an item of a list, whose further items belong to it.
+  Taker(const Tokens& tokens, std::size_t at, std::size_t limit, bool listed)
+      : t_(tokens), limit_(std::min(limit, at + kMostTokens)), listed_(listed) {
     found_.begin = at_ = at;
     while (at > 0 && t_.is(at - 1, Kind::mark)) --at;
-    quoted_ = at > 0 && opens_quotation(at - 1);
+    quoted_ = at > 0 && opens_quotation(t_, at - 1);
   }
 
   Candidate run() {
     found_.weight = is_value(t_, at_) ? Weight::value : Weight::text;
     while (at_ < std::min(limit_, t_.size()) && !ended_) step();
     found_.end = at_;
-    // a last stop may be a decimal point
+    // A stop at the end of the text may be a decimal point.
     found_.ended = at_ + 1 < t_.size() || t_.is(at_, Kind::line);
-    tidy();
+    found_.text = text_.trimmed();
     if (found_.text.empty()) found_.weight = Weight::none;
     return std::move(found_);
   }
 
  private:
-  bool begun() const { return !found_.text.empty(); }
+  bool begun() const { return !text_.is_empty(); }
   void end() { ended_ = true; }
   void put(std::string_view text, bool spaced) {
-    joined_ = false;
-    if (begun() && spaced && found_.text.back() != ' ') found_.text += ' ';
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool wide = text.substr(i, 2) == "\xEF\xBC" && i + 2 < text.size() &&
-                        static_cast<unsigned char>(text[i + 2]) >=
-                            0x81;  // U+FF01 to U+FF3F are ASCII, only wider
-      found_.text += wide ? char(static_cast<unsigned char>(text[i + 2]) - 0x60) : text[i];
-      i += wide ? 2 : 0;
-    }
+    text_.put(text, spaced);
     ++at_;
   }
   void join(std::string_view mark, std::size_t next) {
-    while (found_.text.ends_with(' ') || found_.text.ends_with(',')) found_.text.pop_back();
-    found_.text += mark;
-    at_ = next, joined_ = true;
-  }
-  /// Before the value of a further piece: hedging words and articles.
-  std::size_t next_piece(std::size_t at) const {
-    int hedges = 0;
-    for (std::size_t before = t_.size() + 1; before != at && hedges < kMostLeads; ++hedges) {
-      before = at;
-      at = words().hedges.behind(t_, skip_marks(t_, at));
-      if (t_.is(at, Kind::comma)) ++at;
-    }
-    return at;
-  }
-  /// "and 7 is its factor": a clause of its own.
-  bool is_subject(std::size_t piece) const {
-    if (!t_.is(piece, Kind::number) && !t_.is(piece, Kind::formula)) return false;
-    for (const std::string_view verb :
-         {"is", "are", "was", "were", "has", "have", "divides", "will", "can"})
-      if (t_.word(piece + 1) == verb) return true;
-    return false;
-  }
-  bool is_name() const {  // what was taken so far is the name of a value: x, AB, f(2)
-    const std::string_view name = found_.text;
-    return !name.empty() && name.size() <= 8 &&
-           name.find_first_not_of(
-               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_()0123456789 ") ==
-               std::string_view::npos &&
-           !(name[0] >= '0' && name[0] <= '9') && name.find(' ') == std::string_view::npos;
+    text_.join(mark);
+    at_ = next;
   }
 
   void step() {
@@ -112,21 +187,17 @@ class Taker {
       case Kind::ornament: begun() ? end() : void(++at_); break;
       case Kind::formula: formula(token); break;
       case Kind::word: word(); break;
-      default:
+      default:  // a bar between spaces separates the cells of a table
         spelt == "|" && begun() && token.spaced&& t_.is_spaced(at_ + 1) ? end()
                                                                         : put(spelt, token.spaced);
-        break;  // a table's bar
+        break;
     }
   }
 
-  /// The single quotation mark that the sign of a prime closes.
-  bool opens_quotation(std::size_t at) const {
-    return t_.spelt(at) == "\xE2\x80\x98" || t_.spelt(at) == "\xE2\x80\x9A";
-  }
   void quote() {
     const bool closing = t_.spelt(at_) == "\xE2\x80\x99";
     if (closing && !t_.is_spaced(at_) && begun() && !quoted_) return put("'", false);  // a prime
-    quoted_ = opens_quotation(at_);
+    quoted_ = opens_quotation(t_, at_);
     ++at_;
   }
 
@@ -144,29 +215,24 @@ class Taker {
   void stop(std::string_view spelt) {
     const bool spaced = t_.is_spaced(at_ + 1) || t_.is(at_ + 1, Kind::line) || at_ + 1 >= t_.size();
     const bool joined = !spaced && (t_.is(at_ + 1, Kind::number) || t_.is(at_ + 1, Kind::stop));
-    // .5
+    // a decimal point without digits before it, as in .5
     if (spelt == "." && joined && t_.is(at_ + 1, Kind::number)) return put(spelt, t_[at_].spaced);
-    // 0.333...
-    if (spelt == "." && joined && found_.text.find('.') != std::string::npos)
+    // the dots after digits, as in 0.333...
+    if (spelt == "." && joined && text_.text().find('.') != std::string::npos)
       return put(spelt, false);
     if (spelt == "." && begun() && at_ > 0 && t_.is(at_ - 1, Kind::stop) &&
-        found_.text.ends_with(".."))
+        text_.text().ends_with(".."))
       return put(spelt, false);
-    // p.m.
+    // a stop within an abbreviation, as in p.m.
     if (spelt == "." && !spaced && t_.is(at_ + 1, Kind::word) && at_ > 0 &&
         t_.is(at_ - 1, Kind::word))
       return put(spelt, false);
-    if (spelt == "." && is_short_form()) return put(spelt, false);
+    if (spelt == "." && text_.is_short_form()) return put(spelt, false);
     if (spelt == "!" && begun() &&
         (t_.is(at_ + 1, Kind::equals) || t_.is(at_ + 1, Kind::sign) ||
          t_.is(at_ + 1, Kind::close) || t_.spelt(at_ + 1) == "."))
-      return put(spelt, false);  // a factorial; more of these marks are emphasis
+      return put(spelt, false);  // a factorial; several of these marks are emphasis
     begun() ? end() : void(++at_);
-  }
-  bool is_short_form() const {
-    for (const std::string_view form : {"p.m", "a.m", "P.M", "A.M", "sq", "approx", "cu"})
-      if (found_.text.ends_with(form)) return true;
-    return false;
   }
 
   void comma() {
@@ -177,7 +243,7 @@ class Taker {
       if (depth_ == 0 && !is_value(t_, piece)) return end();
       return depth_ > 0 ? put(t_.spelt(at_), false) : join(",", at_ + 1);
     }
-    if (word == "and" || word == "or") return void(at_ = piece);  // decided there
+    if (word == "and" || word == "or") return void(at_ = piece);  // word() decides
     if (found_.weight == Weight::text && t_.is(piece, Kind::word) &&
         !words().remarks.begins(t_, piece))
       return put(",", false);
@@ -194,13 +260,12 @@ class Taker {
   void colon() {
     if (!begun()) return void(++at_);
     const bool ratio = t_.is(at_ - 1, Kind::number) && is_value(t_, at_ + 1),
-               choice = found_.text.size() <= 3 &&
-                        found_.text.find_first_of("ABCDEFGHIJ") != std::string::npos;
+               choice = text_.is_choice();
     ratio || choice || depth_ > 0 ? put(t_.spelt(at_), t_[at_].spaced) : end();
   }
 
   void dash(std::string_view spelt) {
-    // em, bar, en
+    // the em dash, the horizontal bar and the en dash
     const bool long_one =
         spelt == "\xE2\x80\x94" || spelt == "\xE2\x80\x95" || spelt == "\xE2\x80\x93";
     const bool spaced = t_.is_spaced(at_ + 1), parted = t_[at_].spaced && spaced;
@@ -209,18 +274,17 @@ class Taker {
     const bool operand = is_value(t_, at_ + 1) &&
                          !(parted && t_.is(at_ + 1, Kind::word) && t_.word(at_ + 1).size() > 1);
     const bool range = long_one && !t_[at_].spaced && !spaced && operand;
-    const bool choice = parted && !long_one && found_.text.size() <= 3 &&
-                        found_.text.find_first_of("ABCDEFGHIJ") != std::string::npos;
+    const bool choice = parted && !long_one && text_.is_choice();
     if (begun() && long_one && !range) return end();
     if (!begun() || operand || range || choice || (!t_[at_].spaced && !spaced))
       return put(spelt, t_[at_].spaced);
     end();
   }
 
-  /// A bracket behind a value that says something about it ends the answer; "(3, 5)" and "f(x)" do
-  /// not.
+  /// Whether the bracket here is a remark about the value before it, which ends the answer. "(3,
+  /// 5)" and "f(x)" are not remarks.
   bool opens_remark() const {
-    if (!begun() || !t_[at_].spaced || depth_ > 0 || joined_) return false;
+    if (!begun() || !t_[at_].spaced || depth_ > 0 || text_.is_after_mark()) return false;
     if (t_.is(at_ - 1, Kind::formula)) return true;
     std::size_t i = at_ + 1;
     for (int depth = 1; i < std::min(t_.size(), at_ + kMostBracket) && depth > 0; ++i) {
@@ -232,17 +296,13 @@ class Taker {
           i + 1 < t_.size() && found_.weight == Weight::value)
         return true;
     }
-    // 42 dollars (6 * 7)
+    // A bracket after a counted noun is a remark, as in "42 dollars (6 * 7)".
     return found_.weight == Weight::value && at_ > 0 && t_.is(at_ - 1, Kind::word) &&
            t_.word(at_ - 1).size() > 1;
   }
   void open() {
     if (!opens_remark()) return ++depth_, put(t_.spelt(at_), t_[at_].spaced);
-    std::size_t close = at_ + 1;
-    for (int depth = 1; close < std::min(t_.size(), at_ + kMostBracket); ++close) {
-      depth += t_.is(close, Kind::open) ? 1 : t_.is(close, Kind::close) ? -1 : 0;
-      if (depth == 0) break;
-    }
+    const std::size_t close = closing_bracket(t_, at_);
     const std::string_view word = t_.word(skip_marks(t_, close + 1));
     const bool goes_on = t_.is(close, Kind::close) &&
                          (word == "or" || word == "and" || t_.is(close + 1, Kind::comma));
@@ -252,8 +312,8 @@ class Taker {
   void equals(std::string_view spelt) {
     if (!begun()) return void(++at_);
     if (spelt == "=") return put(spelt, t_[at_].spaced);
-    is_name() ? put("=", true) : end();  // x is about 42; but of 1/3, about 0.33, the exact value
-                                         // counts
+    // "x ≈ 42" says what x is, but the exact value counts in "1/3 ≈ 0.33".
+    text_.is_name() ? put("=", true) : end();
   }
 
   void formula(const Token& token) {
@@ -273,109 +333,86 @@ class Taker {
     if (!begun()) return put(t_.spelt(at_), false);
     if (depth_ > 0) return put(t_.spelt(at_), t_[at_].spaced);
     if (!words().remarks.begins(t_, at_) && conjunction) {
-      const std::size_t piece = next_piece(at_ + 1);
-      if (is_subject(piece)) return end();
+      const std::size_t piece = next_piece(t_, at_ + 1);
+      if (is_subject(t_, piece)) return end();
       if (is_value(t_, piece))
         return join(word == "or" || word == "oder" || word == "ou" ? " or " : " and ", piece);
-      // "Paris or London" is no answer of one place
+      // "Paris or London" does not name one place
       return found_.weight == Weight::value ? end() : put(t_.spelt(at_), t_[at_].spaced);
     }
-    const std::size_t equal = words().equals.behind(t_, at_);
-    if (const std::size_t value = words().leads.behind(t_, equal);
-        equal != at_ && is_name() && is_value(t_, value)) {
-      found_.text += " = ", at_ = value;
+    const std::size_t equal = words().equals.after(t_, at_);
+    if (const std::size_t value = words().leads.after(t_, equal);
+        equal != at_ && text_.is_name() && is_value(t_, value)) {
+      text_.name_value();
+      at_ = value;
       return;
     }
     // "no solution for any x" is one answer
     const auto& ends = found_.weight == Weight::text ? words().reasons : words().remarks;
-    // "does not exist"
+    // "does not exist" is an answer in words.
     const bool denial = found_.weight == Weight::text && word == "not";
     if (!denial && (words().second_thoughts.begins(t_, at_) || ends.begins(t_, at_))) return end();
     if (word == "equals" || word == "equal") return end();
     if (ends_count()) return end();
-    if (is_rate()) return put("per", true);
+    if (is_rate(t_, at_)) return put("per", true);
     if (const std::size_t hyphen = word.find('-'); hyphen != std::string_view::npos &&
                                                    at_ == found_.begin + 1 &&
                                                    t_.is(at_ - 1, Kind::number)) {
-      std::string noun(t_.spelt(at_));  // 22 push-ups
+      std::string noun(t_.spelt(at_));  // of "22 push-ups"
       std::replace(noun.begin(), noun.end(), '-', ' ');
       return put(noun, true);
     }
-    // a script without spaces: です
+    // A word of a script without spaces, such as です, does not belong to a number.
     if (static_cast<unsigned char>(word[0]) >= 0xE3 && found_.weight == Weight::value) return end();
     put(t_.spelt(at_), t_[at_].spaced);
   }
 
-  /// Whether what is counted or paid ends here: "328 pages | in 240 minutes", "4 more scoops than
-  /// Oli".
+  /// Whether the token is after the things that are counted or paid, and so does not belong to the
+  /// answer: "in" of "328 pages in 240 minutes", "than" of "4 more scoops than Oli".
   bool ends_count() const {
     if (found_.weight != Weight::value || depth_ > 0) return false;
-    const bool is_paid = found_.text.find_first_of("$%") != std::string::npos;
+    const bool is_paid = text_.text().find_first_of("$%") != std::string::npos;
     const bool is_noun = t_.is(at_ - 1, Kind::word) && t_.word(at_ - 1).size() > 1 &&
                          at_ - 1 > found_.begin && !words().numbers.begins(t_, at_ - 1);
     const std::string_view word = t_.word(at_);
     if (words().comparatives.begins(t_, at_) && !words().operations.begins(t_, at_ - 1) &&
         (is_noun || t_.is(at_ - 1, Kind::number) || t_.is(at_ - 1, Kind::mark) ||
          t_.is(at_ - 1, Kind::formula)))
-      return !compares_with_number();
-    // 6 teams of 5
+      return !compares_with_number(t_, at_);
+    // The count of "6 teams of 5" ends before "of".
     if (word == "of" && is_noun && t_.word(at_ - 1) != "out" && t_.is(at_ + 1, Kind::number))
       return !words().operations.begins(t_, at_ - 1);
-    if ((!is_noun && !is_paid) || is_rate() || !words().asides.begins(t_, at_)) return false;
+    if ((!is_noun && !is_paid) || (begun() && is_rate(t_, at_)) || !words().asides.begins(t_, at_))
+      return false;
     return word != "to" || !is_value(t_, at_ + 1);
   }
-  bool compares_with_number() const {
-    for (std::size_t i = at_; i < std::min(sentence_end(t_, at_), at_ + kMostSkipped); ++i)
-      if (t_.word(i) == "than") return is_value(t_, i + 1);
-    return false;
-  }
-  /// "a year", "each month": the word before the period.
-  bool is_rate() const {
-    const std::string_view word = t_.word(at_),
-                           before = at_ > 0 ? t_.word(at_ - 1) : std::string_view();
-    if (before == "of" || before == "once" ||
-        (at_ > 0 &&
-         (words().numbers.begins(t_, at_ - 1) || words().operations.begins(t_, at_ - 1))))
-      return false;
-    return (word == "a" || word == "an" || word == "each" || word == "every") &&
-           words().periods.begins(t_, at_ + 1) && begun();
-  }
 
-  void tidy() {
-    std::string_view text = trim(found_.text);
-    while (!text.empty() && std::string_view(",;:").find(text.back()) != std::string_view::npos)
-      text = trim(text.substr(0, text.size() - 1));
-    found_.text = std::string(text);
-  }
-
- public:
-  void set_listed() { listed_ = true; }
-
- private:
   const Tokens& t_;
   std::size_t at_ = 0, limit_;
   Candidate found_;
-  int depth_ = 0;
-  bool ended_ = false, listed_ = false, joined_ = false, quoted_ = false;
+  CandidateText text_;
+  int depth_ = 0;       // number of brackets that are open
+  bool ended_ = false;  // the token at at_ does not belong to the answer
+  bool listed_;
+  bool quoted_ = false;  // a quotation that ’ closes is open
 };
 
 }  // namespace
 
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
-  Taker taker(tokens, at, limit);
-  if (at > 0 && tokens.is(at - 1, Kind::bullet)) taker.set_listed();
-  Candidate found = taker.run();
+  const bool listed = at > 0 && tokens.is(at - 1, Kind::bullet);
+  Candidate found = Taker(tokens, at, limit, listed).run();
   for (int more = 0; found.weight == Weight::value && more < 4; ++more) {
     const std::size_t next = second_thought(tokens, found.end, limit);
     if (next >= tokens.size()) break;
-    const Candidate other = Taker(tokens, next, limit).run();
+    const Candidate other = Taker(tokens, next, limit, false).run();
     if (other.weight != Weight::value || other.text == found.text) break;
     found.text += " or " + other.text, found.end = other.end, found.ended = other.ended;
   }
   if (const std::size_t next =
           found.weight == Weight::value ? rival(tokens, found.end, limit) : tokens.size();
       next < tokens.size()) {
-    const Candidate other = Taker(tokens, next, limit).run();
+    const Candidate other = Taker(tokens, next, limit, false).run();
     if (other.weight == Weight::value && other.text != found.text)
       found.text += " or " + other.text;
   }
@@ -384,7 +421,7 @@ Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit) {
 
 namespace {
 
-/// "substituted into", "shown in": what was done to the answer.
+/// Whether the words say what was done with the answer: "substituted into", "shown in".
 bool is_done(const Tokens& t, std::size_t at) {
   if (t.word(at).size() < 4 || !t.word(at).ends_with("ed")) return false;
   for (const std::string_view next :
@@ -394,7 +431,7 @@ bool is_done(const Tokens& t, std::size_t at) {
   return false;
 }
 
-/// A number that compares the answer with something: "3 more than 39", "90% sure".
+/// Whether the number only describes the answer: "3 more than 39", "90% sure".
 bool says_how(const Tokens& t, std::size_t at) {
   std::size_t i = skip_marks(t, at);
   if (!t.is(i, Kind::number)) return false;
@@ -421,25 +458,25 @@ Candidate announced_at(const Tokens& t, std::size_t at, std::size_t limit) {
         (t.spelt(at) == "a" &&
          !(t.is_spaced(at + 1) && (t.is(at + 1, Kind::word) || t.is(at + 1, Kind::number))));
     if (is_value(t, at) && (article || !words().leads.begins(t, at))) break;
-    const bool bracket = t.is(at, Kind::open);  // (approximately) 42
-    const std::size_t behind = words().leads.behind(t, bracket ? at + 1 : at);
-    if (!bracket) at = behind;
-    else if (behind > at + 1 && t.is(behind, Kind::close)) at = behind + 1;
+    const bool bracket = t.is(at, Kind::open);  // as in "(approximately) 42"
+    const std::size_t after = words().leads.after(t, bracket ? at + 1 : at);
+    if (!bracket) at = after;
+    else if (after > at + 1 && t.is(after, Kind::close)) at = after + 1;
   }
   if (at >= limit || at >= t.size()) return {};
   if (words().about.begins(t, at) || is_done(t, at)) return {};
   if (is_value(t, at)) return says_how(t, at) ? Candidate{} : taken(t, at, limit);
   if (!t.is(at, Kind::word)) return {};
-  const std::size_t denied = words().denials.behind(t, at);
-  if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // not 41 but 42
+  const std::size_t denied = words().denials.after(t, at);
+  if (denied != at && denied < t.size() && !t.is(denied, Kind::stop)) {  // as in "not 41 but 42"
     for (std::size_t i = denied; i < std::min(sentence_end(t, at), limit); ++i)
       if (t.word(i) == "but" || t.word(i) == "rather")
-        return is_value(t, words().leads.behind(t, i + 1))
-                   ? taken(t, words().leads.behind(t, i + 1), limit)
+        return is_value(t, words().leads.after(t, i + 1))
+                   ? taken(t, words().leads.after(t, i + 1), limit)
                    : Candidate{};
     return {};
   }
-  // the ordered pair (3, 5)
+  // Words may come before the value, as in "the ordered pair (3, 5)".
   for (std::size_t i = at; i < std::min(at + kMostSkipped, limit); ++i) {
     const bool plain =
         t.is(i, Kind::word) && !words().meaningful.begins(t, i) && !words().remarks.begins(t, i);

@@ -1,4 +1,4 @@
-// The answer that begins at a token: how far it reaches, and what it says without its marks.
+// Reads the answer that begins at a token, and finds its end.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -10,26 +10,27 @@
 
 namespace rollcall::text {
 
-/// How much an announcement says.
+/// How likely the words after an announcement are an answer.
 enum class Weight : unsigned char {
-  none,   ///< something about the answer, not the answer
-  text,   ///< words, which may be the answer
-  value,  ///< begins as a number, a formula, a name of one letter or a list of them
+  none,   ///< they say something about the answer, or there are none
+  text,   ///< they are words, which may be the answer
+  value,  ///< they begin as a number, a formula, a name of one letter, or a list of these
 };
 
 struct Candidate {
   Weight weight = Weight::none;
-  std::string text;       ///< several pieces joined by ", ", " or " or " and "; without marks of
-                          ///< Markdown, dollars around formulas and remarks
+  /// Without marks of Markdown, dollars around formulas, and remarks. Several pieces are joined by
+  /// ", ", " or " or " and ".
+  std::string text;
   std::size_t begin = 0;  ///< tokens [begin, end)
   std::size_t end = 0;
-  bool ended = false;  ///< something visibly ends it before the text does
+  bool ended = false;  ///< a stop, a line break or other text follows it
 };
 
-/// The answer that begins at token `at`, within [at, limit): its pieces, up to what is no part of
-/// it. Never looks at more than a bounded number of tokens.
+/// The answer that begins at token `at` and ends before `limit`, with all its pieces. Looks at a
+/// bounded number of tokens.
 Candidate taken(const Tokens& tokens, std::size_t at, std::size_t limit);
-/// The same behind "is" or a colon: what leads into the answer is skipped.
+/// The answer after "is" or a colon at token `at`. Words that lead into it are skipped.
 Candidate announced_at(const Tokens& tokens, std::size_t at, std::size_t limit);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// Token by token: the words, what leads into them, and what may follow.
+// Looks for the words, for what leads into them, and for what may follow them.
 #include "text/conclusion/complement.hpp"
 
 #include "text/conclusion/announcement_words.hpp"
@@ -9,15 +9,15 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostSentences = 4;  // that are looked at
-constexpr std::size_t kMostWords = 20;     // of an answer
+constexpr std::size_t kMostSentences = 4;  // the last ones, which are looked at
+constexpr std::size_t kMostWords = 20;     // words of an answer; longer ones are not looked for
 
 std::string_view low(const Tokens& t, std::size_t i) {
   return std::string_view(t.low).substr(t[i].begin, t[i].end - t[i].begin);
 }
 
-/// Where `words` end that begin at token `at`; `at`: they do not begin there.
-std::size_t behind(const Tokens& t, std::size_t at, std::size_t end, const Tokens& words) {
+/// The token after `words`, which begin at token `at`; `at` if they do not begin there.
+std::size_t after(const Tokens& t, std::size_t at, std::size_t end, const Tokens& words) {
   std::size_t next = at;
   for (std::size_t n = 0; n < words.size(); ++n, ++next) {
     while (n > 0 && t.is(next, Kind::mark)) ++next;
@@ -40,10 +40,10 @@ bool is_led(const Tokens& t, std::size_t begin, std::size_t at, const Tokens& wo
     --at, skip();
   if (at == begin) return false;
   if (t.is(at - 1, Kind::colon)) return true;
-  return announcement_words().complements.behind(t, at - 1) == at;
+  return announcement_words().complements.after(t, at - 1) == at;
 }
 
-/// Where the clause begins that ends at token `at`: behind "but", a colon, or ", so".
+/// The beginning of the clause that ends at token `at`, which is after "but", a colon, or ", so".
 std::size_t clause_begin(const Tokens& t, std::size_t begin, std::size_t at) {
   for (std::size_t i = at; i-- > begin;) {
     const bool turns = t.word(i) == "but" || t.word(i) == "however" || t.is(i, Kind::semicolon) ||
@@ -61,7 +61,8 @@ bool holds(const Tokens& t, std::size_t at, std::size_t end, const Phrases& phra
   return false;
 }
 
-/// Whether the sentence may end at token `at`: nothing follows but a remark without an alternative.
+/// Whether the sentence may end at token `at`, because only a remark follows that offers no other
+/// answer.
 bool may_end(const Tokens& t, std::size_t at, std::size_t end) {
   const auto& words = announcement_words();
   while (at < end && (t.is(at, Kind::mark) || t.is(at, Kind::quote) || t.is(at, Kind::ornament) ||
@@ -79,7 +80,7 @@ bool may_end(const Tokens& t, std::size_t at, std::size_t end) {
 
 bool closes(const Tokens& t, const Sentence& s, const Tokens& words) {
   for (std::size_t at = s.end; at-- > s.begin + 1;) {
-    const std::size_t end = behind(t, at, s.end, words);
+    const std::size_t end = after(t, at, s.end, words);
     if (end == at || !may_end(t, end, s.end)) continue;
     const std::size_t begin = clause_begin(t, s.begin, at);
     const auto& known = announcement_words();

@@ -7,10 +7,11 @@
 
 namespace rollcall::text {
 
-/// The sentence, counted from the last one, that ends by saying of its subject that it is `words`;
-/// remarks may follow them (", because ..."). None where no sentence does, or where it denies or
-/// hedges that ("is not an ellipse", "a circle or an ellipse", "may be odd"). Closing remarks such
-/// as "I hope this helps." do not count as sentences. Looks at the last few sentences alone.
+/// Finds the sentence that ends by saying that its subject is `words`, and counts it from the last
+/// one, which is 0. Remarks may follow the words (", because ..."). Nothing if no sentence says so,
+/// or if it denies or hedges it ("is not an ellipse", "a circle or an ellipse", "may be odd").
+/// Closing remarks such as "I hope this helps." do not count as sentences. Only the last few
+/// sentences are looked at.
 std::optional<std::size_t> closing_sentence(std::string_view said, std::string_view words);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// Sentences, and what each comes to.
+// Divides a text into sentences and finds the value that a sentence comes to.
 #pragma once
 
 #include "text/conclusion/candidate.hpp"
@@ -8,25 +8,25 @@
 
 namespace rollcall::text {
 
-inline constexpr std::size_t kMostSentence = 400;  ///< tokens of a sentence; what is longer is cut
+inline constexpr std::size_t kMostSentence = 400;  ///< tokens of a sentence; longer ones are cut
+/// Tokens of a sentence whose clauses and only value are looked for.
+inline constexpr std::size_t kMostProse = 120;
 
 struct Sentence {
-  std::size_t begin, end;  ///< tokens
+  std::size_t begin, end;  ///< its tokens [begin, end), without the stop that ends it
 };
 
-/// Whether the tokens [at, end) end in a verb or a comparison that says what a value behind them is
-/// not: "x cannot be", "it is less than".
-bool denies(const Tokens& tokens, std::size_t at, std::size_t end);
-
+/// The first token of the sentence that token `at` belongs to.
 std::size_t sentence_begin(const Tokens& tokens, std::size_t at);
-/// The last sentences from token `from` on, the last one first, `most` of them.
-std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t most);
+/// The last sentences of the text that begin at token `from` or later, the last one first, at most
+/// `limit` of them. Remarks in brackets are left out unless all of them are such remarks.
+std::vector<Sentence> last_sentences(const Tokens& tokens, std::size_t from, std::size_t limit);
 
-/// What the tokens [at, end) of a sentence come to: the value that they are, the one behind their
-/// last equals sign or verb, their last formulas, or their only value with whatever verb, times and
-/// other circumstances aside ("in 8 hours"). Of several clauses the one behind "so" counts. What
-/// follows a value and says when it holds ("at x = 3") is no part of it. Nothing where the value is
-/// denied or only bounded: "x is not 42", "less than 42".
+/// The value that the tokens [at, end) of a sentence come to. It is the value that they are, the
+/// one after their last equals sign or verb, their last formulas, or their only value whatever the
+/// verb is, not counting times and other circumstances ("in 8 hours"). Of several clauses the one
+/// after "so" counts. Words after a value that say when it holds ("at x = 3") do not belong to it.
+/// Nothing if the value is denied or only bounded, as in "x is not 42" and "less than 42".
 Candidate concluded(const Tokens& tokens, std::size_t at, std::size_t end);
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// The places of an answer, one after another.
+// Looks at the places where an answer may be, one after the other.
 #include "text/conclusion/final_answer.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -8,6 +8,7 @@
 #include "text/conclusion/announcement_words.hpp"
 #include "text/conclusion/candidate.hpp"
 #include "text/conclusion/conclusion.hpp"
+#include "text/conclusion/denial.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ std::optional<std::string> last_formulas(const Tokens& t) {
   return std::nullopt;
 }
 
-/// A short last line that is not about the answer, admits no doubt and denies no value.
+/// The last line if it is short, is not about the answer, admits no doubt, and denies no value.
 std::optional<std::string> last_line(std::string_view said) {
   const std::string_view text = trim(said);
   const std::size_t line_break = text.rfind('\n');
@@ -79,7 +80,7 @@ std::optional<FinalAnswer> final_answer(std::string_view response, bool finished
   if (auto announced = last_announcement(tokens))
     return FinalAnswer{std::move(announced->text), finished || announced->ended,
                        AnswerPlace::announcement};
-  // an empty answer
+  // The box or the tags are empty.
   if (boxed || tagged) return FinalAnswer{{}, true, boxed ? AnswerPlace::box : AnswerPlace::tag};
   if (auto concluded = finished ? last_conclusion(tokens) : std::nullopt)
     return FinalAnswer{std::move(concluded->text), true, AnswerPlace::conclusion};

@@ -1,4 +1,4 @@
-// The final answer of a response: in a box, in tags, announced, or where it ends.
+// Finds the final answer of a response, which may be in a box, in tags, announced, or at the end.
 #pragma once
 
 #include <optional>
@@ -7,29 +7,31 @@
 
 namespace rollcall::text {
 
-/// Where an answer was found, the surest first.
+/// Where an answer was found, from the surest place to the least sure one.
 enum class AnswerPlace { box, tag, announcement, conclusion, formula, line };
 
 struct FinalAnswer {
   std::string text;
-  bool complete = false;  ///< false: the token limit may have cut it
+  bool complete = false;  ///< false if the token limit may have cut it
   AnswerPlace place = AnswerPlace::line;
 };
 
-/// In this order: the boxes of the last sentence with boxes, the last <answer>...</answer>, the
-/// last announcement (announcement.hpp), what the last sentences come to, the last formula, and a
-/// last line that is short. Empty boxes and tags leave nothing but an announcement. `finished`: the
-/// response ended by itself. What a closed thought says counts only where nothing else is said.
+/// Looks in this order at the boxes of the last sentence with boxes, the last <answer>...</answer>,
+/// the last announcement (announcement.hpp), the conclusion of the last sentences, the last
+/// formula, and the last line if it is short. After an empty box or empty tags only an announcement
+/// counts. `finished`: the response was not cut by the token limit. The text of a closed thought
+/// counts only if the response has nothing else.
 std::optional<FinalAnswer> final_answer(std::string_view response, bool finished);
 
-/// The same of a whole response, where it says that this is its answer: not a mere formula or line.
+/// The answer of a finished response that says that it is the answer. A mere formula or line at the
+/// end does not count.
 std::optional<std::string> stated_answer(std::string_view response);
 
-/// A short answer without marks of Markdown, dollars and quotation marks around it and without
-/// remarks behind it; as it is where that leaves nothing.
+/// A short answer without marks of Markdown, dollars and quotation marks around it, and without
+/// remarks after it. If nothing is left, it is the answer unchanged.
 std::string plain_answer(std::string_view answer);
 
-/// What the last <answer>...</answer> holds (DeepSeek-R1, arXiv:2501.12948, table 1).
+/// The text within the last <answer>...</answer> (DeepSeek-R1, arXiv:2501.12948, table 1).
 std::optional<std::string_view> tagged_answer(std::string_view response);
 
 }  // namespace rollcall::text

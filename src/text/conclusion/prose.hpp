@@ -1,5 +1,5 @@
-// What can be counted in a text: words, sentences, letters, capitals, occurrences. Tasks measure by
-// them what verifiers will count.
+// Counts words, sentences, letters, capitals and occurrences in a text. Tasks ask for such numbers,
+// and verifiers count them.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,33 @@
 
 namespace rollcall::text {
 
-/// Runs of letters, digits, underscores and bytes beyond ASCII: \w+ of a text in one language.
-/// Views into the text.
+/// The words of a text, which are runs of letters, digits, underscores and bytes beyond ASCII. They
+/// point into the text.
 std::vector<std::string_view> words(std::string_view text);
 
-/// Pieces with a word in them that end in a run of . ! ? before white space or a closing quotation
-/// mark, or with the text. (IFEval asks a trained splitter, which differs where a period ends an
-/// abbreviation.)
+/// Counts pieces with a word in them that end with the text, or with a run of . ! ? before white
+/// space or a closing quotation mark. (IFEval uses a trained splitter, which differs where a period
+/// ends an abbreviation.)
 std::size_t count_sentences(std::string_view text);
 
-/// ASCII, in either case
+/// Counts an ASCII letter in either case.
 std::size_t count_letter(std::string_view text, char letter);
-/// ASCII case ignored, without overlaps; 0 for an empty part
+/// Counts occurrences that do not overlap, without regard to the case of ASCII letters. 0 for an
+/// empty part.
 std::size_t count_occurrences(std::string_view text, std::string_view part);
-std::size_t count_capital_words(std::string_view text);  ///< words with a capital and no small
-                                                         ///< ASCII letter
-bool has_upper(std::string_view text);                   ///< an ASCII capital
+/// Counts words with a capital and without a small ASCII letter.
+std::size_t count_capital_words(std::string_view text);
+bool has_upper(std::string_view text);  ///< for ASCII letters, as has_lower()
 bool has_lower(std::string_view text);
 
 std::string lower(std::string_view text);  ///< ASCII letters in lower case, other bytes as they are
 std::string upper(std::string_view text);
 
-/// What stands between the occurrences of `mark`, in order, each as it is; one piece where it never
-/// stands. `mark` is not empty.
+/// The pieces between the occurrences of `mark`, in order. It is one piece if there is no mark.
+/// `mark` must not be empty.
 std::vector<std::string_view> split(std::string_view text, std::string_view mark);
 
-/// Every occurrence of `part`, which is not empty, replaced by `with`.
+/// The text with `with` in place of every `part`, which must not be empty.
 std::string replaced(std::string_view text, std::string_view part, std::string_view with);
 
 }  // namespace rollcall::text

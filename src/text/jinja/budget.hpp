@@ -1,4 +1,4 @@
-// What a rendering may still use: steps, bytes of living values, depth of evaluation.
+// What a rendering may still use: steps, bytes of values in memory, and depth of evaluation.
 #pragma once
 
 #include "text/jinja/fault.hpp"
@@ -7,19 +7,20 @@
 
 namespace rollcall::text::jinja {
 
-/// Values in values, and iterators over iterators: bounds the recursion of everything that walks or
-/// frees them.
+/// How deep values may hold values, and iterators may go over iterators. It limits the recursion of
+/// all functions that go through them or free them.
 constexpr int kValueDepth = 400;
-/// Evaluations inside evaluations. A frame of them takes less than 1 KiB of stack (8 MiB is usual);
-/// Python's own limit of 1000 frames stops macros at a like depth.
+/// How deep evaluations may nest. Each takes less than 1 KiB of stack, of which there are usually
+/// 8 MiB. Python's own limit of 1000 frames stops macros at a similar depth.
 constexpr int kEvaluationDepth = 1500;
-/// Bytes copied or compared that count as one step.
+/// Bytes that are copied or compared in one step.
 constexpr std::int64_t kBytesOfAStep = 256;
-/// Bytes searched, or looked at character by character, that count as one step.
+/// Bytes that are searched, or looked at character by character, in one step.
 constexpr std::int64_t kLooksOfAStep = 32;
-/// Names of a scope or of a call's arguments passed in search of one that count as one step.
+/// Names of a scope or of a call's arguments that a search for one of them passes in one step.
 constexpr std::int64_t kNamesOfAStep = 16;
 
+/// All functions that take from it throw Fault when it is used up.
 struct Budget {
   std::int64_t steps, bytes;
   int depth = 0;
@@ -27,11 +28,11 @@ struct Budget {
   void step(std::int64_t n = 1) {
     if ((steps -= n) < 0) throw Fault{FaultKind::limit, "too many steps"};
   }
-  /// A bulk operation on `n` bytes or values.
+  /// Charges for copying or comparing `n` bytes or values.
   void work(std::int64_t n) { step(1 + n / kBytesOfAStep); }
   void look(std::int64_t n) { step(1 + n / kLooksOfAStep); }
   void pass_names(std::size_t n) { step(std::int64_t(n) / kNamesOfAStep); }
-  /// Whether `n` more bytes would still fit: asked before a large value is built.
+  /// Throws if `n` more bytes would not fit. To be called before a large value is built.
   void check(std::int64_t n) const {
     if (n > bytes) throw Fault{FaultKind::limit, "too much memory"};
   }
@@ -42,7 +43,7 @@ struct Budget {
   void give(std::int64_t n) { bytes += n; }
 };
 
-/// One more evaluation inside the others.
+/// One more level of nested evaluations while it lives. Throws Fault if there are too many.
 class Deeper {
  public:
   explicit Deeper(Budget& budget) : budget_(budget) {

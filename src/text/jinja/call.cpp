@@ -1,4 +1,4 @@
-// Arguments bound to the rows' signatures; iteration.
+// Binds arguments to the signatures of rows, and iterates over values.
 #include "text/jinja/call.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -60,7 +60,7 @@ Value character(Context& context, std::string_view text, std::size_t& at, bool s
   return string(context.budget, std::string(text.substr(begin, at - begin)), safe);
 }
 
-/// Over a dictionary, by position: it does not change while a template runs.
+/// Goes over a dictionary by position, since it does not change while a template runs.
 Iterator::Next over_dict(const Value& value, ViewOf what) {
   return [value, what, i = std::size_t(0)](Context& context, Value& out) mutable {
     const auto& items = value.dict().items;
@@ -112,7 +112,7 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 
 Value apply(const Row& row, Context& context, const Value& self, Arguments arguments) {
   context.budget.step();
-  // What is done with a text takes at least this; what takes more charges for that itself.
+  // Every function takes at least this much for a text. Those that take more charge for it.
   if (self.is(Kind::string)) context.budget.work(std::int64_t(self.text().size()));
   for (const auto& value : arguments.positional)
     if (value.is(Kind::string)) context.budget.work(std::int64_t(value.text().size()));

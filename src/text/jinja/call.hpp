@@ -1,5 +1,5 @@
-// Functions, filters, tests and methods are rows of tables: a name, a signature, a function.
-// Arguments are bound as Python binds them.
+// Functions, filters, tests and methods are rows of tables with a name, a signature and a C++
+// function. Arguments are bound to parameters as Python binds them.
 #pragma once
 
 #include "text/jinja/values/value.hpp"
@@ -9,12 +9,11 @@
 
 namespace rollcall::text::jinja {
 
-/// What one rendering shares: its budget, the objects that may come to hold themselves, which are
-/// emptied at its end, and whether it asked for the time.
+/// What all functions of one rendering share.
 struct Context {
   Budget budget;
-  std::vector<Value> changing;
-  bool clock_read = false;
+  std::vector<Value> changing;  ///< objects that may come to hold themselves; emptied at the end
+  bool clock_read = false;      ///< the template asked for the time
 };
 
 struct Arguments {
@@ -25,28 +24,29 @@ struct Arguments {
 /// A call with its arguments bound to the row's parameters.
 struct Call {
   Context& context;
-  const Value& self;  ///< the filtered or tested value, the method's object; of a plain function:
-                      ///< none
-  std::vector<Value> values;  ///< one a parameter
-  std::vector<bool> given;
-  Arguments rest;  ///< what `*` and `**` took
+  const Value& self;  ///< the value that is filtered or tested, or the method's object; the value
+                      ///< none for a plain function
+  std::vector<Value> values;  ///< [parameter] its argument
+  std::vector<bool> given;    ///< [parameter] whether there is an argument
+  Arguments rest;             ///< the arguments that `*` and `**` took
 
   Budget& budget() { return context.budget; }
   bool has(std::size_t i) const { return given[i]; }
   const Value& operator[](std::size_t i) const { return values[i]; }
 };
 
-/// `signature`: names apart by spaces, `!` behind those that must be given; first `/` where none
-/// may be given by name; last `*` or `**` where more may follow.
+/// `signature` has the parameters' names with spaces between them. A name with "!" at its end must
+/// be given. "/" at the beginning means that none may be given by name, and "*" or "**" at the end
+/// that further positional or named arguments may follow.
 struct Row {
   std::string_view name, signature;
   Value (*apply)(Call&);
 };
 
-const Row* find_row(std::span<const Row> rows, std::string_view name);  ///< null: none
+const Row* find_row(std::span<const Row> rows, std::string_view name);  ///< null if there is none
 Value apply(const Row& row, Context& context, const Value& self, Arguments arguments);
 
-/// A function as a value: a global, or a method with its object.
+/// A function as a value, which is a global function or a method with its object.
 struct Function : Object {
   Function(Budget* budget, const Row& r, Value s);
   const Row& row;
@@ -56,29 +56,30 @@ Value function(Context& context, const Row& row, const Value& self);
 
 std::span<const Row> filters();
 std::span<const Row> tests();
-std::span<const Row> functions();  ///< the globals: range, dict, namespace, ...
-bool is_known_to_jinja(std::string_view filter_or_function);  ///< one that is left out here
+std::span<const Row> functions();  ///< the global functions: range, dict, namespace, ...
+/// Whether Jinja has a filter or function of that name that this interpreter lacks.
+bool is_known_to_jinja(std::string_view filter_or_function);
 
-// Arguments that must be of a type; `what` names them in the message.
+// Arguments that must be of one type. They throw for others, and `what` names them in the message.
 std::int64_t whole_argument(const Value& value);
 const std::string& text_argument(const Value& value, const char* what);
 
-/// Python's iterator protocol.
+/// Gives one value after the other, as Python's iterators do.
 struct Iterator : Object {
   using Next = std::function<bool(Context&, Value&)>;
   Iterator(Budget* budget, int depth, Next n);
-  Next next;  ///< false: no more. May change what it holds
+  Next next;  ///< sets the next value, or gives false if there is none; may change its own state
   bool advance(Context& context, Value& value);
 };
 
-/// A generator: what filters such as map and select give. `depth` is that of the deepest value it
-/// holds.
+/// A generator, as filters such as map and select return it. `depth` is the depth of the deepest
+/// value that it holds.
 Value generator(Context& context, int depth, Iterator::Next next);
-/// throws: is not iterable
+/// Throws for a value that is not iterable.
 std::shared_ptr<Iterator> iterate(Context& context, const Value& value);
 bool is_iterable(const Value& value);
 std::vector<Value> collect(Context& context, const Value& value);
-std::int64_t length(const Value& value);  ///< throws: has no len()
+std::int64_t length(const Value& value);  ///< throws for a value without len()
 bool has_length(const Value& value);
 
 }  // namespace rollcall::text::jinja

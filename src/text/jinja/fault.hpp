@@ -1,28 +1,28 @@
-// What stops a template: thrown inside the interpreter, told to the user with line and column by
-// ChatTemplate.
+// What stops a template. It is thrown inside the interpreter, and ChatTemplate prints it with line
+// and column.
 #pragma once
 
 #include <string>
 
 namespace rollcall::text::jinja {
 
-/// A place in the template's source; both count from 1, columns in characters.
+/// A place in the template's source. Lines and columns count from 1, columns in characters.
 struct Place {
   int line = 0, column = 0;
 };
 
 enum class FaultKind {
-  syntax,       ///< the template is no Jinja
-  unsupported,  ///< it is, but uses what this interpreter lacks
-  wrong,        ///< an operation that Python or Jinja refuses too
-  refused,      ///< the template's own raise_exception
-  limit,        ///< steps, bytes or depth of TemplateLimits
+  syntax,       ///< the template is not Jinja
+  unsupported,  ///< the template is Jinja, but this interpreter lacks what it uses
+  wrong,        ///< an operation that Python or Jinja refuses as well
+  refused,      ///< the template itself called raise_exception
+  limit,        ///< it takes more steps, bytes or depth than allowed
 };
 
 struct Fault {
   FaultKind kind;
   std::string problem;
-  Place place = {};  ///< line 0: not known yet
+  Place place = {};  ///< line 0 if it is not known yet
 };
 
 [[noreturn]] inline void fail(std::string problem) {

@@ -1,4 +1,4 @@
-// The parts of the table of filters, and what several of them share.
+// The parts of the table of filters, and functions that several filters use.
 #pragma once
 
 #include "text/jinja/call.hpp"
@@ -10,15 +10,15 @@ std::span<const Row> number_filters();
 std::span<const Row> sequence_filters();
 std::span<const Row> lazy_filters();
 
-/// Python's str(value) that leaves a string marked safe as it is.
+/// Python's str(value), except that a string that is marked safe stays as it is.
 Value soft_text(Call& call, const Value& value);
-/// "a.b.0" of an item, by Jinja's item access; `fallback` (may be null) stands for what is
-/// undefined on the way.
+/// The value at a path such as "a.b.0" within an item, by Jinja's item access. `fallback`, unless
+/// it is null, replaces an undefined value on the way.
 Value attribute_path(Context& context, Value item, const Value& path,
                      const Value* fallback = nullptr);
-/// Strings in lower case, other values as they are.
+/// A string in lower case, or another value as it is.
 Value ignore_case(Context& context, const Value& value);
-/// by the first of each pair, stable
+/// Sorts pairs by their first values. Pairs with equal ones keep their order.
 void sort_values(Context& context, std::vector<std::pair<Value, Value>>& keyed, bool reverse);
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,4 @@
-// The variable loop: where an iteration stands, and what comes before and after.
+// The variable `loop`, which knows the number of its iteration and the items before and after.
 #include "text/jinja/renderer_objects.hpp"
 #include "text/jinja/values/operators.hpp"
 

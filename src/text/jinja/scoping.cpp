@@ -1,5 +1,5 @@
-// The order in which a frame's own code reads and sets names, frames inside it left out
-// (jinja2/idtracking.py describes the rules).
+// Follows the order in which a frame's code reads and sets names, without the frames inside it, by
+// the rules of jinja2/idtracking.py.
 #include "text/jinja/scoping.hpp"
 
 #include <map>
@@ -8,22 +8,23 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// The names of one frame. `own`: true where the name is undefined at the frame's beginning.
+/// The names of one frame. `variables` has the frame's variables, and true for those that are
+/// undefined at its beginning.
 struct Names {
   const Names* parent = nullptr;
-  std::map<int, bool> own = {};
-  bool in_condition = false;  ///< what only a branch sets begins with the value outside
+  std::map<int, bool> variables = {};
+  bool in_condition = false;  ///< a name that only a branch sets begins with the value outside
 
   bool outer_has(int symbol) const {
-    return parent && (parent->own.count(symbol) > 0 || parent->outer_has(symbol));
+    return parent && (parent->variables.count(symbol) > 0 || parent->outer_has(symbol));
   }
   void read(int symbol) {
-    if (own.count(symbol) == 0 && !outer_has(symbol)) own[symbol] = false;
+    if (variables.count(symbol) == 0 && !outer_has(symbol)) variables[symbol] = false;
   }
   void set(int symbol) {
-    if (own.count(symbol) == 0) own[symbol] = !in_condition && !outer_has(symbol);
+    if (variables.count(symbol) == 0) variables[symbol] = !in_condition && !outer_has(symbol);
   }
-  void parameter(int symbol) { own[symbol] = false; }
+  void parameter(int symbol) { variables[symbol] = false; }
 };
 
 using Visit = void (Names::*)(int);
@@ -88,7 +89,7 @@ void visit_block(Names& names, const Block& block) {
 
 std::vector<int> hidden_of(const Names& names) {
   std::vector<int> hidden;
-  for (const auto& [symbol, is_hidden] : names.own) {
+  for (const auto& [symbol, is_hidden] : names.variables) {
     if (is_hidden) hidden.push_back(symbol);
   }
   return hidden;
@@ -96,7 +97,7 @@ std::vector<int> hidden_of(const Names& names) {
 
 void settle_block(Block& block, const Names& names);
 
-/// A frame of its own: `names` holds its parameters already.
+/// Settles a frame whose parameters are in `names`, and gives its hidden names.
 std::vector<int> settle_frame(Block& body, Names& names) {
   visit_block(names, body);
   settle_block(body, names);

@@ -1,4 +1,4 @@
-// One pass over the expression; what it does not know it names.
+// Goes over the expression once, and throws the name of a construct that it does not know.
 #include "text/json_tokenizer/dialect.hpp"
 
 #include "text/json_tokenizer/steps/unicode.hpp"
@@ -68,7 +68,7 @@ std::string range(char32_t first, char32_t last) {
   return fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", std::uint32_t(first), std::uint32_t(last));
 }
 
-/// A set of characters as it stands inside a class of PCRE2.
+/// A set of characters in the form in which it is written inside a class of PCRE2.
 struct Set {
   std::string inside;
   bool negated = false;
@@ -88,8 +88,8 @@ std::string categories(std::string_view brief) {
                                   [&](const auto& name) { return brief == name.brief; }));
 }
 
-/// Oniguruma's \w: letters, marks, decimal and letter numbers, connectors, letter-like symbols and,
-/// as a quirk, the numbers of Latin-1.
+/// Oniguruma's \w, which has letters, marks, decimal and letter numbers, connectors, symbols like
+/// letters, and, unexpectedly, the other numbers of Latin-1.
 std::string word_characters() {
   return categories("L") + categories("M") + categories("Nd") + categories("Nl") +
          categories("Pc") +
@@ -184,8 +184,8 @@ class Translator {
     while (at_ < source_.size() && source_[at_] != ':' && source_[at_] != ')') flags += take();
     if (flags.find_first_not_of("im-") != std::string::npos)
       throw std::invalid_argument(fmt::format("the group (?{}", flags));
-    std::replace(flags.begin(), flags.end(), 'm', 's');  // "multiline" there is "dot matches
-                                                         // newline" here
+    // Oniguruma's "multiline" is what PCRE2 calls "dot matches newline".
+    std::replace(flags.begin(), flags.end(), 'm', 's');
     if (take() == ':') return void(out_.append("(?").append(flags).append(":"));
     if (!at_start) throw std::invalid_argument(fmt::format("the flags (?{}) in the middle", flags));
     out_.append("(?").append(flags).append(")");
@@ -227,7 +227,8 @@ class Translator {
     }
   }
 
-  /// \d \w \s \h \p{...} and their complements, behind the backslash; none for other escapes.
+  /// The set of \d, \w, \s, \h or \p{...} or of a complement, read after the backslash. Nothing for
+  /// other escapes.
   std::optional<Set> set(char letter) {
     switch (letter) {
       case 'd':
@@ -251,7 +252,8 @@ class Translator {
     return Set{property(inverse ? name.substr(1) : name), (letter == 'P') != inverse};
   }
 
-  /// A character by its number, or by a letter of its own; none for other escapes.
+  /// The character of an escape with a number, or with a letter such as \n. Nothing for other
+  /// escapes.
   std::optional<std::string> coded(char letter) {
     if (letter == 'v') return "\\x0b";
     if (letter == 't' || letter == 'n' || letter == 'r' || letter == 'f' || letter == 'e' ||
@@ -261,8 +263,8 @@ class Translator {
     std::string digits;
     const bool braced = letter == 'x' && next_is('{');
     if (braced) ++at_;
-    const std::size_t most = braced ? 6 : letter == 'x' ? 2 : 4;
-    while (digits.size() < most && at_ < source_.size() &&
+    const std::size_t limit = braced ? 6 : letter == 'x' ? 2 : 4;
+    while (digits.size() < limit && at_ < source_.size() &&
            std::isxdigit(static_cast<unsigned char>(source_[at_])))
       digits += take();
     if (digits.empty() || (braced && take() != '}') || (letter == 'u' && digits.size() != 4))
@@ -300,7 +302,7 @@ class Translator {
     --at_, atom_ = out_.size(), take_character(out_);
   }
 
-  /// Behind "[": the class up to its "]".
+  /// A class of characters, read after its "[" up to its "]".
   std::string character_class() {
     std::string text = "[";
     if (next_is('^')) text += take();
@@ -356,8 +358,8 @@ class Translator {
   const std::string& source_;
   std::size_t at_ = 0;
   std::string out_;
-  std::size_t atom_ = kNone;  ///< where in out_ the last atom begins; kNone: nothing to repeat
-  std::vector<std::size_t> groups_;  ///< where in out_ the open groups begin
+  std::size_t atom_ = kNone;  // byte of out_ with which the last atom begins; kNone without one
+  std::vector<std::size_t> groups_;  // bytes of out_ with which the open groups begin
 };
 
 }  // namespace

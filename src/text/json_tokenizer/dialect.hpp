@@ -1,4 +1,4 @@
-// Regular expressions in Oniguruma's Ruby dialect, as tokenizer.json has them, translated for
+// Translates the regular expressions of tokenizer.json, which are in Oniguruma's Ruby dialect, for
 // PCRE2.
 #pragma once
 
@@ -6,10 +6,11 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// The same language for PCRE2 with the options UTF, UCP and MULTILINE. What differs between the
-/// two is spelt out: \s, \w, \v, \h and \b, classes of the Unicode version (16 there, 14 in PCRE2
-/// 10.42), (?m), a{1,3}+ (no possessive there), a{2}?, a{,3}, isolated flags.
-/// Throws std::invalid_argument with the construct that has no translation.
+/// An expression that matches the same texts in PCRE2 with the options UTF, UCP and MULTILINE.
+/// Constructs that mean something else there are written out: \s, \w, \v, \h and \b, classes of the
+/// Unicode version (16 in Oniguruma, 14 in PCRE2 10.42), (?m), a{1,3}+ (not possessive in
+/// Oniguruma), a{2}?, a{,3}, and isolated flags. Throws std::invalid_argument naming a construct
+/// that has no translation.
 std::string to_pcre2(const std::string& oniguruma);
 
 }  // namespace rollcall::text::json_tokenizer

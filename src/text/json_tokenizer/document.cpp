@@ -1,5 +1,5 @@
-// Reads tokenizer.json event by event: a tree of 150,000 nodes would take longer than everything
-// else at start.
+// Reads tokenizer.json event by event. A JSON tree of its 150,000 nodes would take longer to build
+// than everything else at the start of the program.
 #include "text/json_tokenizer/document.hpp"
 
 #include <fmt/format.h>
@@ -8,11 +8,53 @@ namespace rollcall::text::json_tokenizer {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::size_t kDeepest = 100;  // real files have seven levels
+constexpr std::size_t kDeepest = 100;  // levels of nesting; real files have seven
+
+/// Fills a document's merges from the elements of the list model.merges, each of which is a text
+/// "a b" or a list of two texts.
+class MergeReader {
+ public:
+  explicit MergeReader(Document& document) : document_(&document) {}
+
+  bool is_in_pair() const { return in_pair_; }
+  void begin_pair() {
+    in_pair_ = true;
+    pair_size_ = 0;
+  }
+  void add(std::string text) {
+    if (!in_pair_) return add_line(text);
+    if (++pair_size_ == 1) document_->merges.emplace_back(std::move(text), std::string());
+    else if (pair_size_ == 2) document_->merges.back().second = std::move(text);
+  }
+  void end_pair() {
+    if (pair_size_ != 2)
+      refuse(document_->origin, fmt::format("model.merges[{}] is not a pair", number()));
+    in_pair_ = false;
+    pair_size_ = 0;
+  }
+  /// The index of the merge that is being read.
+  std::size_t number() const { return document_->merges.size() - (pair_size_ > 0 ? 1 : 0); }
+
+ private:
+  void add_line(const std::string& text) {
+    if (text.starts_with("#version")) return;  // the first line of files with merges
+    const auto space = text.find(' ');
+    if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos) {
+      refuse(document_->origin,
+             fmt::format("model.merges[{}] is not two tokens with a space between them",
+                         document_->merges.size()));
+    }
+    document_->merges.emplace_back(text.substr(0, space), text.substr(space + 1));
+  }
+
+  Document* document_;
+  bool in_pair_ = false;
+  int pair_size_ = 0;  // texts of the pair that were read
+};
 
 class Reader final : public Json::json_sax_t {
  public:
-  explicit Reader(Document& document) : document_(&document) {}
+  explicit Reader(Document& document) : document_(&document), merges_(document) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool flag) override { return value(flag); }
@@ -30,13 +72,9 @@ class Reader final : public Json::json_sax_t {
   }
 
   bool string(string_t& text) override {
-    if (part_ == Part::merges && in_pair_) {
-      if (++pair_size_ == 1) document_->merges.emplace_back(std::move(text), std::string());
-      else if (pair_size_ == 2) document_->merges.back().second = std::move(text);
-      return true;
-    }
-    if (part_ == Part::merges) return text.rfind("#version", 0) == 0 || split_merge(text);
-    return value(std::move(text));
+    if (part_ != Part::merges) return value(std::move(text));
+    merges_.add(std::move(text));
+    return true;
   }
 
   bool start_object(std::size_t) override {
@@ -48,8 +86,8 @@ class Reader final : public Json::json_sax_t {
   }
 
   bool start_array(std::size_t) override {
-    if (part_ == Part::merges && !in_pair_) {
-      in_pair_ = true, pair_size_ = 0;
+    if (part_ == Part::merges && !merges_.is_in_pair()) {
+      merges_.begin_pair();
       return true;
     }
     if (part_ == Part::none && is_model_member("merges")) {
@@ -73,9 +111,8 @@ class Reader final : public Json::json_sax_t {
   }
 
   bool end_array() override {
-    if (part_ == Part::merges && in_pair_) {
-      if (pair_size_ != 2) fail(fmt::format("model.merges[{}] is not a pair", merge_number()));
-      in_pair_ = false, pair_size_ = 0;
+    if (part_ == Part::merges && merges_.is_in_pair()) {
+      merges_.end_pair();
       return true;
     }
     if (part_ == Part::merges) part_ = Part::none;
@@ -97,25 +134,12 @@ class Reader final : public Json::json_sax_t {
            open_[1] == &document_->rest["model"];
   }
 
-  /// Of the merge that is being read.
-  std::size_t merge_number() const { return document_->merges.size() - (pair_size_ > 0 ? 1 : 0); }
-
-  bool split_merge(const std::string& text) {
-    const auto space = text.find(' ');
-    if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos) {
-      fail(fmt::format("model.merges[{}] is not two tokens with a space between them",
-                       document_->merges.size()));
-    }
-    document_->merges.emplace_back(text.substr(0, space), text.substr(space + 1));
-    return true;
-  }
-
-  /// Puts a value where the reader stands.
+  /// Adds a value to the innermost open object (under the last key) or list.
   Json* place(Json&& made) {
     if (part_ == Part::vocab) fail(fmt::format("model.vocab[\"{}\"] is not an id", key_));
     if (part_ == Part::merges)
       fail(fmt::format("model.merges[{}] is neither a string nor a pair of strings",
-                       merge_number()));
+                       merges_.number()));
     if (open_.empty()) return &(document_->rest = std::move(made));
     if (open_.back()->is_object()) return &((*open_.back())[key_] = std::move(made));
     open_.back()->push_back(std::move(made));
@@ -130,16 +154,15 @@ class Reader final : public Json::json_sax_t {
   bool open(Json made) {
     if (open_.size() >= kDeepest) fail(fmt::format("it is nested deeper than {} levels", kDeepest));
     Json* placed = place(std::move(made));
-    open_.push_back(placed);  // stays where it is: only the innermost one grows
+    open_.push_back(placed);  // the pointer stays valid, since only the innermost one grows
     return true;
   }
 
   Document* document_;
   Part part_ = Part::none;
   std::string key_;
-  bool in_pair_ = false;
-  int pair_size_ = 0;
-  std::vector<Json*> open_;
+  MergeReader merges_;
+  std::vector<Json*> open_;  // objects and lists around the next value, the outermost one first
 };
 
 }  // namespace

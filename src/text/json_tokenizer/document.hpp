@@ -1,5 +1,5 @@
-// tokenizer.json as read: the vocabulary and the merges in tables of their own, since they are
-// nearly all of it, the rest as JSON.
+// The content of tokenizer.json. Vocabulary and merges are nearly all of it and have tables of
+// their own; the rest is JSON.
 #pragma once
 
 #include "base/json.hpp"
@@ -13,21 +13,23 @@
 namespace rollcall::text::json_tokenizer {
 
 struct Document {
-  std::string origin;
-  nlohmann::json rest;  ///< without model.vocab and model.merges where those have the form of BPE
-  /// model.vocab, in the order of the file
+  std::string origin;  ///< names the file in messages
+  /// Everything but model.vocab and model.merges, which are left out if they have the form of BPE.
+  nlohmann::json rest;
+  /// model.vocab in the order of the file, as texts and ids.
   std::vector<std::pair<std::string, std::int32_t>> vocab;
-  /// model.merges; "a b" is split into its pair
+  /// model.merges as pairs; "a b" is split at its space.
   std::vector<std::pair<std::string, std::string>> merges;
   bool has_vocab = false, has_merges = false;
 
   Field root() const { return {rest, "", origin}; }
 };
 
-constexpr std::int64_t kLargestId = (1 << 24) - 1;  ///< far above real vocabularies (262,144 is the
-                                                    ///< largest known); bounds the tables by id
+/// Limits the tables by id. The largest vocabulary that is known has 262,144 tokens.
+constexpr std::int64_t kLargestId = (1 << 24) - 1;
 
-/// Throws InputError naming the fault: no JSON, nested too deep, ids out of range.
+/// Throws InputError naming the fault for a text that is not JSON or is nested too deeply, and for
+/// ids that are out of range.
 Document parse_document(const std::string& json, const std::string& origin);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,4 +1,4 @@
-// Typed access to the members of tokenizer.json.
+// Reads members of tokenizer.json with their types, and words the messages about faults.
 #include "text/json_tokenizer/fields.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// A value of tokenizer.json together with its place, so that every fault names where it stands.
+// A value of tokenizer.json together with its place, which messages about faults name.
 #pragma once
 
 #include "base/json.hpp"
@@ -11,8 +11,8 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Throws the InputError of a file that cannot be used: "ORIGIN cannot be used as a tokenizer:
-/// FAULT (why); what to do".
+/// Throws InputError with the message "ORIGIN cannot be used as a tokenizer: FAULT (why); what to
+/// do".
 [[noreturn]] void refuse(const std::string& origin, const std::string& fault);
 
 class Field {
@@ -20,16 +20,16 @@ class Field {
   Field(const nlohmann::json& value, std::string place, const std::string& origin)
       : value_(&value), place_(std::move(place)), origin_(&origin) {}
 
-  Field at(const char* key) const;                   ///< a member that must be there
+  Field at(const char* key) const;                   ///< a member, which is required
   std::optional<Field> find(const char* key) const;  ///< a member that may be missing or null
-  std::vector<Field> items() const;                  ///< of a list
+  std::vector<Field> items() const;                  ///< for a list
   std::vector<std::pair<std::string, Field>> members() const;
 
   std::string text() const;
   bool flag() const;
-  bool flag(const char* key, bool otherwise) const;  ///< a member; null or missing: otherwise
-  std::int64_t count() const;                        ///< a whole number from 0 to 2^31 - 1
-  char32_t character() const;                        ///< a string of one character
+  bool flag(const char* key, bool otherwise) const;  ///< a member that may be missing or null
+  std::int64_t count() const;                        ///< for a whole number from 0 to 2^31 - 1
+  char32_t character() const;                        ///< for a string of one character
 
   bool is_zero() const { return value_->is_number() && value_->get<double>() == 0.0; }
   bool is_text() const { return value_->is_string(); }
@@ -37,7 +37,7 @@ class Field {
   const std::string& place() const { return place_; }
   const std::string& origin() const { return *origin_; }
 
-  /// Refuses the file: "PLACE FAULT".
+  /// Refuses the file because of a fault of this value: "PLACE FAULT".
   [[noreturn]] void refuse(const std::string& fault) const;
   void require(bool ok, const std::string& fault) const;
 
@@ -50,8 +50,8 @@ class Field {
 [[noreturn]] void refuse_type(const Field& field, const std::string& type,
                               const std::vector<std::string>& supported);
 
-/// The row of a table (rows have `type`, a C string) that the member "type" names; otherwise the
-/// file is refused with the nearest name.
+/// The row of a table whose `type`, a C string, is the member "type". If there is no such row, the
+/// file is refused with a message that names the nearest one.
 template <class Row, std::size_t N>
 const Row& row_of_type(const Field& field, const Row (&rows)[N]) {
   const std::string type = field.at("type").text();

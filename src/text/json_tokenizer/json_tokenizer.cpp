@@ -1,4 +1,4 @@
-// The way of a text through the parts of a tokenizer.json, and back.
+// Takes a text through the parts of a tokenizer.json to its tokens, and tokens back to their text.
 #include "text/json_tokenizer/json_tokenizer.hpp"
 
 #include "base/error.hpp"
@@ -66,7 +66,7 @@ JsonTokenizer::JsonTokenizer(Document document, const std::string& json, const S
   if (!changes.empty()) digest_ = Sha256().add(digest_).add(changes).hex();
 }
 
-std::unique_ptr<EncodeSpace> JsonTokenizer::take_space() const {
+std::unique_ptr<EncodeSpace> EncodeSpacePool::take() {
   const std::lock_guard lock(mutex_);
   if (spaces_.empty()) return std::make_unique<EncodeSpace>();
   auto space = std::move(spaces_.back());
@@ -74,7 +74,7 @@ std::unique_ptr<EncodeSpace> JsonTokenizer::take_space() const {
   return space;
 }
 
-void JsonTokenizer::return_space(std::unique_ptr<EncodeSpace> space) const {
+void EncodeSpacePool::give_back(std::unique_ptr<EncodeSpace> space) {
   const std::lock_guard lock(mutex_);
   spaces_.push_back(std::move(space));
 }
@@ -119,9 +119,9 @@ std::vector<std::int32_t> JsonTokenizer::encode(std::string_view text) const {
   if (!is_valid_utf8(text)) replaced = replace_invalid_utf8(text), text = replaced;
   std::vector<std::int32_t> tokens;
   tokens.reserve(text.size() / 4 + 8);
-  auto space = take_space();
+  auto space = spaces_.take();
   encode(text, *space, tokens);
-  return_space(std::move(space));
+  spaces_.give_back(std::move(space));
   return tokens;
 }
 
@@ -145,7 +145,8 @@ const std::string* JsonTokenizer::text_of(std::int32_t id) const {
   return added != nullptr ? &added->pattern : model_.vocabulary().text(id);
 }
 
-/// Byte tokens become text when their run ends, and what leaves no text ends none.
+/// A byte token becomes text only when its run of byte tokens ends, and a token that leaves no text
+/// does not end a run.
 bool JsonTokenizer::is_settled(std::int32_t token, Special special) const {
   const std::string* text = text_of(token);
   return text != nullptr && (special != Special::skip || !added_.is_special(*text)) &&

@@ -1,5 +1,5 @@
-// A Tokenizer over tokenizer.json: added tokens, normalizers, pre-tokenizers, BPE, and decoders the
-// other way.
+// A Tokenizer that follows tokenizer.json. Encoding goes through added tokens, normalizers,
+// pre-tokenizers and BPE; decoding goes through the file's decoders.
 #pragma once
 
 #include "text/json_tokenizer/steps/decoder.hpp"
@@ -18,9 +18,21 @@
 
 namespace rollcall::text::json_tokenizer {
 
+/// Spaces that no call of encode() uses now. May be called by several threads at a time.
+class EncodeSpacePool {
+ public:
+  std::unique_ptr<EncodeSpace> take();  ///< a new one where all are in use
+  void give_back(std::unique_ptr<EncodeSpace> space);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<EncodeSpace>> spaces_;
+};
+
 class JsonTokenizer final : public Tokenizer {
  public:
-  /// `stated`: what the files beside tokenizer.json say.
+  /// `stated` is what the files beside tokenizer.json say. Throws InputError where the file is
+  /// faulty or needs what is not supported.
   JsonTokenizer(const std::string& json, const std::string& origin,
                 const StatedTokens& stated = {});
 
@@ -33,14 +45,13 @@ class JsonTokenizer final : public Tokenizer {
   std::string name() const override { return origin_; }
   std::string fingerprint() const override;
 
-  std::optional<std::int32_t> find(const std::string& token) const;  ///< its id
-  bool appends() const {
-    return added_.appends();
-  }                                     ///< there are tokens that tokenizer.json does
-                                        ///< not have
+  /// The token's id; nothing if there is no such token.
+  std::optional<std::int32_t> find(const std::string& token) const;
+  /// Whether the other files add tokens that tokenizer.json does not have.
+  bool appends() const { return added_.appends(); }
   bool has_row(std::int32_t id) const;  ///< false: the model has no embedding for that token
   void set_eos(std::int32_t id) { eos_ = id; }
-  /// What merging the text took, in looks at pairs: grows as n log n. For tests.
+  /// How many pairs were looked up to merge the text, which grows as n log n. For tests.
   std::int64_t operations(std::string_view text) const;
 
  private:
@@ -49,12 +60,10 @@ class JsonTokenizer final : public Tokenizer {
   void encode_original(std::string_view text, bool starts_original, EncodeSpace& space,
                        std::vector<std::int32_t>& tokens) const;
   void encode_normalized(Piece piece, EncodeSpace& space, std::vector<std::int32_t>& tokens) const;
-  std::unique_ptr<EncodeSpace> take_space() const;
-  const std::string* text_of(std::int32_t id) const;  ///< null: no token
-  void return_space(std::unique_ptr<EncodeSpace> space) const;
+  const std::string* text_of(std::int32_t id) const;  // null if no token has this id
 
   std::string origin_;
-  bool is_prefix_changed_;
+  bool is_prefix_changed_;  // another file decides whether a text gets a space before it
   Bpe model_;
   std::vector<NormalizerStep> normalizer_;
   AddedTokens added_;
@@ -62,9 +71,8 @@ class JsonTokenizer final : public Tokenizer {
   Surroundings around_;
   std::optional<std::vector<DecoderStep>> decoder_;
   std::optional<std::int32_t> eos_;
-  std::string digest_;  // of the file, and of what the others change
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<EncodeSpace>> spaces_;  // not in use now
+  std::string digest_;  // of tokenizer.json and of what the other files change
+  mutable EncodeSpacePool spaces_;
 };
 
 }  // namespace rollcall::text::json_tokenizer

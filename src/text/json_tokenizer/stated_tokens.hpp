@@ -1,4 +1,4 @@
-// What the files beside tokenizer.json say of its tokens.
+// What other files of a folder say about the tokens of tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@ namespace rollcall::text::json_tokenizer {
 struct StatedToken {
   std::string content;
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
-  bool follows_special = false;  ///< no file says `normalized`, which then is the opposite of
-                                 ///< special, however that comes to be
+  /// No file says `normalized`. It is then the opposite of `special`, also if that is set later.
+  bool follows_special = false;
   bool operator==(const StatedToken&) const = default;
 };
 
 struct StatedTokens {
-  std::map<std::int64_t, StatedToken> listed;  ///< added_tokens_decoder, else added_tokens.json;
-                                               ///< the ids only order them
-  bool has_decoder = false;  ///< `listed` is added_tokens_decoder, which speaks for the tokens of
-                             ///< tokenizer.json too
-  /// bos_token and kin, then the model's own names, in the order in which they are added
+  /// added_tokens_decoder, else added_tokens.json. The ids only say in which order they are added.
+  std::map<std::int64_t, StatedToken> listed;
+  /// `listed` is added_tokens_decoder, which also changes the tokens of tokenizer.json.
+  bool has_decoder = false;
+  /// bos_token, eos_token and so on, then names of the model's own, in the order in which they are
+  /// added.
   std::vector<std::pair<std::string, StatedToken>> named;
-  std::vector<StatedToken> extra;  ///< extra_special_tokens, or additional_special_tokens
-  bool class_gives_end = false;    ///< eos_token is the tokenizer class's: no file names it
-  bool split_special = false;      ///< split_special_tokens: special tokens are not looked for in a
-                                   ///< text
-  bool plain_special = false;      ///< special tokens are added again, without flags
-  std::optional<bool> prefix_space;        ///< add_prefix_space
-  std::optional<bool> class_prefix_space;  ///< what it is where no file says it; set: the ByteLevel
-                                           ///< pre-tokenizers follow it
-  std::optional<std::int64_t> rows;        ///< embeddings of the model, as far as they are known
+  std::vector<StatedToken> extra;    ///< extra_special_tokens, or additional_special_tokens
+  bool class_gives_end = false;      ///< eos_token is from the tokenizer's class, not from a file
+  bool split_special = false;        ///< split_special_tokens: texts are not searched for them
+  bool plain_special = false;        ///< special tokens are added again, without flags
+  std::optional<bool> prefix_space;  ///< add_prefix_space
+  /// add_prefix_space of the tokenizer's class, for folders whose files do not set it. If the class
+  /// has one, the ByteLevel pre-tokenizers follow the setting.
+  std::optional<bool> class_prefix_space;
+  std::optional<std::int64_t> rows;  ///< how many embeddings the model has, if that is known
 };
 
 }  // namespace rollcall::text::json_tokenizer

@@ -14,8 +14,8 @@ struct CategoryRange {
   Category category;
 };
 
-/// Categories given after Unicode 14 (PCRE2 10.42), up to the library's Unicode 16; utf8proc 2.8
-/// stands between, at 15.
+/// Categories that came after Unicode 14, which PCRE2 10.42 has, up to Unicode 16, which the
+/// library has. utf8proc 2.8 has Unicode 15.
 inline constexpr CategoryRange kChangedSince14[] = {
     {0x897, 0x897, Category::mn},     {0xCF3, 0xCF3, Category::mc},
     {0xECE, 0xECE, Category::mn},     {0x1B4E, 0x1B4F, Category::po},
@@ -83,8 +83,8 @@ inline constexpr CategoryRange kChangedSince14[] = {
     {0x31350, 0x323AF, Category::lo},
 };
 
-/// Punctuation of today that was none in the older version which the pre-tokenizers Punctuation and
-/// BertPreTokenizer know.
+/// Punctuation that is not punctuation in the older Unicode version of the pre-tokenizers
+/// Punctuation and BertPreTokenizer.
 inline constexpr CodeRange kNoPunctuationThen[] = {
     {0x61D, 0x61D},     {0x9FD, 0x9FD},     {0xA76, 0xA76},     {0xC77, 0xC77},
     {0xC84, 0xC84},     {0x1B4E, 0x1B4F},   {0x1B7D, 0x1B7F},   {0x2E43, 0x2E4F},
@@ -98,14 +98,14 @@ inline constexpr CodeRange kNoPunctuationThen[] = {
     {0x16FE2, 0x16FE2}, {0x1E5FF, 0x1E5FF}, {0x1E95E, 0x1E95F},
 };
 
-/// Punctuation of that version only.
+/// Characters that are punctuation only in that older version.
 inline constexpr CodeRange kPunctuationThen[] = {
     {0x166D, 0x166D},
     {0x111C9, 0x111C9},
 };
 
-/// Combining marks that came after Unicode 9, the version of the library's normal forms: the normal
-/// forms leave them where they are.
+/// Combining marks that came after Unicode 9, which is the version of the library's normal forms.
+/// The normal forms do not move them.
 inline constexpr CodeRange kNoMarkThen[] = {
     {0x7FD, 0x7FD},     {0x897, 0x89F},     {0x8CA, 0x8D3},     {0x9FE, 0x9FE},
     {0xAFA, 0xAFF},     {0xB55, 0xB55},     {0xC04, 0xC04},     {0xC3C, 0xC3C},
@@ -131,12 +131,12 @@ inline constexpr CodeRange kNoMarkThen[] = {
     {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1E5EE, 0x1E5EF},
 };
 
-/// Combining marks of Unicode 9 only.
+/// Characters that are combining marks only in Unicode 9.
 inline constexpr CodeRange kMarkThen[] = {
     {0x1CF2, 0x1CF3},
 };
 
-/// What the normal forms of Unicode 9 leave alone and later ones decompose.
+/// Characters that later normal forms decompose, but those of Unicode 9 do not.
 inline constexpr CodeRange kNotDecomposedThen[] = {
     {0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},   {0xAB69, 0xAB69},   {0x10781, 0x10785},
     {0x10787, 0x107B0}, {0x107B2, 0x107BA}, {0x11938, 0x11938}, {0x1E030, 0x1E06D},

@@ -1,4 +1,4 @@
-// Words seen before and their tokens: most words of a text are few and short.
+// Keeps the tokens of words that were seen before, since a text repeats a few short words.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// A table in which a new word takes the place of an old one with the same slot. A line of the
-/// processor's cache an entry, 4 MiB in all.
+/// A table in which a new word replaces an old one in the same slot. An entry has 64 bytes, which
+/// is a line of the processor's cache, and the table has 4 MiB.
 class WordCache {
  public:
   static constexpr std::size_t kLongest = 26, kMostTokens = 8;
 
   static bool holds(std::string_view word) { return word.size() <= kLongest; }
 
-  /// The tokens of a word; empty: not here (a word without tokens is not kept).
+  /// The tokens of a word; empty if it is not in the table. Words without tokens are not kept.
   std::span<const std::int32_t> find(std::string_view word, std::uint64_t hash) const {
     if (entries_.empty()) return {};
     const Entry& entry = entries_[slot_of(hash)];
@@ -46,7 +46,7 @@ class WordCache {
     char word[kLongest];
     std::uint8_t length = 0, count = 0;
   };
-  std::vector<Entry> entries_;  // made with the first word
+  std::vector<Entry> entries_;  // empty until the first word comes
 };
 
 }  // namespace rollcall::text::json_tokenizer

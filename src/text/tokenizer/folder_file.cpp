@@ -1,4 +1,4 @@
-// One file of a model folder, parsed.
+// Parses one file of a model folder.
 #include "text/tokenizer/folder_file.hpp"
 
 #include "base/file.hpp"

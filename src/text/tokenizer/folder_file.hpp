@@ -1,4 +1,4 @@
-// A JSON object in a file of a model folder; every fault names the file.
+// A JSON object in a file of a model folder. Every message about a fault names the file.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,17 +16,17 @@ namespace rollcall::text {
 
 class FolderFile {
  public:
-  using Json = nlohmann::ordered_json;  // keys in the order of the file: templates print objects,
-                                        // and new tokens get ids in order
+  /// Keys keep the order of the file, in which templates print objects and new tokens get ids.
+  using Json = nlohmann::ordered_json;
 
   FolderFile() = default;  ///< an empty object
-  /// An empty object where the file is not there. Throws InputError for what is no JSON object or
-  /// nested too deeply.
+  /// An empty object if there is no such file. Throws InputError for a file that is not a JSON
+  /// object, or is nested too deeply.
   FolderFile(const std::filesystem::path& folder, const char* name);
 
   bool exists() const { return exists_; }
   const Json& whole() const { return json_; }
-  const Json& at(const char* key) const;  ///< null where it is missing
+  const Json& at(const char* key) const;  ///< null if it is missing
   bool contains(const char* key) const { return json_.contains(key); }
   std::string name() const { return path_.string(); }
 
@@ -36,7 +36,7 @@ class FolderFile {
     return ok;
   }
 
-  /// A number or a flag; nothing where it is missing or null.
+  /// A number or a flag; nothing if it is missing or null.
   template <class T>
   std::optional<T> number(const char* key) const {
     const Json& value = at(key);

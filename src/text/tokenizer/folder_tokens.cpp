@@ -1,4 +1,4 @@
-// Three files that say what is special, merged as transformers merges them.
+// Merges what three files say about special tokens, as transformers merges it.
 #include "text/tokenizer/folder_tokens.hpp"
 
 #include "base/file.hpp"
@@ -26,7 +26,7 @@ bool is_standard(const std::string& key) {
                      [&](const char* name) { return key == name; });
 }
 
-/// Sets the value of a name; one that is there already keeps its place.
+/// Sets the token of a name. A name that is there already keeps its place in the order.
 void assign(Names& names, const std::string& name, std::optional<StatedToken> token) {
   const auto known = std::find_if(names.begin(), names.end(),
                                   [&](const auto& entry) { return entry.first == name; });
@@ -49,7 +49,7 @@ StatedToken read_object(const FolderFile& file, const Json& value, const std::st
   };
   StatedToken token{.content = content->get<std::string>()};
   token.special = special == Special::always || flag("special", false);
-  token.normalized = flag("normalized", !token.special);  // as AddedToken has it
+  token.normalized = flag("normalized", !token.special);  // as AddedToken does
   token.follows_special = !value.contains("normalized");
   token.single_word = flag("single_word", false), token.lstrip = flag("lstrip", false),
   token.rstrip = flag("rstrip", false);
@@ -72,7 +72,7 @@ std::int64_t id_of(const FolderFile& file, const std::string& text, const char* 
   return id;
 }
 
-/// The merging in its steps.
+/// Reads the files of a folder one after the other into one result.
 class Merging {
  public:
   Merging(const std::filesystem::path& folder, const FolderFile& config)
@@ -104,8 +104,8 @@ class Merging {
   void read_config() {
     for (const auto& [key, value] : config_.whole().items()) read_name(config_, key, value, given_);
     const bool has_older = config_.contains(kOlderExtra);
-    if (has_older && config_.at(kExtra).empty()) {  // an empty list or object makes room for the
-                                                    // older name
+    // An empty list or object does not count if there is one under the older name.
+    if (has_older && config_.at(kExtra).empty()) {
       read_extra(config_, kOlderExtra, config_.at(kOlderExtra));
     } else {
       if (config_.contains(kExtra)) read_extra(config_, kExtra, config_.at(kExtra));
@@ -114,7 +114,7 @@ class Merging {
     if (given_.empty()) read_extra_names(config_, kOwnNames, config_.at(kOwnNames));
   }
 
-  /// A member that names a special token; others are left alone.
+  /// Reads a member of a file if it names a special token.
   void read_name(const FolderFile& file, const std::string& key, const Json& value, Names& others) {
     const Special special = &file == &map_ ? Special::always : Special::as_stated;
     if (is_standard(key))
@@ -126,7 +126,7 @@ class Merging {
       assign(found_, key, read_object(file, value, key, special));
   }
 
-  /// A list of tokens, or an object of named ones, which leaves no list.
+  /// Reads a list of extra tokens, or an object of named ones, after which there is no list.
   void read_extra(const FolderFile& file, const char* place, const Json& value) {
     has_list_ = !value.is_object();
     if (value.is_null()) return;
@@ -134,8 +134,8 @@ class Merging {
     file.check(value.is_array(),
                fmt::format("{} is neither a list of tokens nor an object of named ones", place));
     for (std::size_t i = 0; i < value.size(); ++i) {
-      // Without "__type" transformers cannot read an object of a list; its older versions took it
-      // as special.
+      // transformers cannot read an object in a list without "__type". Its older versions treated
+      // it as special.
       const bool always = &file == &map_ || (value[i].is_object() && !value[i].contains("__type"));
       auto token = read_token(file, value[i], fmt::format("{}[{}]", place, i),
                               always ? Special::always : Special::as_stated);
@@ -174,8 +174,8 @@ class Merging {
     read_added_tokens();
   }
 
-  /// added_tokens.json says a text and an id; what is special is known from the other files, as far
-  /// as tokenizer_config.json says it in plain strings.
+  /// added_tokens.json has texts and ids. The other files say which of them are special; what
+  /// tokenizer_config.json says only counts if it is a plain string.
   void read_added_tokens() {
     const FolderFile added(folder_, "added_tokens.json");
     const auto names_it = [&](const char* name, const std::string& content) {
@@ -196,7 +196,7 @@ class Merging {
     }
   }
 
-  /// The token that tokenizer.json pads with is the pad_token where no file names one.
+  /// If no file names a pad_token, it is the token with which tokenizer.json pads.
   void add_padding_token() {
     const auto file = folder_ / "tokenizer.json";
     if (config_.contains("pad_token") || map_.contains("pad_token") ||
@@ -207,7 +207,7 @@ class Merging {
                       value = at == std::string::npos
                                   ? at
                                   : text.find_first_not_of(" \t\r\n:", at + key.size());
-    // nearly always, and then nothing has to be parsed
+    // Nearly all files have no padding, and then nothing has to be parsed.
     if (value == std::string::npos || text.compare(value, 4, "null") == 0) return;
     const auto document = json_tokenizer::parse_document(text, file.string());
     if (const auto padding = document.root().find("padding"))
@@ -215,14 +215,14 @@ class Merging {
              StatedToken{.content = padding->at("pad_token").text(), .special = true});
   }
 
-  /// What the class gives under a name; null: nothing, or there is no class.
+  /// The token of the class with that name; null if it has none, or there is no class.
   const char* of_class(const std::string& name) const {
     const auto at =
         std::find(kStandardTokens.begin(), kStandardTokens.end(), name) - kStandardTokens.begin();
     return class_ == nullptr ? nullptr : class_->tokens.at(std::size_t(at));
   }
 
-  /// A name that a file sets, if to null, is not the class's any more.
+  /// Adds the tokens of the class whose names no file sets, not even to null.
   void add_defaults() {
     for (const char* name : kStandardTokens) {
       const std::string token = of_class(name) == nullptr ? "" : of_class(name);
@@ -234,7 +234,7 @@ class Merging {
     }
   }
 
-  /// A setting of special_tokens_map.json counts before that of tokenizer_config.json.
+  /// A setting of special_tokens_map.json, else of tokenizer_config.json.
   std::optional<bool> setting(const char* key) const {
     return (map_.contains(key) ? map_ : config_).number<bool>(key);
   }
@@ -260,21 +260,20 @@ class Merging {
 
   std::filesystem::path folder_;
   const FolderFile& config_;
-  const TokenizerClass* class_;  // null: tokenizer.json is taken as it is
-  FolderFile map_;               // empty where added_tokens_decoder makes it mute
+  const TokenizerClass* class_;  // null if tokenizer.json is used without a class
+  FolderFile map_;               // empty if added_tokens_decoder takes its place
   Names standard_;               // kStandardTokens, as far as they are set
-  Names found_, given_;  // the model's own names: transformers adds those of the class's arguments
-                         // before those it collects
-  std::set<std::string> known_extra_;  // of extra tokens, those that transformers knows by their
-                                       // texts when it reads added_tokens.json
-  bool has_list_ = false;              // there is a list of extra special tokens, if an empty one
-  const Json* older_list_ = nullptr;   // additional_special_tokens, which counts where there is no
-                                       // such list
-  const FolderFile* older_file_ = nullptr;  // where it is from
+  Names found_, given_;          // names of the model's own; those found come first
+  // The extra tokens whose texts transformers knows when it reads added_tokens.json.
+  std::set<std::string> known_extra_;
+  bool has_list_ = false;  // there is a list of extra special tokens, which may be empty
+  // additional_special_tokens and its file. It counts if there is no such list.
+  const Json* older_list_ = nullptr;
+  const FolderFile* older_file_ = nullptr;
   StatedTokens out_;
 };
 
-/// transformers reads another file by its own version, which Rollcall has none of.
+/// Refuses a folder from which transformers reads another file, chosen by its own version.
 void refuse_other_versions(const FolderFile& config) {
   const Json& files = config.at("fast_tokenizer_files");
   if (files.is_null()) return;

@@ -1,4 +1,4 @@
-// Texts that end an answer, looked for while it is made.
+// Looks for texts that end an answer while the answer is sampled.
 #pragma once
 
 #include "text/tokenizer/text_stream.hpp"
@@ -11,17 +11,18 @@
 
 namespace rollcall::text {
 
-/// One answer's search, in the text with special tokens spelt out: a tag of its own token can be a
-/// stop text. A token costs the same however long the answer is: behind the text of the last token
-/// only as much of the text before is kept as can begin a stop text. A stop text is found when its
-/// last character is whole.
+/// The search in one answer. It sees special tokens spelt out, because a tag that is a token of its
+/// own can be a stop text. The cost of a token does not grow with the answer, because only as much
+/// text is kept as can be the beginning of a stop text. A stop text is found as soon as its last
+/// character is complete.
 class StopTexts {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive the object.
   StopTexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts)
       : texts_(&texts), stream_(tokenizer, Tokenizer::Special::spelt) {}
 
-  /// `tokens`: the answer so far. Whether a stop text ends in what has come since the last call.
+  /// Whether a stop text ends in the text that is new since the last call. `tokens` is the answer
+  /// so far.
   bool found(std::span<const std::int32_t> tokens) {
     if (texts_->empty()) return false;
     tail_ += stream_.more(tokens);

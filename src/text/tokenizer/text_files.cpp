@@ -1,4 +1,4 @@
-// Reads what a model folder in Hugging Face's layout says of text.
+// Reads what a model folder in Hugging Face's layout says about text.
 #include "text/tokenizer/text_files.hpp"
 
 #include "base/error.hpp"
@@ -20,7 +20,7 @@ namespace {
 using json_tokenizer::JsonTokenizer;
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 
-/// eos_token_id: a number or a list of them.
+/// The ids under eos_token_id, which is a number or a list of numbers.
 std::vector<std::int32_t> end_ids(const FolderFile& file) {
   std::vector<std::int32_t> ids;
   const auto add = [&](const FolderFile::Json& value) {
@@ -71,7 +71,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path
 }
 
 std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens) {
-  using Ordered = nlohmann::ordered_json;  // a file that people read keeps its order
+  using Ordered = nlohmann::ordered_json;  // people read the file, so that it keeps its order
   Ordered settings = json.empty() ? Ordered::object() : Ordered::parse(json);
   const Ordered said = settings.value("eos_token_id", Ordered());
   const auto is_said = [&](std::int32_t id) {
@@ -103,10 +103,10 @@ TextFiles read_text_files(const std::filesystem::path& folder) {
       config(folder, kTokenizerConfig);
   auto stated = read_stated_tokens(folder, config);
   stated.rows = model.number<std::int64_t>("vocab_size");
-  const FolderTemplate own = read_folder_template(folder, config);
+  const FolderTemplate templates = read_folder_template(folder, config);
   TextFiles files;
-  files.special_tokens = template_tokens(stated), files.chat_template = own.for_tools(false),
-  files.tool_template = own.for_tools(true);
+  files.special_tokens = template_tokens(stated), files.chat_template = templates.for_tools(false),
+  files.tool_template = templates.for_tools(true);
   files.suggested = suggested(generation);
   const auto file = folder / "tokenizer.json";
   const auto tokenizer = std::make_shared<JsonTokenizer>(read_file(file), file.string(), stated);

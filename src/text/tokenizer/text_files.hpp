@@ -1,5 +1,5 @@
-// The text side of a model folder: tokenizer, chat template, special tokens, generation settings.
-// Weights are the model's affair.
+// The files of a model folder that concern text: tokenizer, chat template, special tokens, and
+// generation settings.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -15,52 +15,58 @@
 
 namespace rollcall::text {
 
-/// generation_config.json: what the model's makers suggest. Read and shown; the run file decides.
+/// What the model's makers suggest in generation_config.json. It is only shown, and the run file
+/// decides.
 struct SuggestedSampling {
   std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<std::int64_t> top_k, max_new_tokens;
   std::optional<bool> do_sample;
 };
 
-/// What a folder in Hugging Face's layout says of text.
+/// What a folder in Hugging Face's layout says about text.
 struct TextFiles {
-  std::shared_ptr<const Tokenizer> tokenizer;  ///< tokenizer.json
-  std::string chat_template;  ///< chat_template.jinja, else the one in tokenizer_config.json;
-                              ///< empty: none
-  std::string tool_template;  ///< the one for conversations with tools; the same where there is one
-                              ///< for all
-  std::map<std::string, std::string> special_tokens;  ///< bos_token and kin, and the model's own
-                                                      ///< names, as far as the folder sets them
-  std::vector<std::int32_t> end_tokens;  ///< any of them ends a response: eos_token, and
-                                         ///< eos_token_id of generation_config.json and config.json
-  std::optional<std::int64_t> rows;  ///< embeddings of the model (config.json), where the folder
-                                     ///< names tokens that tokenizer.json does not have
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< from tokenizer.json
+  /// From chat_template.jinja, else from tokenizer_config.json. Empty if there is no template.
+  std::string chat_template;
+  /// For conversations with tools. It is the same one if there is one for all.
+  std::string tool_template;
+  /// Texts of the special tokens that the folder sets, by name: bos_token, eos_token and so on, and
+  /// names of the model's own.
+  std::map<std::string, std::string> special_tokens;
+  /// Each of them ends a response. They are eos_token, and eos_token_id of generation_config.json
+  /// and config.json.
+  std::vector<std::int32_t> end_tokens;
+  /// The number of embeddings in config.json, if the folder names tokens that tokenizer.json lacks.
+  std::optional<std::int64_t> rows;
   SuggestedSampling suggested;
 };
 
-bool has_tokenizer(const std::filesystem::path& folder);  ///< a tokenizer.json is there
+bool has_tokenizer(const std::filesystem::path& folder);  ///< whether it has a tokenizer.json
 
-/// Throws InputError naming the file and the fault. A token that the folder names and neither the
-/// vocabulary nor the model has (vocab_size in config.json) is refused where a text holds it.
+/// Throws InputError naming the file and the fault. If the folder names a token that neither the
+/// vocabulary nor the model (vocab_size in config.json) has, texts with that token are refused
+/// later.
 TextFiles read_text_files(const std::filesystem::path& folder);
 
-/// generation_config.json (`json`; empty: there is none) with every one of `end_tokens` under
-/// eos_token_id. A text that names them all is returned as it is.
+/// A generation_config.json with all of `end_tokens` under eos_token_id. `json` is the folder's
+/// own, or empty if there is none. It is returned unchanged if it names them all.
 std::string with_end_tokens(const std::string& json, const std::vector<std::int32_t>& end_tokens);
 
-/// The text itself, or with one U+FFFD for each maximal ill-formed part of it, as Python's
-/// errors="replace" and Rust's from_utf8_lossy have it (Unicode, 3.9).
+/// The text with one U+FFFD in place of each maximal ill-formed part, as Python's errors="replace"
+/// and Rust's from_utf8_lossy do (Unicode, section 3.9).
 std::string valid_utf8(std::string_view text);
 
-/// The tokenizers of tokenizer.json give the ids of Hugging Face's `tokenizers`; encode() reads any
-/// bytes as valid_utf8() of them, and decode() gives valid UTF-8: what the bytes of byte-level
-/// tokens lack for a character is U+FFFD. Truncation and padding in the file are not applied, as
-/// `transformers` leaves them out. The tokenizer of a folder: tokenizer.json and what the files
-/// beside it say of tokens. Ids are those of transformers' AutoTokenizer, tokens that are appended
-/// to the vocabulary included.
+// The tokenizers of a tokenizer.json give the ids of Hugging Face's `tokenizers`. encode() reads
+// any bytes as valid_utf8() of them. decode() gives valid UTF-8, with U+FFFD where the bytes of
+// tokens are not a whole character. Truncation and padding in the file are not applied, as in
+// `transformers`.
+
+/// The tokenizer of a folder, from tokenizer.json and from what the other files say about tokens.
+/// Ids are those of transformers' AutoTokenizer, also of tokens that are appended to the
+/// vocabulary.
 std::shared_ptr<const Tokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
-/// From tokenizer.json alone. `eos` (token text) is what Tokenizer::eos() names; empty: the
-/// tokenizer then has none, and eos() throws InputError.
+/// The tokenizer of tokenizer.json alone. `eos` is the text of the token that Tokenizer::eos()
+/// gives. If it is empty, eos() throws InputError.
 std::shared_ptr<const Tokenizer> read_tokenizer_json(const std::filesystem::path& file,
                                                      const std::string& eos = {});
 std::shared_ptr<const Tokenizer> parse_tokenizer_json(const std::string& json,

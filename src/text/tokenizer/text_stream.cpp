@@ -1,4 +1,4 @@
-// Where a text's last whole character ends, and which tokens are decoded again.
+// Finds the end of a text's last whole character, and decides which tokens are decoded again.
 #include "text/tokenizer/text_stream.hpp"
 
 #include <algorithm>
@@ -7,10 +7,10 @@ namespace rollcall::text {
 
 std::size_t settled_bytes(std::string_view text) {
   constexpr std::string_view kReplaced = "\xEF\xBF\xBD";
-  // one stands for all bytes of a character that is not whole
+  // One U+FFFD is in place of all bytes of an unfinished character.
   if (text.ends_with(kReplaced)) text.remove_suffix(kReplaced.size());
-  // Its last character begins at most three bytes before the end; how long it is to be stands in
-  // its first byte.
+  // An unfinished character begins at most three bytes before the end, and its first byte says how
+  // long it will be.
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
     if ((byte & 0xC0) == 0x80) continue;

@@ -1,4 +1,4 @@
-// Text that is shown while it is made: only whole characters leave.
+// Gives out the text of tokens while they are sampled, in whole characters.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -11,30 +11,31 @@
 
 namespace rollcall::text {
 
-/// Bytes of `text` that more tokens will not change: all but an unfinished UTF-8 character at its
-/// end, or the U+FFFD that a decoder puts in its place.
+/// How many bytes of `text` further tokens will not change. These are all bytes except an
+/// unfinished UTF-8 character at the end, or the U+FFFD that a decoder puts in its place.
 std::size_t settled_bytes(std::string_view text);
 
-/// Deals out the text of growing tokens piece by piece. A token costs the same however many there
-/// are: only the last ones are decoded again, since a decoder may do otherwise with the first of a
-/// text.
+/// Gives out the text of a growing list of tokens piece by piece. The cost of a token does not grow
+/// with the list, because only its last tokens are decoded again. A few old ones are among them,
+/// since a decoder may treat the first token of a text differently.
 class TextStream {
  public:
   explicit TextStream(const Tokenizer& tokenizer,
                       Tokenizer::Special special = Tokenizer::Special::skip)
       : tokenizer_(&tokenizer), special_(special) {}
-  /// `tokens`: all there are so far. Returns what can be shown now and has not been.
+  /// The text that can be shown now and was not shown before. `tokens` are all tokens so far.
   std::string more(std::span<const std::int32_t> tokens);
-  std::string rest(std::span<const std::int32_t> tokens);  ///< at the end
+  /// The text that is left when no further tokens come.
+  std::string rest(std::span<const std::int32_t> tokens);
 
  private:
   std::string upto(std::string_view text, std::size_t end);
 
   const Tokenizer* tokenizer_;
   Tokenizer::Special special_;
-  std::size_t first_ = 0, read_ = 0;  ///< tokens from `first_` are decoded; what stands before
-                                      ///< `read_` has been shown
-  std::size_t shown_ = 0;             ///< bytes of the text from `first_`
+  std::size_t first_ = 0;  // index of the first token that is decoded again
+  std::size_t read_ = 0;   // index of the first token whose text was not shown completely
+  std::size_t shown_ = 0;  // bytes of the text from token `first_` on that were shown
 };
 
 }  // namespace rollcall::text

@@ -1,4 +1,4 @@
-// What tokens are worth: numbers, formulas, names of one letter, numbers in words.
+// Decides which tokens are values: numbers, formulas, names of one letter, and numbers in words.
 #include "text/tokenizer/token_values.hpp"
 
 #include "text/conclusion/announcement_words.hpp"
@@ -8,7 +8,7 @@
 namespace rollcall::text {
 namespace {
 
-constexpr std::size_t kMostNested = 6;  // signs and brackets before a value
+constexpr std::size_t kMostNested = 6;  // signs and brackets that may come before a value
 
 const AnnouncementWords& words() {
   static const AnnouncementWords& all = announcement_words();
@@ -19,7 +19,7 @@ bool is_one_letter(std::string_view word) {
   return word.size() == 1 && static_cast<unsigned char>(word[0]) < 0x80;
 }
 
-/// The number of a number in words: "twenty-one", "half".
+/// Whether the token is a number in words: "twenty-one", "half".
 bool is_number_word(const Tokens& t, std::size_t at) {
   const std::string_view word = t.word(at);
   if (word == "one" || word == "half" || word == "minus" || word == "negative") {
@@ -36,7 +36,8 @@ bool is_number_word(const Tokens& t, std::size_t at) {
          word.substr(hyphen - 2, 2) == "ty";
 }
 
-/// "a" before a word, "A" at the beginning of a sentence, "I".
+/// Whether the token is a word of one letter and not a name: "a" before a word, "A" at the
+/// beginning of a sentence, or "I".
 bool is_article(const Tokens& t, std::size_t at) {
   const std::string_view spelt = t.spelt(at), next = t.word(at + 1);
   if ((spelt != "a" && spelt != "A" && spelt != "I") || next.empty() || !t.is_spaced(at + 1) ||
@@ -74,9 +75,9 @@ bool is_value_within(const Tokens& t, std::size_t at, std::size_t depth) {
   if (is_one_letter(t.word(at))) return !is_article(t, at);
   if (t.is(at + 1, Kind::equals) && spelt.size() <= 3) return true;
   if (t.is(at + 1, Kind::open) && !t.is_spaced(at + 1) && spelt.size() <= 2) return true;
-  // x1
+  // a name with an index, such as x1
   if (spelt.size() <= 3 && spelt.find_first_of("0123456789") != std::string_view::npos) return true;
-  // II
+  // a Roman number, such as II
   if (spelt.size() <= 4 && spelt.find_first_not_of("IVX") == std::string_view::npos) return true;
   return words().functions.begins(t, at) || is_number_word(t, at) || spelt == "π" || spelt == "½";
 }

@@ -1,4 +1,4 @@
-// Where values and sentences begin and end among the tokens of a response.
+// Finds where values begin and sentences end among the tokens of a response.
 #pragma once
 
 #include "text/answer/answer_tokens.hpp"
@@ -7,11 +7,11 @@
 
 namespace rollcall::text {
 
-/// Whether a value begins at the token, marks and quotation marks aside.
+/// Whether a value begins at the token, after marks and quotation marks.
 bool is_value(const Tokens& tokens, std::size_t at);
-/// The end of the sentence: a stop before white space, or a line break.
+/// The token that ends the sentence, which is a stop before white space, or a line break.
 std::size_t sentence_end(const Tokens& tokens, std::size_t at);
-/// marks, quotation marks and pictures
+/// The first token from `at` on that is not a mark, a quotation mark or a picture.
 std::size_t skip_marks(const Tokens& tokens, std::size_t at);
 
 }  // namespace rollcall::text

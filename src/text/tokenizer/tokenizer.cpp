@@ -1,4 +1,4 @@
-// The built-in tokenizers: one table from bytes to tokens and one back.
+// The built-in tokenizers, which have a table from bytes to tokens and one back.
 #include "text/tokenizer/tokenizer.hpp"
 
 #include "base/error.hpp"
@@ -12,11 +12,12 @@
 namespace rollcall::text {
 namespace {
 
-/// Every token but the last two stands for one byte; bos and eos close the vocabulary. UTF-8 needs
-/// no decoding: its bytes are mapped one by one, so any byte string survives the round trip.
+/// Every token is one byte, except the last two, which are bos and eos. UTF-8 is not decoded, so
+/// that decode() gives back any bytes that encode() was given.
 class BytewiseTokenizer final : public Tokenizer {
  public:
-  /// `bytes[id]` is the byte of token `id`. Where two tokens share a byte, encode() uses the first.
+  /// `bytes[id]` is the byte of token `id`. If two tokens have the same byte, encode() uses the
+  /// first.
   BytewiseTokenizer(std::string name, std::vector<unsigned char> bytes)
       : name_(std::move(name)), bytes_(std::move(bytes)) {
     for (std::size_t id = bytes_.size(); id-- > 0;) token_of_[bytes_[id]] = std::int32_t(id);

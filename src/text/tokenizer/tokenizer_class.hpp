@@ -1,5 +1,5 @@
-// The class of transformers that a model folder's tokenizer belongs to, which says what the files
-// of the folder leave unsaid.
+// The class in transformers that a model folder's tokenizer belongs to. It decides what the files
+// of the folder do not say.
 #pragma once
 
 #include "text/tokenizer/folder_file.hpp"
@@ -15,23 +15,27 @@ namespace rollcall::text {
 inline constexpr std::array<const char*, 7> kStandardTokens{
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/// What the constructor of a class gives where no file does.
+/// What the constructor of a class sets if no file does.
 struct TokenizerClass {
-  const char* names;      ///< apart by spaces, without "Fast"
-  const char* of_types;   ///< of config.json (model_type) where no file names a class
-  const char* for_types;  ///< among these, those for which a class that a file names does not count
-  /// empty: none; null: the class leaves it to tokenizer.json
+  const char* names;  ///< names of the class, with spaces between them and without "Fast"
+  /// Values of model_type in config.json that imply the class if no file names one.
+  const char* of_types;
+  /// Those of them that imply the class even if a file names another one.
+  const char* for_types;
+  /// Texts of kStandardTokens. Empty means that there is no such token, and null that
+  /// tokenizer.json decides.
   std::array<const char*, kStandardTokens.size()> tokens;
-  std::optional<bool> prefix_space = std::nullopt;  ///< of its ByteLevel pre-tokenizer, where it
-                                                    ///< gives it one
+  /// add_prefix_space of the ByteLevel pre-tokenizer, if the class sets that.
+  std::optional<bool> prefix_space = std::nullopt;
   bool keeps_no_flags = false;  ///< its special tokens lose lstrip, rstrip and single_word
-  /// special tokens of its own, by name
+  /// Special tokens of its own, as names and texts.
   std::vector<std::pair<const char*, const char*>> own = {};
 };
 
-/// In the order of transformers' AutoTokenizer (5.24): tokenizer_class of tokenizer_config.json,
-/// which is `config`, or of config.json, against the class that model_type implies. Null:
-/// tokenizer.json is taken as it is. Throws InputError for a config.json that is no JSON object.
+/// Finds the class as transformers' AutoTokenizer (5.24) does, from tokenizer_class in
+/// tokenizer_config.json, which is `config`, or in config.json, and from model_type. Null if
+/// tokenizer.json is used without a class. Throws InputError for a config.json that is not a JSON
+/// object.
 const TokenizerClass* tokenizer_class(const std::filesystem::path& folder,
                                       const FolderFile& config);
 

@@ -88,12 +88,12 @@ def main():
     print(f"// Where the Unicode data of Hugging Face's tokenizers differ from utf8proc's and PCRE2's. Written by tests/text/references/unicode_tables.py "
           f"(tokenizers {tokenizers.__version__}).\n#pragma once\n\n#include \"text/json_tokenizer/steps/unicode.hpp\"\n\nnamespace rollcall::text::json_tokenizer {{\n")
     print("struct CodeRange {\n  char32_t first, last;\n};\nstruct CategoryRange {\n  char32_t first, last;\n  Category category;\n};\n")
-    table("kChangedSince14", "Categories given after Unicode 14 (PCRE2 10.42), up to the library's Unicode 16; utf8proc 2.8 stands between, at 15.", later_categories(category))
-    table("kNoPunctuationThen", "Punctuation of today that was none in the older version which the pre-tokenizers Punctuation and BertPreTokenizer know.", ranges({c for c in punctuation if c > 127} - punctuated))
-    table("kPunctuationThen", "Punctuation of that version only.", ranges(punctuated - punctuation))
-    table("kNoMarkThen", "Combining marks that came after Unicode 9, the version of the library's normal forms: the normal forms leave them where they are.", ranges(marks - accents))
-    table("kMarkThen", "Combining marks of Unicode 9 only.", ranges(accents - marks))
-    table("kNotDecomposedThen", "What the normal forms of Unicode 9 leave alone and later ones decompose.", ranges(unknown_to_normal_forms()))
+    table("kChangedSince14", "Categories that came after Unicode 14, which PCRE2 10.42 has, up to Unicode 16, which the library has. utf8proc 2.8 has Unicode 15.", later_categories(category))
+    table("kNoPunctuationThen", "Punctuation that is not punctuation in the older Unicode version of the pre-tokenizers Punctuation and BertPreTokenizer.", ranges({c for c in punctuation if c > 127} - punctuated))
+    table("kPunctuationThen", "Characters that are punctuation only in that older version.", ranges(punctuated - punctuation))
+    table("kNoMarkThen", "Combining marks that came after Unicode 9, which is the version of the library's normal forms. The normal forms do not move them.", ranges(marks - accents))
+    table("kMarkThen", "Characters that are combining marks only in Unicode 9.", ranges(accents - marks))
+    table("kNotDecomposedThen", "Characters that later normal forms decompose, but those of Unicode 9 do not.", ranges(unknown_to_normal_forms()))
     print("}  // namespace rollcall::text::json_tokenizer")
 
 

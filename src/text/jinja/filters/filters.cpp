@@ -1,4 +1,4 @@
-// The table of filters, gathered; names that Jinja knows and this interpreter leaves out.
+// Puts the tables of filters together, and names those of Jinja that this interpreter lacks.
 #include "text/jinja/filter_rows.hpp"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-// random has no reproducible answer; pprint, urlize and wordwrap are libraries of their own which
-// no chat template was seen to use; lipsum is random text.
+// The results of random and lipsum cannot be reproduced. No chat template was seen that uses
+// pprint, urlize and wordwrap, which are large.
 constexpr std::string_view kLeftOut[] = {"lipsum", "pprint", "random", "urlize", "wordwrap"};
 
 std::vector<Row> all_filters() {

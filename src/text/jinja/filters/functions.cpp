@@ -1,4 +1,4 @@
-// The global functions: Jinja's own, and raise_exception and strftime_now of transformers.
+// The global functions of Jinja, and raise_exception and strftime_now, which transformers adds.
 #include "text/jinja/values/operators.hpp"
 #include "text/jinja/values/python_text.hpp"
 #include "text/jinja/values/time_text.hpp"
@@ -25,7 +25,7 @@ Value make_range(Call& call) {
   return value;
 }
 
-/// dict(mapping or pairs, name=value, ...)
+/// Fills a dictionary from the arguments of dict(mapping or pairs, name=value, ...).
 void fill(Call& call, Dict& out) {
   if (call.rest.positional.size() > 1)
     fail(fmt::format("dict expected at most 1 argument, got {}", call.rest.positional.size()));

@@ -1,4 +1,5 @@
-// Filters that give generators: nothing happens, and nothing fails, before an item is asked for.
+// Filters that give generators. They do nothing, and cannot fail, before their first item is
+// needed.
 #include "text/jinja/filter_rows.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +19,7 @@ int depth_with(const Call& call) {
   return depth;
 }
 
-/// The source's iterator, made at the first item; false: the source is empty or false, and so is
-/// the result.
+/// The items of a value, whose iterator is made when the first item is needed.
 struct Source {
   Value value;
   std::shared_ptr<Iterator> iterator = {};
@@ -78,7 +78,7 @@ Value map(Call& call) {
                    });
 }
 
-/// Whether select and its sisters keep an item: by a test, or by its truth.
+/// Whether the filter select and similar ones keep an item, by a test or because it is true.
 bool passes(Context& context, const Arguments& arguments, std::size_t skip, const Value& item) {
   if (arguments.positional.size() <= skip) return is_true(context.budget, item);
   context.budget.work(std::int64_t(arguments.positional.size() * sizeof(Value)));
@@ -177,7 +177,7 @@ Value slice(Call& call) {
                                         length = std::int64_t(all.size());
                      if (slices == 0) fail("integer division or modulo by zero");
                      if (i >= slices) return false;
-                     // a generator can be collected once
+                     // The items of a generator are kept, since they come only once.
                      if (!value.is(Kind::list)) value = list(context.budget, all);
                      const std::int64_t start = offset + i * (length / slices);
                      if (i < length % slices) ++offset;

@@ -50,7 +50,7 @@ Value to_float(Call& call) {
   return number ? real(*number) : call.has(0) ? call[0] : real(0);
 }
 
-/// 10 to the precision, which is whole where the precision is not negative.
+/// 10 to the power of the precision, which is an integer unless the precision is negative.
 Value power_of_ten(Call& call, std::int64_t precision) {
   return binary(call.context, Operator::power, integer(10), integer(precision));
 }
@@ -61,7 +61,7 @@ Value rounded_whole(std::int64_t value, std::int64_t precision) {
   std::int64_t unit = 1;
   for (std::int64_t i = 0; i < -precision; ++i) unit *= 10;
   const std::int64_t rest = ((value % unit) + unit) % unit, half = unit / 2;
-  // value - rest may be beyond 64 bits
+  // value - rest could exceed 64 bits.
   const std::int64_t units = value / unit - (value < 0 && rest != 0 ? 1 : 0);
   std::int64_t result = 0;
   if (__builtin_mul_overflow(rest > half || (rest == half && units % 2 != 0) ? units + 1 : units,
@@ -92,7 +92,7 @@ Value rounded(Call& call) {
   return real(rounded_real(call.self.real, precision));
 }
 
-/// Binary or decimal prefixes.
+/// A size in bytes with a binary or decimal prefix, such as "1.0 kB".
 Value filesizeformat(Call& call) {
   const auto number = as_real(call.self);
   if (!number) fail("filesizeformat wants a number");

@@ -1,4 +1,4 @@
-// Filters that give lists, single items, or whether there is one.
+// Filters that give lists or single items.
 #include "text/jinja/filter_rows.hpp"
 #include "text/jinja/values/access.hpp"
 #include "text/jinja/values/characters.hpp"
@@ -65,9 +65,8 @@ Value reverse(Call& call) {
   auto items = collect(call.context, call.self);
   std::reverse(items.begin(), items.end());
   Value reversed = list(call.budget(), std::move(items));
-  if (call.self.is(Kind::iterator))
-    return reversed;  // Python's reversed() refuses it, and Jinja
-                      // makes a list
+  // Python's reversed() refuses an iterator, and Jinja then makes a list.
+  if (call.self.is(Kind::iterator)) return reversed;
   return generator(call.context, reversed.object->depth, iterate(call.context, reversed)->next);
 }
 
@@ -166,7 +165,7 @@ Value groupby(Call& call) {
     const std::size_t begin = i;
     for (; i < keyed.size() && equal(call.context, keyed[i].first, keyed[begin].first); ++i)
       members.push_back(keyed[i].second);
-    if (i == begin) members.push_back(keyed[i++].second);  // a NaN equals nothing, not even itself
+    if (i == begin) members.push_back(keyed[i++].second);  // a NaN does not even equal itself
     const Value shown = case_sensitive
                             ? keyed[begin].first
                             : attribute_path(call.context, keyed[begin].second, call[0], missing);

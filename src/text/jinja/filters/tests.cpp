@@ -1,4 +1,4 @@
-// The table of tests: what may stand behind `is`.
+// The table of tests, which are the names after `is`.
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/operators.hpp"
 #include "text/jinja/values/python_text.hpp"
@@ -59,8 +59,8 @@ Value compared(Call& call) {
   return boolean(compare(call.context, kOp, call.self, call[0]));
 }
 
-/// Python's `is`: settled for objects and the three constants; whether two equal numbers or strings
-/// are one object is CPython's own affair.
+/// Python's `is`, for objects and the constants none, true and false. Whether equal numbers or
+/// strings are the same object depends on CPython.
 Value same(Call& call) {
   const Value &a = call.self, &b = call[0];
   if (a.kind != b.kind) return boolean(false);
@@ -77,7 +77,7 @@ Value is_safe(Call& call) { return boolean(call.self.safe); }
 
 template <std::span<const Row> (*kRows)()>
 Value is_row(Call& call) {
-  if (!call.self.is(Kind::string)) hash_key(call.self);  // throws for what cannot be a key
+  if (!call.self.is(Kind::string)) hash_key(call.self);  // throws for a value that cannot be a key
   return boolean(call.self.is(Kind::string) &&
                  (find_row(kRows(), call.self.text()) || is_known_to_jinja(call.self.text())));
 }

@@ -23,7 +23,7 @@ Value mapped(Call& call) {
   return like(call, text, kMap(text.text()));
 }
 
-/// Jinja's own title: words begin after spaces, hyphens and opening brackets.
+/// Jinja's filter title, for which words begin after spaces, hyphens and opening brackets.
 std::string title_words(std::string_view s) {
   std::string out;
   const auto parts_words = [](char32_t c) {
@@ -82,7 +82,7 @@ Value indent(Call& call) {
   }
   const bool first = call.has(1) && is_true(call.budget(), call[1]),
              blank = call.has(2) && is_true(call.budget(), call[2]);
-  const std::string ended = s + "\n";  // Jinja's quirk: a line end at the end stays one
+  const std::string ended = s + "\n";  // as in Jinja, a line end at the end is kept
   Builder out(call.budget());
   bool is_first = true;
   for (const auto line : lines_of(call.budget(), ended, false)) {
@@ -102,7 +102,8 @@ Value replace(Call& call) {
                          call.has(2) && !call[2].is(Kind::none) ? whole_argument(call[2]) : -1));
 }
 
-/// "&amp;" and its like back to characters; other named entities are not in this table.
+/// Replaces entities such as "&amp;" with their characters. Some named entities are not in the
+/// table.
 std::string unescaped_html(std::string_view s) {
   static constexpr std::pair<std::string_view, char> kEntities[] = {
       {"&amp;", '&'},  {"&lt;", '<'},   {"&gt;", '>'},
@@ -125,7 +126,7 @@ std::string unescaped_html(std::string_view s) {
   return out;
 }
 
-/// Without comments and tags, white space as single blanks (markupsafe's striptags).
+/// Removes comments and tags, and makes each run of white space one blank (markupsafe's striptags).
 Value striptags(Call& call) {
   std::string s = str(call.context, call.self);
   call.budget().look(3 * std::int64_t(s.size()));
@@ -162,15 +163,15 @@ Value trim(Call& call) {
 
 Value truncate(Call& call) {
   const std::int64_t size = length(call.self);
-  const std::int64_t most = call.has(0) ? whole_argument(call[0]) : 255,
+  const std::int64_t limit = call.has(0) ? whole_argument(call[0]) : 255,
                      leeway = call.has(3) && !call[3].is(Kind::none) ? whole_argument(call[3]) : 5;
   const std::string end = call.has(2) ? text_argument(call[2], "end") : "...";
   const auto end_length = std::int64_t(character_count(end));
-  if (most < end_length) fail(fmt::format("expected length >= {}, got {}", end_length, most));
+  if (limit < end_length) fail(fmt::format("expected length >= {}, got {}", end_length, limit));
   if (leeway < 0) fail(fmt::format("expected leeway >= 0, got {}", leeway));
-  if (size <= most || size - most <= leeway) return call.self;
+  if (size <= limit || size - limit <= leeway) return call.self;
   const auto& s = text_argument(call.self, "the value of truncate");
-  std::string kept = s.substr(0, offset_of(s, std::size_t(most - end_length)));
+  std::string kept = s.substr(0, offset_of(s, std::size_t(limit - end_length)));
   const bool kill_words = call.has(1) && is_true(call.budget(), call[1]);
   if (const std::size_t blank = kept.rfind(' '); !kill_words && blank != std::string::npos)
     kept.resize(blank);

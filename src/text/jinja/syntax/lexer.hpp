@@ -1,4 +1,5 @@
-// Template source to tokens, by the rules of Jinja's lexer with trim_blocks and lstrip_blocks.
+// Divides a template's source into tokens, by the rules of Jinja's lexer with trim_blocks and
+// lstrip_blocks.
 #pragma once
 
 #include "text/jinja/fault.hpp"
@@ -26,17 +27,17 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind;
-  std::string text;  ///< data, name, the string's value, the operator
+  std::string text;  ///< the data, the name, the string's value, the number or the operator
   Place place;
   std::int64_t integer = 0;
   double real = 0;
   bool too_large = false;  ///< an integer beyond 64 bits
 };
 
-/// Throws Fault: the source is not UTF-8, or no token stands where one should. Ends with a token
-/// `end`.
+/// All tokens of the source, with `end` as the last one. Throws Fault if the source is not UTF-8 or
+/// has characters that do not begin a token.
 std::vector<Token> tokens_of(std::string_view source);
 
-std::string describe(const Token& token);  ///< as messages name it
+std::string describe(const Token& token);  ///< the name of the token in messages
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,4 @@
-// Python's escapes: \n and its like, \x, \u, \U, octal; unknown ones stay as they are.
+// Python's escapes, which are \n and similar ones, \x, \u, \U and octal ones. Others are kept.
 #include "text/jinja/syntax/string_literal.hpp"
 
 #include "text/jinja/fault.hpp"
@@ -22,7 +22,7 @@ void append_code(std::string& out, std::string_view digits, std::size_t wanted, 
   append_character(out, code);
 }
 
-/// One escape; `s` begins behind the backslash and is not empty.
+/// Appends the character of one escape. `s` begins after the backslash and is not empty.
 void append_escape(std::string& out, std::string_view& s) {
   static constexpr std::string_view kLetters = "\\'\"abfnrtv", kMeanings = "\\'\"\a\b\f\n\r\t\v";
   const char c = s.front();
@@ -42,7 +42,7 @@ void append_escape(std::string& out, std::string_view& s) {
     return s.remove_prefix(n);
   }
   if (c == 'N') fail_unsupported("a character by name (\\N)");
-  if (c == '\n') return s.remove_prefix(1);  // a line continued
+  if (c == '\n') return s.remove_prefix(1);  // the line is continued
   out += '\\';
 }
 

@@ -1,4 +1,4 @@
-// Escapes of string literals.
+// The value of a string literal, whose escapes are replaced.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace rollcall::text::jinja {
 
-/// The inside of a literal, as Python's unicode-escape reads it. Throws Fault.
+/// The text between a literal's quotation marks with its escapes replaced, as Python's codec
+/// unicode-escape does. Throws Fault for an escape that is wrong or not supported.
 std::string unescaped(std::string_view literal);
 
 }  // namespace rollcall::text::jinja

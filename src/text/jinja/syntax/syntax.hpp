@@ -13,13 +13,14 @@ struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
 enum class ExpressionKind : std::uint8_t {
+  // After each kind, the members of Expression that it uses.
   constant,       ///< constant
   name,           ///< symbol
   namespace_ref,  ///< symbol, text: ns.attribute as a target
   tuple,          ///< parts
   list,           ///< parts
   dict,           ///< parts: key, value, key, value
-  conditional,    ///< parts: test, then, else (null: undefined)
+  conditional,    ///< parts: test, then, else (null if it is undefined)
   both,           ///< parts: a and b
   either,         ///< parts: a or b
   negation,       ///< parts: not a
@@ -32,7 +33,7 @@ enum class ExpressionKind : std::uint8_t {
   item,           ///< parts: object, key
   slice,          ///< parts: object, start, stop, step (each may be null)
   call,           ///< parts: callee; arguments
-  filter,         ///< parts: value (null: the body of a block); text, row, arguments
+  filter,         ///< parts: value (null for the body of a block); text, row, arguments
   test,           ///< parts: value; text, row, arguments
 };
 
@@ -63,40 +64,41 @@ struct ArgumentList {
 struct Expression {
   ExpressionKind kind;
   Place place;
-  int height = 1;
+  int height = 1;  ///< levels of the tree from here down, this one included
   int symbol = -1;
   std::string text = {};
   Value constant = {};
   std::vector<ExpressionPtr> parts = {};
   std::vector<Operator> operators = {};
   std::unique_ptr<ArgumentList> arguments = {};
-  const Row* row = nullptr;  ///< null: unknown, which fails only when it is reached
+  const Row* row = nullptr;  ///< null for an unknown filter or test, which fails when it is reached
 };
 
 struct Statement;
 using Block = std::vector<Statement>;
 
 enum class StatementKind : std::uint8_t {
+  // After each kind, the members of Statement that it uses.
   text,         ///< text
   print,        ///< expression
   loop,         ///< target, expression, test, body, otherwise, recursive
-  condition,    ///< branches: expression (null: else), body
+  condition,    ///< branches: test (null for else), body
   assign,       ///< target, expression
   assign_body,  ///< target, expression (filters, may be null), body
   macro,        ///< symbol, text, signature, body
   call,         ///< signature, expression (a call), body
   filter,       ///< expression (filters), body
   with,         ///< targets and values, body
-  scope,  ///< body: the tag `generation`, which marks what the assistant said and prints it as it
-          ///< is
-  leave,  ///< break
-  next,   ///< continue
+  scope,        ///< body: the tag `generation`, which marks what the assistant said
+  leave,        ///< break
+  next,         ///< continue
 };
 
-struct Signature {  ///< of a macro or a call block
+/// The parameters of a macro or of a tag `call`.
+struct Signature {
   std::vector<int> symbols;
   std::vector<std::string> names;
-  std::vector<ExpressionPtr> defaults;  ///< of the last ones
+  std::vector<ExpressionPtr> defaults;  ///< of the last parameters
   bool uses_caller = false, uses_varargs = false, uses_kwargs = false;
 };
 
@@ -111,8 +113,8 @@ struct Statement {
   std::vector<Branch> branches = {};
   Signature signature = {};
   Block body = {}, otherwise = {};
-  std::vector<int> hidden = {}, hidden_otherwise = {};  ///< names that the bodies' frames begin
-                                                        ///< with as undefined (scoping.hpp)
+  /// Names that are undefined when the frames of the bodies begin (scoping.hpp).
+  std::vector<int> hidden = {}, hidden_otherwise = {};
   bool recursive = false;
 };
 struct Branch {
@@ -120,15 +122,25 @@ struct Branch {
   Block body;
 };
 
-/// Symbols that the renderer itself sets.
+/// Symbols of the names that rendering itself sets.
 enum KnownSymbol : int { kLoopSymbol, kCallerSymbol, kVarargsSymbol, kKwargsSymbol, kKnownSymbols };
 
 struct Template {
   Block body;
-  std::vector<int> hidden = {};
-  std::vector<std::string> symbols;  ///< names by symbol
+  std::vector<int> hidden = {};      ///< names that are undefined when it begins
+  std::vector<std::string> symbols;  ///< [symbol] its name
 };
 
-Template parse(std::string_view source);  ///< throws Fault with its place
+// Building the tree.
+/// Throws Fault if the tree would be higher than its limit. Parts may be null.
+ExpressionPtr make_expression(ExpressionKind kind, const Place& place,
+                              std::vector<ExpressionPtr> parts = {});
+/// Counts an expression's arguments in its height; throws likewise.
+void include_arguments(Expression& e);
+std::vector<ExpressionPtr> parts_of(ExpressionPtr a);
+std::vector<ExpressionPtr> parts_of(ExpressionPtr a, ExpressionPtr b);
+
+/// Throws Fault with its place for a template that is not correct or not supported.
+Template parse(std::string_view source);
 
 }  // namespace rollcall::text::jinja

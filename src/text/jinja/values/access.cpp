@@ -1,4 +1,4 @@
-// Attributes, items, slices.
+// Attributes, items and slices of each kind of value.
 #include "text/jinja/values/access.hpp"
 
 #include "text/jinja/renderer_objects.hpp"
@@ -13,8 +13,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-// Attributes of Python's types that change the object, which the immutable sandbox hides, and those
-// that are left out here.
+// Attributes of Python's types that change the object, which Jinja's immutable sandbox hides, and
+// those that this interpreter lacks.
 constexpr std::string_view kMutatingList[] = {"append", "clear", "pop",    "reverse",
                                               "insert", "sort",  "extend", "remove"};
 constexpr std::string_view kMutatingDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
@@ -69,7 +69,7 @@ std::optional<Value> range_attribute(const Range& range, std::string_view name) 
   return std::nullopt;
 }
 
-/// Attributes that are no methods.
+/// An attribute that is not a method.
 std::optional<Value> property(Context& context, const Value& object, const std::string& name) {
   switch (object.kind) {
     case Kind::name_space: {
@@ -90,7 +90,7 @@ std::optional<Value> property(Context& context, const Value& object, const std::
   }
 }
 
-/// An index as Python takes it: from the end where negative; none: outside.
+/// The place of an index, which counts from the end if it is negative. Nothing if it is outside.
 std::optional<std::size_t> place_of(std::int64_t index, std::int64_t length) {
   if (index < 0) index += length;
   return index < 0 || index >= length ? std::nullopt : std::optional(std::size_t(index));
@@ -110,7 +110,7 @@ std::optional<Value> indexed(Context& context, const Value& object, const Value&
   return string(context.budget, object.text().substr(begin, end - begin), object.safe);
 }
 
-/// Python's object[key]; none where that is a TypeError or a LookupError.
+/// Python's object[key]; nothing where that raises TypeError or LookupError.
 std::optional<Value> subscript(Context& context, const Value& object, const Value& key) {
   switch (object.kind) {
     case Kind::undefined: fail(object.as<Undefined>().message);
@@ -119,7 +119,7 @@ std::optional<Value> subscript(Context& context, const Value& object, const Valu
     case Kind::tuple:
     case Kind::range: return indexed(context, object, key);
     case Kind::dict: {
-      // not hashable
+      // These cannot be hashed.
       if (key.is(Kind::list) || key.is(Kind::dict) || key.is(Kind::view)) return std::nullopt;
       const Value* found = key.is(Kind::string) ? object.dict().find(std::string_view(key.text()))
                                                 : object.dict().find(key);
@@ -133,7 +133,7 @@ struct Bounds {
   std::int64_t start, stop, step;
 };
 
-/// CPython's PySlice_AdjustIndices.
+/// The bounds of a slice, as CPython's PySlice_AdjustIndices computes them.
 Bounds bounds_of(const Value& start, const Value& stop, const Value& step, std::int64_t length) {
   for (const Value* v : {&start, &stop, &step}) {
     if (!v->is(Kind::none) && !v->is_whole())
@@ -158,13 +158,13 @@ std::string sliced_text(const Value& object, const Range& places) {
     for (std::int64_t i = 0; i < places.length; ++i) out += text[std::size_t(places.at(i))];
     return out;
   }
-  std::vector<std::size_t> begins;
-  for (std::size_t at = 0; at < text.size(); next_character(text, at)) begins.push_back(at);
-  begins.push_back(text.size());
+  std::vector<std::size_t> offsets;
+  for (std::size_t at = 0; at < text.size(); next_character(text, at)) offsets.push_back(at);
+  offsets.push_back(text.size());
   std::string out;
   for (std::int64_t i = 0; i < places.length; ++i) {
     const auto at = std::size_t(places.at(i));
-    out += text.substr(begins[at], begins[at + 1] - begins[at]);
+    out += text.substr(offsets[at], offsets[at + 1] - offsets[at]);
   }
   return out;
 }
@@ -227,7 +227,7 @@ Value slice(Context& context, const Value& object, const Value& start, const Val
       context.budget.look(places.step == 1 ? 0 : places.length);
     } else {
       context.budget.look(size);
-      context.budget.check(size * std::int64_t(sizeof(std::size_t)));  // where its characters begin
+      context.budget.check(size * std::int64_t(sizeof(std::size_t)));  // for places of characters
     }
     return string(context.budget, sliced_text(object, places), object.safe);
   }

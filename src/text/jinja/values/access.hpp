@@ -1,4 +1,4 @@
-// a.b, a[b] and a[b:c], by Jinja's rules and within its sandbox.
+// Attributes, items and slices (a.b, a[b] and a[b:c]) by Jinja's rules and within its sandbox.
 #pragma once
 
 #include "text/jinja/call.hpp"
@@ -7,13 +7,13 @@
 
 namespace rollcall::text::jinja {
 
-/// Python's attribute, else the item of that name, else undefined
+/// a.b, which is Python's attribute, else the item of that name, else undefined.
 Value attribute(Context& context, const Value& object, const std::string& name);
-/// the item, else Python's attribute of that name, else undefined
+/// a[b], which is the item, else Python's attribute of that name, else undefined.
 Value item(Context& context, const Value& object, const Value& key);
 Value slice(Context& context, const Value& object, const Value& start, const Value& stop,
             const Value& step);
-/// Python's attribute alone; none: there is no such one.
+/// Python's attribute alone; nothing if the object has no such attribute.
 std::optional<Value> python_attribute(Context& context, const Value& object,
                                       const std::string& name);
 

@@ -1,4 +1,4 @@
-// Python's str.format, in the sandbox's version, which reaches attributes as the template does.
+// Python's str.format in the sandbox's version, in which attributes follow the template's rules.
 #include "text/jinja/values/access.hpp"
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/number_format.hpp"
@@ -35,7 +35,7 @@ char take_one_of(std::string_view& s, std::string_view wanted) {
   return c;
 }
 
-/// [[fill]align][sign][z][#][0][width][grouping][.precision][type]
+/// Reads [[fill]align][sign][z][#][0][width][grouping][.precision][type].
 FormatSpec spec_of(std::string_view s) {
   FormatSpec spec;
   std::size_t after = 0;
@@ -170,7 +170,7 @@ class Braces {
     fail(fmt::format("Unknown conversion specifier '{}'", conversion));
   }
 
-  /// "name.attribute[key]"
+  /// The value of a field such as "name.attribute[key]".
   Value found(std::string_view name) {
     const std::size_t first_end = std::min(name.find_first_of(".["), name.size());
     Value value = argument(name.substr(0, first_end));
@@ -220,7 +220,8 @@ class Braces {
   Context& context_;
   const Arguments& arguments_;
   std::size_t next_ = 0;
-  int numbered_ = 0;  // 1 by hand, 2 automatically
+  // How the fields so far are numbered: 1 by the format itself, 2 automatically, 0 not yet.
+  int numbered_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The shape of the generated table of characters.
+// The form of the generated table of characters (character_table.cpp).
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,25 @@ enum CharacterFlag : std::uint16_t {
   kUppercase = 64,
   kLowercase = 128,
   kTitlecase = 256,
-  kCased = 512,       ///< ends the search of the final sigma's rule
-  kIgnorable = 1024,  ///< is skipped by it
+  kCased = 512,       ///< the letter before or after a sigma that decides whether it is final
+  kIgnorable = 1024,  ///< passed over in the search for that letter
 };
 
-struct PropertyRow {  ///< characters first to last; those in no row have no flag
+/// Flags of the characters from first to last. Characters that are in no row have no flags.
+struct PropertyRow {
   char32_t first, last;
   std::uint16_t flags;
 };
 
-struct MappingRow {  ///< every `step`-th character from first to last moves by `delta`
+/// Every `step`-th character from first to last becomes the one with `delta` added to its code.
+struct MappingRow {
   char32_t first, last;
   std::uint8_t step;
   std::int32_t delta;
 };
 
-struct SpecialRow {  ///< becomes two or three characters; 0 fills
+/// A character that becomes two or three others. The rest of `to` is 0.
+struct SpecialRow {
   char32_t from;
   char32_t to[3];
 };
@@ -42,10 +45,10 @@ struct Mapping {
   std::span<const SpecialRow> special;
 };
 
-/// All rows sorted by character.
+/// All rows are sorted by character.
 struct CharacterTable {
   std::span<const PropertyRow> properties;
-  std::span<const char32_t> zeros;  ///< the zero of each script's ten decimal digits
+  std::span<const char32_t> zeros;  ///< the digit zero of each script, which nine others follow
   Mapping upper, lower, title, fold;
 };
 

@@ -1,4 +1,4 @@
-// UTF-8 to code points and back; properties and case by the generated table.
+// Converts between UTF-8 and code points, and looks up properties and case in the generated table.
 #include "text/jinja/values/characters.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ const CharacterTable& table() {
   return kTable;
 }
 
-/// The last row that begins at or before `c`; null where there is none.
+/// The last row that begins at or before `c`; null if there is none.
 template <class Row>
 const Row* row_at(std::span<const Row> rows, char32_t c) {
   const auto after =
@@ -42,7 +42,8 @@ std::string mapped(std::string_view text, const Mapping& mapping) {
   return out;
 }
 
-/// What follows a sigma lets it be final: no cased letter, ignorable characters skipped.
+/// Whether a sigma may be final because no cased letter follows it. Ignorable characters are
+/// skipped.
 bool no_cased_follows(std::string_view after) {
   for (std::size_t at = 0; at < after.size();) {
     const char32_t c = next_character(after, at);
@@ -53,7 +54,7 @@ bool no_cased_follows(std::string_view after) {
 
 constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2;
 
-/// Lower case from byte `begin` on; what stands before it counts for the final sigma only.
+/// The text from byte `begin` on in lower case. The text before it only matters for a final sigma.
 std::string lower_from(std::string_view text, std::size_t begin) {
   std::string out;
   out.reserve(text.size());

@@ -1,4 +1,4 @@
-// Text as Python's str sees it: code points, their properties and their case.
+// Text as Python's str has it, which is a sequence of code points with properties and case.
 #pragma once
 
 #include "text/jinja/values/character_table.hpp"
@@ -9,18 +9,18 @@
 
 namespace rollcall::text::jinja {
 
-bool is_utf8(std::string_view bytes);  ///< table 3-7 of the Unicode standard
+bool is_utf8(std::string_view bytes);  ///< by table 3-7 of the Unicode standard
 // The functions below expect UTF-8.
 std::size_t character_count(std::string_view text);
-/// byte where the index-th character begins; the end for indices beyond it
+/// The byte with which the index-th character begins; the end of the text for larger indices.
 std::size_t offset_of(std::string_view text, std::size_t index);
-/// decodes at `at` and moves it on
+/// The character at byte `at`, which is moved to the next one.
 char32_t next_character(std::string_view text, std::size_t& at);
 char32_t last_character(std::string_view text);  ///< of a text that is not empty
 void append_character(std::string& text, char32_t c);
 
-bool has_flag(char32_t c, int flags);  ///< any of CharacterFlag
-int decimal_value(char32_t c);         ///< 0 to 9 in any script, else -1
+bool has_flag(char32_t c, int flags);  ///< any of the flags (CharacterFlag)
+int decimal_value(char32_t c);         ///< 0 to 9 for a digit of any script, else -1
 inline bool is_space(char32_t c) { return has_flag(c, kSpace); }
 inline bool is_alnum(char32_t c) { return has_flag(c, kAlpha | kDecimal | kDigit | kNumeric); }
 
@@ -28,10 +28,10 @@ std::string upper(std::string_view text);
 std::string lower(std::string_view text);  ///< with the rule of the final sigma
 std::string casefold(std::string_view text);
 std::string swapcase(std::string_view text);
-std::string title(std::string_view text);       ///< every word's first letter
-std::string capitalize(std::string_view text);  ///< the first letter
+std::string title(std::string_view text);       ///< capitals at the beginning of every word
+std::string capitalize(std::string_view text);  ///< a capital at the beginning, then small letters
 
-std::string_view strip_left(std::string_view text);  ///< white space
+std::string_view strip_left(std::string_view text);  ///< without white space at the beginning
 std::string_view strip_right(std::string_view text);
 
 }  // namespace rollcall::text::jinja

@@ -9,8 +9,9 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// -1, 0, 1; 2: not ordered (NaN). Exact for whole numbers too large for a double: the long double
-/// of the processors in question has 64 bits at least.
+/// -1, 0 or 1 for the order of two numbers, and 2 if a NaN makes them incomparable. It is exact for
+/// whole numbers that a double cannot hold, because long double has at least 64 bits on the
+/// processors that are supported.
 int number_order(const Value& a, const Value& b) {
   if (a.is_whole() && b.is_whole()) return a.whole() < b.whole() ? -1 : a.whole() > b.whole();
   const auto wide = [](const Value& v) {
@@ -21,8 +22,8 @@ int number_order(const Value& a, const Value& b) {
   return std::isnan(x) || std::isnan(y) ? 2 : x < y ? -1 : x > y;
 }
 
-/// Python asks for identity before equality inside containers: there NaN equals itself. Numbers are
-/// copied here, so that a NaN is taken for itself.
+/// Equality of items in containers. There Python looks for identity first, so that a NaN equals
+/// itself. Numbers are copied here, so that every NaN is treated as the same one.
 bool same_item(Context& context, const Value& a, const Value& b) {
   if (a.is(Kind::real) && b.is(Kind::real) && std::isnan(a.real) && std::isnan(b.real)) return true;
   return equal(context, a, b);
@@ -77,7 +78,7 @@ bool ordered(Context& context, Operator op, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return holds(op, number_order(a, b));
   if (a.is(Kind::string) && b.is(Kind::string)) {
     context.budget.work(std::int64_t(std::min(a.text().size(), b.text().size())));
-    const int order = a.text().compare(b.text());  // bytes of UTF-8 are in the order of code points
+    const int order = a.text().compare(b.text());  // bytes of UTF-8 have the order of code points
     return holds(op, order < 0 ? -1 : order > 0);
   }
   if (a.kind != b.kind || (!a.is(Kind::list) && !a.is(Kind::tuple))) {

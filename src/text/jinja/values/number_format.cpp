@@ -1,4 +1,4 @@
-// Digits, signs, grouping and padding.
+// Writes digits, signs, marks between groups of digits, and padding.
 #include "text/jinja/values/number_format.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -13,14 +13,15 @@
 namespace rollcall::text::jinja {
 namespace {
 
-constexpr std::int64_t kMostDigits = 1000;  // of a precision: more than a double or a person has
-                                            // use for
+// The largest precision, which is more than a double has digits.
+constexpr std::int64_t kMostDigits = 1000;
 
 std::string sign_of(bool negative, char sign) {
   return negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "";
 }
 
-/// Grouping of the whole part; with a fill of zeros up to the width, those are grouped too.
+/// The digits before the point with marks between their groups. Zeros that fill the width belong to
+/// the groups. `others`: characters of the number that are not among these digits.
 std::string grouped(std::string digits, const FormatSpec& spec, std::size_t others) {
   const std::size_t every =
       spec.type == 'b' || spec.type == 'o' || spec.type == 'x' || spec.type == 'X' ? 4 : 3;
@@ -47,7 +48,7 @@ std::string whole_digits(std::uint64_t value, char type) {
   }
 }
 
-/// Without sign.
+/// The digits of a number without its sign.
 std::string real_digits(double value, const FormatSpec& spec) {
   if (!std::isfinite(value)) {
     const bool capital = spec.type == 'E' || spec.type == 'F' || spec.type == 'G';
@@ -70,8 +71,8 @@ std::string real_digits(double value, const FormatSpec& spec) {
                   type == 'g' || type == 'G' ? std::max(precision, 1) : precision, value);
   }
   std::string out = buffer;
-  // Python's type-less format is like g but keeps one decimal, and turns to an exponent one digit
-  // earlier.
+  // Python's format without a type is like g, but keeps one decimal, and changes to an exponent one
+  // digit earlier.
   if (spec.type == 0 && out.find_first_of(".e") == std::string::npos) {
     if (int(out.size()) >= std::max(precision, 1)) {
       std::snprintf(buffer, sizeof buffer, "%.*e", std::max(precision, 1) - 1, value);

@@ -1,4 +1,4 @@
-// Numbers and text laid out by a format specification: the common part of % and str.format.
+// Lays out numbers and text by a format specification, for the operator % and for str.format.
 #pragma once
 
 #include "text/jinja/values/value.hpp"
@@ -9,17 +9,17 @@ namespace rollcall::text::jinja {
 
 struct FormatSpec {
   std::string fill = " ";
-  char align = 0;  ///< <, >, ^ or = ; 0: by type
+  char align = 0;  ///< "<", ">", "^" or "="; 0 for the type's own
   char sign = '-';
   bool alternate = false;
-  char grouping = 0;  ///< , or _
+  char grouping = 0;  ///< "," or "_" between groups of digits; 0 for no mark
   std::int64_t width = 0, precision = -1;
   char type = 0;
 };
 
-/// types b o x X d c
+/// Types b o x X d c.
 std::string format_whole(Budget& budget, std::int64_t value, const FormatSpec& spec);
-/// types e E f F g G %, none
+/// Types e E f F g G % and no type.
 std::string format_real(Budget& budget, double value, const FormatSpec& spec);
 std::string format_text(Budget& budget, std::string_view text, const FormatSpec& spec);
 std::string padded(Budget& budget, std::string text, const FormatSpec& spec, char default_align,

@@ -1,4 +1,4 @@
-// Digits of any script, underscores between digits, white space around.
+// Accepts digits of any script, underscores between digits, and white space around a number.
 #include "text/jinja/values/number_text.hpp"
 
 #include "text/jinja/fault.hpp"
@@ -13,7 +13,7 @@
 namespace rollcall::text::jinja {
 namespace {
 
-/// White space stripped, digits of other scripts as ASCII.
+/// The text without white space around it, and with ASCII digits for those of other scripts.
 std::string plain(std::string_view text) {
   text = strip_left(strip_right(text));
   std::string out;
@@ -27,7 +27,7 @@ std::string plain(std::string_view text) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Underscores may stand between digits only.
+/// Removes underscores. False if one is not between two digits.
 bool drop_underscores(std::string& s) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (s[i] != '_') continue;
@@ -40,7 +40,7 @@ bool drop_underscores(std::string& s) {
   return true;
 }
 
-/// [digits][.digits][e[sign]digits], at least one digit before the exponent.
+/// Whether a text is [digits][.digits][e[sign]digits] with at least one digit before the exponent.
 bool is_decimal(std::string_view s) {
   const auto digits = [&] {
     std::size_t n = 0;
@@ -117,7 +117,7 @@ double rounded_real(double value, std::int64_t precision) {
     std::snprintf(buffer, sizeof buffer, "%.*f", int(precision), value);
     return std::strtod(buffer, nullptr);
   }
-  // The digits before the point, rounded by hand: all of them are exact.
+  // The digits before the point are exact, and are rounded here.
   std::snprintf(buffer, sizeof buffer, "%.0f", std::trunc(std::abs(value)));
   std::string digits = buffer;
   const auto cut = std::size_t(-precision);

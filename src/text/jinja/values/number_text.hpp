@@ -1,4 +1,4 @@
-// Text to numbers as Python's int() and float() read it.
+// Reads numbers in texts as Python's int() and float() do.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace rollcall::text::jinja {
 
-/// none: ValueError. Throws beyond 64 bits
+/// Nothing where int() raises ValueError. Throws Fault for a number beyond 64 bits.
 std::optional<std::int64_t> whole_of(std::string_view text, std::int64_t base);
-std::optional<double> real_of(std::string_view text);  ///< none: ValueError
-/// round(): halves of the exact decimal value to even
+std::optional<double> real_of(std::string_view text);  ///< nothing where float() does
+/// Python's round() to a number of decimals. If the exact decimal value is a half, the last digit
+/// becomes even.
 double rounded_real(double value, std::int64_t precision);
 
 }  // namespace rollcall::text::jinja

@@ -1,4 +1,4 @@
-// Arithmetic: whole numbers of 64 bits that refuse to overflow, doubles, strings and lists.
+// Arithmetic of integers, doubles, strings and lists. Integers beyond 64 bits are refused.
 #include "text/jinja/values/operators.hpp"
 
 #include "text/jinja/values/python_text.hpp"
@@ -29,9 +29,9 @@ std::int64_t power(std::int64_t base, std::int64_t exponent) {
   return result;
 }
 
-/// The quotient rounded once, as Python rounds it.
+/// The quotient of two integers, rounded only once, as in Python.
 double true_quotient(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t kExact = std::int64_t(1) << 53;  // doubles hold whole numbers up to here
+  constexpr std::int64_t kExact = std::int64_t(1) << 53;  // doubles are exact up to here
   if (a > -kExact && a < kExact && b > -kExact && b < kExact) return double(a) / double(b);
   fail_unsupported("a quotient of whole numbers beyond 2^53");
 }
@@ -66,8 +66,8 @@ Value whole_operation(Operator op, std::int64_t a, std::int64_t b) {
   return integer(a % b + (a % b != 0 && ((a < 0) != (b < 0)) ? b : 0));
 }
 
-/// CPython's float_divmod: the remainder has the divisor's sign, the quotient is the nearest whole
-/// number.
+/// Quotient and remainder as in CPython's float_divmod. The remainder has the divisor's sign, and
+/// the quotient is made a whole number.
 std::pair<double, double> floor_divmod(double a, double b) {
   double mod = std::fmod(a, b), div = (a - mod) / b;
   if (mod != 0) {

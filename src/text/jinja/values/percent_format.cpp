@@ -1,4 +1,4 @@
-// Python's "..." % values.
+// Python's operator % of a text and values, as in "%d of %s" % (1, "two").
 #include "text/jinja/values/characters.hpp"
 #include "text/jinja/values/number_format.hpp"
 #include "text/jinja/values/operators.hpp"
@@ -30,9 +30,11 @@ class Percent {
   }
 
  private:
+  /// Whether Python takes the arguments for a mapping, as it does for all but tuples and strings
+  /// that have items.
   bool is_mapping() const {
     return arguments_.is(Kind::dict) || arguments_.is(Kind::list) || arguments_.is(Kind::range);
-  }  // what has items and is no tuple or string
+  }
 
   char front() const {
     if (rest_.empty()) fail("incomplete format");

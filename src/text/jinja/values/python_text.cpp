@@ -1,4 +1,4 @@
-// str() and repr() of every kind of value.
+// Python's str() and repr() for every kind of value.
 #include "text/jinja/values/python_text.hpp"
 
 #include "text/jinja/renderer_objects.hpp"
@@ -58,7 +58,7 @@ void append_repr(Builder& out, Context& context, const Value& value) {
     case Kind::real: out += repr_real(value.real); return;
     case Kind::string:
       context.budget.look(std::int64_t(value.text().size()));
-      // a control character becomes four
+      // A control character becomes four characters.
       context.budget.check(4 * std::int64_t(value.text().size()));
       out += value.safe ? "Markup(" + repr_text(value.text()) + ")" : repr_text(value.text());
       return;
@@ -129,8 +129,8 @@ std::string repr_text(std::string_view text) {
   return out + quote;
 }
 
-/// CPython's float_repr_style "short": digits as short as they can be, an exponent below 1e-4 and
-/// from 1e16 on.
+/// Follows CPython's float_repr_style "short": as few digits as possible, and an exponent below
+/// 1e-4 and from 1e16 on.
 std::string repr_real(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

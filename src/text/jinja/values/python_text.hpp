@@ -1,4 +1,4 @@
-// Values as text: Python's str(), repr() and json.dumps().
+// Turns values into text as Python's str(), repr() and json.dumps() do.
 #pragma once
 
 #include "text/jinja/call.hpp"
@@ -8,7 +8,7 @@
 
 namespace rollcall::text::jinja {
 
-/// Text that grows within the budget.
+/// A text that is put together, and may not become longer than the budget allows.
 class Builder {
  public:
   explicit Builder(Budget& budget) : budget_(budget) {}
@@ -28,13 +28,14 @@ class Builder {
 
 std::string str(Context& context, const Value& value);
 std::string repr(Context& context, const Value& value);
-std::string repr_text(std::string_view text);  ///< 'a', with Python's choice of quotes and escapes
-std::string repr_real(double value);  ///< the shortest digits that give it back: 1.0, 1e-05, inf
+std::string repr_text(std::string_view text);  ///< in quotes, as Python chooses and escapes them
+/// The fewest digits that give the same number back: 1.0, 1e-05, inf.
+std::string repr_real(double value);
 std::string escape_html(Budget& budget, std::string_view text);
 
 struct JsonStyle {
   bool ensure_ascii = false, sort_keys = false;
-  std::optional<std::string> indent;  ///< none: everything on one line
+  std::optional<std::string> indent;  ///< without it, everything is on one line
   std::string between_items = ", ", after_key = ": ";
 };
 std::string json_text(Context& context, const Value& value, const JsonStyle& style);

@@ -1,4 +1,4 @@
-// Splitting, stripping, replacing, centering.
+// Splits, strips, replaces and centers texts.
 #include "text/jinja/values/split.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -17,7 +17,7 @@ bool is_line_end(char32_t c) {
          c == 0x2029;
 }
 
-/// Appends a part; each takes a step, which bounds their number.
+/// Appends a part. Each part takes a step of the budget, so that their number is limited.
 void add_part(Budget& budget, std::vector<std::string_view>& parts, std::string_view part) {
   budget.step();
   parts.push_back(part);
@@ -40,7 +40,8 @@ std::string_view final_character(std::string_view s) {
   return s.substr(at);
 }
 
-/// Where the last run of white space of `s` (which ends in none) ends; npos: there is none.
+/// The end of the last run of white space in `s`, which does not end in white space. npos if there
+/// is none.
 std::size_t last_space_end(std::string_view s) {
   while (!s.empty()) {
     const auto c = final_character(s);
@@ -67,11 +68,11 @@ std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view 
   return at == std::string_view::npos ? at : s.size() - at - wanted.size();
 }
 
-std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t most) {
+std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t limit) {
   budget.look(std::int64_t(s.size()));
   std::vector<std::string_view> parts;
   for (s = strip_left(s); !s.empty(); s = strip_left(s)) {
-    if (most >= 0 && std::int64_t(parts.size()) == most) {
+    if (limit >= 0 && std::int64_t(parts.size()) == limit) {
       add_part(budget, parts, s);
       break;
     }
@@ -86,11 +87,11 @@ std::vector<std::string_view> split_space(Budget& budget, std::string_view s, st
 }
 
 std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s,
-                                                std::int64_t most) {
+                                                std::int64_t limit) {
   budget.look(std::int64_t(s.size()));
   std::vector<std::string_view> parts;
   for (s = strip_right(s); !s.empty(); s = strip_right(s)) {
-    const std::size_t space = most >= 0 && std::int64_t(parts.size()) == most
+    const std::size_t space = limit >= 0 && std::int64_t(parts.size()) == limit
                                   ? std::string_view::npos
                                   : last_space_end(s);
     if (space == std::string_view::npos) {
@@ -105,9 +106,9 @@ std::vector<std::string_view> split_space_right(Budget& budget, std::string_view
 }
 
 std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
-                                       std::string_view separator, std::int64_t most) {
+                                       std::string_view separator, std::int64_t limit) {
   std::vector<std::string_view> parts;
-  while (most < 0 || std::int64_t(parts.size()) < most) {
+  while (limit < 0 || std::int64_t(parts.size()) < limit) {
     const std::size_t at = find_text(budget, s, separator);
     if (at == std::string_view::npos) break;
     add_part(budget, parts, s.substr(0, at));
@@ -117,13 +118,13 @@ std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
   return parts;
 }
 
-/// From the other end, which is where the reversed text begins.
+/// Splits from the right by splitting the reversed text from the left.
 std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s,
-                                             std::string_view separator, std::int64_t most) {
+                                             std::string_view separator, std::int64_t limit) {
   budget.look(std::int64_t(s.size() + separator.size()));
   const std::string text = reversed(budget, s), mark = reversed(budget, separator);
   std::vector<std::string_view> parts;
-  for (const auto part : split_at(budget, text, mark, most)) {
+  for (const auto part : split_at(budget, text, mark, limit)) {
     parts.push_back(s.substr(s.size() - part.size()));
     s.remove_suffix(std::min(s.size(), part.size() + separator.size()));
   }
@@ -165,12 +166,12 @@ std::string_view strip_set(Budget& budget, std::string_view s, std::string_view 
 }
 
 std::string replaced(Budget& budget, std::string_view s, std::string_view old,
-                     std::string_view with, std::int64_t most) {
+                     std::string_view with, std::int64_t limit) {
   Builder out(budget);
   std::int64_t n = 0;
   if (old.empty()) {  // between all characters
     budget.look(std::int64_t(s.size()));
-    for (std::size_t at = 0; at <= s.size() && (most < 0 || n < most); ++n) {
+    for (std::size_t at = 0; at <= s.size() && (limit < 0 || n < limit); ++n) {
       out += with;
       const auto c = at < s.size() ? first_character(s.substr(at)) : std::string_view();
       out += c;
@@ -182,7 +183,7 @@ std::string replaced(Budget& budget, std::string_view s, std::string_view old,
     out += s.substr(done);
     return out.take();
   }
-  for (; most < 0 || n < most; ++n) {
+  for (; limit < 0 || n < limit; ++n) {
     const std::size_t at = find_text(budget, s, old);
     if (at == std::string_view::npos) break;
     out += s.substr(0, at);

@@ -1,4 +1,4 @@
-// Text taken apart and put together as Python's str does it.
+// Splits, searches and replaces text as Python's str does.
 #pragma once
 
 #include "text/jinja/values/number_format.hpp"
@@ -8,30 +8,33 @@
 
 namespace rollcall::text::jinja {
 
-// All take time in proportion to the text, however hard it is to search, and charge for it.
+// The time of all functions is proportional to the text, whatever is in it, and the budget is
+// charged for it.
 
-/// Where `wanted` begins in `s`; npos: nowhere.
+/// The first place of `wanted` in `s`; npos if it is not there.
 std::size_t find_text(Budget& budget, std::string_view s, std::string_view wanted);
 std::size_t find_last_text(Budget& budget, std::string_view s, std::string_view wanted);
 
-// `most`: splits at most, all where it is negative. The parts point into `s`.
-std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t most);
+// They split at most `limit` times, or as often as possible if it is negative. The parts point into
+// `s`.
+std::vector<std::string_view> split_space(Budget& budget, std::string_view s, std::int64_t limit);
 std::vector<std::string_view> split_space_right(Budget& budget, std::string_view s,
-                                                std::int64_t most);
+                                                std::int64_t limit);
 std::vector<std::string_view> split_at(Budget& budget, std::string_view s,
-                                       std::string_view separator, std::int64_t most);
+                                       std::string_view separator, std::int64_t limit);
 std::vector<std::string_view> split_at_right(Budget& budget, std::string_view s,
-                                             std::string_view separator, std::int64_t most);
-/// at all of Unicode's line ends
+                                             std::string_view separator, std::int64_t limit);
+/// Splits at every line end of Unicode.
 std::vector<std::string_view> lines_of(Budget& budget, std::string_view s, bool keep_ends);
 
 std::string_view strip_set(Budget& budget, std::string_view s, std::string_view characters,
                            bool left, bool right);
 std::string replaced(Budget& budget, std::string_view s, std::string_view old,
-                     std::string_view with, std::int64_t most);
-/// str.center, which puts the odd blank on another side than a format does
+                     std::string_view with, std::int64_t limit);
+/// Python's str.center. It may put an odd blank on the other side than a format does.
 std::string centered(Budget& budget, const std::string& s, FormatSpec spec);
-/// str.islower and isupper: one character of `wanted`, none of `others`
+/// Python's str.islower and str.isupper: at least one character has the flags `wanted`, and no
+/// character has the flags `others`.
 bool all_cased(std::string_view s, int wanted, int others);
 
 }  // namespace rollcall::text::jinja

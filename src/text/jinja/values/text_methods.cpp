@@ -15,7 +15,8 @@ namespace {
 
 const std::string& text_of(const Call& call) { return call.self.text(); }
 
-/// Markup escapes the arguments of its methods; templates of chats do not get there.
+/// Refuses a string that is marked safe, whose methods would escape their arguments. Chat templates
+/// do not call them.
 void refuse_safe(const Call& call) {
   if (call.self.safe) fail_unsupported("this method of a string marked safe");
 }
@@ -54,14 +55,14 @@ Value texts(Call& call, const std::vector<std::string_view>& parts) {
 template <bool kFromRight>
 Value split(Call& call) {
   const bool by_space = !call.has(0) || call[0].is(Kind::none);
-  const std::int64_t most = call.has(1) ? whole_argument(call[1]) : -1;
+  const std::int64_t limit = call.has(1) ? whole_argument(call[1]) : -1;
   if (!by_space && text_argument(call[0], "sep").empty()) fail("empty separator");
   Budget& budget = call.budget();
   if (by_space)
-    return texts(call, kFromRight ? split_space_right(budget, text_of(call), most)
-                                  : split_space(budget, text_of(call), most));
-  return texts(call, kFromRight ? split_at_right(budget, text_of(call), call[0].text(), most)
-                                : split_at(budget, text_of(call), call[0].text(), most));
+    return texts(call, kFromRight ? split_space_right(budget, text_of(call), limit)
+                                  : split_space(budget, text_of(call), limit));
+  return texts(call, kFromRight ? split_at_right(budget, text_of(call), call[0].text(), limit)
+                                : split_at(budget, text_of(call), call[0].text(), limit));
 }
 
 Value splitlines(Call& call) {
@@ -106,11 +107,10 @@ Value replace(Call& call) {
                                         call.has(2) ? whole_argument(call[2]) : -1));
 }
 
-/// The part of the text between the optional arguments `i` and `i + 1`, as byte offsets; none:
-/// start lies behind the end.
+/// The part of the text between the optional arguments `i` and `i + 1`, in bytes.
 struct Part {
   std::size_t begin, end, first;  // first: index of the character at begin
-  bool valid;
+  bool valid;                     // false if the start is after the end
 };
 Part part_of(Call& call, std::size_t i) {
   const auto length = std::int64_t(call.self.as<Text>().length);
@@ -166,7 +166,7 @@ Value count(Call& call) {
 }
 
 template <bool kEnd>
-Value begins(Call& call) {
+Value begins_or_ends(Call& call) {
   const Part part = part_of(call, 1);
   const auto matches = [&](const Value& v) {
     const auto& wanted = text_argument(v, kEnd ? "endswith first arg" : "startswith first arg");
@@ -242,7 +242,7 @@ Value expandtabs(Call& call) {
   return text(call, out.take());
 }
 
-/// Every character has one of the flags, and there is one.
+/// Whether the text is not empty and each of its characters has one of the flags.
 template <int kFlags>
 Value all_have(Call& call) {
   const auto& s = text_of(call);
@@ -313,7 +313,7 @@ constexpr Row kMethods[] = {
     {"casefold", "/", mapped<casefold>},
     {"center", "/ width! fillchar", center},
     {"count", "/ sub! start end", count},
-    {"endswith", "/ suffix! start end", begins<true>},
+    {"endswith", "/ suffix! start end", begins_or_ends<true>},
     {"expandtabs", "tabsize", expandtabs},
     {"find", "/ sub! start end", find<false>},
     {"format", "* **", format},
@@ -347,7 +347,7 @@ constexpr Row kMethods[] = {
     {"rstrip", "/ chars", strip<kRight>},
     {"split", "sep maxsplit", split<false>},
     {"splitlines", "keepends", splitlines},
-    {"startswith", "/ prefix! start end", begins<false>},
+    {"startswith", "/ prefix! start end", begins_or_ends<false>},
     {"strip", "/ chars", strip<kLeft | kRight>},
     {"swapcase", "/", mapped<swapcase>},
     {"title", "/", mapped<title>},

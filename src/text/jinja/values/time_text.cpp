@@ -1,4 +1,4 @@
-// strftime of the C library, as Python calls it, with what Python adds: %f, and no time zone.
+// The C library's strftime as Python calls it. Python adds %f, and leaves the time zone empty.
 #include "text/jinja/values/time_text.hpp"
 
 #include "base/error.hpp"

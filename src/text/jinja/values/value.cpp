@@ -1,4 +1,4 @@
-// Values made and counted; dictionaries; names of types.
+// Makes values and charges the budget for them; dictionaries; names of types.
 #include "text/jinja/values/value.hpp"
 
 #include "text/jinja/values/characters.hpp"
@@ -12,8 +12,8 @@
 namespace rollcall::text::jinja {
 namespace {
 
-// What a value takes beside its own bytes: sizes of the structures, rounded up, with the
-// allocator's and the index's share.
+// Bytes that a value takes in addition to its content. They are the sizes of its structures,
+// rounded up, with the allocator's and the index's part.
 constexpr std::int64_t kObjectBytes = 96, kValueBytes = sizeof(Value),
                        kEntryBytes = 2 * kValueBytes + 96;
 
@@ -31,7 +31,7 @@ Value object_value(Kind kind, Arguments&&... arguments) {
   return value;
 }
 
-/// A key of its own for every kind of value that can be one.
+/// A key that differs from those of other kinds of values.
 std::string tagged(char kind, std::string_view text) {
   std::string key;
   key.reserve(text.size() + 1);

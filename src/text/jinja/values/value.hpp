@@ -1,5 +1,5 @@
-// Values of a template: Python's, as far as templates meet them. Copies are cheap: what is large is
-// shared and never changes, but for the few that say so.
+// The values of a template, which are those of Python that templates use. Copies are cheap, because
+// large values are shared. They do not change, except for the few that say so.
 #pragma once
 
 #include "text/jinja/budget.hpp"
@@ -35,9 +35,10 @@ enum class Kind : std::uint8_t {
   joiner
 };
 
-/// What is shared and counted. `depth` is one more than that of anything inside.
+/// A shared value, whose bytes are taken from the budget while it lives. Its depth is larger by one
+/// than that of any value inside.
 struct Object {
-  /// no budget: a constant of the template
+  /// `budget` is null for a constant of the template.
   Object(Budget* budget, std::int64_t bytes, int depth = 1);
   virtual ~Object();
   Object(const Object&) = delete;
@@ -55,7 +56,7 @@ struct Range;
 
 struct Value {
   Kind kind = Kind::none;
-  bool safe = false;  ///< a string marked safe (Markup): joined with others, those are escaped
+  bool safe = false;  ///< a string that is marked safe (Markup); strings joined to it are escaped
   union {
     bool boolean;
     std::int64_t integer = 0;
@@ -63,8 +64,8 @@ struct Value {
   };
   std::shared_ptr<Object> object;
 
-  const std::string& text() const;          ///< of a string
-  const std::vector<Value>& items() const;  ///< of a list or tuple
+  const std::string& text() const;          ///< for a string
+  const std::vector<Value>& items() const;  ///< for a list or tuple
   const Dict& dict() const;
   const Range& range() const;
   template <class T>
@@ -74,7 +75,7 @@ struct Value {
 
   bool is(Kind k) const { return kind == k; }
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
-  /// Python's int, which bool is too
+  /// Python's int, to which bool belongs.
   bool is_whole() const { return is(Kind::boolean) || is(Kind::integer); }
   std::int64_t whole() const { return is(Kind::boolean) ? std::int64_t(boolean) : integer; }
 };
@@ -86,7 +87,7 @@ struct Text : Object {
   bool is_ascii() const { return length == text.size(); }
 };
 
-struct Items : Object {  ///< list or tuple
+struct Items : Object {  ///< a list or tuple
   Items(Budget* budget, std::vector<Value> v, bool group = false);
   std::vector<Value> items;
   bool group;  ///< a tuple of the filter groupby, whose fields have names
@@ -94,13 +95,13 @@ struct Items : Object {  ///< list or tuple
 
 struct Dict : Object {
   explicit Dict(Budget* budget);
-  const Value* find(const Value& key) const;  ///< throws where the key cannot be hashed
+  const Value* find(const Value& key) const;  ///< throws if the key cannot be hashed
   const Value* find(std::string_view key) const;
   void set(Value key, Value value);  ///< only while it is built, and for a namespace's attributes
   std::vector<std::pair<Value, Value>> items;
 
  private:
-  std::unordered_map<std::string, std::size_t> index_;  ///< by `hash_key`
+  std::unordered_map<std::string, std::size_t> index_;  // places in items by hash_key()
 };
 
 struct Range : Object {
@@ -112,21 +113,22 @@ struct Range : Object {
 };
 
 enum class ViewOf { keys, values, items };
-struct View : Object {  ///< dict.keys() and its sisters
+/// The result of dict.keys(), dict.values() or dict.items().
+struct View : Object {
   View(Budget* budget, Value dict, ViewOf what);
   Value dict;
   ViewOf what;
 };
 
-/// What Jinja gives for a missing variable or attribute; `security`: for one that the sandbox
-/// hides. The value's `object` may be null: no message.
+/// What Jinja gives for a variable or attribute that is missing, or that the sandbox hides. The
+/// value's `object` is null if there is no message.
 struct Undefined : Object {
   Undefined(Budget* budget, std::string m);
   std::string message;
 };
 
-struct Namespace : Object {  ///< its attributes change; the renderer empties it at the end, because
-                             ///< it may hold itself
+/// Its attributes change. It may hold itself, so that it is emptied when the rendering ends.
+struct Namespace : Object {
   explicit Namespace(Budget* budget);
   Dict attributes;
 };
@@ -134,13 +136,13 @@ struct Namespace : Object {  ///< its attributes change; the renderer empties it
 struct Cycler : Object {
   Cycler(Budget* budget, std::vector<Value> v);
   std::vector<Value> items;
-  std::size_t position = 0;  ///< changes
+  std::size_t position = 0;  ///< changes while the template runs
 };
 
 struct Joiner : Object {
   Joiner(Budget* budget, Value s);
   Value separator;
-  bool used = false;  ///< changes
+  bool used = false;  ///< changes while the template runs
 };
 
 inline Value none() { return {}; }
@@ -154,16 +156,16 @@ Value undefined(Budget& budget, std::string message);
 Value range(Budget& budget, std::int64_t start, std::int64_t stop, std::int64_t step);
 Value dict(std::shared_ptr<Dict> d);
 
-/// A value's depth: 0 for those without an object.
+/// A value's depth, which is 0 without an object.
 inline int depth_of(const Value& value) { return value.object ? value.object->depth : 0; }
 
-/// Equal for values that are equal and hash alike in Python; throws for those that cannot be
-/// hashed.
+/// A text that is the same for values that are equal and have the same hash in Python. Throws for
+/// values that cannot be hashed.
 std::string hash_key(const Value& value);
 
-/// "str", "NoneType": Python's name of the type.
+/// Python's name of the type, such as "str" or "NoneType".
 const char* type_name(const Value& value);
-/// "str object", "None": as Jinja's messages call it.
+/// What Jinja's messages call the value, such as "str object" or "None".
 std::string object_name(const Value& value);
 
 bool is_true(Budget& budget, const Value& value);

@@ -1,4 +1,4 @@
-// One maker for each type of decoder.
+// Makes the steps of each type of decoder.
 #include "text/json_tokenizer/steps/decoder.hpp"
 
 #include "text/json_tokenizer/steps/pattern.hpp"
@@ -29,13 +29,13 @@ int fallback_byte(const std::string& text) {
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
                                   : -1;
   };
-  if (text[3] == '+') return digit(text[4]);  // Rust's from_str_radix takes a sign
+  if (text[3] == '+') return digit(text[4]);  // Rust's from_str_radix accepts a sign
   return digit(text[3]) < 0 || digit(text[4]) < 0 ? -1 : digit(text[3]) * 16 + digit(text[4]);
 }
 
 namespace {
 
-/// Runs of byte tokens become their text; a run that is no UTF-8 becomes one U+FFFD a byte.
+/// Replaces runs of byte tokens by their text. A run that is not UTF-8 becomes one U+FFFD per byte.
 void decode_byte_fallback(Texts& texts) {
   Texts joined;
   std::string bytes;

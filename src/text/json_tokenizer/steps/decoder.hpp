@@ -1,4 +1,4 @@
-// The decoders of tokenizer.json: steps from the texts of tokens to a text.
+// The decoders of tokenizer.json, which are steps from the texts of tokens to one text.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -12,11 +12,11 @@ namespace rollcall::text::json_tokenizer {
 using Texts = std::vector<std::string>;
 using DecoderStep = std::function<void(Texts&)>;
 
-/// Supported: ByteLevel, Metaspace, ByteFallback, Fuse, Replace, Strip, BPEDecoder, Sequence.
-/// Others are refused by name and place.
+/// Supports ByteLevel, Metaspace, ByteFallback, Fuse, Replace, Strip, BPEDecoder and Sequence.
+/// Throws InputError with name and place for others.
 std::vector<DecoderStep> read_decoder(const Field& field);
 
-/// "<0x0A>", a byte token's text, to 10; -1: another text.
+/// The byte of a byte token's text, which is 10 for "<0x0A>"; -1 for another text.
 int fallback_byte(const std::string& text);
 
 }  // namespace rollcall::text::json_tokenizer

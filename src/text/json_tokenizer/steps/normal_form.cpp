@@ -1,5 +1,5 @@
-// Decomposition and composition by utf8proc's tables, without what Unicode 9 did not know; the
-// ordering of marks is ours, since utf8proc's is quadratic.
+// Decomposes and composes by utf8proc's tables, without what came after Unicode 9. Marks are
+// ordered here, because utf8proc takes quadratic time for that.
 #include "text/json_tokenizer/steps/normal_form.hpp"
 
 #include "text/json_tokenizer/steps/unicode.hpp"
@@ -29,7 +29,7 @@ bool is_decomposed(char32_t c) {
                       [c](const CodeRange& range) { return range.first <= c && c <= range.last; });
 }
 
-/// Decomposed, with each run of marks in canonical order.
+/// The decomposed text, with each run of marks in canonical order.
 std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
   const auto options =
       utf8proc_option_t(UTF8PROC_DECOMPOSE | (form.compatible ? UTF8PROC_COMPAT : 0));
@@ -52,7 +52,7 @@ std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
   for (std::size_t at = 0; at < text.size();) {
     const auto [c, length] = decode(text, at);
     at += length;
-    utf8proc_int32_t parts[32];  // U+FDFA has 18
+    utf8proc_int32_t parts[32];  // U+FDFA decomposes into 18, the most of all
     int boundary = 0;
     if (c < 0xA0 || !is_decomposed(c)) {
       add(c);
@@ -69,20 +69,19 @@ std::vector<char32_t> decompose(const std::string& text, NormalForm form) {
 char32_t composed(char32_t starter, char32_t next) {
   if (!is_combining_mark(next) && next < 0x1100) return 0;
   if (starter == 0x11935) return 0;  // its composition with U+11930 came after Unicode 9
-  if (next == 0x11A7)
-    return 0;  // just below the trailing consonants; utf8proc 2.8 takes it for
-               // one and drops it
+  // utf8proc 2.8 takes this character, which is before the trailing consonants, for one of them.
+  if (next == 0x11A7) return 0;
   utf8proc_int32_t pair[2] = {utf8proc_int32_t(starter), utf8proc_int32_t(next)};
   const auto left =
       utf8proc_normalize_utf32(pair, 2, utf8proc_option_t(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
   return left == 1 ? char32_t(pair[0]) : 0;
 }
 
-/// Canonical composition (Unicode, section 3.11, D117): each mark joins the last starter unless
-/// something between them has its class or a higher one.
+/// Canonical composition (Unicode, section 3.11, D117). Each mark joins the last starter unless a
+/// mark between them has the same class or a higher one.
 void compose(std::vector<char32_t>& codes) {
   std::size_t kept = 0, starter = codes.size();
-  int last_class = -1;  // of what stands between the starter and the next character; -1: nothing
+  int last_class = -1;  // of the last mark after the starter; -1 if there is none
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const char32_t c = codes[i];
     const int order = combining_class(c);
@@ -109,8 +108,8 @@ std::string rewrite(const std::string& text, NormalForm form) {
   return normal;
 }
 
-/// NFC leaves a text of such characters alone: each is its own NFC and none joins the one before
-/// it.
+/// [code point] whether it is its own NFC and does not join the character before it, so that NFC
+/// does not change texts of such characters.
 std::vector<bool> make_stable() {
   std::vector<bool> stable(kCodePoints, true);
   for (char32_t c = 0xA0; c < 0x40000; ++c) {
@@ -126,7 +125,8 @@ std::vector<bool> make_stable() {
   return stable;
 }
 
-/// NFC by stretches: each goes from the character before an unstable one to the next stable one.
+/// The NFC of a text, in which only stretches with unstable characters are rewritten. Each begins
+/// with the character before an unstable one and ends before the next stable one.
 std::string rewrite_unstable(const std::string& text) {
   static const std::vector<bool> stable = make_stable();
   std::string normal;

@@ -1,5 +1,4 @@
-// The normal forms NFC, NFD, NFKC and NFKD, by the Unicode 9 data that Hugging Face's tokenizers
-// have.
+// The normal forms NFC, NFD, NFKC and NFKD of Unicode 9, whose data Hugging Face's tokenizers use.
 #pragma once
 
 #include <string>
@@ -7,11 +6,11 @@
 namespace rollcall::text::json_tokenizer {
 
 struct NormalForm {
-  bool composed = false;    ///< the C of NFC and NFKC
-  bool compatible = false;  ///< the K
+  bool composed = false;    ///< NFC and NFKC
+  bool compatible = false;  ///< NFKC and NFKD
 };
 
-/// Linear in the length but for the sorting of runs of combining marks.
+/// Takes time linear in the length, except for sorting the runs of combining marks.
 std::string to_normal_form(const std::string& text, NormalForm form);
 
 }  // namespace rollcall::text::json_tokenizer

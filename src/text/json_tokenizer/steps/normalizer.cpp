@@ -1,4 +1,4 @@
-// One maker for each type of normalizer.
+// Makes the steps of each type of normalizer.
 #include "text/json_tokenizer/steps/normalizer.hpp"
 
 #include "text/json_tokenizer/steps/normal_form.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<NormalizerStep>;
 
-/// A step that gives each character what stands for it; nothing removes it.
+/// A step that replaces each character by what `append` adds for it, which may be nothing.
 template <class Append>
 NormalizerStep each_character(Append append) {
   return [append](Normalized& it) {
@@ -60,8 +60,8 @@ Steps read_prepend(const Field& field) {
   return {[what](Normalized& it) { it.text.insert(0, what); }};
 }
 
-/// The character map of Google's NMT models: control characters vanish, what separates becomes a
-/// space.
+/// The character map of Google's NMT models, which removes control characters and makes separators
+/// spaces.
 void append_nmt(char32_t c, std::string& to) {
   const bool vanishes = (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F ||
                         c == 0x8F || c == 0x9F;

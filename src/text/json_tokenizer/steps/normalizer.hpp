@@ -1,4 +1,4 @@
-// The normalizers of tokenizer.json: steps that rewrite a text before it is split.
+// The normalizers of tokenizer.json, which are steps that rewrite a text before it is split.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -9,17 +9,18 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// A text on its way; never empty when a step begins.
+/// A text between two steps. It is not empty when a step begins.
 struct Normalized {
   std::string text;
-  bool starts_original = true;  ///< its first character stands for the first of the original
-                                ///< (Metaspace with "first" asks)
+  /// Its first character comes from the first one of the original text, which Metaspace with
+  /// "first" needs to know.
+  bool starts_original = true;
 };
 
 using NormalizerStep = std::function<void(Normalized&)>;
 
-/// Supported: NFC, NFD, NFKC, NFKD, Lowercase, Strip, StripAccents, Replace, Prepend, ByteLevel,
-/// Nmt, Sequence. Others are refused by name and place.
+/// Supports NFC, NFD, NFKC, NFKD, Lowercase, Strip, StripAccents, Replace, Prepend, ByteLevel, Nmt
+/// and Sequence. Throws InputError with name and place for others.
 std::vector<NormalizerStep> read_normalizer(const Field& field);
 
 }  // namespace rollcall::text::json_tokenizer

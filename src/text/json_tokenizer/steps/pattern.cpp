@@ -1,4 +1,4 @@
-// Searching for patterns; PCRE2 with bounds on time and memory.
+// Searches for patterns, with PCRE2 within limits of time and memory.
 #include "text/json_tokenizer/steps/pattern.hpp"
 
 #include "base/error.hpp"
@@ -15,15 +15,15 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-constexpr std::uint32_t kMatchLimit = 10'000'000;     // PCRE2's default: some tenths of a second
-                                                      // before a search gives up
-constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;  // of the interpreter, where a match needs
-                                                      // more stack than the compiled code has
+// PCRE2's default, which some tenths of a second reach.
+constexpr std::uint32_t kMatchLimit = 10'000'000;
+// For the interpreter, which is used if a match needs more stack than the compiled code has.
+constexpr std::uint32_t kHeapLimit_KiB = 256 * 1024;
 constexpr std::size_t kSmallStack = 32 * 1024, kLargeStack = std::size_t(64) << 20;
 constexpr std::size_t kLongestExpression = 64 * 1024;
 constexpr std::size_t kMostReplaced = std::size_t(64) << 20;
 
-/// What a thread needs to search: room for one match, and a stack that grows.
+/// What a thread needs for a search: memory for one match, and a stack that grows.
 struct Search {
   pcre2_match_data* match = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
@@ -95,8 +95,8 @@ Pattern Pattern::expression(const std::string& source, const Field& field, Scann
   field.require(
       compiled->code != nullptr,
       fmt::format("has a regular expression that does not compile: {}", message_of_pcre2(error)));
-  pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);  // where it cannot, the interpreter
-                                                          // searches
+  // If this fails, the interpreter is used.
+  pcre2_jit_compile(compiled->code, PCRE2_JIT_COMPLETE);
   pattern.compiled_ = std::move(compiled);
   return pattern;
 }

@@ -1,5 +1,5 @@
-// What Split and Replace look for: a text, a regular expression (PCRE2, or a scanner written by
-// hand), or a class of characters.
+// What the steps Split and Replace look for: a text, a class of characters, or a regular
+// expression, which PCRE2 or a scanner written by hand matches.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -13,40 +13,38 @@
 
 namespace rollcall::text::json_tokenizer {
 
-enum class Scanners {
-  by_hand,
-  none
-};  ///< none: PCRE2 for every expression, as the referee of the
-    ///< scanners
+/// Which expressions are matched by scanners. With `none`, PCRE2 matches all of them, so that tests
+/// can compare the scanners with it.
+enum class Scanners { by_hand, none };
 
 class Pattern {
  public:
   static Pattern literal(std::string text);
   static Pattern character(bool (*is_in)(char32_t));
-  /// Throws InputError naming `field`'s place: an expression that has no translation or does not
-  /// compile.
+  /// Throws InputError with the place of `field` for an expression that cannot be translated or
+  /// compiled.
   static Pattern expression(const std::string& source, const Field& field,
                             Scanners scanners = Scanners::by_hand);
-  /// {"String": ...} or {"Regex": ...}
+  /// Reads {"String": ...} or {"Regex": ...}.
   static Pattern read(const Field& field);
 
-  /// Called for every stretch of a text, in order and without gaps: what matches and what lies
-  /// between.
+  /// Called for every stretch of a text, in order and without gaps, both for matches and for the
+  /// text between them.
   using Stretch = std::function<void(std::string_view stretch, bool matches)>;
 
-  /// As `find_matches` of the library: an empty match right behind the last match is passed over.
-  /// Throws InputError where an expression exceeds its limits of backtracking.
+  /// Follows `find_matches` of the library: an empty match right after the last match is passed
+  /// over. Throws InputError if an expression needs more backtracking than allowed.
   void each(std::string_view text, const Stretch& stretch) const;
 
-  bool begins(std::string_view text) const;  ///< a match that is not empty stands at the beginning
+  bool begins(std::string_view text) const;  ///< it has a match at its beginning that is not empty
 
-  /// The text with `content` in place of each match. Throws InputError where it would become longer
-  /// than 64 MiB and four times the text: of steps that replace one after the other, each could
-  /// multiply what the one before made.
+  /// The text with `content` in place of each match. Throws InputError if the result would be
+  /// longer than 64 MiB and than four times the text, since each of several such steps could
+  /// multiply the length.
   std::string replace(std::string_view text, std::string_view content) const;
 
  private:
-  struct Compiled;  // an expression, compiled
+  struct Compiled;  // an expression that PCRE2 compiled
   struct Found {
     std::size_t begin, end;
   };

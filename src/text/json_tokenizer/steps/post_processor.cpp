@@ -1,5 +1,4 @@
-// One maker for each type of post-processor; offsets and types of sequences are of no interest
-// here.
+// Reads each type of post-processor. Offsets and types of sequences are not used.
 #include "text/json_tokenizer/steps/post_processor.hpp"
 
 #include "text/json_tokenizer/document.hpp"
@@ -32,7 +31,7 @@ Surroundings read_template(const Field& field) {
   return around;
 }
 
-/// {"sep": ["</s>", 2], "cls": ["<s>", 0]}
+/// Reads {"sep": ["</s>", 2], "cls": ["<s>", 0]}.
 Surroundings read_pair(const Field& field) {
   const auto id = [&](const char* key) {
     const auto items = field.at(key).items();

@@ -1,4 +1,4 @@
-// The post-processors of tokenizer.json: which tokens stand around a sequence.
+// The post-processors of tokenizer.json, which say which tokens are put around a sequence.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -12,9 +12,9 @@ struct Surroundings {
   std::vector<std::int32_t> before, after;
 };
 
-/// Supported: TemplateProcessing (its `single`, which must hold the sequence once), ByteLevel,
-/// BertProcessing, RobertaProcessing, Sequence with at most one of them that adds tokens. Others
-/// are refused by name and place.
+/// Supports TemplateProcessing (its `single`, which must have the sequence once), ByteLevel,
+/// BertProcessing, RobertaProcessing, and Sequence in which at most one of them adds tokens. Throws
+/// InputError with name and place for others.
 Surroundings read_post_processor(const Field& field);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,5 +1,5 @@
-// One maker for each type of pre-tokenizer; cuts are made as a text goes by, so that no list of
-// pieces is kept.
+// Makes the steps of each type of pre-tokenizer. They emit pieces as soon as they are cut, so that
+// no list of pieces is kept.
 #include "text/json_tokenizer/steps/pre_tokenizer.hpp"
 
 #include "base/nearest.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<PreTokenizerStep>;
 
-/// What becomes of the stretches that match, as SplitDelimiterBehavior of the library.
+/// What is done with stretches that match (SplitDelimiterBehavior of the library).
 enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 struct BehaviorName {
@@ -37,7 +37,8 @@ Behavior behavior_of(const Field& field) {
   field.refuse(fmt::format("is \"{}\"; {}", name, suggest_name(name, names)));
 }
 
-/// Cuts one text. Stretches come in order and touch, so that joining two is widening a view.
+/// Cuts one text. Its stretches come in order and without gaps, so that two are joined by making a
+/// view longer.
 class Cutter {
  public:
   Cutter(Piece whole, Behavior behavior, const Emit& emit)
@@ -115,7 +116,7 @@ Steps read_punctuation(const Field& field) {
                    behavior ? behavior_of(*behavior) : Behavior::isolated)};
 }
 
-/// \w+|[^\w\s]+
+/// Emits the matches of \w+|[^\w\s]+.
 void split_words(Piece piece, const Emit& emit) {
   const auto kind = [](char32_t c) { return has_trait(c, kWord) ? 1 : is_space(c) ? 0 : 2; };
   std::size_t begin = 0;
@@ -133,14 +134,14 @@ void split_words(Piece piece, const Emit& emit) {
 
 Steps read_fixed_length(const Field& field) {
   const auto length = field.find("length");
-  const std::int64_t most = length ? length->count() : 5;
-  field.require(most > 0, "has the length 0");
-  return {[most](Piece piece, const Emit& emit) {
+  const std::int64_t limit = length ? length->count() : 5;
+  field.require(limit > 0, "has the length 0");
+  return {[limit](Piece piece, const Emit& emit) {
     std::size_t begin = 0, at = 0;
     std::int64_t held = 0;
     while (at < piece.text.size()) {
       at += decode(piece.text, at).length;
-      if (++held < most && at < piece.text.size()) continue;
+      if (++held < limit && at < piece.text.size()) continue;
       emit({piece.text.substr(begin, at - begin), piece.starts_original && begin == 0});
       begin = at, held = 0;
     }
@@ -183,7 +184,7 @@ Steps read_metaspace(const Field& field) {
   }};
 }
 
-/// A space before a text that has none, then GPT-2's pattern.
+/// Puts a space before a text that does not begin with one, and cuts by GPT-2's pattern.
 PreTokenizerStep byte_level_cut(bool add_prefix_space, bool use_regex) {
   return [=, scan = kKnownPatterns[0].scan](Piece piece, const Emit& emit) {
     std::string prefixed;

@@ -1,5 +1,5 @@
-// The pre-tokenizers of tokenizer.json: steps that cut a text into words, which the model then
-// tokenizes one by one.
+// The pre-tokenizers of tokenizer.json, which are steps that cut a text into words. The model then
+// tokenizes one word after the other.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -10,26 +10,26 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// A stretch of a text between two cuts; never empty.
+/// A stretch of a text between two cuts. It is not empty.
 struct Piece {
   std::string_view text;
-  bool starts_original;  ///< the original text begins with it
+  bool starts_original;  ///< it is the beginning of the original text
 };
 
 using Emit = std::function<void(Piece)>;
 
-/// Takes a piece and emits its parts in order; what it emits lives until emit() returns.
+/// Cuts a piece and emits its parts in order. The text of a part lives until emit() returns.
 using PreTokenizerStep = std::function<void(Piece, const Emit&)>;
 
 struct PreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  bool ends_in_bytes = false;  ///< the last step was a ByteLevel whose change of alphabet is left
-                               ///< out: words are bytes
+  /// The last step was a ByteLevel that does not change the alphabet, so that words are bytes.
+  bool ends_in_bytes = false;
 };
 
-/// Supported: ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit, Punctuation,
-/// BertPreTokenizer, FixedLength, Sequence. Others are refused by name and place. With
-/// `allow_bytes`, see ends_in_bytes.
+/// Supports ByteLevel, Split, Digits, Metaspace, Whitespace, WhitespaceSplit, Punctuation,
+/// BertPreTokenizer, FixedLength and Sequence. Throws InputError with name and place for others.
+/// `allow_bytes`: the result may have ends_in_bytes.
 PreTokenizer read_pre_tokenizer(const Field& field, bool allow_bytes);
 
 /// Runs all steps over a piece.

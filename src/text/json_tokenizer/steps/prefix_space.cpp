@@ -1,4 +1,4 @@
-// Looks for what puts a space before a text.
+// Looks for steps of tokenizer.json that put a space before a text.
 #include "text/json_tokenizer/steps/prefix_space.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The steps of a type in a normalizer or pre-tokenizer, those of sequences included.
+/// Finds the steps of a type in a normalizer or pre-tokenizer, also within sequences.
 void find_steps(Json& step, const char* type, std::vector<Json*>& found) {
   if (!step.is_object()) return;
   if (step.value("type", Json()) == type) found.push_back(&step);

@@ -1,5 +1,5 @@
-// add_prefix_space of the files beside tokenizer.json, or of its class, against what tokenizer.json
-// does.
+// The setting add_prefix_space, which other files or the tokenizer's class may set, and what
+// tokenizer.json does.
 #pragma once
 
 #include "text/json_tokenizer/document.hpp"
@@ -7,10 +7,10 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// Where the two differ and the folder's tokenizer class is one that takes the setting, the
-/// ByteLevel pre-tokenizers of `document` get it; true: they were changed. Any other difference to
-/// what a file says is refused: transformers itself follows the one file or the other, by version
-/// and class.
+/// If the setting differs from tokenizer.json and the folder's tokenizer class follows it, changes
+/// the ByteLevel pre-tokenizers of `document` and gives true. Otherwise, if it is a file that
+/// differs, throws InputError, because it depends on transformers' version and the class which file
+/// counts.
 bool apply_prefix_space(Document& document, const StatedTokens& stated);
 
 }  // namespace rollcall::text::json_tokenizer

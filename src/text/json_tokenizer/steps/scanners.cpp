@@ -1,5 +1,5 @@
-// Scanners of GPT-2's, GPT-4's, Llama 3's, Qwen's and o200k's patterns;
-// tests/text/scanners_test.cpp holds them against PCRE2.
+// Scanners for the patterns of GPT-2, GPT-4, Llama 3, Qwen and o200k. tests/text/scanners_test.cpp
+// compares them with PCRE2.
 #include "text/json_tokenizer/steps/scanners.hpp"
 
 #include "text/json_tokenizer/steps/unicode.hpp"
@@ -12,7 +12,8 @@ struct Seen {
   std::size_t end;
 };
 
-/// A text with the classes of its characters.
+/// A text whose characters are read with their classes. Comments of functions below give the
+/// pattern whose match they find.
 class View {
  public:
   explicit View(std::string_view text) : text_(text), traits_(characters().traits) {}
@@ -27,7 +28,7 @@ class View {
     return {traits_[c], at + length};
   }
 
-  /// End of the characters from `at` on that have one of the traits.
+  /// The end of the characters from byte `at` on that have any of the traits.
   std::size_t run(std::size_t at, unsigned traits) const {
     while (at < text_.size()) {
       const Seen seen = see(at);
@@ -37,7 +38,7 @@ class View {
     return at;
   }
 
-  /// End of the characters from `at` on that have none of the traits.
+  /// The end of the characters from byte `at` on that have none of the traits.
   std::size_t run_without(std::size_t at, unsigned traits) const {
     while (at < text_.size()) {
       const Seen seen = see(at);
@@ -56,9 +57,9 @@ class View {
   const std::uint8_t* traits_;
 };
 
-constexpr unsigned kSolid = kSpace | kLetter | kNumber;  // what [^\s\p{L}\p{N}] excludes
+constexpr unsigned kSolid = kSpace | kLetter | kNumber;  // excluded by [^\s\p{L}\p{N}]
 
-/// 's|'t|'re|'ve|'m|'ll|'d at an apostrophe: its end, or `at`.
+/// The end of 's|'t|'re|'ve|'m|'ll|'d at an apostrophe, or `at`.
 std::size_t contraction(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   switch (text.byte(at + 1)) {
@@ -73,7 +74,7 @@ std::size_t contraction(const View& text, std::size_t at) {
   }
 }
 
-/// The same in any case; U+017F, the long s, folds to s.
+/// The same in any case, also with U+017F, the long s.
 std::size_t contraction_any_case(const View& text, std::size_t at) {
   if (at + 1 >= text.size() || text.byte(at) != '\'') return at;
   const auto lower = [&](std::size_t i) {
@@ -93,7 +94,8 @@ std::size_t contraction_any_case(const View& text, std::size_t at) {
   }
 }
 
-/// \s+(?!\S)|\s+ : white space but for the last character before something else.
+/// The end of \s+(?!\S)|\s+, which is white space without its last character if something else
+/// follows.
 std::size_t spaces(const View& text, std::size_t at) {
   std::size_t last = at, end = at;
   while (end < text.size()) {
@@ -104,7 +106,8 @@ std::size_t spaces(const View& text, std::size_t at) {
   return end == text.size() || last == at ? end : last;
 }
 
-/// \s*[\r\n]+|\s+(?!\S)|\s+ : up to the last line break of the white space, where it has one.
+/// The end of \s*[\r\n]+|\s+(?!\S)|\s+, which is after the last line break of the white space if it
+/// has one.
 std::size_t lines_or_spaces(const View& text, std::size_t at) {
   std::size_t last = at, end = at, break_end = at;
   while (end < text.size()) {
@@ -117,9 +120,9 @@ std::size_t lines_or_spaces(const View& text, std::size_t at) {
   return end == text.size() || last == at ? end : last;
 }
 
-/// Up to `most` characters of \p{N} from `at` on.
-std::size_t numbers(const View& text, std::size_t at, int most) {
-  for (int i = 0; i < most && at < text.size(); ++i) {
+/// The end of at most `limit` characters of \p{N} from byte `at` on.
+std::size_t numbers(const View& text, std::size_t at, int limit) {
+  for (int i = 0; i < limit && at < text.size(); ++i) {
     const Seen seen = text.see(at);
     if ((seen.traits & kNumber) == 0) break;
     at = seen.end;
@@ -138,7 +141,7 @@ std::size_t scan_gpt2(std::string_view source, std::size_t at) {
   return spaces(text, at);
 }
 
-/// " ?[^\s\p{L}\p{N}]+[\r\n]*" (and "/" among the last in o200k): its end, or `at`.
+/// The end of " ?[^\s\p{L}\p{N}]+[\r\n]*", or `at`. In o200k the last part may have "/" as well.
 std::size_t symbols(const View& text, std::size_t at, bool slashes) {
   const std::size_t begin = text.byte(at) == ' ' && at + 1 < text.size() ? at + 1 : at;
   const Seen first = text.see(begin);
@@ -165,7 +168,7 @@ std::size_t scan_gpt4(std::string_view source, std::size_t at) {
   return lines_or_spaces(text, at);
 }
 
-/// [U]*[W]+ with U upperish and W lowerish: the end, or `at`.
+/// The end of [U]*[W]+ with U for kUpperish and W for kLowerish, or `at`.
 std::size_t lower_word(const View& text, std::size_t at) {
   std::size_t end = at, caseless_end = at;
   while (end < text.size()) {
@@ -175,8 +178,8 @@ std::size_t lower_word(const View& text, std::size_t at) {
     if ((seen.traits & kLowerish) != 0) caseless_end = end;
   }
   const std::size_t lower_end = text.run(end, kLowerish);
-  return lower_end > end ? lower_end : caseless_end;  // [U]* gives back to the last that is in W
-                                                      // too
+  // Without lower case, [U]* gives characters back up to the last one that is also in W.
+  return lower_end > end ? lower_end : caseless_end;
 }
 
 std::size_t scan_o200k(std::string_view source, std::size_t at) {
@@ -189,7 +192,7 @@ std::size_t scan_o200k(std::string_view source, std::size_t at) {
   }
   if (const std::size_t end = lower_word(text, at); end > at)
     return contraction_any_case(text, end);
-  if (may_lead) {  // [U]+[W]*, where no W follows, or the words above would have matched
+  if (may_lead) {  // [U]+[W]*, after which there is no W, since a word above would have matched
     if (const std::size_t end = text.run(first.end, kUpperish); end > first.end)
       return contraction_any_case(text, end);
   }
@@ -202,8 +205,8 @@ std::size_t scan_o200k(std::string_view source, std::size_t at) {
 
 }  // namespace
 
-// Sources: the tokenizer.json of gpt2, of cl100k_base as converted by transformers (the same text
-// in Llama 3), of Qwen2, and of o200k_base.
+// The sources are in the tokenizer.json of gpt2, of cl100k_base as transformers converts it (and of
+// Llama 3), of Qwen2, and of o200k_base.
 const KnownPattern kKnownPatterns[4] = {
     {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
      scan_gpt2},

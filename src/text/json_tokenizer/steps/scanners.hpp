@@ -1,5 +1,5 @@
-// The patterns that most byte-level models split with, as scanners written by hand: several times
-// faster than a regular expression engine.
+// Scanners written by hand for the patterns with which most byte-level models split texts. They are
+// several times faster than a regular expression engine.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// End of the match that begins at `at` (< size). These patterns match at every position of any
-/// text.
+/// The end of the match that begins at byte `at`, which is less than the text's size. These
+/// patterns match at every position of any text.
 using Scanner = std::size_t (*)(std::string_view text, std::size_t at);
 
 struct KnownPattern {
   const char* name;
-  const char* source;  ///< as it stands in tokenizer.json
+  const char* source;  ///< the expression in tokenizer.json
   Scanner scan;
 };
 
-/// GPT-2's, which the pre-tokenizer ByteLevel has built in, first.
+/// The first one is GPT-2's, which the pre-tokenizer ByteLevel uses.
 extern const KnownPattern kKnownPatterns[4];
 
-Scanner scanner_of(std::string_view source);  ///< null: none was written
+Scanner scanner_of(std::string_view source);  ///< null if there is none for it
 
 }  // namespace rollcall::text::json_tokenizer

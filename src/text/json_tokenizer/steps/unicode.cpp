@@ -1,5 +1,5 @@
-// Tables of categories and classes from utf8proc's data and the differences in unicode_tables.hpp;
-// UTF-8.
+// Builds the tables of categories and classes from utf8proc's data and the differences in
+// unicode_tables.hpp, and reads and writes UTF-8.
 #include "text/json_tokenizer/steps/unicode.hpp"
 
 #include "text/json_tokenizer/unicode_tables.hpp"
@@ -13,7 +13,7 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-/// utf8proc's order of categories is its own.
+/// The category of a character in utf8proc's data, which numbers categories in another order.
 Category from_utf8proc(char32_t c) {
   switch (utf8proc_category(utf8proc_int32_t(c))) {
     case UTF8PROC_CATEGORY_LU: return Category::lu;
@@ -50,7 +50,8 @@ Category from_utf8proc(char32_t c) {
 
 bool between(char32_t c, char32_t first, char32_t last) { return first <= c && c <= last; }
 
-/// Letters that are symbols: circled and squared ones, Alphabetic but not L.
+/// Whether a character is a letter in a circle or square, which is Alphabetic but not in category
+/// L.
 bool is_letter_symbol(char32_t c) {
   return between(c, 0x24B6, 0x24E9) || between(c, 0x1F130, 0x1F149) ||
          between(c, 0x1F150, 0x1F169) || between(c, 0x1F170, 0x1F189);
@@ -67,7 +68,7 @@ std::uint8_t traits_of(char32_t c, Category category) {
   if (caseless || category == Category::lu || category == Category::lt) traits |= kUpperish;
   if (caseless || category == Category::ll) traits |= kLowerish;
   const bool joins = c == 0x200C || c == 0x200D || category == Category::pc;
-  // Alphabetic, M, Nd, Pc, Join_Control
+  // \w has Alphabetic, M, Nd, Pc and Join_Control.
   if (category <= Category::nl || joins || is_letter_symbol(c)) traits |= kWord;
   return std::uint8_t(traits);
 }
@@ -79,17 +80,18 @@ std::unique_ptr<const Characters> make_characters() {
   const auto fill = [&](char32_t first, char32_t last) {
     for (char32_t c = first; c <= last; ++c) made->category[c] = std::uint8_t(from_utf8proc(c));
   };
-  fill(0, 0x3FFFF), fill(0xE0000, 0xE0FFF);  // the planes with assigned characters
-  // private use but for
+  // These are the planes with assigned characters.
+  fill(0, 0x3FFFF);
+  fill(0xE0000, 0xE0FFF);
+  // The last two planes are for private use, except for their noncharacters.
   std::memset(made->category + 0xF0000, int(Category::co), 0x20000);
-  // noncharacters
   for (const char32_t c : {0xFFFFE, 0xFFFFF, 0x10FFFE, 0x10FFFF})
     made->category[c] = std::uint8_t(Category::cn);
   for (const auto& row : kChangedSince14)
     std::memset(made->category + row.first, int(row.category), row.last - row.first + 1);
   for (char32_t c = 0; c < kCodePoints; ++c) {
     const auto category = Category(made->category[c]);
-    // beyond, other categories have no trait
+    // Characters of cc and the categories after it have no traits from U+2100 on.
     if (category < Category::cc || c < 0x2100) made->traits[c] = traits_of(c, category);
   }
   return made;
@@ -103,8 +105,8 @@ bool is_in(char32_t c, const CodeRange (&ranges)[N]) {
   return after != std::begin(ranges) && c <= (after - 1)->last;
 }
 
-/// Length of the well-formed character at the start of `text`; where there is none, minus the
-/// length of the maximal ill-formed part.
+/// Length in bytes of the well-formed character with which `text` begins. If there is none, it is
+/// the negative length of the maximal ill-formed part.
 int character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -129,7 +131,7 @@ int character_length(std::string_view text) {
   return length;
 }
 
-/// How many bytes from the start are ASCII, in steps of eight.
+/// How many bytes at the beginning are ASCII, in steps of eight.
 std::size_t ascii_start(std::string_view text) {
   std::size_t at = 0;
   for (std::uint64_t word = 0; at + 8 <= text.size(); at += 8) {
@@ -172,8 +174,8 @@ bool is_combining_mark(char32_t c) {
 }
 
 void append_lowercase(char32_t c, std::string& to) {
-  struct Later {  // pairs that came after utf8proc's Unicode 15: first, last, lowercase of the
-                  // first
+  // Capitals that came after utf8proc's Unicode 15: first, last, and the first one's small letter.
+  struct Later {
     char32_t first, last, lower;
   };
   constexpr Later kLater[] = {{0x1C89, 0x1C89, 0x1C8A},    {0xA7CB, 0xA7CB, 0x264},

@@ -1,5 +1,5 @@
-// Characters as Hugging Face's tokenizers see them: UTF-8, general categories and the classes built
-// from them.
+// Properties of characters as Hugging Face's tokenizers have them: UTF-8, general categories, and
+// classes that are built from these.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// General categories of Unicode; cn: not assigned.
+/// General categories of Unicode. Code points that are not assigned have cn.
 enum class Category : std::uint8_t {
   lu,
   ll,
@@ -42,7 +42,7 @@ enum class Category : std::uint8_t {
   cn
 };
 
-/// Classes that the usual patterns ask for, as bits of one byte a code point.
+/// Classes that the usual patterns need, as bits of one byte per code point.
 enum Trait : std::uint8_t {
   kLetter = 1,     ///< \p{L}
   kNumber = 2,     ///< \p{N}
@@ -55,7 +55,7 @@ enum Trait : std::uint8_t {
 
 constexpr char32_t kCodePoints = 0x110000;
 
-/// What is known of every code point; made once, on first use (about 2 ms).
+/// Properties of all code points. They are computed at their first use, which takes about 2 ms.
 struct Characters {
   std::uint8_t category[kCodePoints];  ///< a Category
   std::uint8_t traits[kCodePoints];    ///< Trait bits
@@ -65,11 +65,11 @@ const Characters& characters();
 inline Category category(char32_t c) { return Category(characters().category[c]); }
 inline bool has_trait(char32_t c, Trait trait) { return (characters().traits[c] & trait) != 0; }
 bool is_space(char32_t c);           ///< White_Space
-bool is_numeric(char32_t c);         ///< N, by Unicode 17
-bool is_punctuation(char32_t c);     ///< of the pre-tokenizers Punctuation and BertPreTokenizer
-bool is_combining_mark(char32_t c);  ///< M, by Unicode 9
-void append_lowercase(char32_t c, std::string& to);  ///< Rust's char::to_lowercase: U+0130 becomes
-                                                     ///< two characters
+bool is_numeric(char32_t c);         ///< category N in Unicode 17
+bool is_punctuation(char32_t c);     ///< for the pre-tokenizers Punctuation and BertPreTokenizer
+bool is_combining_mark(char32_t c);  ///< category M in Unicode 9
+/// Appends Rust's char::to_lowercase, which is two characters for U+0130.
+void append_lowercase(char32_t c, std::string& to);
 
 /// A character and its length in bytes.
 struct Decoded {
@@ -77,7 +77,7 @@ struct Decoded {
   std::size_t length;
 };
 
-/// The character at `at` of valid UTF-8.
+/// The character that begins at byte `at` of valid UTF-8.
 inline Decoded decode(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return char32_t(static_cast<unsigned char>(text[at + i]));
@@ -90,7 +90,7 @@ inline Decoded decode(std::string_view text, std::size_t at) {
           4};
 }
 
-/// The character that ends before `end` (> 0) of valid UTF-8.
+/// The character that ends before byte `end` of valid UTF-8, which is more than 0.
 inline Decoded decode_before(std::string_view text, std::size_t end) {
   std::size_t begin = end - 1;
   while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
@@ -100,8 +100,8 @@ inline Decoded decode_before(std::string_view text, std::size_t end) {
 void append_utf8(char32_t c, std::string& to);
 bool is_valid_utf8(std::string_view text);
 
-/// Each maximal ill-formed part becomes one U+FFFD, as Python's errors="replace" and Rust's
-/// from_utf8_lossy do (Unicode, section 3.9).
+/// The text with one U+FFFD in place of each maximal ill-formed part, as Python's errors="replace"
+/// and Rust's from_utf8_lossy do (Unicode, section 3.9).
 std::string replace_invalid_utf8(std::string_view text);
 
 }  // namespace rollcall::text::json_tokenizer

@@ -77,8 +77,8 @@ std::vector<StatedToken> read_list(const Field& root, ByFileId& by_id) {
   return tokens;
 }
 
-/// What transformers adds to the tokens of tokenizer.json: all that is listed by id, then what is
-/// named special and is no added token yet.
+/// The tokens that transformers adds to those of tokenizer.json. These are the listed ones by id,
+/// then special ones that are named and not added yet.
 std::vector<StatedToken> stated_batch(const StatedTokens& stated,
                                       const std::vector<StatedToken>& of_json,
                                       const ByFileId& by_id) {
@@ -96,7 +96,7 @@ std::vector<StatedToken> stated_batch(const StatedTokens& stated,
     batch.push_back(std::move(token));
   };
   for (const auto& [id, token] : listed) push(token);
-  std::vector<StatedToken> once;  // the library adds none twice that is stated with the same flags
+  std::vector<StatedToken> once;  // tokens with equal flags are added only once
   const auto push_once = [&](const StatedToken& token) {
     if (known.contains(token.content) || std::find(once.begin(), once.end(), token) != once.end())
       return;
@@ -152,9 +152,8 @@ void AddedTokens::add(const Batch& batch, const Vocabulary& vocabulary,
     const std::int32_t of_model = vocabulary.find(token.content);
     token.id = known != ids_.end() ? known->second : of_model >= 0 ? of_model : next_id++;
     ids_[token.content] = token.id;
-    if (token.special)
-      special_.insert(token.content);  // once special, always: the library keeps
-                                       // the set
+    // As in the library, a token that was special once stays special.
+    if (token.special) special_.insert(token.content);
     tokens_[token.id] = std::move(token);
   }
 }
@@ -196,9 +195,8 @@ void AddedTokens::split(std::string_view text, Stage stage, const Part& part) co
             "the files beside it name the token, and the model has no embedding for its id {}",
             token->id),
         "take the token out of the text, or use the model's own tokenizer files");
-    if (token->rstrip)
-      end = std::max(end, done);  // the white space up to there was taken by the
-                                  // token before
+    // The token before may have taken the white space up to `done`.
+    if (token->rstrip) end = std::max(end, done);
     while (token->rstrip && end < text.size() && is_space(decode(text, end).code))
       end += decode(text, end).length;
     if (done < begin) part(text.substr(done, begin - done), nullptr);

@@ -1,4 +1,5 @@
-// Added tokens: found in a text before anything else happens to it, or after the normalizers.
+// Added tokens, which are found in a text before anything else is done with it, or after the
+// normalizers.
 #pragma once
 
 #include "text/json_tokenizer/stated_tokens.hpp"
@@ -16,18 +17,20 @@
 namespace rollcall::text::json_tokenizer {
 
 struct AddedToken : StatedToken {
-  std::string pattern;  ///< what is looked for and what decoding starts from: the content,
-                        ///< normalized where the token says so
+  /// The text that is looked for, and that decoding begins with. It is the content, normalized if
+  /// the token says so.
+  std::string pattern;
   std::int32_t id = 0;
-  bool has_row = true;  ///< false: the model has no embedding for it
+  bool has_row = true;  ///< the model has an embedding for it
 };
 
-/// Finds the leftmost, then longest, of a set of texts.
+/// Finds the leftmost one of a set of texts in another text, and the longest of those that begin
+/// there.
 class TokenFinder {
  public:
   void insert(const std::string& text, const AddedToken* token, const Field& field);
   bool empty() const { return nodes_.size() == 1; }
-  /// The token found first from `at` on, and where it begins; null: none.
+  /// The first token from byte `at` on, with its first byte in `begin`. Null if there is none.
   const AddedToken* find(std::string_view text, std::size_t at, std::size_t& begin) const;
 
  private:
@@ -41,34 +44,29 @@ class TokenFinder {
 
 class AddedTokens {
  public:
-  /// The tokens of tokenizer.json, then those that are stated beside it, of which the later one's
-  /// flags count. Ids are given as the library gives them: that of the model's token with the same
-  /// text, else the next free one; the ids in the files only repeat them.
+  /// Adds the tokens of tokenizer.json, then those that other files state. If a token comes twice,
+  /// its later flags count. Ids are those of the library: the id of the model's token with the same
+  /// text, else the next free one. The ids in the files only repeat them.
   AddedTokens(const Field& root, const Vocabulary& vocabulary,
               const std::vector<NormalizerStep>& normalizer, const StatedTokens& stated = {});
   AddedTokens(const AddedTokens&) = delete;
   AddedTokens& operator=(const AddedTokens&) = delete;
 
-  /// token: null for what lies between
+  /// `token` is null for the text between tokens.
   using Part = std::function<void(std::string_view text, const AddedToken* token)>;
   enum class Stage { original, normalized };
-  /// Cuts a text at the added tokens of a stage. Throws InputError at one that has no row.
+  /// Cuts a text at the added tokens of a stage. Throws InputError for a token without has_row.
   void split(std::string_view text, Stage stage, const Part& part) const;
   bool is_empty(Stage stage) const { return finder(stage).empty(); }
 
   const AddedToken* find(std::int32_t id) const;
   std::optional<std::int32_t> find(const std::string& content) const;
   bool is_special(const std::string& text) const { return special_.contains(text); }
-  std::int32_t end() const;  ///< largest id + 1, of those that have a row
-  bool appends() const {
-    return appends_;
-  }  ///< a token is stated that tokenizer.json does not
-     ///< have
-  const std::string& stated() const {
-    return stated_;
-  }  ///< what the files beside tokenizer.json
-     ///< change, for fingerprints; empty:
-     ///< nothing
+  std::int32_t end() const;  ///< largest id with has_row, plus 1
+  /// Whether other files state a token that tokenizer.json does not have.
+  bool appends() const { return appends_; }
+  /// What other files change, as a text for fingerprints. Empty if they change nothing.
+  const std::string& stated() const { return stated_; }
 
  private:
   using Batch = std::vector<StatedToken>;

@@ -1,5 +1,5 @@
-// BPE as in Hugging Face's tokenizers (models/bpe): unknown symbols, byte fallback, whole words
-// without merges.
+// BPE as in Hugging Face's tokenizers (models/bpe), with unknown symbols, byte fallback, and words
+// that are tokens without merges.
 #include "text/json_tokenizer/vocabulary/bpe.hpp"
 
 #include "text/json_tokenizer/steps/unicode.hpp"
@@ -12,7 +12,7 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-/// The model's fields, once its type is known to be BPE.
+/// The model's fields. Refuses the document if the model is not BPE.
 Field model_of(const Document& document) {
   const Field model = document.root().at("model");
   if (const auto type = model.find("type")) {
@@ -34,17 +34,23 @@ std::string text_or_empty(const Field& model, const char* key) {
   return field ? field->text() : "";
 }
 
+BpeSettings settings_of(const Field& model) {
+  BpeSettings settings;
+  settings.prefix = text_or_empty(model, "continuing_subword_prefix");
+  settings.suffix = text_or_empty(model, "end_of_word_suffix");
+  settings.fuse_unknown = model.flag("fuse_unk", false);
+  settings.byte_fallback = model.flag("byte_fallback", false);
+  settings.ignore_merges = model.flag("ignore_merges", false);
+  return settings;
+}
+
 }  // namespace
 
 Bpe::Bpe(Document& document) : vocabulary_(checked(document)), merges_(document.merges.size()) {
   const Field model = model_of(document);
   if (const auto dropout = model.find("dropout"))
     dropout->require(dropout->is_zero(), "is not zero: merges would be left out at random");
-  prefix_ = text_or_empty(model, "continuing_subword_prefix"),
-  suffix_ = text_or_empty(model, "end_of_word_suffix");
-  fuse_unknown_ = model.flag("fuse_unk", false),
-  byte_fallback_ = model.flag("byte_fallback", false),
-  ignore_merges_ = model.flag("ignore_merges", false);
+  settings_ = settings_of(model);
   if (const auto unknown = model.find("unk_token")) {
     unknown_ = vocabulary_.find(unknown->text());
     unknown->require(unknown_ >= 0, fmt::format("\"{}\" is not in model.vocab", unknown->text()));
@@ -64,11 +70,11 @@ void Bpe::read_merges(Document& document) {
     return id;
   };
   for (const auto& [left, right] : document.merges) {
-    if (right.size() < prefix_.size())
+    if (right.size() < settings_.prefix.size())
       refuse(document.origin,
              fmt::format("model.merges[{}] has \"{}\", shorter than continuing_subword_prefix",
                          rank, right));
-    whole.assign(left).append(right, prefix_.size());
+    whole.assign(left).append(right, settings_.prefix.size());
     const std::int32_t first = token(left), second = token(right);
     merges_.insert(first, second, {rank, token(whole)});
     ++rank;
@@ -85,9 +91,9 @@ void Bpe::read_bytes() {
     complete = complete && token_of_byte_[b] >= 0;
     fallback_of_byte_[b] = vocabulary_.find(fmt::format("<0x{:02X}>", b));
   }
-  takes_bytes_ =
-      prefix_.empty() && suffix_.empty() && (complete || (unknown_ < 0 && !byte_fallback_));
-  if (!takes_bytes_ || !ignore_merges_) return;
+  takes_bytes_ = settings_.prefix.empty() && settings_.suffix.empty() &&
+                 (complete || (unknown_ < 0 && !settings_.byte_fallback));
+  if (!takes_bytes_ || !settings_.ignore_merges) return;
   std::vector<std::int32_t> ids;
   for (const auto& [text, id] : vocabulary_.tokens()) {
     auto bytes = bytes_of_characters(text);
@@ -99,13 +105,15 @@ void Bpe::read_bytes() {
 
 void Bpe::symbols_of_characters(std::string_view word, std::vector<std::int32_t>& symbols) const {
   std::string changed;
-  bool has_unknown = false;  // one that waits for its neighbours
+  bool has_unknown = false;  // an unknown symbol was read, and its token is not added yet
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t length = decode(word, at).length;
     std::string_view symbol = word.substr(at, length);
     const bool is_last = at + length == word.size();
-    if ((at > 0 && !prefix_.empty()) || (is_last && !suffix_.empty())) {
-      changed.assign(at > 0 ? prefix_ : "").append(symbol).append(is_last ? suffix_ : "");
+    if ((at > 0 && !settings_.prefix.empty()) || (is_last && !settings_.suffix.empty())) {
+      changed.assign(at > 0 ? settings_.prefix : "")
+          .append(symbol)
+          .append(is_last ? settings_.suffix : "");
       symbol = changed;
     }
     at += length;
@@ -121,14 +129,14 @@ void Bpe::symbols_of_characters(std::string_view word, std::vector<std::int32_t>
     const auto fallback = [&](char byte) {
       return fallback_of_byte_[static_cast<unsigned char>(byte)];
     };
-    if (byte_fallback_ &&
+    if (settings_.byte_fallback &&
         std::all_of(symbol.begin(), symbol.end(), [&](char byte) { return fallback(byte) >= 0; })) {
-      // before an unknown one that waits, as in the library
+      // These come before an unknown symbol that is not added yet, as in the library.
       for (const char byte : symbol) symbols.push_back(fallback(byte));
       continue;
     }
     if (unknown_ < 0) continue;
-    if (!fuse_unknown_) flush();
+    if (!settings_.fuse_unknown) flush();
     has_unknown = true;
   }
   if (has_unknown) symbols.push_back(unknown_);
@@ -137,7 +145,7 @@ void Bpe::symbols_of_characters(std::string_view word, std::vector<std::int32_t>
 void Bpe::merge(std::string_view word, Alphabet alphabet, EncodeSpace& space) const {
   auto& symbols = space.symbols;
   symbols.clear();
-  if (ignore_merges_) {
+  if (settings_.ignore_merges) {
     const std::int32_t whole =
         alphabet == Alphabet::bytes ? token_of_bytes_->find(word) : vocabulary_.find(word);
     if (whole >= 0) return symbols.push_back(whole);

@@ -1,4 +1,4 @@
-// The BPE model: a word's bytes or characters to symbols, symbols merged to tokens.
+// The BPE model: turns a word's bytes or characters into symbols and merges those into tokens.
 #pragma once
 
 #include "text/json_tokenizer/fields.hpp"
@@ -15,27 +15,37 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// What a call of encode() works with; taken from a pool, since tokenizers are shared by threads.
+/// Memory that a call of encode() works with, and the words that were seen before. Threads share a
+/// tokenizer, so that every call borrows a space of its own from an EncodeSpacePool.
 struct EncodeSpace {
   std::vector<std::int32_t> symbols;
   MergeSpace merging;
   WordCache cache;
 };
 
+/// Members of the file's "model" that change how words become symbols.
+struct BpeSettings {
+  std::string prefix;          ///< continuing_subword_prefix: before every symbol but the first
+  std::string suffix;          ///< end_of_word_suffix: after the last symbol
+  bool fuse_unknown = false;   ///< fuse_unk: unknown symbols side by side are one token
+  bool byte_fallback = false;  ///< an unknown symbol becomes the tokens of its bytes, "<0x41>"
+  bool ignore_merges = false;  ///< a word that is a token itself is not put together by merges
+};
+
 class Bpe {
  public:
-  /// Throws InputError naming the place: another type of model, dropout, merges of tokens that are
-  /// none.
+  /// Throws InputError naming the place: another type of model, dropout, or merges of texts that
+  /// are not in the vocabulary. Moves vocabulary and merges out of the document.
   explicit Bpe(Document& document);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  /// Words may come as bytes where each byte is a symbol of its own, in GPT-2's alphabet, and
-  /// nothing is put before or behind symbols.
+  /// Whether encode() accepts words as bytes. It does where each byte is a symbol of its own, as in
+  /// GPT-2's alphabet, and no prefix or suffix is added to symbols.
   bool takes_bytes() const { return takes_bytes_; }
 
   enum class Alphabet { characters, bytes };
-  /// Appends the tokens of one word (valid UTF-8, or any bytes).
+  /// Appends the tokens of one word, which is valid UTF-8 (`characters`) or any bytes (`bytes`).
   void encode(std::string_view word, Alphabet alphabet, EncodeSpace& space,
               std::vector<std::int32_t>& to) const;
 
@@ -47,13 +57,15 @@ class Bpe {
 
   Vocabulary vocabulary_;
   MergeTable merges_;
-  std::string prefix_, suffix_;  // continuing_subword_prefix, end_of_word_suffix
-  std::int32_t unknown_ = -1;
-  bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false, takes_bytes_ = false;
-  std::array<std::int32_t, 256> token_of_byte_{};  // of its character in GPT-2's alphabet; -1: none
-  std::array<std::int32_t, 256> fallback_of_byte_{};  // of "<0x00>" to "<0xFF>"; -1: none
-  std::vector<std::string> spelt_;                    // tokens as bytes, for ignore_merges
-  std::unique_ptr<TextTable> token_of_bytes_;
+  BpeSettings settings_;
+  std::int32_t unknown_ = -1;  // id of unk_token; -1: the file names no such token
+  bool takes_bytes_ = false;
+  // [byte] id of the byte's character in GPT-2's alphabet; -1: it is not in the vocabulary
+  std::array<std::int32_t, 256> token_of_byte_{};
+  // [byte] id of "<0x00>" to "<0xFF>"; -1: it is not in the vocabulary
+  std::array<std::int32_t, 256> fallback_of_byte_{};
+  std::vector<std::string> spelt_;             // the vocabulary's texts as bytes, for ignore_merges
+  std::unique_ptr<TextTable> token_of_bytes_;  // ids by texts of spelt_
 };
 
 }  // namespace rollcall::text::json_tokenizer

@@ -1,4 +1,4 @@
-// The byte alphabet and back.
+// Computes the byte alphabet, and converts bytes to it and back.
 #include "text/json_tokenizer/vocabulary/byte_alphabet.hpp"
 
 #include "text/json_tokenizer/steps/unicode.hpp"

@@ -1,5 +1,5 @@
-// GPT-2's alphabet: each byte has a printable character of its own, so that byte-level vocabularies
-// are text (openai/gpt-2, encoder.py).
+// GPT-2's alphabet, in which each byte has a printable character, so that vocabularies of bytes can
+// be written as text (openai/gpt-2, encoder.py).
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// [byte] its character: itself where it is printable in Latin-1, else U+0100 upwards in order.
+/// [byte] its character. It is the byte itself if that is printable in Latin-1; the others have
+/// U+0100 and the characters after it, in order.
 const std::array<char32_t, 256>& byte_characters();
 
 void append_as_characters(std::string_view bytes, std::string& to);
 
-/// The bytes that a text of the alphabet stands for; none where it has a character of no byte.
+/// The bytes of a text in this alphabet. Nothing if it has a character that is not in the alphabet.
 std::optional<std::string> bytes_of_characters(std::string_view text);
 
 }  // namespace rollcall::text::json_tokenizer

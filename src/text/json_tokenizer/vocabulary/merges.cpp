@@ -1,5 +1,5 @@
-// Short words: the lowest rank is looked for in a row. Long ones: a heap of candidates over a
-// linked list.
+// Merges short words by looking for the lowest rank in an array, and long ones with a heap of
+// candidates over a linked list.
 #include "text/json_tokenizer/vocabulary/merges.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace rollcall::text::json_tokenizer {
 namespace {
 
-constexpr std::size_t kShort = 32;  // up to here a row of ranks is faster than a heap
+constexpr std::size_t kShort = 32;  // symbols, up to which an array of ranks is faster than a heap
 constexpr std::int32_t kNoRank = std::numeric_limits<std::int32_t>::max();
 
-/// Order of the heap: the lowest rank, then the leftmost, on top.
+/// The heap's order, in which the lowest rank is on top, and the leftmost one of equal ranks.
 bool is_later(const MergeSpace::Candidate& a, const MergeSpace::Candidate& b) {
   return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
 }
@@ -71,7 +71,7 @@ void merge_long(const MergeTable& merges, std::vector<std::int32_t>& symbols, Me
     std::pop_heap(heap.begin(), heap.end(), is_later);
     heap.pop_back();
     auto& link = links[std::size_t(top.position)];
-    // outdated
+    // One of the two symbols was merged in the meantime.
     if (symbols[std::size_t(top.position)] == kGone || link.next < 0 ||
         candidate(top.position).token != top.token)
       continue;

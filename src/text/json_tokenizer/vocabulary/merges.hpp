@@ -1,4 +1,5 @@
-// Byte-pair merges: which two neighbours become one token, and the merging of a word in n log n.
+// Byte-pair merges, which say which two neighbours become one token. A word of n symbols is merged
+// in O(n log n) steps.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +8,19 @@
 namespace rollcall::text::json_tokenizer {
 
 struct Merge {
-  std::int32_t rank = -1;  ///< the lowest of a word is merged first, the leftmost among equals; -1:
-                           ///< no merge
+  /// The pair with the lowest rank in a word is merged first, and the leftmost one of equal pairs.
+  /// -1 if the pair is not merged.
+  std::int32_t rank = -1;
   std::int32_t token = -1;
 };
 
-/// Pairs of ids to merges: a square for small ids, those of the bytes among them; for others a
-/// filter, small enough for a near cache, then open addressing.
+/// Finds the merge of a pair of ids. Small ids, to which those of bytes belong, have a square
+/// table. For others a filter, which is small enough for the processor's cache, says that most
+/// pairs have no merge; the rest is found by open addressing.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t count);
-  /// the last of equal pairs counts, as in the library
+  /// Of equal pairs the last one counts, as in the library.
   void insert(std::int32_t left, std::int32_t right, Merge merge);
   Merge find(std::int32_t left, std::int32_t right) const {
     if ((left | right) < kSmall) return square_[std::size_t(left * kSmall + right)];
@@ -35,7 +38,7 @@ class MergeTable {
     std::uint64_t key = kEmpty;
     Merge merge;
   };
-  static constexpr std::int32_t kSmall = 512;  // 2 MiB, of which few rows are ever touched
+  static constexpr std::int32_t kSmall = 512;  // the square has 2 MiB, and few rows are used
   static constexpr std::uint64_t kEmpty = ~std::uint64_t(0);
   static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
     return std::uint64_t(std::uint32_t(left)) << 32 | std::uint32_t(right);
@@ -48,15 +51,15 @@ class MergeTable {
     return std::size_t((key * 0x9E3779B97F4A7C15ULL) >> (shift_ - 3));
   }
 
-  // [left, right] of small ids
+  // [left, right] for small ids
   std::vector<Merge> square_ = std::vector<Merge>(std::size_t(kSmall) * kSmall);
   std::vector<Slot> slots_;            // a power of two, at most half full
-  std::vector<std::uint64_t> filter_;  // eight bits a slot; a bit that is not set: no merge
+  std::vector<std::uint64_t> filter_;  // eight bits per slot; pairs whose bit is 0 have no merge
   std::size_t mask_;
   int shift_;
 };
 
-/// Room that merge_word() uses again from word to word, and what it has done.
+/// Memory that merge_word() uses for one word after the other, and a count of its work.
 struct MergeSpace {
   struct Link {
     std::int32_t previous, next;
@@ -66,11 +69,12 @@ struct MergeSpace {
   };
   std::vector<Link> links;
   std::vector<Candidate> heap;
-  std::int64_t operations = 0;  ///< looks at a pair or a heap's entry; tests hold it against the
-                                ///< length of the text
+  /// How often a pair or an entry of the heap was looked at. Tests compare it with the text's
+  /// length.
+  std::int64_t operations = 0;
 };
 
-/// Merges the symbols of a word in place until no pair is left.
+/// Merges the symbols of a word in place until no pair can be merged.
 void merge_word(const MergeTable& merges, std::vector<std::int32_t>& symbols, MergeSpace& space);
 
 }  // namespace rollcall::text::json_tokenizer

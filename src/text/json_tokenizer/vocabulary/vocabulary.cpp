@@ -1,4 +1,4 @@
-// The table of tokens.
+// Builds the tables of tokens by text and by id.
 #include "text/json_tokenizer/vocabulary/vocabulary.hpp"
 
 #include <fmt/format.h>

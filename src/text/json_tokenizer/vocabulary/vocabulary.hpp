@@ -1,4 +1,4 @@
-// Tokens of a model: text to id and id to text.
+// The tokens of a model, found by text or by id.
 #pragma once
 
 #include "text/json_tokenizer/document.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::text::json_tokenizer {
 
-/// A hash of bytes by multiplication, eight at a time; for tables that live as long as the process.
+/// A hash that multiplies eight bytes at a time. It is for tables in memory and is never stored.
 inline std::uint64_t hash_bytes(std::string_view bytes) {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;  // 2^64 / golden ratio
   std::uint64_t hash = bytes.size() * kMix, word = 0;
@@ -36,12 +36,12 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
   return hash;
 }
 
-/// Text to id by open addressing; the texts live elsewhere and do not move.
+/// Finds ids by text, with open addressing. The texts belong to somebody else, and must not move.
 class TextTable {
  public:
   explicit TextTable(std::size_t count);
-  std::int32_t find(std::string_view text) const;       ///< -1: not there
-  bool insert(std::string_view text, std::int32_t id);  ///< false: it is there already
+  std::int32_t find(std::string_view text) const;       ///< -1 if it is not there
+  bool insert(std::string_view text, std::int32_t id);  ///< false if it is there already
  private:
   struct Slot {
     std::string_view text;
@@ -53,21 +53,22 @@ class TextTable {
 
 class Vocabulary {
  public:
-  /// Throws InputError where two tokens have one text or one id.
+  /// Throws InputError if two tokens have the same text or the same id.
   explicit Vocabulary(Document& document);
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
-  std::int32_t find(std::string_view text) const { return table_.find(text); }  ///< -1: no token
-  const std::string* text(std::int32_t id) const;                               ///< null: no token
-  std::int32_t size() const { return std::int32_t(tokens_.size()); }            ///< how many
-  std::int32_t end() const { return std::int32_t(token_of_id_.size()); }        ///< largest id + 1
+  /// The id of the token with that text; -1 if there is none.
+  std::int32_t find(std::string_view text) const { return table_.find(text); }
+  const std::string* text(std::int32_t id) const;                         ///< null if there is none
+  std::int32_t size() const { return std::int32_t(tokens_.size()); }      ///< number of tokens
+  std::int32_t end() const { return std::int32_t(token_of_id_.size()); }  ///< largest id + 1
   const std::vector<std::pair<std::string, std::int32_t>>& tokens() const { return tokens_; }
 
  private:
   std::vector<std::pair<std::string, std::int32_t>> tokens_;
   TextTable table_;
-  std::vector<std::int32_t> token_of_id_;  // [id] its place in tokens_, -1: none
+  std::vector<std::int32_t> token_of_id_;  // [id] its place in tokens_; -1 if no token has the id
 };
 
 }  // namespace rollcall::text::json_tokenizer

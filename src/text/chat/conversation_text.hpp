@@ -1,0 +1,54 @@
+// A conversation as the one text that a model's chat template makes of it.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "text/chat/chat_template.hpp"
+#include "text/chat/conversation.hpp"
+#include "text/tokenizer/text_files.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::text {
+
+class ConversationText {
+ public:
+  /// Whether a text ends with what was said, or with the head of the assistant's next turn.
+  enum class Ending { complete, open };
+
+  /// `section.chat_template` is "none", "model" for the templates of `files`, or else the path from
+  /// which `files.chat_template` was read. Throws InputError for a template that cannot be parsed.
+  ConversationText(const TextSection& section, const TextFiles& files, const std::string& origin);
+
+  bool has_template() const { return template_.has_value(); }
+  bool has_tool_template() const { return tool_template_.has_value(); }
+
+  /// Finds out whether the template takes content only as a list of parts, as templates of models
+  /// that see images may. It does if a question and its answer are shown only in that form.
+  void find_content_form(const Conversation& question, std::string_view answer);
+
+  /// The text, which begins with the system message of the run if the conversation has none. Throws
+  /// InputError without a template, or where the template refuses the conversation.
+  std::string render(const Conversation& conversation, Ending ending) const;
+  /// Whether the text of the conversation, with the head of a next turn or without, depends on a
+  /// key of its messages (`of_messages`) or of its variables: it is another one, or is refused,
+  /// without the key or with another value of it.
+  bool reads(const Conversation& conversation, const std::string& key, bool of_messages) const;
+  /// Whether the text depends on the day or time.
+  bool reads_clock(const Conversation& conversation) const;
+
+ private:
+  nlohmann::ordered_json variables(const Conversation& conversation, Ending ending) const;
+
+  std::optional<ChatTemplate> template_;
+  std::optional<ChatTemplate> tool_template_;  // for conversations with tools, if it is another one
+  std::string system_;                         // text.system
+  std::vector<std::pair<std::string, std::string>> variables_;  // text.variables, values as JSON
+  std::map<std::string, std::string> special_tokens_;
+  bool takes_parts_ = false;
+};
+
+}  // namespace rollcall::text

@@ -1,0 +1,50 @@
+// A position in a template's tokens.
+#pragma once
+
+#include "text/jinja/syntax/lexer.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::text::jinja {
+
+/// Reads tokens one after the other, and never passes the last one, `end`. The functions that
+/// expect a token throw Fault with the current token's place if it is another one.
+class TokenCursor {
+ public:
+  explicit TokenCursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  const Token& current() const { return tokens_[at_]; }
+  const Token& next() const { return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_]; }
+  const Token& previous() const { return tokens_[at_ - 1]; }  ///< after the first take()
+  /// The current token, which is passed.
+  const Token& take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
+
+  bool is(TokenKind kind) const { return current().kind == kind; }
+  bool is_op(std::string_view op) const { return is(TokenKind::op) && current().text == op; }
+  bool is_name(std::string_view name) const {
+    return is(TokenKind::name) && current().text == name;
+  }
+  bool take_op(std::string_view op);      ///< whether it was there and was passed
+  bool take_name(std::string_view name);  ///< whether it was there and was passed
+  void expect_op(std::string_view op);
+  void expect_name(std::string_view name);
+  void expect(TokenKind kind, std::string_view what);  ///< `what`: the kind's name in messages
+  std::string expect_any_name();
+
+  [[noreturn]] void fail(std::string problem) const;  ///< a Fault of syntax at the current token
+
+ private:
+  [[noreturn]] void fail_expected(std::string_view what) const;
+
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+};
+
+[[noreturn]] inline void fail_at(const Place& place, std::string problem) {
+  throw Fault{FaultKind::syntax, std::move(problem), place};
+}
+
+}  // namespace rollcall::text::jinja
