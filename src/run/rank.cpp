@@ -12,7 +12,7 @@
 #include "method/method.hpp"
 #include "model/device/device_choice.hpp"
 #include "model/device/device_sizes.hpp"
-#include "model/tensors/model_folder.hpp"
+#include "run/checkpoint/restore.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/coordinator/coordinator.hpp"
@@ -148,15 +148,17 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
 void Rank::restore(const std::string& name) {
   if (world_->rank() != 0) io::await_checkpoint(context_.run_dir, name);  // rank 0 has read it
   const io::StoredCheckpoint checkpoint(context_.run_dir, name);
-  auto state = state_of(checkpoint);
-  if (node_->rank() == 0)
-    model::read_weights(context_.store->config(), checkpoint.verified("model.safetensors"),
-                        context_.store->weights());
-  context_.store->publish(PolicyVersion{state.policy_version}, *node_);
-  if (update_) {
-    update_->restore(checkpoint);
-    update_->restore_replay(state.unpacked);
-  }
+  CoordinatorState state;
+  PartReaders readers;
+  if (update_) readers = update_->part_readers();
+  readers[Part::coordinator] = [&](const io::StoredCheckpoint& from, Restoring) {
+    state = state_of(from);
+  };
+  readers[Part::weights] = [&](const io::StoredCheckpoint& from, Restoring) {
+    restore_weights(from, *context_.store, *node_, PolicyVersion{state.policy_version});
+  };
+  restore_parts(checkpoint, Restoring::resume, readers);
+  if (update_) update_->restore_replay(state.unpacked);
   if (world_->rank() == 0) resumed_ = {std::move(state), checkpoint};
 }
 

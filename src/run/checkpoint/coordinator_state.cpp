@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/shard_name.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/context/run_context.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +19,8 @@ namespace {
 using nlohmann::json;
 // 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4
 // tokenizers and templates from files, 5 examples, 7 files that hold both rollouts and scores
-constexpr int kFormat = 8, kOldest = 2;
+constexpr int kOldest = 2;
+int newest_format() { return row_of(Part::coordinator).format; }
 
 /// Texts that a state has only where they are not empty, so that other builds read the rest.
 constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
@@ -128,7 +130,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
 }
 
 std::string to_json(const CoordinatorState& s) {
-  json j{{"format", kFormat},
+  json j{{"format", newest_format()},
          {"sft_steps", s.sft_steps},
          {"train_steps", s.train_steps},
          {"policy_version", s.policy_version},
@@ -169,10 +171,11 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
   try {
     const json j = json::parse(text);
     const int format = j.at("format").get<int>();
-    require<EnvironmentError>(kOldest <= format && format <= kFormat,
-                              fmt::format("{}: format {}", origin, format),
-                              fmt::format("this build reads formats {} to {}", kOldest, kFormat),
-                              "resume with the build that wrote it");
+    require<EnvironmentError>(
+        kOldest <= format && format <= newest_format(),
+        fmt::format("{}: format {}", origin, format),
+        fmt::format("this build reads formats {} to {}", kOldest, newest_format()),
+        "resume with the build that wrote it");
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps),
         j.at("policy_version").get_to(s.policy_version);
@@ -219,8 +222,9 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
 }
 
 CoordinatorState state_of(const io::StoredCheckpoint& checkpoint) {
-  return parse_coordinator_state(checkpoint.read(kCoordinatorState),
-                                 fmt::format("{}/{}", checkpoint.name(), kCoordinatorState));
+  const std::string file = file_of(Part::coordinator);
+  return parse_coordinator_state(checkpoint.read(file),
+                                 fmt::format("{}/{}", checkpoint.name(), file));
 }
 
 }  // namespace rollcall::run

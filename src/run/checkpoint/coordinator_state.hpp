@@ -33,8 +33,6 @@ bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 /// generation, scoring and update.
 using StageSeconds = std::map<std::string, double>;
 
-inline constexpr const char* kCoordinatorState = "coordinator.json";  ///< its file in a checkpoint
-
 struct CoordinatorState {
   std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
   std::uint64_t policy_version = 0;

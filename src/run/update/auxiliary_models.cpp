@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"
 #include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
@@ -474,23 +475,20 @@ std::vector<std::vector<float>> AuxiliaryModels::logprobs_now(StepBatch& batch) 
   return std::move(batch.columns.at(kLogprob));
 }
 
-std::map<std::string, std::string> AuxiliaryModels::save() const {
-  std::map<std::string, std::string> files;
-  if (value_head_) files["critic.safetensors"] = value_head_->to_bytes();
-  return files;
+void AuxiliaryModels::restore_reference(const io::StoredCheckpoint& checkpoint) {
+  const std::string file = file_of(Part::reference);
+  if (checkpoint.files().contains(file) && wants(column::reference_logprob)) {
+    reference_.reset(), reference_weights_.reset();  // not two at a time
+    set_reference(model::read_weights(context_->store->config(), checkpoint.verified(file)));
+  } else if (context_->config.reference.model.empty()) {
+    reference_.reset(), reference_weights_.reset();  // rolled back to before its beginning
+  }
 }
 
-void AuxiliaryModels::restore(const io::StoredCheckpoint& checkpoint) {
-  if (checkpoint.files().contains("reference.safetensors") && wants(column::reference_logprob)) {
-    reference_.reset(), reference_weights_.reset();  // not two at a time
-    set_reference(model::read_weights(context_->store->config(),
-                                      checkpoint.verified("reference.safetensors")));
-  } else if (context_->config.reference.model.empty()) {
-    reference_.reset(), reference_weights_.reset();  // rolled back behind its beginning
-  }
-  if (checkpoint.files().contains("critic.safetensors") && value_head_)
-    value_head_->restore(checkpoint.read("critic.safetensors"),
-                         checkpoint.name() + "/critic.safetensors");
+void AuxiliaryModels::restore_value_head(const io::StoredCheckpoint& checkpoint) {
+  const std::string file = file_of(Part::value_head);
+  if (checkpoint.files().contains(file) && value_head_)
+    value_head_->restore(checkpoint.read(file), checkpoint.name() + "/" + file);
 }
 
 }  // namespace rollcall::run

@@ -80,8 +80,11 @@ class AuxiliaryModels {
   std::shared_ptr<const model::AlignedFloats> reference() const { return reference_weights_; }
   /// grows with every change: an unchanged one needs no second copy on disk
   std::int64_t reference_revision() const { return reference_revision_; }
-  std::map<std::string, std::string> save() const;  ///< the value head
-  void restore(const io::StoredCheckpoint& checkpoint);
+  /// A checkpoint without a reference was made before training began, or by the run that a branch
+  /// comes from: the next training step then makes the policy its reference, unless
+  /// reference.model names one.
+  void restore_reference(const io::StoredCheckpoint& checkpoint);
+  void restore_value_head(const io::StoredCheckpoint& checkpoint);
 
  private:
   using MicroBatchColumns = std::map<std::string, std::vector<float>>;

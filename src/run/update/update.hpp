@@ -7,6 +7,7 @@
 #include "method/method.hpp"
 #include "model/train/policy_optimizer.hpp"
 #include "run/checkpoint/background_task.hpp"
+#include "run/checkpoint/restore.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/step/archived_steps.hpp"
@@ -40,9 +41,9 @@ class UpdateStage {
   std::optional<SaveReport> saved() { return saving_.poll(); }
   bool is_saving() const { return saving_.running(); }
   void on_rollback(const std::string& checkpoint);
-  /// Takes the optimizer, the gradient's exponents, the objective's state and its companions from a
-  /// checkpoint.
-  void restore(const io::StoredCheckpoint& checkpoint);
+  /// How this stage reads the optimizer, the objective's state and the auxiliary models back from
+  /// a checkpoint.
+  PartReaders part_readers();
   /// The resumed run's files outside the archive, for the replay buffer. They are read with the
   /// first step: until then nothing is packed.
   void restore_replay(std::vector<UnpackedFile> unpacked) { earlier_ = std::move(unpacked); }
@@ -53,6 +54,7 @@ class UpdateStage {
                                 const StepBatch& batch, const std::vector<std::size_t>& groups,
                                 const Statistics& statistics) const;
   void restore_optimizer(const io::StoredCheckpoint& checkpoint);
+  void restore_objective(const io::StoredCheckpoint& checkpoint, Restoring why);
   void add_moments(io::CheckpointShare& share) const;  ///< those that this rank holds
   void add_reference(io::CheckpointShare& share, const SaveRequest& request);
   /// What the objective asks of the whole step beside a loss.

@@ -10,11 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace rollcall::run {
 namespace {
-
-constexpr const char *kMoments = "optimizer-", *kReference = "reference.safetensors";
 
 /// Tensors as a file that borrows their bytes from `owner`.
 FileContent borrowed(std::span<const model::TensorView> tensors,
@@ -31,7 +30,8 @@ FileContent weights_file(const model::WeightLayout& layout,
 }
 
 std::string moments_name(std::int64_t slice, std::int64_t slices) {
-  return fmt::format("{}{:05}-of-{:05}.safetensors", kMoments, slice + 1, slices);
+  const std::array numbers{slice + 1, slices};
+  return file_of(Part::moments, numbers);
 }
 
 }  // namespace
@@ -58,7 +58,8 @@ void UpdateStage::add_moments(io::CheckpointShare& share) const {
          {std::int64_t(exponents.size())},
          std::as_bytes(std::span(exponents))},
         {"counters", model::Dtype::i64, {3}, std::as_bytes(std::span(counters))}};
-    return borrowed(tensors, {{"format_number", "2"}}, moments);
+    return borrowed(tensors, {{"format_number", std::to_string(row_of(Part::moments).format)}},
+                    moments);
   };
 }
 
@@ -66,10 +67,10 @@ void UpdateStage::add_reference(io::CheckpointShare& share, const SaveRequest& r
   if (!auxiliary_models_.reference()) return;
   const auto now = auxiliary_models_.reference_revision();
   if (saved_reference_ && *saved_reference_ == std::pair(request.earlier, now)) {
-    share.unchanged.push_back(kReference);
+    share.unchanged.push_back(file_of(Part::reference));
   } else {
-    share.files[kReference] = [layout = context_->store->layout(),
-                               weights = auxiliary_models_.reference()] {
+    share.files[file_of(Part::reference)] = [layout = context_->store->layout(),
+                                             weights = auxiliary_models_.reference()] {
       return weights_file(layout, weights);
     };
   }
@@ -100,11 +101,14 @@ void UpdateStage::on_save(const SaveRequest& request) {
   save_begun_ = true;
   io::CheckpointShare share{.files = {}, .earlier = request.earlier, .unchanged = {}};
   add_moments(share);
-  if (ranks_->rank() == 1 % ranks_->size()) {  // beside the leader, which has the weights to write
-    add_reference(share, request);
-    for (auto& [name, bytes] : auxiliary_models_.save())
-      share.files[name] = [bytes = std::move(bytes)] { return bytes; };
-  }
+  const auto writes = [this](Part part) {
+    return is_written_by(part, ranks_->rank(), ranks_->size());
+  };
+  if (writes(Part::reference)) add_reference(share, request);
+  if (writes(Part::value_head) && auxiliary_models_.value_head() != nullptr)
+    share.files[file_of(Part::value_head)] = [bytes = auxiliary_models_.value_head()->to_bytes()] {
+      return bytes;
+    };
   if (!leader()) {
     saving_.start([run_dir = context_->run_dir, name = request.name, share] {
       return SaveReport{io::write_share(run_dir, name, share), {}};
@@ -113,11 +117,13 @@ void UpdateStage::on_save(const SaveRequest& request) {
   }
   const auto weights = context_->store->shared_weights();
   const auto layout = std::make_shared<const model::WeightLayout>(context_->store->layout());
-  share.files["model.safetensors"] = [layout, weights] { return weights_file(*layout, weights); };
-  share.files["config.json"] = [text = model::to_config_json(context_->store->config())] {
+  share.files[file_of(Part::weights)] = [layout, weights] {
+    return weights_file(*layout, weights);
+  };
+  share.files[file_of(Part::config)] = [text = model::to_config_json(context_->store->config())] {
     return text;
   };
-  share.files["objective.json"] = [state = objective_state_] { return state.to_json(); };
+  share.files[file_of(Part::objective)] = [state = objective_state_] { return state.to_json(); };
   saving_.start([run_dir = context_->run_dir, name = request.name, share, layout, weights] {
     return SaveReport{io::write_share(run_dir, name, share),
                       model::weights_sha256(*layout, weights->span())};
@@ -125,9 +131,7 @@ void UpdateStage::on_save(const SaveRequest& request) {
 }
 
 void UpdateStage::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
-  const auto is_slice = [](const auto& file) { return file.first.starts_with(kMoments); };
-  const auto slices = std::max<std::int64_t>(
-      std::count_if(checkpoint.files().begin(), checkpoint.files().end(), is_slice), 1);
+  const auto slices = std::max<std::int64_t>(count_files(checkpoint.files(), Part::moments), 1);
   // by any number of ranks
   const auto written = model::optimizer_shares(context_->store->layout().size, int(slices));
   const std::int64_t begin = begins_[std::size_t(own_)], end = begins_[std::size_t(own_) + 1];
@@ -173,11 +177,27 @@ void UpdateStage::restore_optimizer(const io::StoredCheckpoint& checkpoint) {
   if (device_ != nullptr) device_->take(std::as_const(*context_->store).weights());
 }
 
-void UpdateStage::restore(const io::StoredCheckpoint& checkpoint) {
-  restore_optimizer(checkpoint);
-  objective_state_.restore(checkpoint.read("objective.json"),
-                           checkpoint.name() + "/objective.json");
-  auxiliary_models_.restore(checkpoint);
+void UpdateStage::restore_objective(const io::StoredCheckpoint& checkpoint, Restoring why) {
+  const ObjectiveState seen = objective_state_;
+  const std::string file = file_of(Part::objective);
+  objective_state_.restore(checkpoint.read(file), checkpoint.name() + "/" + file);
+  if (why == Restoring::resume) return;
+  // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the
+  // scheduler.
+  objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
+}
+
+PartReaders UpdateStage::part_readers() {
+  using Checkpoint = io::StoredCheckpoint;
+  return {{Part::moments,
+           [this](const Checkpoint& checkpoint, Restoring) { restore_optimizer(checkpoint); }},
+          {Part::objective, [this](const Checkpoint& checkpoint,
+                                   Restoring why) { restore_objective(checkpoint, why); }},
+          {Part::reference, [this](const Checkpoint& checkpoint,
+                                   Restoring) { auxiliary_models_.restore_reference(checkpoint); }},
+          {Part::value_head, [this](const Checkpoint& checkpoint, Restoring) {
+             auxiliary_models_.restore_value_head(checkpoint);
+           }}};
 }
 
 void UpdateStage::on_rollback(const std::string& name) {
@@ -185,17 +205,14 @@ void UpdateStage::on_rollback(const std::string& name) {
   groups_.node->barrier();  // none of the node sends weights any more, which are replaced now
   io::await_checkpoint(context_->run_dir, name);
   const io::StoredCheckpoint checkpoint(context_->run_dir, name);
-  if (groups_.node->rank() == 0)
-    model::read_weights(context_->store->config(), checkpoint.verified("model.safetensors"),
-                        context_->store->weights());
   // The version goes on: it numbers what generation holds, and the rolled-back weights must replace
   // it everywhere.
-  context_->store->publish(PolicyVersion{context_->store->version().value + 1}, *groups_.node);
-  // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the
-  // scheduler.
-  const ObjectiveState seen = objective_state_;
-  restore(checkpoint);
-  objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
+  const PolicyVersion next{context_->store->version().value + 1};
+  PartReaders readers = part_readers();
+  readers[Part::weights] = [&](const io::StoredCheckpoint& from, Restoring) {
+    restore_weights(from, *context_->store, *groups_.node, next);
+  };
+  restore_parts(checkpoint, Restoring::rollback, readers);
   finish({});
 }
 

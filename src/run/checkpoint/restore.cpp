@@ -1,0 +1,25 @@
+// The order is that of the table of parts.
+#include "run/checkpoint/restore.hpp"
+
+#include "model/tensors/model_folder.hpp"
+
+namespace rollcall::run {
+
+void restore_parts(const io::StoredCheckpoint& checkpoint, Restoring why,
+                   const PartReaders& readers) {
+  for (const PartRow& row : part_rows()) {
+    if (why == Restoring::rollback && row.on_rollback == OnRollback::kept) continue;
+    if (const auto reader = readers.find(row.part); reader != readers.end())
+      reader->second(checkpoint, why);
+  }
+}
+
+void restore_weights(const io::StoredCheckpoint& checkpoint, PolicyStore& store,
+                     comm::Communicator& node, PolicyVersion version) {
+  if (node.rank() == 0)
+    model::read_weights(store.config(), checkpoint.verified(file_of(Part::weights)),
+                        store.weights());
+  store.publish(version, node);
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,31 @@
+// Reads the parts of a run back from a checkpoint, in the one order that there is for it.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "io/checkpoint.hpp"
+#include "run/checkpoint/part.hpp"
+#include "run/policy_store/policy_store.hpp"
+
+#include <functional>
+#include <map>
+
+namespace rollcall::run {
+
+enum class Restoring { resume, rollback };
+
+/// How the owner of a part reads it. The files of the scheduler have one reader, that of
+/// Part::scheduler, and nothing reads Part::config back: the settings say the shape.
+using PartReader = std::function<void(const io::StoredCheckpoint& checkpoint, Restoring why)>;
+using PartReaders = std::map<Part, PartReader>;
+
+/// Calls the readers in the order of the list of parts (part.hpp); in a rollback without those of
+/// parts that it keeps. A rank gives the readers of those parts that it holds.
+void restore_parts(const io::StoredCheckpoint& checkpoint, Restoring why,
+                   const PartReaders& readers);
+
+/// Reads the weights into a node's store and publishes them under `version`. Collective over
+/// `node`, whose rank 0 reads the file.
+void restore_weights(const io::StoredCheckpoint& checkpoint, PolicyStore& store,
+                     comm::Communicator& node, PolicyVersion version);
+
+}  // namespace rollcall::run
