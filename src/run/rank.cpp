@@ -11,7 +11,6 @@
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
 #include "model/device/device_choice.hpp"
-#include "model/device/device_sizes.hpp"
 #include "run/checkpoint/restore.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
@@ -104,19 +103,10 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
       hosts(comm::Stage::generation) && context_.layout.on_node_of(rank, comm::Stage::update) == 0;
   readers_ = world.split(reads ? context_.layout.node_of(rank) : -1);
   open_policy(context_, node);
-  const bool on_device = context_.store->on_device();
-  std::vector<comm::WeightSlice> slices;
+  const auto travel = context_.store->travel();
   comm::StageLayout readers = context_.layout;
-  if (on_device) {  // as they stand there, to every device: no memory is in common
-    slices.push_back({"weights of the device", 0,
-                      model::device_weight_bytes(context_.store->config()).changing() /
-                          std::int64_t(sizeof(float))});
-    readers.nodes.clear();
-  } else {
-    for (const auto& slice : context_.store->layout().slices)
-      slices.push_back({slice.name, slice.offset, slice.count});
-  }
-  const auto plan = comm::plan_transfer(readers, slices);
+  if (!travel.once_per_node) readers.nodes.clear();
+  const auto plan = comm::plan_transfer(readers, travel.slices);
   for (const auto& batch : plan) transfer_ranks_.push_back(batch.root);
   for (const int other : context_.layout.of(comm::Stage::generation)) {
     if (!context_.layout.hosts_stage(other, comm::Stage::update)) transfer_ranks_.push_back(other);
@@ -124,9 +114,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
   std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()),
                         transfer_ranks_.end());
-  auto chosen =
-      comm::choose_carrier(world, context_.config.run.comm,
-                           on_device ? std::optional(model::device_index()) : std::nullopt);
+  auto chosen = comm::choose_carrier(world, context_.config.run.comm, travel.device);
   context_.transport = std::move(chosen.transport);
   if (rank == 0 && chosen.choice.transport != comm::TransportKind::mpi)
     log_info("sums and weights travel by {}", comm::describe(chosen.choice));
@@ -227,14 +215,10 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
       return true;
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
-      if (context_.store->on_device()) {
-        transfer_->run(model::device_weights(context_.store->policy()), version);
-        if (!update_) context_.store->publish_on_device(PolicyVersion{version});
-        return true;
-      }
-      transfer_->run(context_.store->weights(), version);
-      if (readers_) context_.store->publish(PolicyVersion{version}, *readers_);
-      else if (!update_) context_.store->take(PolicyVersion{version});
+      transfer_->run(context_.store->travelling_weights(), version);
+      // An update rank published them when it made them.
+      if (!update_)
+        (void)context_.store->publish(PolicyVersion{version}, {.ranks = readers_.get()});
       return true;
     }
     case Tag::finish: finished_ = ExitCode(from_bytes<int>(envelope.bytes)); return true;

@@ -16,10 +16,9 @@ void restore_parts(const io::StoredCheckpoint& checkpoint, Restoring why,
 
 void restore_weights(const io::StoredCheckpoint& checkpoint, PolicyStore& store,
                      comm::Communicator& node, PolicyVersion version) {
-  if (node.rank() == 0)
-    model::read_weights(store.config(), checkpoint.verified(file_of(Part::weights)),
-                        store.weights());
-  store.publish(version, node);
+  store.load(version, node, [&](std::span<float> weights) {
+    model::read_weights(store.config(), checkpoint.verified(file_of(Part::weights)), weights);
+  });
 }
 
 }  // namespace rollcall::run

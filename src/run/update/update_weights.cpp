@@ -48,7 +48,7 @@ UpdateOutcome UpdateStage::apply(const OptimizerSection& settings, double lr, do
   const PolicyVersion next{context_->store->version().value + 1};
   if (device_ != nullptr) {
     optimizer_->apply(settings, lr);
-    context_->store->publish_on_device(next);
+    (void)context_->store->publish(next, {});
     return UpdateOutcome::applied;
   }
   await_writer();
@@ -59,7 +59,8 @@ UpdateOutcome UpdateStage::apply(const OptimizerSection& settings, double lr, do
   std::vector<PolicyStore::Stretch> packed;
   for (const int share : groups_.shares)
     packed.push_back({begins_[std::size_t(share)], begins_[std::size_t(share) + 1]});
-  metrics["timing_s/publish"] = gathered_s + context_->store->publish(next, *groups_.node, packed);
+  metrics["timing_s/publish"] =
+      gathered_s + context_->store->publish(next, {groups_.node.get(), packed});
   return UpdateOutcome::applied;
 }
 
@@ -76,11 +77,10 @@ void UpdateStage::gather_weights() {
 }
 
 void UpdateStage::fetch_weights() {
-  if (device_ == nullptr || context_->store->is_fetched()) return;
-  await_writer();
-  device_->fetch(groups_.node->rank() == 0 ? context_->store->weights() : std::span<float>());
-  groups_.node->barrier();
-  context_->store->fetched();
+  context_->store->fetch(*groups_.node, [this](std::span<float> weights) {
+    await_writer();
+    device_->fetch(weights);
+  });
 }
 
 void UpdateStage::enter_phase(bool supervised) {
