@@ -8,15 +8,15 @@
 namespace rollcall::run {
 
 double DeviceStore::publish(PolicyVersion version, const Publishers&) {
-  policy_to_renew().renewed_on_device(version);
+  policy_->renewed_on_device(version);
   return 0.0;
 }
 
 void DeviceStore::fetch(comm::Communicator& node, const Fetch& fetch) {
-  if (is_on_host()) return;
+  if (on_host_ == version()) return;
   fetch(node.rank() == 0 ? weights() : std::span<float>());
   node.barrier();
-  note_on_host();
+  on_host_ = version();
 }
 
 PolicyStore::Travel DeviceStore::travel() const {

@@ -14,12 +14,6 @@ class DeviceStore final : public PolicyStore {
   bool on_device() const override { return true; }
   Travel travel() const override;
   std::span<float> travelling_weights() override;
-
- private:
-  bool is_on_host() const override { return on_host_ == version(); }
-  void note_on_host() override { on_host_ = version(); }
-
-  PolicyVersion on_host_{};  ///< of the host's weights
 };
 
 }  // namespace rollcall::run

@@ -5,7 +5,8 @@ namespace rollcall::run {
 
 double HostStore::publish(PolicyVersion version, const Publishers& by) {
   if (by.ranks != nullptr) return pack(version, *by.ranks, by.packed);
-  policy_to_renew().renew(version, std::span<const std::size_t>());
+  policy_->renew(version, std::span<const std::size_t>());
+  on_host_ = version;
   return 0.0;
 }
 

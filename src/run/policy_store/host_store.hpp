@@ -14,10 +14,6 @@ class HostStore final : public PolicyStore {
   bool on_device() const override { return false; }
   Travel travel() const override;
   std::span<float> travelling_weights() override { return weights(); }
-
- private:
-  bool is_on_host() const override { return true; }
-  void note_on_host() override {}
 };
 
 }  // namespace rollcall::run

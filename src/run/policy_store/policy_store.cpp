@@ -46,7 +46,6 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
   model::huge_blocks().release_idle();  // the copy of the weights that others have by now
   policy_ = std::make_unique<model::PolicyModel>(config_, weights_, std::move(panels), *kernels_);
   pack(version, node, {});
-  note_on_host();
 }
 
 double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
@@ -65,17 +64,17 @@ double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
   }
   policy_->renew(version, own, threads_);
   if (left > 0) ranks.barrier();  // all have packed
+  on_host_ = version;
   return since.seconds();
 }
 
 void PolicyStore::load(PolicyVersion version, comm::Communicator& node, const Read& read) {
   if (node.rank() == 0) read(weights());
   pack(version, node, {});
-  note_on_host();
 }
 
 std::shared_ptr<const model::AlignedFloats> PolicyStore::shared_weights() const {
-  expect(is_on_host(), "weights are read where they are new");
+  expect(on_host_ == version(), "weights are read where they are new");
   return weights_;
 }
 

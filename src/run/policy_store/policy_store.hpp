@@ -87,9 +87,9 @@ class PolicyStore {
  protected:
   /// Packs the host's weights as this version (publish() on a host).
   double pack(PolicyVersion version, comm::Communicator& ranks, std::span<const Stretch> packed);
-  model::PolicyModel& policy_to_renew() { return *policy_; }
-  virtual bool is_on_host() const = 0;  ///< the host's weights are those of the version
-  virtual void note_on_host() = 0;      ///< they are now
+
+  std::unique_ptr<model::PolicyModel> policy_;
+  PolicyVersion on_host_{};  ///< the version that the host's weights are of
 
  private:
   model::ModelConfig config_;
@@ -98,7 +98,6 @@ class PolicyStore {
   std::optional<model::AlignedFloats> first_;      ///< until open()
   std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them
                                                    ///< where they are
-  std::unique_ptr<model::PolicyModel> policy_;
   model::Threads threads_;
 };
 
