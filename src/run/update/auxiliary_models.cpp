@@ -11,6 +11,7 @@
 #include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/update/gradient_cosines.hpp"
+#include "run/update/temperature.hpp"
 
 #include <fmt/format.h>
 
@@ -61,11 +62,6 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
     }
     at += length;
   }
-}
-
-double temperature_of(double temperature) { return temperature == 0.0 ? 1.0 : temperature; }
-double temperature_of(const SamplingParams& sampling) {
-  return temperature_of(sampling.temperature);
 }
 
 }  // namespace
@@ -130,58 +126,7 @@ AuxiliaryModels::AuxiliaryModels(RunContext& context, const method::Objective& o
   if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
     teacher_.emplace(read_policy(context.config.teacher.model, *context.store, "teacher.model"));
   }
-  if (wants(column::reference_logprob) && !context.config.reference.model.empty()) {
-    auto loaded = model::read_model_folder(context.config.reference.model);
-    require<ConfigError>(std::int64_t(loaded.weights.size()) == context.store->layout().size &&
-                             loaded.config.vocab_size == context.store->config().vocab_size,
-                         fmt::format("reference.model = {} has a different shape from the policy",
-                                     context.config.reference.model),
-                         "the reference is kept beside the policy, weight by weight",
-                         "use a model of the same architecture");
-    set_reference(std::move(loaded.weights));
-  }
-}
-
-void AuxiliaryModels::set_reference(model::AlignedFloats weights) {
-  reference_.reset();
-  reference_weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
-  ++reference_revision_;
-  reference_.emplace(context_->store->config(), reference_weights_, PolicyVersion{0},
-                     &context_->store->kernels());
-}
-
-bool AuxiliaryModels::takes_policy() const {
-  return wants(column::reference_logprob) && !reference_weights_;
-}
-
-void AuxiliaryModels::begin_training() {
-  if (takes_policy())
-    set_reference(model::AlignedFloats(std::as_const(*context_->store).weights()));
-}
-
-bool AuxiliaryModels::changes_reference(std::uint64_t step) const {
-  const auto& settings = context_->config.reference;
-  return wants(column::reference_logprob) &&
-         (settings.decay < 1.0 ||
-          (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0));
-}
-
-void AuxiliaryModels::after_step(std::uint64_t step) {
-  if (!changes_reference(step)) return;
-  const auto& settings = context_->config.reference;
-  const auto policy = std::as_const(*context_->store).weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
-    reference_.reset(), reference_weights_.reset();  // or two of them would be in memory
-    return set_reference(model::AlignedFloats(policy));
-  }
-  const auto reference = reference_weights_->span();
-  for (std::size_t i = 0; i < policy.size(); ++i)
-    reference[i] =
-        float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
-  reference_.reset();
-  reference_.emplace(context_->store->config(), reference_weights_, PolicyVersion{0},
-                     &context_->store->kernels());
-  ++reference_revision_;
+  if (wants(column::reference_logprob)) reference_.emplace(context);
 }
 
 std::vector<AuxiliaryModels::MicroBatchColumns> AuxiliaryModels::over_micro_batches(
@@ -353,14 +298,14 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
          MicroBatchColumns out;
          if (wants(column::reference_logprob))
            out[column::reference_logprob] =
-               runner.forward(*reference_, micro_batch, temperature).logprob;
+               runner.forward(reference_->model(), micro_batch, temperature).logprob;
          for (const auto& name :
               wanted_) {  // a power of the probabilities, normalised, is a division
                           // of the temperature
            if (!name.starts_with(column::flat_reference)) continue;
            out[name] =
                runner
-                   .forward(*reference_, micro_batch,
+                   .forward(reference_->model(), micro_batch,
                             temperature / std::stod(name.substr(
                                               std::string_view(column::flat_reference).size())))
                    .logprob;
@@ -475,14 +420,9 @@ std::vector<std::vector<float>> AuxiliaryModels::logprobs_now(StepBatch& batch) 
   return std::move(batch.columns.at(kLogprob));
 }
 
-void AuxiliaryModels::restore_reference(const io::StoredCheckpoint& checkpoint) {
-  const std::string file = file_of(Part::reference);
-  if (checkpoint.files().contains(file) && wants(column::reference_logprob)) {
-    reference_.reset(), reference_weights_.reset();  // not two at a time
-    set_reference(model::read_weights(context_->store->config(), checkpoint.verified(file)));
-  } else if (context_->config.reference.model.empty()) {
-    reference_.reset(), reference_weights_.reset();  // rolled back to before its beginning
-  }
+void AuxiliaryModels::add_value_head(io::CheckpointShare& share) const {
+  if (value_head_)
+    share.files[file_of(Part::value_head)] = [bytes = value_head_->to_bytes()] { return bytes; };
 }
 
 void AuxiliaryModels::restore_value_head(const io::StoredCheckpoint& checkpoint) {
