@@ -127,18 +127,19 @@ std::int64_t group_tokens(const Group& group) {
 /// Columns of groups one after the other, in the order they are appended.
 class ColumnBuilder {
  public:
-  std::int64_t rollouts() const { return std::int64_t(reward_.size()); }
+  std::int64_t rollouts() const { return std::int64_t(made_.reward.size()); }
 
   void append(const StepBatch& batch, std::size_t g) {
     const Group& group = batch.groups[g];
     std::map<std::string, double> answers;  // numbered in the order they appear; only sameness
                                             // matters
     append_old(batch, g);
-    auto &correct = per_rollout_["correct"], &expert = per_rollout_[method::column::expert],
-         &version_lag = per_rollout_[method::column::version_lag], &answer = per_rollout_["answer"];
+    auto& named = made_.named;
+    auto &correct = named["correct"], &expert = named[method::column::expert],
+         &version_lag = named[method::column::version_lag], &answer = named["answer"];
     std::vector<std::vector<double>*> components;
     for (const auto& name : batch.component_names)
-      components.push_back(&per_rollout_["component/" + name]);
+      components.push_back(&named["component/" + name]);
     const double lag =
         double(batch.policy.value -
                std::min(sampled_by(group).value_or(batch.policy.value), batch.policy.value));
@@ -146,28 +147,29 @@ class ColumnBuilder {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = batch.scores[g][i];
       for (const auto& turn : rollout.turns) {
-        logprob_.insert(logprob_.end(), turn.logprob.begin(), turn.logprob.end());
+        made_.rollout_logprob.insert(made_.rollout_logprob.end(), turn.logprob.begin(),
+                                     turn.logprob.end());
         entropy_.insert(entropy_.end(), turn.entropy.begin(), turn.entropy.end());
         if (turn.role == Role::policy)
-          token_.insert(token_.end(), turn.tokens.begin(), turn.tokens.end());
+          made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
       }
-      offsets_.push_back(std::int64_t(logprob_.size()));
-      reward_.push_back(score.reward);
-      group_.push_back(groups_);
-      level_.push_back(group.level);
-      truncated_.push_back(rollout.finish == FinishReason::length ? 1 : 0);
+      made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
+      made_.reward.push_back(score.reward);
+      made_.group.push_back(groups_);
+      made_.prompt_level.push_back(group.level);
+      made_.truncated.push_back(rollout.finish == FinishReason::length ? 1 : 0);
       // The stream of a rollout has its own address, so that what is drawn for it does not depend
       // on who else is in the step.
-      key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective,
-                                               group.id.step, group.id.draw, rollout.sample)
-                                      .bits(0) >>
-                                  1U));
-      replayed_.push_back(g >= fresh_groups(batch) ? 1 : 0);
+      made_.key.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective,
+                                                    group.id.step, group.id.draw, rollout.sample)
+                                           .bits(0) >>
+                                       1U));
+      made_.replayed.push_back(g >= fresh_groups(batch) ? 1 : 0);
       correct.push_back(score.correct ? 1.0 : 0.0);
       expert.push_back(is_expert(rollout) ? 1.0 : 0.0);
       version_lag.push_back(lag);
       if (!batch.greedy.empty())
-        per_rollout_[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
+        named[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       answer.push_back(
           score.answer.empty()
               ? -1.0
@@ -182,42 +184,35 @@ class ColumnBuilder {
   }
 
   method::StepColumns finish(std::int64_t max_new_tokens) && {
-    method::StepColumns c;
-    const std::size_t tokens = logprob_.size();
-    c.reward = std::move(reward_), c.group = std::move(group_), c.prompt_level = std::move(level_),
-    c.offsets = std::move(offsets_);
-    c.rollout_logprob = std::move(logprob_), c.old_logprob = std::move(old_);
-    c.replayed = std::move(replayed_), c.truncated = std::move(truncated_);
-    c.max_new_tokens = double(max_new_tokens);
-    c.token = std::move(token_), c.key = std::move(key_);
-    c.named = std::move(per_rollout_);
-    c.named[method::column::old_entropy] = std::move(entropy_);
+    const std::size_t tokens = made_.rollout_logprob.size();
+    made_.max_new_tokens = double(max_new_tokens);
+    made_.named[method::column::old_entropy] = std::move(entropy_);
     for (const auto& [name, values] : computed_) {
       if (values.size() == (name == method::column::gradient_cosine ? pairs_ : tokens))
-        c.named[name].assign(values.begin(), values.end());
+        made_.named[name].assign(values.begin(), values.end());
     }
-    return c;
+    return std::move(made_);
   }
 
  private:
   /// The stored log-probs: of fresh groups they are those of the policy at the start of the update
   /// (one engine). A replayed group may bring others.
   void append_old(const StepBatch& batch, std::size_t g) {
+    auto& old = made_.old_logprob;
     const auto proximal = batch.columns.find(kProximalLogprob);
     if (proximal != batch.columns.end() && !proximal->second.at(g).empty()) {
-      old_.insert(old_.end(), proximal->second[g].begin(), proximal->second[g].end());
+      old.insert(old.end(), proximal->second[g].begin(), proximal->second[g].end());
       return;
     }
     for (const auto& rollout : batch.groups[g].rollouts)
       for (const auto& turn : rollout.turns)
-        old_.insert(old_.end(), turn.logprob.begin(), turn.logprob.end());
+        old.insert(old.end(), turn.logprob.begin(), turn.logprob.end());
   }
 
-  std::vector<double> reward_, logprob_, old_, entropy_;
-  std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, replayed_, token_, key_;
-  std::map<std::string, std::vector<double>> per_rollout_;
-  std::map<std::string, std::vector<float>> computed_;
-  std::size_t pairs_ = 0;  ///< of two rollouts of a group, or of one with itself
+  method::StepColumns made_{.offsets = {0}};
+  std::vector<double> entropy_;                         ///< [N] as generation stored it
+  std::map<std::string, std::vector<float>> computed_;  ///< StepBatch::columns by name
+  std::size_t pairs_ = 0;  ///< pairs of two rollouts of a group, or of one with itself
   std::int64_t groups_ = 0;
 };
 
