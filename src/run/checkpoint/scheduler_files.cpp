@@ -1,4 +1,4 @@
-// Base, changes, and the moment at which a new base is cheaper.
+// A base, changes of it, and the point at which a new base is cheaper.
 #include "run/checkpoint/scheduler_files.hpp"
 
 #include "base/error.hpp"
@@ -15,10 +15,10 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::size_t kMostFiles = 64;      // links cost a directory entry each, and a resume reads
-                                            // them all
-constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: below it a whole state costs no
-                                            // more than another file
+constexpr std::size_t kMostFiles = 64;      // each is a directory entry of every checkpoint, and a
+                                            // resume reads all of them
+constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: a smaller base costs no more than
+                                            // another file
 
 std::string rows_name(std::size_t number) {
   const std::array numbers{std::int64_t(number)};
