@@ -1,4 +1,4 @@
-// (long: one loop) The message loop of a rank, and the start that all ranks make together.
+// The message loop of a rank, and the start that all ranks make together.
 #include "run/rank.hpp"
 
 #include "base/file.hpp"
@@ -77,16 +77,17 @@ class Rank {
   void restore(const std::string& checkpoint);
   template <class T>
   T begin(const comm::Envelope& envelope, const char* task);
-  bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
+  bool dispatch(const comm::Envelope& envelope);  ///< false: the message is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode lead(JobKind kind);  ///< on rank 0
   ExitCode follow();
-  void on_generated(Generated made);  ///< to the scoring rank; at once where that is this one
+  void on_generated(Generated made);  ///< sends a shard to its scoring rank, or scores it here
   void on_pack(const PackRequest& request);
-  const char* background() const;  ///< what goes on beside the messages: a writer that hangs is
-                                   ///< named in a roll call
-  void report_progress();  ///< a stop signal, a durable share of a checkpoint: whatever happened
-                           ///< beside the messages
+  const char* background() const;  ///< names work that runs beside the messages, so that a roll
+                                   ///< call can name a writer that hangs
+  /// Sends what happened beside the messages: verdicts, a durable share of a checkpoint, a stop
+  /// signal.
+  void report_progress();
 
   comm::Communicator* world_;
   RunContext context_;
@@ -167,8 +168,7 @@ void Rank::restore(const std::string& name) {
   if (world_->rank() == 0) resumed_ = {std::move(state), checkpoint};
 }
 
-/// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names
-/// it.
+/// Unpacks a message and notes the task that it begins, which names a wait that lasts too long.
 template <class T>
 T Rank::begin(const comm::Envelope& envelope, const char* task) {
   T message = from_bytes<T>(envelope.bytes);
@@ -255,7 +255,7 @@ void Rank::on_generated(Generated made) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
     return stages_.scoring->on_own_shard(made.notice, std::move(made.shard));
   }
-  // nothing of it is kept
+  // Nothing of a shard that was cut is kept.
   if (made.notice.cut) return mail_.send(made.scorer, Tag::shard, made.notice);
   const Stopwatch writing;
   made.notice.file = io::publish(
@@ -301,7 +301,7 @@ void Rank::report_progress() {
       mail_.send(0, Tag::saved, *share);
     }
   }
-  if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
+  if (signal_reported_ || world_->rank() == 0) return;  // rank 0 sees its own signals
   if (const auto signal = stop_signal()) {
     mail_.send(0, Tag::stop, fmt::format("{} on rank {}", *signal, world_->rank()));
     signal_reported_ = true;
@@ -309,13 +309,14 @@ void Rank::report_progress() {
 }
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
-  constexpr double kLater_s = 3.0;  // rank 0 knows what all wait for, so it is the first to give
-                                    // up, while the others can still answer it
+  constexpr double kLater_s = 3.0;  // rank 0 knows what all ranks wait for, so it gives up first,
+                                    // while the others can still answer a roll call
   const bool leads = world_->rank() == 0;
   const double deadline_s = context_.config.run.deadline_s + (leads ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
-    if (stages_.judge && stages_.judge->is_asked()) {  // whatever else has arrived may ask as well
+    // Messages that have arrived may be questions too, and are judged together with these.
+    if (stages_.judge && stages_.judge->is_asked()) {
       if (const auto arrived = world_->try_receive()) {
         if (!dispatch(*arrived) || finished_) return *arrived;
       } else {
@@ -345,11 +346,10 @@ ExitCode Rank::follow() {
 }
 
 ExitCode Rank::run(JobKind kind) {
-  world_->barrier();    // until all are here nothing is under way that a stop would have to save or
-                        // to cut
-  note_stop_signals();  // from here on steps are finished or cut
+  world_->barrier();    // before all ranks are here, a stop has nothing to save or to cut
+  note_stop_signals();  // from here on a stop finishes or cuts the step
   const ExitCode code = world_->rank() == 0 ? lead(kind) : follow();
-  // Nobody has waited for the files of a step that was cut, and a process may not end under HDF5.
+  // The files of a step that was cut may still be written, and a process must not end within HDF5.
   world_->wait([this] { return !stages_.judged.writer().writes(); }, context_.config.run.deadline_s,
                "the writing of this rank's rollouts");
   return code;
@@ -361,7 +361,7 @@ ExitCode Rank::lead(JobKind kind) {
   else if (const auto evaluation = coordinator_->evaluate_only())
     write_evaluation(context_, *evaluation);
   else code = ExitCode::requeue;
-  note_stop_signals();  // nothing is left that a stop could leave out
+  note_stop_signals();  // no work is left that a stop could end early
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;
 }
@@ -369,8 +369,8 @@ ExitCode Rank::lead(JobKind kind) {
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
-  const auto node = world.split_by_node();  // collective, like what follows: before anything only
-                                            // rank 0 does
+  const auto node = world.split_by_node();  // collective, so it comes before what rank 0 does
+                                            // alone
   const auto share = comm::node_share(world, *node);
   model::prefer_device(device_place(node->rank()));
   Opening opening;
@@ -384,9 +384,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     }
   } else {
     try {
-      (void)method::library();  // while rank 0 reads and checks
-    } catch (const Error&) {    // said below by whoever lacks it, unless rank 0 refuses the job for
-                                // all
+      (void)method::library();  // loads it while rank 0 reads and checks
+    } catch (const Error&) {    // make_context() throws it again, unless rank 0 refuses the job
     }
   }
   opening.preamble = from_bytes<Preamble>(

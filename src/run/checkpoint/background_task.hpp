@@ -16,8 +16,8 @@
 
 namespace rollcall::run {
 
-/// A future that does not wait for its thread for ever: after a failure elsewhere, a file system that
-/// hangs must not keep the job from ending.
+/// A future that does not wait for its thread for ever: after a failure elsewhere, a file system
+/// that hangs must not keep the job from ending.
 template <class Result>
 class BackgroundTask {
  public:

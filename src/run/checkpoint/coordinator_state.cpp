@@ -1,4 +1,4 @@
-// JSON with a format number; doubles survive exactly.
+// The state as JSON with a format number. Doubles are written so that they are read back exactly.
 #include "run/checkpoint/coordinator_state.hpp"
 
 #include "base/error.hpp"
@@ -17,12 +17,13 @@ namespace rollcall::run {
 namespace {
 
 using nlohmann::json;
-// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4
-// tokenizers and templates from files, 5 examples, 7 files that hold both rollouts and scores
+// Earlier formats lack: 2 the archive that a run trains from, 3 the checkpoint to roll back to and
+// the hash of the first weights, 4 tokenizers and templates from files, 5 examples, 6 the
+// arithmetic, 7 files with both rollouts and scores.
 constexpr int kOldest = 2;
 int newest_format() { return row_of(Part::coordinator).format; }
 
-/// Texts that a state has only where they are not empty, so that other builds read the rest.
+/// Texts that are written only where they are not empty, so that other builds read the rest.
 constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
     {"judge_digest", &CoordinatorState::judge_digest},
     {"mask_digest", &CoordinatorState::mask_digest},
@@ -36,8 +37,8 @@ io::PublishedFile file_from(const json& j) {
   return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()};
 }
 
-/// Answers are extracted from model text, judge tasks hold such text, and it may be any bytes,
-/// which JSON text cannot.
+/// Answers and judge tasks are text of a model, which may be any bytes. JSON text may not, so they
+/// are written in hexadecimal.
 std::string to_hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -105,7 +106,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
   });
   const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before,
                             const UnpackedFile& last) {
-    // a step was lost: no file may seem to hold it
+    // A step was lost, and the name of no file may include it.
     const bool gap = last.purpose == Purpose::train && last.step > before.step + 1;
     return first.purpose == last.purpose && !gap &&
            std::none_of(entries.begin(), entries.end(), [&](const auto& e) {

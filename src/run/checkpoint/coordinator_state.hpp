@@ -17,16 +17,16 @@
 
 namespace rollcall::run {
 
-/// The files of a round that are in shards/ and not yet in the archive, or the file that says what a
-/// step trained on.
+/// The files of a round that are in shards/ and not yet in the archive, or the file that says what
+/// a step trained on.
 struct UnpackedFile {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   ScoredFile files;
 };
 
-/// Whether the file says what its step trained on, in which case both of its names are one file. All
-/// others hold rollouts and their scores.
+/// Whether the file says what its step trained on, in which case both of its names are one file.
+/// All others hold rollouts and their scores.
 bool is_training(const UnpackedFile& file);
 /// The order of files in a state, since notices of them arrive in any order.
 bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);

@@ -16,8 +16,8 @@ namespace rollcall::run {
 // scheduler.prompts      64-bit content hashes of the training prompts, written once
 // scheduler-000001.rows  the base: rows of all prompts that were known then
 //                        (scheduling/prompts/prompt_rows.hpp)
-// scheduler-000002.rows  rows of the prompts that changed up to the next checkpoint, and so on. Later
-//                        checkpoints link these files.
+// scheduler-000002.rows  rows of the prompts that changed up to the next checkpoint, and so on.
+//                        Later checkpoints link these files.
 
 /// Remembers which files of rows the previous checkpoint has, so that the next one writes only rows
 /// that have changed. When the changes are as large as the base, or in many files, a new base

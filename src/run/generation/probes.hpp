@@ -1,6 +1,6 @@
 // Probes measure how far the policy had come after each reasoning step of a rollout. The beginning
-// of a final answer is put after the step. The entropy of what the policy samples next says how sure
-// it is, and the probability that it gives the reference answer says whether it is right.
+// of a final answer is put after the step. The entropy of what the policy samples next says how
+// sure it is, and the probability that it gives the reference answer says whether it is right.
 // Source: Step Potential Advantage Estimation, arXiv:2601.03823. Probes are not trained on and not
 //   stored: they follow from seed, step, policy and rollouts.
 #pragma once

@@ -27,8 +27,8 @@ struct JudgeIdentity {
   std::string digest;  ///< SHA-256 of all of it but the folder's name
 };
 
-/// The identity of the judge that a run file names. Reads its weights once, for their hash, and does
-/// not pack them. Throws ConfigError, InputError.
+/// The identity of the judge that a run file names. Reads its weights once, for their hash, and
+/// does not pack them. Throws ConfigError, InputError.
 JudgeIdentity identify_judge(const JudgeSection& section, const std::string& numerics);
 
 /// A hash of the judge's identity and the tokens that it reads: the key under which a judgement is

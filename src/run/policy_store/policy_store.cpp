@@ -33,7 +33,7 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
     weights_ = std::make_shared<model::AlignedFloats>(std::move(*first_));
     panels = model::AlignedArray<std::byte>(std::size_t(model::packed_bytes(config_, *kernels_)));
   } else {
-    // panels begin on a page
+    // Panels begin on a page of memory.
     const std::size_t bytes = (std::size_t(layout_.size) * sizeof(float) + 4095) / 4096 * 4096;
     const auto memory =
         node.share_memory(bytes + std::size_t(model::packed_bytes(config_, *kernels_)));
@@ -43,7 +43,7 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
     if (node.rank() == 0) std::copy(first_->span().begin(), first_->span().end(), weights_->data());
   }
   first_.reset();
-  model::huge_blocks().release_idle();  // the copy of the weights that others have by now
+  model::huge_blocks().release_idle();  // frees the copy of the weights that is now shared
   policy_ = std::make_unique<model::PolicyModel>(config_, weights_, std::move(panels), *kernels_);
   pack(version, node, {});
 }
@@ -52,7 +52,7 @@ double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
                          std::span<const Stretch> packed) {
   ranks.barrier();  // all have written
   const Stopwatch since;
-  std::vector<std::size_t> own;
+  std::vector<std::size_t> own_parts;
   int left = 0;
   const auto cuts = policy_->cuts();
   for (std::size_t part = 0; part + 1 < cuts.size(); ++part) {
@@ -60,9 +60,9 @@ double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
       return stretch.begin <= cuts[part] && cuts[part + 1] <= stretch.end;
     };
     if (std::any_of(packed.begin(), packed.end(), holds)) continue;
-    if (left++ % ranks.size() == ranks.rank()) own.push_back(part);
+    if (left++ % ranks.size() == ranks.rank()) own_parts.push_back(part);
   }
-  policy_->renew(version, own, threads_);
+  policy_->renew(version, own_parts, threads_);
   if (left > 0) ranks.barrier();  // all have packed
   on_host_ = version;
   return since.seconds();

@@ -1,5 +1,5 @@
-// Scoring by the command of the run file: shards go in, and each comes out with its scores after its
-// last verdict, in any order.
+// Scoring by the command of the run file: shards go in, and each comes out with its scores after
+// its last verdict, in any order.
 #pragma once
 
 #include "reward/command/graders.hpp"

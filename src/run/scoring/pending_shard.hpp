@@ -24,21 +24,21 @@ struct GradedShard {
 
 class PendingShard {
  public:
-  /// Takes the verdicts that are in `repeated` at once.
+  /// Takes the verdicts that are in `repeated` index once.
   PendingShard(const RunContext& context, const RepeatedVerdicts& repeated,
                const ShardNotice& notice, RolloutShard shard, double read_s);
 
   std::size_t size() const { return asked_.size(); }  ///< how many rollouts are to be judged
-  /// `at` counts the rollouts that are to be judged, in all functions.
-  const Prompt& prompt(std::size_t at) const { return prompts_[asked_[at].first]; }
-  const Rollout& rollout(std::size_t at) const {
-    return judged_.shard.groups[asked_[at].first].rollouts[asked_[at].second];
+  /// `index` counts the rollouts that are to be judged, in all functions.
+  const Prompt& prompt(std::size_t index) const { return prompts_[asked_[index].first]; }
+  const Rollout& rollout(std::size_t index) const {
+    return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
   }
-  std::string sample(std::size_t at) const;
+  std::string sample(std::size_t index) const;
   /// Asks the verifier of the run. Any thread may call it.
-  Score judge(std::size_t at) const;
-  /// Stores a verdict. Threads may call it at once for different `at`.
-  void put(std::size_t at, Score score, double seconds);
+  Score judge(std::size_t index) const;
+  /// Stores a verdict. Threads may call it index once for different `index`.
+  void put(std::size_t index, Score score, double seconds);
   GradedShard close() &&;  ///< after the last verdict
 
  private:

@@ -20,7 +20,8 @@ class RepeatedVerdicts {
   /// Reads RUN/set_aside where verdicts come from a command or from programs: other verifiers have
   /// no clock.
   explicit RepeatedVerdicts(const RunContext& context);
-  /// The stored score of this sample if prompt, reference and response are the same; otherwise null.
+  /// The stored score of this sample if prompt, reference and response are the same; otherwise
+  /// null.
   const Score* find(Purpose purpose, const GroupId& group, const Rollout& rollout,
                     const Prompt& prompt) const;
 

@@ -60,8 +60,8 @@ std::string truncated_draws_told(const StepBatch& step);
 /// step.
 void check_from_archive(const RunContext& context, const method::Objective& objective);
 
-/// [steps, ascending] how many rollouts each training step of train.from_archive has; empty in a run
-/// without an archive to train from.
+/// [steps, ascending] how many rollouts each training step of train.from_archive has; empty in a
+/// run without an archive to train from.
 std::vector<std::int64_t> archived_rollouts(const RunConfig& config);
 /// The digest of the rollouts in train.from_archive; empty in a run without one. Throws InputError,
 /// StorageError.

@@ -30,8 +30,8 @@ void add_training(method::StepColumns& columns, const StepBatch& batch,
 /// optimizer step, as means over rollouts that have tokens.
 class GroupSignals {
  public:
-  /// Takes an optimizer step in. `groups`: in the order of make_train_batch(); `losses`: in the order
-  /// of micro-batches. Groups that have signals already keep them.
+  /// Takes an optimizer step in. `groups`: in the order of make_train_batch(); `losses`: in the
+  /// order of micro-batches. Groups that have signals already keep them.
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups,
            const std::vector<double>& advantages,
            const std::vector<method::MicroBatchLoss>& losses);

@@ -1,5 +1,5 @@
-// The rewards that the scheduler receives: those of the recipe before normalisation, made of the same
-// rollouts and by the same pieces as in the update.
+// The rewards that the scheduler receives: those of the recipe before normalisation, made of the
+// same rollouts and by the same pieces as in the update.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -16,8 +16,8 @@ namespace rollcall::run {
 /// Whether scheduler and metrics receive rewards of the recipe rather than those of the verifier.
 bool hears_recipe(const RunConfig& config, const method::Objective& objective);
 
-/// Throws ConfigError where the scheduler, or the choice of replayed groups, would need a reward that
-/// only the update knows.
+/// Throws ConfigError where the scheduler, or the choice of replayed groups, would need a reward
+/// that only the update knows.
 void check_hears(const RunConfig& config, const method::Objective& objective,
                  const scheduling::Scheduler& policy);
 
@@ -25,15 +25,15 @@ void check_hears(const RunConfig& config, const method::Objective& objective,
 bool sends_rollouts(const RunConfig& config, const method::Objective& objective,
                     const scheduling::Scheduler& policy);
 
-/// [groups][rollouts] the recipe's rewards before normalisation. `columns`: of the batch's groups, in
-/// their order.
+/// [groups][rollouts] the recipe's rewards before normalisation. `columns`: of the batch's groups,
+/// in their order.
 std::vector<std::vector<double>> rewards_by_group(const method::Objective& objective,
                                                   const method::StepColumns& columns,
                                                   const StepBatch& batch);
 
-/// The share of groups of two or more rollouts whose rewards are all equal, without judge tasks; NaN
-/// where there is no such group. `rewards`: [groups][rollouts] of the batch. Only rollouts that the
-/// step sampled itself count.
+/// The share of groups of two or more rollouts whose rewards are all equal, without judge tasks;
+/// NaN where there is no such group. `rewards`: [groups][rollouts] of the batch. Only rollouts that
+/// the step sampled itself count.
 double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards);
 
 class HeardRewards {
@@ -52,10 +52,10 @@ class HeardRewards {
   /// all rounds so far or of the latest, with all rewards settled. `greedy`: of all rounds so far;
   /// empty where the recipe reads no greedy answers.
   void rewrite(const Reports& reports, const std::vector<GroupReport>& greedy = {}) const;
-  /// Asks the scheduler for the next round. `latest`: reports of the round that came back; `so_far`:
-  /// of all rounds including it; both settled. Where verdicts are permuted, the scheduler receives
-  /// all of them again: the permutation is over the step so far, so that its last decision rests on
-  /// the rewards that the update trains on.
+  /// Asks the scheduler for the next round. `latest`: reports of the round that came back;
+  /// `so_far`: of all rounds including it; both settled. Where verdicts are permuted, the scheduler
+  /// receives all of them again: the permutation is over the step so far, so that its last decision
+  /// rests on the rewards that the update trains on.
   scheduling::Decision next_round(scheduling::Scheduler& scheduler,
                                   const scheduling::StepRequest& request,
                                   std::vector<GroupReport> latest, std::vector<GroupReport> so_far,

@@ -29,11 +29,12 @@ struct BackwardMicroBatch {
   }
 };
 
-/// The rollouts of these groups whose derivative is not zero everywhere, packed as trees: tokens that
-/// rollouts of a micro-batch begin with alike (the head of a chat template, a prompt, the beginnings
-/// of answers) are present once, and the derivatives of shared columns are added. A micro-batch may
-/// begin and end within a group. `derivative` and `logprob`: the columns of all rollouts, one
-/// rollout after the other, as in TrainBatch. The packing changes the gradient only by rounding.
+/// The rollouts of these groups whose derivative is not zero everywhere, packed as trees: tokens
+/// that rollouts of a micro-batch begin with alike (the head of a chat template, a prompt, the
+/// beginnings of answers) are present once, and the derivatives of shared columns are added. A
+/// micro-batch may begin and end within a group. `derivative` and `logprob`: the columns of all
+/// rollouts, one rollout after the other, as in TrainBatch. The packing changes the gradient only
+/// by rounding.
 std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const std::vector<std::size_t>& groups,
                                                        const model::ColumnGradient& derivative,
@@ -41,10 +42,10 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        std::int64_t micro_batch_tokens);
 
 /// Calls `cut(limit)`, which packs micro-batches of at most `limit` tokens, and lowers the limit so
-/// that few micro-batches have about one size (sizing::leaf_count() says how many), since a small
-/// last one would leave ranks without work. The limit stays `micro_batch_tokens` where a lower one
-/// would repeat long beginnings in more micro-batches, or where sequences cannot be parted evenly.
-/// It depends on the cuts alone, never on the number of ranks.
+/// that few micro-batches have about one size (sizing::micro_batch_count() says how many), since a
+/// small last one would leave ranks without work. The limit stays `micro_batch_tokens` where a
+/// lower one would repeat long beginnings in more micro-batches, or where sequences cannot be
+/// parted evenly. It depends on the cuts alone, never on the number of ranks.
 std::vector<BackwardMicroBatch> even_micro_batches(
     std::int64_t micro_batch_tokens,
     const std::function<std::vector<BackwardMicroBatch>(std::int64_t limit)>& cut);

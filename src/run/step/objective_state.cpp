@@ -1,4 +1,4 @@
-// A step's outcomes by prompt, and the state as JSON with exact numbers.
+// Outcomes of a step by prompt, and the state as JSON, whose numbers are read back exactly.
 #include "run/step/objective_state.hpp"
 
 #include "base/error.hpp"

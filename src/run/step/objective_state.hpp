@@ -23,8 +23,8 @@ struct ObjectiveState {
                                                         ///< was never solved is not in it
 
   std::int64_t best(PromptId prompt) const;  ///< 0: never solved
-  /// Learns from a closed step. `drift`: [groups] mean |log-prob now - when sampled| over the prompt's
-  /// previous rollout, NaN for a prompt without one; empty: all NaN.
+  /// Learns from a closed step. `drift`: [groups] mean |log-prob now - when sampled| over the
+  /// prompt's previous rollout, NaN for a prompt without one; empty: all NaN.
   void learn(const StepBatch& batch, const std::vector<double>& drift);
 
   std::string to_json() const;

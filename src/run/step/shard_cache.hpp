@@ -19,7 +19,8 @@ class ShardCache {
   /// Writes the files of these shards. The end of the step's update waits for it, so that a step is
   /// reported and saved only after its files are stored.
   ShardWriter& writer() { return writer_; }
-  /// Keeps a shard under the path of its file, without the texts of rollouts, which the archive has.
+  /// Keeps a shard under the path of its file, without the texts of rollouts, which the archive
+  /// has.
   void keep(const std::string& path, RolloutShard shard, ScoredShard scores) {
     for (auto& group : shard.groups)
       for (auto& rollout : group.rollouts) std::string().swap(rollout.text);

@@ -47,8 +47,8 @@ std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers);
 
 /// The whole step, without the texts of rollouts and with fragments of groups merged, on all ranks
-/// or on rank 0 alone, where the others return an empty one. `files`: those that this rank opens, or
-/// has in memory, and whose content it sends: if each of R ranks opened the files of all R
+/// or on rank 0 alone, where the others return an empty one. `files`: those that this rank opens,
+/// or has in memory, and whose content it sends: if each of R ranks opened the files of all R
 /// producers, a step would cost R^2 reads. `kept`: the cache of this rank, which is emptied.
 /// Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
 StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files,
@@ -76,7 +76,8 @@ std::size_t guide_tokens(const Group& group);                  ///< length of th
 /// tokens.
 std::optional<std::uint64_t> sampled_by(const Group& group);
 
-/// The column of StepBatch that replaces the stored log-probs as old_logprob, in groups that have it.
+/// The column of StepBatch that replaces the stored log-probs as old_logprob, in groups that have
+/// it.
 inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
 /// undecided.hpp says what these two do.
@@ -91,8 +92,8 @@ StepBatch joined(std::vector<StepBatch> parts);
 /// correct. Rewards of greedy answers are permuted over their prompts.
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
-/// How many rollouts of the group train. Those beyond its `keep` do: they are an expert's, which the
-/// scheduler does not know of.
+/// How many rollouts of the group train. Those beyond its `keep` do: they are an expert's, which
+/// the scheduler does not know of.
 std::size_t trained_rollouts(const StepBatch& batch, std::size_t group);
 /// Indices of the groups of mini-batch `index` out of `count`. Groups that have a rollout to train
 /// are dealt round robin and never cut. Empty where there are too few groups.

@@ -10,8 +10,8 @@ namespace rollcall::run {
 
 /// Whether the texts of rollouts and the reasons of verdicts travel too. Training needs neither.
 enum class Texts : std::uint8_t { left, along };
-/// Groups, scores, greedy rewards and what the scheduler decided, in this machine's byte order. Equal
-/// policy versions in a row are written once, with their count.
+/// Groups, scores, greedy rewards and what the scheduler decided, in this machine's byte order.
+/// Equal policy versions in a row are written once, with their count.
 std::string to_wire(const StepBatch& part, Texts texts = Texts::left);
 /// Throws ProtocolError when the bytes are damaged or incomplete.
 StepBatch from_wire(const std::string& bytes);

@@ -15,9 +15,9 @@
 
 namespace rollcall::run {
 
-/// Whether the answer itself may be the reason why it has no verdict: judging it ran out of time, or
-/// the process that judged it failed, and so did a fresh one. That is not so where a verifier says
-/// that it cannot tell, where the sandbox is broken, or where the judge does not reply.
+/// Whether the answer itself may be the reason why it has no verdict: judging it ran out of time,
+/// or the process that judged it failed, and so did a fresh one. That is not so where a verifier
+/// says that it cannot tell, where the sandbox is broken, or where the judge does not reply.
 inline bool is_own_doing(const Score& score) { return score.undecided && score.clock_ended; }
 
 /// Whether the answer leaves the step. `drop`: reward.undecided.
@@ -28,11 +28,12 @@ inline bool leaves_the_step(const Score& score, bool drop) {
 // greedy_reward() (step_batch.hpp) is NaN where there is no verdict, and -infinity where the answer
 // itself may be the reason.
 //
-// settle_undecided() (step_batch.hpp) removes the rollouts that leave the step, and with them groups
-// that keep no rollout or whose greedy answer has left. Every other rollout without a verdict counts
-// as wrong: it gets the lowest reward, and the lowest value of each component, that the verifier gave
-// to a rollout of the step, or 0 where it gave no verdict at all. A greedy answer is treated in the
-// same way. The function needs the whole step, and returns how many rollouts the verifier decided.
+// settle_undecided() (step_batch.hpp) removes the rollouts that leave the step, and with them
+// groups that keep no rollout or whose greedy answer has left. Every other rollout without a
+// verdict counts as wrong: it gets the lowest reward, and the lowest value of each component, that
+// the verifier gave to a rollout of the step, or 0 where it gave no verdict at all. A greedy answer
+// is treated in the same way. The function needs the whole step, and returns how many rollouts the
+// verifier decided.
 
 /// Turns the verdicts of a sampled step into those that the update trains on: settle_undecided(),
 /// then shuffle_rewards() where task.shuffle_rewards is set. Returns how many rollouts the verifier

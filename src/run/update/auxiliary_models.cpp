@@ -1,5 +1,5 @@
-// Forward passes over micro-batches shared out to the update ranks; the columns come back to every
-// rank.
+// Forward passes over micro-batches, which are shared out to the update ranks. Every rank gets all
+// columns.
 #include "run/update/auxiliary_models.hpp"
 
 #include "base/error.hpp"
@@ -44,8 +44,8 @@ std::size_t tokens_of(const Group& group) {
   return count;
 }
 
-/// Micro-batches hold whole groups in the order given, so their columns are dealt out again by
-/// length: so many numbers for a group.
+/// Writes the columns of micro-batches into the columns of `batch`. Micro-batches have whole groups
+/// in the order of `groups`, so that length_of(group) numbers belong to each group in turn.
 void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
           const std::vector<std::map<std::string, std::vector<float>>>& of_micro_batches,
           const std::function<std::size_t(const Group&)>& length_of) {
@@ -193,13 +193,14 @@ void AuxiliaryModels::add_draws(StepBatch& batch, const StepBatch& experts,
                                       context_->config.sampling.max_new_tokens);
   note_forward("draws", train);
   const double temperature = temperature_of(context_->config.sampling);
-  // Lists of ids as columns: how many of each place, then all of them with their shares. Ids are
-  // below 2^24, so that a float has them.
+  // Lists of ids travel as columns: the count for each place, then all ids and their shares. A
+  // float holds an id exactly, since ids are below 2^24.
   const auto of_micro_batches = over_micro_batches(
       train.micro_batches.size(), [&](model::MicroBatchRunner& runner, std::size_t i) {
         const auto& range = train.micro_batches[i];
-        std::vector<std::pair<RandomStream, std::uint64_t>> places;  // of each target
-        for (const std::int64_t g : range.rollouts) {                // a group has one rollout
+        // [targets] the stream of each, and its position there
+        std::vector<std::pair<RandomStream, std::uint64_t>> places;
+        for (const std::int64_t g : range.rollouts) {  // a group has one rollout
           const GroupId& id = experts.groups[std::size_t(g)].id;
           const RandomStream stream(std::uint64_t(context_->config.run.seed),
                                     RandomPurpose::token_draws, id.step, id.prompt.value, id.draw);
@@ -253,7 +254,7 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
     return runner.forward(context_->store->policy(), micro_batch,
                           temperature_of(context_->config.sampling));
   };
-  StepBatch experts;  // a group each, so that only their own tokens are run
+  StepBatch experts;  // each in a group of its own, so that no other tokens are run
   std::vector<Turn*> answers;
   for (auto& group : batch.groups) {
     if (group.rollouts.empty() || !is_expert(group.rollouts.back())) continue;
@@ -299,9 +300,8 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
          if (wants(column::reference_logprob))
            out[column::reference_logprob] =
                runner.forward(reference_->model(), micro_batch, temperature).logprob;
-         for (const auto& name :
-              wanted_) {  // a power of the probabilities, normalised, is a division
-                          // of the temperature
+         for (const auto& name : wanted_) {  // a normalised power of probabilities is a division
+                                             // of the temperature
            if (!name.starts_with(column::flat_reference)) continue;
            out[name] =
                runner

@@ -12,8 +12,8 @@
 
 namespace rollcall::run {
 
-/// The previous rollout of every prompt, in memory on every update rank. A resumed run reads it from
-/// the files of earlier steps, so it is in no checkpoint.
+/// The previous rollout of every prompt, in memory on every update rank. A resumed run reads it
+/// from the files of earlier steps, so it is in no checkpoint.
 class Drift {
  public:
   static constexpr std::uint64_t kWindow =

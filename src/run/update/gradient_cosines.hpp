@@ -12,8 +12,8 @@ namespace rollcall::run {
 
 /// The cosines between the n rollouts of each group of a micro-batch, [n, n] row by row, one group
 /// after the other; 0 for a pair with a rollout without policy tokens. `gradients`: of the
-/// micro-batch's sequences, as MicroBatchRunner::logprob_gradients returns them. `group`: [B] of the
-/// step's rollouts (method::StepColumns). The numbers of a group depend on that group alone.
+/// micro-batch's sequences, as MicroBatchRunner::logprob_gradients returns them. `group`: [B] of
+/// the step's rollouts (method::StepColumns). The numbers of a group depend on that group alone.
 std::vector<float> gradient_cosines(const TrainBatch::MicroBatchRange& range,
                                     std::span<const double> gradients,
                                     std::span<const std::int64_t> group);

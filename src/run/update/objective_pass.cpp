@@ -14,7 +14,8 @@
 namespace rollcall::run {
 namespace {
 
-constexpr int kMostRepeats = 8;  ///< of an exact sum; the exponents fit after one or two
+/// Limit of attempts at an exact sum; the exponents fit after one or two.
+constexpr int kMostRepeats = 8;
 
 }  // namespace
 
@@ -59,10 +60,10 @@ std::shared_ptr<const method::Prepared> ObjectivePass::prepare_update(
     const std::vector<std::size_t>& groups) {
   columns = columns_->complete(std::move(columns), plan, batch, groups, now_);
   const auto training = mini_batch(batch, 0, 1);
-  // the latter is no update: it holds groups that do not train
+  // More groups than those that train are no update: such a call prepares the whole step.
   if (updates_of(context_->config) == 1 || groups.size() > training.size())
     return objective_->prepare(columns);
-  std::vector<std::int64_t> rollouts;  // of these groups among all that train
+  std::vector<std::int64_t> rollouts;  // indices of these groups' rollouts among all that train
   std::int64_t first = 0;
   auto wanted = groups.begin();
   for (const std::size_t g : training) {
@@ -83,7 +84,8 @@ ObjectivePass::StepTerms ObjectivePass::terms_of(const method::Prepared& update)
 
 ObjectivePass::Statistics ObjectivePass::after_step(Statistics now) const {
   if (!whole_) return now;
-  // those that the step's rollouts have moved: the others are the updates'
+  // Statistics that the step's rollouts have moved are taken from the whole step, the others from
+  // its updates.
   for (const auto& [name, value] : whole_->statistics()) {
     const auto given = given_.find(name);
     if (given == given_.end() || given->second != value) now[name] = value;
@@ -129,8 +131,8 @@ ObjectivePass::LossShare ObjectivePass::evaluate_micro_batch(const MiniBatch& mi
                               temperature_of(context_->config.sampling));
     if (critic() != nullptr) value = critic()->values(columns.hidden);
   }
-  columns.miss_logprob.resize(columns.logprob.size());  // none was missed where the micro-batch
-                                                        // holds no expert's text
+  columns.miss_logprob.resize(columns.logprob.size());  // without a text of an expert there
+                                                        // is no draw that missed
   auto loss = mini.prepared->evaluate({range.rollouts, columns.logprob, columns.entropy,
                                        critic() != nullptr ? &value : nullptr,
                                        models_->draws() ? &columns.miss_logprob : nullptr});
@@ -149,7 +151,7 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
   for (int attempt = 0;; ++attempt) {
     if (critic() != nullptr) critic()->start();
     if (mini.known) {
-      // one at a time: each takes milliseconds, and dozens of MB
+      // One after the other, since each takes milliseconds and dozens of MB.
       for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);
     } else {
       context_->micro_batches->run(std::int64_t(shares.size()),

@@ -22,7 +22,7 @@ namespace rollcall::run {
 
 namespace {
 
-/// A resume repeats the verdicts that it finds, and would end where this start does.
+/// Removes files with verdicts: a resume would repeat them, and fail in the same way.
 void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
   for (const ScoredFile& file : files)
     for (const auto* part : {&file.shard, &file.scores}) {
@@ -34,8 +34,8 @@ void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<Sco
     }
 }
 
-/// The step as it trains: undecided rollouts leave it or count as wrong (undecided.hpp), and rewards
-/// are permuted where a run file asks for it. Throws Error where nothing was decided.
+/// The step as it trains: undecided rollouts leave it or count as wrong (undecided.hpp), and
+/// rewards are permuted where a run file asks for it. Throws Error where nothing was decided.
 StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::uint64_t number) {
   const bool had_any = !step.groups.empty();
   const bool drop = context.config.reward.undecided == "drop";
@@ -137,7 +137,7 @@ StepBatch StepData::gather(const UpdatePlan& plan) {
       throw;
     }
   }();
-  if (sampling) {  // an archive says it of its own steps
+  if (sampling) {  // steps of an archive bring what trains with them
     const bool alone = residency_ == StepResidency::leader;
     decide(batch, alone ? plan.training : of_leader(*ranks_, plan.training));
   }

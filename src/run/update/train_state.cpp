@@ -19,9 +19,10 @@
 namespace rollcall::run {
 namespace {
 
-constexpr int kMostRepeats = 8;  ///< of an exact sum; the exponents fit after one or two
+/// Limit of attempts at an exact sum; the exponents fit after one or two.
+constexpr int kMostRepeats = 8;
 
-/// The sum of this rank's node, and how its shares are fetched from others.
+/// The gradient sum of this rank's node, and the exchanges that fetch its shares from other nodes.
 model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeGroups& groups,
                             const std::vector<std::int64_t>& begins) {
   model::SharedSum sum{begins,
@@ -52,7 +53,7 @@ TrainState::TrainState(RunContext& context, comm::Communicator& ranks)
       mask_(mask_of_share(context, ranks, share_offsets_[std::size_t(own_share_)],
                           share_offsets_[std::size_t(own_share_) + 1])) {}
 
-/// On a device no rank stands for others of its node: shares go by rank.
+/// On a device each rank has the share of its own number: no rank stands in for others of its node.
 std::unique_ptr<model::PolicyOptimizer> TrainState::make_optimizer() {
   const auto& store = *context_->store;
   if (store.on_device()) {
@@ -114,7 +115,6 @@ void TrainState::fetch_weights() {
 
 void TrainState::enter_phase(bool supervised) {
   if (supervised == supervised_phase_) return;
-  // Moments of the supervised loss would set the size of the first policy-gradient steps.
   await_writer();
   optimizer_->forget();
   set_phase(supervised);
@@ -128,7 +128,7 @@ void TrainState::set_phase(bool supervised) {
 std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch>& own,
                                             std::int64_t count, double temperature,
                                             const SeeColumns& see) {
-  const auto most = (count + ranks_->size() - 1) / ranks_->size();  // that any rank has
+  const auto rounds = (count + ranks_->size() - 1) / ranks_->size();  // micro-batches of rank 0
   for (int attempt = 0; attempt < kMostRepeats; ++attempt) {
     optimizer_->start();
     context_->micro_batches->run(
@@ -138,7 +138,7 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
           see(i, optimizer_->add(runner, context_->store->policy(), each.micro_batch, temperature,
                                  each.derivative));
         });
-    for (auto i = std::int64_t(own.size()); i < most; ++i) optimizer_->add_none();
+    for (auto i = std::int64_t(own.size()); i < rounds; ++i) optimizer_->add_none();
     context_->cut->agree(*ranks_);
     const auto outcome = optimizer_->finish(*ranks_);
     if (outcome == model::SumOutcome::nonfinite) return std::nullopt;
@@ -153,7 +153,7 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
 void TrainState::await_writer() {
   ranks_->wait([this] { return saving_.ended(); }, context_->config.run.deadline_s,
                "the writing of a checkpoint, whose weights and moments change now");
-  // The leader's writer reads weights that all of its node are about to change.
+  // The leader's writer reads weights that all ranks of its node are about to change.
   if (std::exchange(save_begun_, false)) groups_.node->barrier();
 }
 
@@ -211,7 +211,7 @@ void TrainState::save(const std::string& checkpoint, io::CheckpointShare share) 
 
 void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
   const auto slices = std::max<std::int64_t>(count_files(checkpoint.files(), Part::moments), 1);
-  // by any number of ranks
+  // The checkpoint may have been written by another number of ranks.
   const auto written = model::optimizer_shares(context_->store->layout().size, int(slices));
   const std::int64_t begin = share_offsets_[std::size_t(own_share_)],
                      end = share_offsets_[std::size_t(own_share_) + 1];
@@ -231,11 +231,11 @@ void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
     }
     return file;
   };
-  std::vector<std::size_t> taken;  // only these are compared with the manifest, or every rank would
-                                   // read all moments
+  std::vector<std::size_t> taken;  // only these files are compared with the manifest: otherwise
+                                   // every rank would read all moments
   for (std::size_t i = 0; i < std::size_t(slices); ++i)
     if (overlap(i).first < overlap(i).second) taken.push_back(i);
-  if (taken.empty()) taken.push_back(0);  // all have counters and exponents
+  if (taken.empty()) taken.push_back(0);  // each file has the counters and exponents
   const auto first = open_slice(taken.front());
   const auto counters = first.integers("counters"), exponents = first.integers("exponents");
   require<StorageError>(
@@ -244,7 +244,7 @@ void TrainState::restore_moments(const io::StoredCheckpoint& checkpoint) {
       "the optimizer cannot be restored", "use an older checkpoint");
   optimizer_->restore(exponents, counters[0], [&](std::span<float> m, std::span<float> v) {
     for (const std::size_t i : taken) {
-      // one at a time beside it: many ranks may have written what one takes
+      // At most one more file is open than the first: a share may come from many files.
       const auto file = i == taken.front() ? first : open_slice(i);
       const auto [from, to] = overlap(i);
       if (from >= to) continue;

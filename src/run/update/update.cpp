@@ -27,9 +27,9 @@ UpdateReport cut_report() {
   return report;
 }
 
-/// Examples in order, packed into micro-batches; the loss is the mean of -log-prob over all tokens
-/// that are learnt. The first token of a sequence has nothing before it that could tell it, so it
-/// is never learnt.
+/// Examples in order, packed into micro-batches. The loss is the mean of -log-prob over all tokens
+/// that are learnt. The first token of a sequence is never learnt, since no token before it
+/// predicts it.
 std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& context,
                                                          const std::vector<PromptId>& examples,
                                                          std::int64_t micro_batch_tokens) {
@@ -57,8 +57,8 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
 /// The sum over all micro-batches of what each one's owner knows, the same on every rank.
 /// Collective.
 double whole_sum(const std::vector<double>& by_micro_batch, comm::Communicator& ranks) {
-  std::vector<std::int64_t> bits(by_micro_batch.size());  // a micro-batch has one owner: the others
-                                                          // add 0
+  std::vector<std::int64_t> bits(by_micro_batch.size());  // a micro-batch has one owner, and other
+                                                          // ranks add 0
   std::transform(by_micro_batch.begin(), by_micro_batch.end(), bits.begin(),
                  [](double value) { return std::bit_cast<std::int64_t>(value); });
   ranks.sum(bits);
@@ -183,14 +183,14 @@ void UpdateStage::on_update(const UpdatePlan& plan) try {
   }
   const double computed_s = clock.seconds() - (ranks_->waited_s() - waited_before),
                updated_s = clock.seconds();
-  // before anybody hears what the step has taught
+  // Files are stored before the step is reported.
   auto stored = kept_->writer().finish(*ranks_, context_->config.run.deadline_s);
   const double stored_s = clock.seconds() - updated_s;
   end_step(report, computed_s, std::move(stored));
   report.archive_s += stored_s;
   report.update_s = clock.seconds() - stored_s;
   finish(std::move(report));
-} catch (const StepIsCut&) {  // thrown by all update ranks at one place
+} catch (const StepIsCut&) {  // all update ranks throw it at the same place
   finish(cut_report());
 }
 

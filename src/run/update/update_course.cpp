@@ -27,7 +27,7 @@ std::vector<std::size_t> all_groups(const StepBatch& batch) {
   return all;
 }
 
-/// Of Prepared::merge, what rollouts show before any policy is compared.
+/// Whether a figure of Prepared::merge() depends on rollouts alone and on no policy.
 bool is_of_rollouts(const std::string& name) {
   return name.starts_with("critic/score/") || name.starts_with("critic/rewards/") ||
          name.starts_with("critic/component/") || name.starts_with("critic/shaping/");
@@ -51,7 +51,7 @@ UpdateStage::Opened UpdateStage::open_step(const UpdatePlan& plan, const StepBat
     signals_.add_left_out(
         batch, step.prepared->rollout_advantages(),
         known ? pass_.evaluate(step)->losses : std::vector<method::MicroBatchLoss>());
-    if (!training.empty()) {  // without the others: they count in no statistic but their own
+    if (!training.empty()) {  // the others count in no statistic of these
       opened.ready = pass_.prepare(plan, batch, training, stored);
       put_advantages(batch, training,
                      shared_advantages(batch, training, opened.ready->prepared->token_advantages()),
@@ -76,7 +76,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
                                             std::map<std::string, double>& metrics) {
   const auto& settings = context_->config.train;
   const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
-  // the others hear from the leader what they run
+  // Other ranks receive from the leader what they run.
   const bool here = leader() || data_.residency() == StepResidency::every_rank;
   expect(!here || !batch.groups.empty(), "a step has rollouts");
   const bool idle = here && groups.empty();
@@ -123,7 +123,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
   metrics["perf/tokens_useful"] += useful;
   std::map<std::string, double> step_metrics;
   columns.restart();
-  if (leader()) {  // who reports
+  if (leader()) {  // which reports
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
     step_metrics = mini.prepared->merge(losses);
   }
