@@ -138,6 +138,22 @@ TEST(Parts, AreReadBackInTheOrderOfTheList) {
   }
 }
 
+TEST(Parts, AreCompletelyThereWhenTheyAreReadBack) {
+  for (const char* lost : {"objective.json", "optimizer-00002-of-00003.safetensors"}) {
+    const RunFolder run;
+    io::Checkpoint written{.name = "train_000004", .files = {}};
+    for (const auto& [file, facts] : whole()) written.files[file] = "bytes";
+    written.files.erase(lost);
+    io::write_checkpoint(run, written);
+    const PartReaders readers{{Part::coordinator, [](const io::StoredCheckpoint&, Restoring) {
+                                 ADD_FAILURE() << "nothing is read of an incomplete checkpoint";
+                               }}};
+    EXPECT_THROW(restore_parts(io::StoredCheckpoint(run, written.name), Restoring::resume, readers),
+                 StorageError)
+        << lost;
+  }
+}
+
 TEST(Parts, AreNeededAsTheObjectiveReadsThem) {
   const auto needs = [](const std::vector<std::string>& settings, const CoordinatorState& state) {
     const RunConfig config = load_run_config({}, settings);

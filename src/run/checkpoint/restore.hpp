@@ -19,7 +19,9 @@ using PartReader = std::function<void(const io::StoredCheckpoint& checkpoint, Re
 using PartReaders = std::map<Part, PartReader>;
 
 /// Calls the readers in the order of the list of parts (part.hpp); in a rollback without those of
-/// parts that it keeps. A rank gives the readers of those parts that it holds.
+/// parts that it keeps. A rank gives the readers of those parts that it holds. Throws StorageError
+/// where a part that every run has is missing or a file is of no part (part_check.hpp). Rank 0 has
+/// asked for the other parts of a run before it resumes.
 void restore_parts(const io::StoredCheckpoint& checkpoint, Restoring why,
                    const PartReaders& readers);
 
