@@ -13,8 +13,9 @@ namespace rollcall::run {
 
 enum class Restoring { resume, rollback };
 
-/// How the owner of a part reads it. The files of the scheduler have one reader, that of
-/// Part::scheduler, and nothing reads Part::config back: the settings say the shape.
+/// How the owner of a part reads it. Nothing reads Part::config back, since the settings say the
+/// shape of the policy. The last parts, those of the scheduler, are read by SchedulerFiles::load()
+/// when rank 0's coordinator is made, after all others have been restored.
 using PartReader = std::function<void(const io::StoredCheckpoint& checkpoint, Restoring why)>;
 using PartReaders = std::map<Part, PartReader>;
 
