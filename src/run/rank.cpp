@@ -1,4 +1,4 @@
-// (long: one loop) The message loop of a rank, and the start that all ranks make together.
+// The message loop of a rank, and the start that all ranks make together.
 #include "run/rank.hpp"
 
 #include "base/file.hpp"
@@ -11,8 +11,7 @@
 #include "io/checkpoint.hpp"
 #include "method/method.hpp"
 #include "model/device/device_choice.hpp"
-#include "model/device/device_sizes.hpp"
-#include "model/tensors/model_folder.hpp"
+#include "run/checkpoint/restore.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/coordinator/coordinator.hpp"
@@ -44,6 +43,29 @@ std::string stages_of(const comm::StageLayout& layout, int rank) {
   return names;
 }
 
+/// The ranks that a rank exchanges with, beside all of them.
+struct RankGroups {
+  comm::Communicator* node = nullptr;
+  std::unique_ptr<comm::Communicator> update{}, scoring{};
+  std::unique_ptr<comm::Communicator> readers{};  ///< generation ranks of a node that has no update
+                                                  ///< rank: they pack new weights together
+};
+
+/// How weights travel from the update ranks to those that only generate.
+struct WeightRoute {
+  std::unique_ptr<comm::WeightTransfer> transfer{};
+  std::vector<int> ranks{};  ///< that take part, ascending
+};
+
+/// The stages that the layout gives a rank.
+struct HostedStages {
+  std::optional<GenerationStage> generation{};
+  ShardCache judged;  ///< shards that this rank has judged
+  std::optional<ScoringStage> scoring{};
+  std::optional<JudgeStage> judge{};
+  std::optional<UpdateStage> update{};
+};
+
 /// Everything one rank owns while the job runs.
 class Rank {
  public:
@@ -55,31 +77,24 @@ class Rank {
   void restore(const std::string& checkpoint);
   template <class T>
   T begin(const comm::Envelope& envelope, const char* task);
-  bool dispatch(const comm::Envelope& envelope);  ///< false: it is for the coordinator
+  bool dispatch(const comm::Envelope& envelope);  ///< false: the message is for the coordinator
   comm::Envelope next(const std::string& waiting_for);
   ExitCode lead(JobKind kind);  ///< on rank 0
   ExitCode follow();
-  void on_generated(Generated made);  ///< to the scoring rank; at once where that is this one
+  void on_generated(Generated made);  ///< sends a shard to its scoring rank, or scores it here
   void on_pack(const PackRequest& request);
-  const char* background() const;  ///< what goes on beside the messages: a writer that hangs is
-                                   ///< named in a roll call
-  void report_progress();  ///< a stop signal, a durable share of a checkpoint: whatever happened
-                           ///< beside the messages
+  const char* background() const;  ///< names work that runs beside the messages, so that a roll
+                                   ///< call can name a writer that hangs
+  /// Sends what happened beside the messages: verdicts, a durable share of a checkpoint, a stop
+  /// signal.
+  void report_progress();
 
   comm::Communicator* world_;
   RunContext context_;
   Mailbox mail_;
-  comm::Communicator* node_;
-  std::unique_ptr<comm::Communicator> update_ranks_, scoring_ranks_;
-  std::unique_ptr<comm::Communicator> readers_;  ///< generation ranks of a node that has no update
-                                                 ///< rank
-  std::unique_ptr<comm::WeightTransfer> transfer_;
-  std::vector<int> transfer_ranks_;
-  std::optional<GenerationStage> generation_;
-  ShardCache kept_;
-  std::optional<ScoringStage> scoring_;
-  std::optional<JudgeStage> judging_;
-  std::optional<UpdateStage> update_;
+  RankGroups groups_;
+  WeightRoute weights_;
+  HostedStages stages_;
   Resumed resumed_;                         ///< rank 0 only
   std::optional<Coordinator> coordinator_;  ///< rank 0 only, while it runs
   std::optional<ExitCode> finished_;
@@ -91,77 +106,69 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
     : world_(&world),
       context_(std::move(context)),
       mail_(world),
-      node_(&node),
-      kept_(context_.run_dir) {
+      groups_{.node = &node},
+      stages_{.judged = ShardCache(context_.run_dir)} {
   const int rank = world.rank();
   const auto hosts = [&](comm::Stage stage) { return context_.layout.hosts_stage(rank, stage); };
   world.set_collective_deadline(context_.config.run.deadline_s),
       node.set_collective_deadline(context_.config.run.deadline_s);
   world.set_roles([layout = context_.layout](int other) { return stages_of(layout, other); });
-  update_ranks_ = world.split(hosts(comm::Stage::update) ? 0 : -1);
-  scoring_ranks_ = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
+  groups_.update = world.split(hosts(comm::Stage::update) ? 0 : -1);
+  groups_.scoring = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
   const bool reads =
       hosts(comm::Stage::generation) && context_.layout.on_node_of(rank, comm::Stage::update) == 0;
-  readers_ = world.split(reads ? context_.layout.node_of(rank) : -1);
+  groups_.readers = world.split(reads ? context_.layout.node_of(rank) : -1);
   open_policy(context_, node);
-  const bool on_device = context_.store->on_device();
-  std::vector<comm::WeightSlice> slices;
+  const auto travel = context_.store->travel();
   comm::StageLayout readers = context_.layout;
-  if (on_device) {  // as they stand there, to every device: no memory is in common
-    slices.push_back({"weights of the device", 0,
-                      model::device_weight_bytes(context_.store->config()).changing() /
-                          std::int64_t(sizeof(float))});
-    readers.nodes.clear();
-  } else {
-    for (const auto& slice : context_.store->layout().slices)
-      slices.push_back({slice.name, slice.offset, slice.count});
-  }
-  const auto plan = comm::plan_transfer(readers, slices);
-  for (const auto& batch : plan) transfer_ranks_.push_back(batch.root);
+  if (!travel.once_per_node) readers.nodes.clear();
+  const auto plan = comm::plan_transfer(readers, travel.slices);
+  for (const auto& batch : plan) weights_.ranks.push_back(batch.root);
   for (const int other : context_.layout.of(comm::Stage::generation)) {
-    if (!context_.layout.hosts_stage(other, comm::Stage::update)) transfer_ranks_.push_back(other);
+    if (!context_.layout.hosts_stage(other, comm::Stage::update)) weights_.ranks.push_back(other);
   }
-  std::sort(transfer_ranks_.begin(), transfer_ranks_.end());
-  transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()),
-                        transfer_ranks_.end());
-  auto chosen =
-      comm::choose_carrier(world, context_.config.run.comm,
-                           on_device ? std::optional(model::device_index()) : std::nullopt);
+  std::sort(weights_.ranks.begin(), weights_.ranks.end());
+  weights_.ranks.erase(std::unique(weights_.ranks.begin(), weights_.ranks.end()),
+                       weights_.ranks.end());
+  auto chosen = comm::choose_carrier(world, context_.config.run.comm, travel.device);
   context_.transport = std::move(chosen.transport);
   if (rank == 0 && chosen.choice.transport != comm::TransportKind::mpi)
     log_info("sums and weights travel by {}", comm::describe(chosen.choice));
-  transfer_ = std::make_unique<comm::WeightTransfer>(world, plan, context_.transport);
+  weights_.transfer = std::make_unique<comm::WeightTransfer>(world, plan, context_.transport);
   const LongPhase phase("preparing the stages: other models, checkpoint, memory");
-  if (hosts(comm::Stage::generation)) generation_.emplace(context_, rank);
+  if (hosts(comm::Stage::generation)) stages_.generation.emplace(context_, rank);
   if (hosts(comm::Stage::scoring))
-    scoring_.emplace(context_, mail_, spawner, hosts(comm::Stage::update) ? &kept_ : nullptr);
-  if (hosts(comm::Stage::judge)) judging_.emplace(context_, mail_);
-  if (hosts(comm::Stage::update)) update_.emplace(context_, mail_, *update_ranks_, kept_);
+    stages_.scoring.emplace(context_, mail_, spawner,
+                            hosts(comm::Stage::update) ? &stages_.judged : nullptr);
+  if (hosts(comm::Stage::judge)) stages_.judge.emplace(context_, mail_);
+  if (hosts(comm::Stage::update))
+    stages_.update.emplace(context_, mail_, *groups_.update, stages_.judged);
   if (!checkpoint.empty()) restore(checkpoint);
   reserve_steps(context_);
   if (rank != 0) return;
   coordinator_.emplace(
       context_, mail_, [this](const std::string& waiting_for) { return next(waiting_for); },
-      transfer_ranks_, std::move(resumed_));
+      weights_.ranks, std::move(resumed_));
 }
 
 void Rank::restore(const std::string& name) {
   if (world_->rank() != 0) io::await_checkpoint(context_.run_dir, name);  // rank 0 has read it
   const io::StoredCheckpoint checkpoint(context_.run_dir, name);
-  auto state = state_of(checkpoint);
-  if (node_->rank() == 0)
-    model::read_weights(context_.store->config(), checkpoint.verified("model.safetensors"),
-                        context_.store->weights());
-  context_.store->publish(PolicyVersion{state.policy_version}, *node_);
-  if (update_) {
-    update_->restore(checkpoint);
-    update_->restore_replay(state.unpacked);
-  }
+  CoordinatorState state;
+  PartReaders readers;
+  if (stages_.update) readers = stages_.update->part_readers();
+  readers[Part::coordinator] = [&](const io::StoredCheckpoint& from, Restoring) {
+    state = state_of(from);
+  };
+  readers[Part::weights] = [&](const io::StoredCheckpoint& from, Restoring) {
+    restore_weights(from, *context_.store, *groups_.node, PolicyVersion{state.policy_version});
+  };
+  restore_parts(checkpoint, Restoring::resume, readers);
+  if (stages_.update) stages_.update->restore_replay(state.unpacked);
   if (world_->rank() == 0) resumed_ = {std::move(state), checkpoint};
 }
 
-/// Unpacks a message and notes what is done with it: a wait on the way that lasts too long names
-/// it.
+/// Unpacks a message and notes the task that it begins, which names a wait that lasts too long.
 template <class T>
 T Rank::begin(const comm::Envelope& envelope, const char* task) {
   T message = from_bytes<T>(envelope.bytes);
@@ -184,55 +191,51 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
   };
   switch (Tag(envelope.tag)) {
     case Tag::plan:
-      unhosted(generation_.has_value());
-      on_generated(generation_->on_plan(begin<RoundPlan>(envelope, "generation")));
+      unhosted(stages_.generation.has_value());
+      on_generated(stages_.generation->on_plan(begin<RoundPlan>(envelope, "generation")));
       return true;
     case Tag::shard:
-      unhosted(scoring_.has_value());
-      scoring_->on_shard(begin<ShardNotice>(envelope, "scoring"));
+      unhosted(stages_.scoring.has_value());
+      stages_.scoring->on_shard(begin<ShardNotice>(envelope, "scoring"));
       return true;
     case Tag::question:
-      unhosted(judging_.has_value());
-      judging_->on_request(envelope.source, begin<JudgeRequest>(envelope, "judging"));
+      unhosted(stages_.judge.has_value());
+      stages_.judge->on_request(envelope.source, begin<JudgeRequest>(envelope, "judging"));
       return true;
     case Tag::judged:
-      unhosted(scoring_.has_value());
-      scoring_->on_judged(begin<GradedPart>(envelope, "aggregation"));
+      unhosted(stages_.scoring.has_value());
+      stages_.scoring->on_judged(begin<GradedPart>(envelope, "aggregation"));
       return true;
     case Tag::judgement:
-      unhosted(scoring_.has_value());
-      scoring_->on_judgement(begin<JudgeReply>(envelope, "scoring"));
+      unhosted(stages_.scoring.has_value());
+      stages_.scoring->on_judgement(begin<JudgeReply>(envelope, "scoring"));
       return true;
     case Tag::supervise:
-      unhosted(update_.has_value());
-      update_->on_supervise(begin<SupervisePlan>(envelope, "supervised update"));
+      unhosted(stages_.update.has_value());
+      stages_.update->on_supervise(begin<SupervisePlan>(envelope, "supervised update"));
       return true;
     case Tag::update:
-      unhosted(update_.has_value());
-      update_->on_update(begin<UpdatePlan>(envelope, "update"));
+      unhosted(stages_.update.has_value());
+      stages_.update->on_update(begin<UpdatePlan>(envelope, "update"));
       return true;
     case Tag::save:
-      unhosted(update_.has_value());
-      update_->on_save(begin<SaveRequest>(envelope, "checkpoint"));
+      unhosted(stages_.update.has_value());
+      stages_.update->on_save(begin<SaveRequest>(envelope, "checkpoint"));
       return true;
     case Tag::rollback:
-      unhosted(update_.has_value());
-      update_->on_rollback(begin<std::string>(envelope, "rollback"));
+      unhosted(stages_.update.has_value());
+      stages_.update->on_rollback(begin<std::string>(envelope, "rollback"));
       return true;
     case Tag::pack:
-      unhosted(scoring_ranks_ != nullptr);
+      unhosted(groups_.scoring != nullptr);
       on_pack(begin<PackRequest>(envelope, "packing"));
       return true;
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
-      if (context_.store->on_device()) {
-        transfer_->run(model::device_weights(context_.store->policy()), version);
-        if (!update_) context_.store->publish_on_device(PolicyVersion{version});
-        return true;
-      }
-      transfer_->run(context_.store->weights(), version);
-      if (readers_) context_.store->publish(PolicyVersion{version}, *readers_);
-      else if (!update_) context_.store->take(PolicyVersion{version});
+      weights_.transfer->run(context_.store->travelling_weights(), version);
+      // An update rank published them when it made them.
+      if (!stages_.update)
+        (void)context_.store->publish(PolicyVersion{version}, {.ranks = groups_.readers.get()});
       return true;
     }
     case Tag::finish: finished_ = ExitCode(from_bytes<int>(envelope.bytes)); return true;
@@ -250,9 +253,9 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
 void Rank::on_generated(Generated made) {
   if (made.scorer == world_->rank()) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
-    return scoring_->on_own_shard(made.notice, std::move(made.shard));
+    return stages_.scoring->on_own_shard(made.notice, std::move(made.shard));
   }
-  // nothing of it is kept
+  // Nothing of a shard that was cut is kept.
   if (made.notice.cut) return mail_.send(made.scorer, Tag::shard, made.notice);
   const Stopwatch writing;
   made.notice.file = io::publish(
@@ -268,7 +271,7 @@ void Rank::on_pack(const PackRequest& request) {
   std::vector<io::PackInput> inputs;
   for (const auto& file : request.files) inputs.push_back({file.shard, file.scores});
   std::optional<comm::TimedCall> guard;  // MPI-IO waits for all ranks inside HDF5
-  if (scoring_ranks_->mpi_handle()) {
+  if (groups_.scoring->mpi_handle()) {
     std::vector<std::string> parties;
     for (int rank = 0; rank < world_->size(); ++rank) {
       const bool packs = context_.layout.hosts_stage(rank, comm::Stage::scoring);
@@ -277,28 +280,28 @@ void Rank::on_pack(const PackRequest& request) {
     }
     guard.emplace(context_.config.run.deadline_s, "packing " + request.name, parties);
   }
-  io::pack(*scoring_ranks_, context_.run_dir, request.name, inputs, context_.identity);
+  io::pack(*groups_.scoring, context_.run_dir, request.name, inputs, context_.identity);
   guard.reset();
-  if (scoring_ranks_->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
+  if (groups_.scoring->rank() == 0) mail_.send(0, Tag::packed, PackReport{clock.seconds()});
 }
 
 const char* Rank::background() const {
-  if (scoring_ && scoring_->is_judging()) return "scoring";
-  return update_ && update_->is_saving() ? "writing of a checkpoint" : "";
+  if (stages_.scoring && stages_.scoring->is_judging()) return "scoring";
+  return stages_.update && stages_.update->is_saving() ? "writing of a checkpoint" : "";
 }
 
 void Rank::report_progress() {
-  if (scoring_ && scoring_->is_judging()) {
-    scoring_->progress();
-    if (!scoring_->is_judging()) world_->set_activity(background());
+  if (stages_.scoring && stages_.scoring->is_judging()) {
+    stages_.scoring->progress();
+    if (!stages_.scoring->is_judging()) world_->set_activity(background());
   }
-  if (update_) {
-    if (const auto share = update_->saved()) {
+  if (stages_.update) {
+    if (const auto share = stages_.update->saved()) {
       world_->set_activity(background());
       mail_.send(0, Tag::saved, *share);
     }
   }
-  if (signal_reported_ || world_->rank() == 0) return;  // rank 0 looks for itself
+  if (signal_reported_ || world_->rank() == 0) return;  // rank 0 sees its own signals
   if (const auto signal = stop_signal()) {
     mail_.send(0, Tag::stop, fmt::format("{} on rank {}", *signal, world_->rank()));
     signal_reported_ = true;
@@ -306,18 +309,19 @@ void Rank::report_progress() {
 }
 
 comm::Envelope Rank::next(const std::string& waiting_for) {
-  constexpr double kLater_s = 3.0;  // rank 0 knows what all wait for, so it is the first to give
-                                    // up, while the others can still answer it
+  constexpr double kLater_s = 3.0;  // rank 0 knows what all ranks wait for, so it gives up first,
+                                    // while the others can still answer a roll call
   const bool leads = world_->rank() == 0;
   const double deadline_s = context_.config.run.deadline_s + (leads ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
-    if (judging_ && judging_->is_asked()) {  // whatever else has arrived may ask as well
+    // Messages that have arrived may be questions too, and are judged together with these.
+    if (stages_.judge && stages_.judge->is_asked()) {
       if (const auto arrived = world_->try_receive()) {
         if (!dispatch(*arrived) || finished_) return *arrived;
       } else {
         world_->set_activity("judging");
-        judging_->answer();
+        stages_.judge->answer();
       }
       world_->set_activity(background());
       continue;
@@ -342,12 +346,11 @@ ExitCode Rank::follow() {
 }
 
 ExitCode Rank::run(JobKind kind) {
-  world_->barrier();    // until all are here nothing is under way that a stop would have to save or
-                        // to cut
-  note_stop_signals();  // from here on steps are finished or cut
+  world_->barrier();    // before all ranks are here, a stop has nothing to save or to cut
+  note_stop_signals();  // from here on a stop finishes or cuts the step
   const ExitCode code = world_->rank() == 0 ? lead(kind) : follow();
-  // Nobody has waited for the files of a step that was cut, and a process may not end under HDF5.
-  world_->wait([this] { return !kept_.writer().writes(); }, context_.config.run.deadline_s,
+  // The files of a step that was cut may still be written, and a process must not end within HDF5.
+  world_->wait([this] { return !stages_.judged.writer().writes(); }, context_.config.run.deadline_s,
                "the writing of this rank's rollouts");
   return code;
 }
@@ -358,7 +361,7 @@ ExitCode Rank::lead(JobKind kind) {
   else if (const auto evaluation = coordinator_->evaluate_only())
     write_evaluation(context_, *evaluation);
   else code = ExitCode::requeue;
-  note_stop_signals();  // nothing is left that a stop could leave out
+  note_stop_signals();  // no work is left that a stop could end early
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;
 }
@@ -366,8 +369,8 @@ ExitCode Rank::lead(JobKind kind) {
 }  // namespace
 
 ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
-  const auto node = world.split_by_node();  // collective, like what follows: before anything only
-                                            // rank 0 does
+  const auto node = world.split_by_node();  // collective, so it comes before what rank 0 does
+                                            // alone
   const auto share = comm::node_share(world, *node);
   model::prefer_device(device_place(node->rank()));
   Opening opening;
@@ -383,9 +386,8 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
     }
   } else {
     try {
-      (void)method::library();  // while rank 0 reads and checks
-    } catch (const Error&) {    // said below by whoever lacks it, unless rank 0 refuses the job for
-                                // all
+      (void)method::library();  // loads it while rank 0 reads and checks
+    } catch (const Error&) {    // make_context() throws it again, unless rank 0 refuses the job
     }
   }
   opening.preamble = from_bytes<Preamble>(

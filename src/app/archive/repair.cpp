@@ -11,6 +11,7 @@
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/folder/run_folder.hpp"
 
 #include <fmt/format.h>
@@ -27,12 +28,13 @@ namespace fs = std::filesystem;
 void rewrite_checkpoint(const fs::path& run_dir, const Committed& committed,
                         const std::string& folder) {
   const io::StoredCheckpoint before(run_dir, committed.checkpoint);
-  write_file_atomic(run_dir / folder / run::kCoordinatorState, before.read(run::kCoordinatorState));
+  const std::string state = run::file_of(run::Part::coordinator);
+  write_file_atomic(run_dir / folder / state, before.read(state));
   io::CheckpointShare share{.files = {}, .earlier = before.name(), .unchanged = {}};
   for (const auto& [file, facts] : before.files()) {
-    if (file != run::kCoordinatorState) share.unchanged.push_back(file);
+    if (file != state) share.unchanged.push_back(file);
   }
-  share.files[run::kCoordinatorState] = [text = run::to_json(committed.state)] { return text; };
+  share.files[state] = [text = run::to_json(committed.state)] { return text; };
   io::write_checkpoint(run_dir, before.name(), share);
 }
 

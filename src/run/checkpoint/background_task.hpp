@@ -1,5 +1,5 @@
-// One piece of work on a thread of its own, and what came of it. The work owns all it touches: a
-// task that is given up runs on alone.
+// A function that runs on a thread of its own, and its result. The function owns everything that it
+// uses, since an abandoned task continues to run.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,15 +16,15 @@
 
 namespace rollcall::run {
 
-/// A future whose thread is given up in the end: after a failure elsewhere a stuck file system must
-/// not keep the job from ending.
+/// A future that does not wait for its thread for ever: after a failure elsewhere, a file system
+/// that hangs must not keep the job from ending.
 template <class Result>
 class BackgroundTask {
  public:
   BackgroundTask() = default;
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
-  /// Gives the work a moment: as the process ends, libraries that it uses are taken down.
+  /// Waits a moment for the work, since libraries that it uses are unloaded when the process ends.
   ~BackgroundTask() {
     constexpr std::chrono::seconds kMoment{5};
     if (running()) result_.wait_for(kMoment);
@@ -32,12 +32,12 @@ class BackgroundTask {
 
   bool running() const { return result_.valid(); }
 
-  /// Whether the work at hand, if any, has ended; its result still waits for poll().
+  /// Whether no work is running. The result of work that has ended stays until poll() or wait().
   bool ended() const {
     return !running() || result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
 
-  /// Only when none is running.
+  /// Starts the work. No other work may be running.
   void start(std::function<Result()> work) {
     expect(!running(), "one task at a time");
     std::packaged_task<Result()> task(std::move(work));
@@ -45,14 +45,14 @@ class BackgroundTask {
     std::thread(std::move(task)).detach();
   }
 
-  /// The result once it is there; rethrows what the work threw.
+  /// The result if the work has ended, otherwise nothing. Rethrows what the work threw.
   std::optional<Result> poll() {
     if (!running() || result_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
       return std::nullopt;
     return result_.get();
   }
 
-  /// Waits at most `deadline_s`; throws StorageError naming the wait.
+  /// The result, after at most `deadline_s` seconds. Throws StorageError naming the wait.
   Result wait(double deadline_s, const std::string& waiting_for) {
     constexpr std::chrono::milliseconds kLook{100};
     comm::Deadline deadline(deadline_s);

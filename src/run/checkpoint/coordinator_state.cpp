@@ -1,9 +1,10 @@
-// JSON with a format number; doubles survive exactly.
+// The state as JSON with a format number. Doubles are written so that they are read back exactly.
 #include "run/checkpoint/coordinator_state.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/shard_name.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/context/run_context.hpp"
 
 #include <fmt/format.h>
@@ -16,11 +17,13 @@ namespace rollcall::run {
 namespace {
 
 using nlohmann::json;
-// 2 did not know the archive that a run trains from, 3 where to roll back and the first weights, 4
-// tokenizers and templates from files, 5 examples, 7 files that hold both rollouts and scores
-constexpr int kFormat = 8, kOldest = 2;
+// Earlier formats lack: 2 the archive that a run trains from, 3 the checkpoint to roll back to and
+// the hash of the first weights, 4 tokenizers and templates from files, 5 examples, 6 the
+// arithmetic, 7 files with both rollouts and scores.
+constexpr int kOldest = 2;
+int newest_format() { return row_of(Part::coordinator).format; }
 
-/// Texts that a state has only where they are not empty, so that other builds read the rest.
+/// Texts that are written only where they are not empty, so that other builds read the rest.
 constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
     {"judge_digest", &CoordinatorState::judge_digest},
     {"mask_digest", &CoordinatorState::mask_digest},
@@ -34,8 +37,8 @@ io::PublishedFile file_from(const json& j) {
   return {j.at(0).get<std::string>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()};
 }
 
-/// Answers are extracted from model text, judge tasks hold such text, and it may be any bytes,
-/// which JSON text cannot.
+/// Answers and judge tasks are text of a model, which may be any bytes. JSON text may not, so they
+/// are written in hexadecimal.
 std::string to_hex(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -103,7 +106,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
   });
   const auto one_file = [&](const UnpackedFile& first, const UnpackedFile& before,
                             const UnpackedFile& last) {
-    // a step was lost: no file may seem to hold it
+    // A step was lost, and the name of no file may include it.
     const bool gap = last.purpose == Purpose::train && last.step > before.step + 1;
     return first.purpose == last.purpose && !gap &&
            std::none_of(entries.begin(), entries.end(), [&](const auto& e) {
@@ -128,7 +131,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
 }
 
 std::string to_json(const CoordinatorState& s) {
-  json j{{"format", kFormat},
+  json j{{"format", newest_format()},
          {"sft_steps", s.sft_steps},
          {"train_steps", s.train_steps},
          {"policy_version", s.policy_version},
@@ -169,10 +172,11 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
   try {
     const json j = json::parse(text);
     const int format = j.at("format").get<int>();
-    require<EnvironmentError>(kOldest <= format && format <= kFormat,
-                              fmt::format("{}: format {}", origin, format),
-                              fmt::format("this build reads formats {} to {}", kOldest, kFormat),
-                              "resume with the build that wrote it");
+    require<EnvironmentError>(
+        kOldest <= format && format <= newest_format(),
+        fmt::format("{}: format {}", origin, format),
+        fmt::format("this build reads formats {} to {}", kOldest, newest_format()),
+        "resume with the build that wrote it");
     CoordinatorState s;
     j.at("sft_steps").get_to(s.sft_steps), j.at("train_steps").get_to(s.train_steps),
         j.at("policy_version").get_to(s.policy_version);
@@ -219,8 +223,9 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
 }
 
 CoordinatorState state_of(const io::StoredCheckpoint& checkpoint) {
-  return parse_coordinator_state(checkpoint.read(kCoordinatorState),
-                                 fmt::format("{}/{}", checkpoint.name(), kCoordinatorState));
+  const std::string file = file_of(Part::coordinator);
+  return parse_coordinator_state(checkpoint.read(file),
+                                 fmt::format("{}/{}", checkpoint.name(), file));
 }
 
 }  // namespace rollcall::run

@@ -1,4 +1,5 @@
-// Everything rank 0 must know to go on after a stop: a value, saved as JSON in every checkpoint.
+// Everything that rank 0 needs to continue after a stop, as a value that every checkpoint has as
+// JSON.
 #pragma once
 
 #include "io/archive.hpp"
@@ -16,24 +17,23 @@
 
 namespace rollcall::run {
 
-/// A round's files that wait in shards/ for the archive, or what a step trained on.
+/// The files of a round that are in shards/ and not yet in the archive, or the file that says what
+/// a step trained on.
 struct UnpackedFile {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   ScoredFile files;
 };
 
-/// Whether it says what its step trained on; both of its files are then one. All others are
-/// rollouts and their scores.
+/// Whether the file says what its step trained on, in which case both of its names are one file.
+/// All others hold rollouts and their scores.
 bool is_training(const UnpackedFile& file);
-/// The order in which a state keeps them, as notices come in any.
+/// The order of files in a state, since notices of them arrive in any order.
 bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 
 /// Seconds by stage over the whole run, resumed parts included. Overhead is everything outside
 /// generation, scoring and update.
 using StageSeconds = std::map<std::string, double>;
-
-inline constexpr const char* kCoordinatorState = "coordinator.json";  ///< its file in a checkpoint
 
 struct CoordinatorState {
   std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
@@ -41,15 +41,17 @@ struct CoordinatorState {
   std::int64_t metric_rows = 0;
   std::int64_t bad_steps = 0;   ///< consecutive
   double grad_norm_mean = 0.0;  ///< running mean for the spike test
-  std::string rollback_to;      ///< the last checkpoint that was due, which a stop does not change
-  std::string weights_hash;     ///< of the first weights, for the archive (io::RunIdentity)
+  std::string rollback_to;   ///< the last checkpoint that the settings asked for: one that a stop
+                             ///< made does not count
+  std::string weights_hash;  ///< of the first weights, for the archive (io::RunIdentity)
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
-  std::optional<std::int64_t> groups_drawn;  ///< by train steps, left out or not; nothing in states
-                                             ///< of an earlier build
-  std::optional<double> best_value;  ///< of the metric that checkpoint.keep_best names, larger is
-                                     ///< better
-  std::string best_metric;  ///< what best_value is of, as checkpoint.keep_best named it; empty in
+  std::optional<std::int64_t>
+      groups_drawn;                  ///< groups of all train steps, also those that left their
+                                     ///< step; nothing in states of an earlier build
+  std::optional<double> best_value;  ///< the best value so far of the metric that
+                                     ///< checkpoint.keep_best names; larger is better
+  std::string best_metric;  ///< the metric of best_value as checkpoint.keep_best named it; empty in
                             ///< states of an earlier build
   std::string best_checkpoint;
   std::optional<std::vector<std::string>> kept;  ///< checkpoints that checkpoint.keep_every has
@@ -58,42 +60,44 @@ struct CoordinatorState {
   std::int64_t packed_steps = 0;                 ///< train steps in the archive
   std::string text_hash;  ///< of tokenizer and template (PromptFormat::fingerprint), when the run
                           ///< began
-  std::string examples_hash;  ///< of what sft.file names, when the run began
-  std::string judge_digest;   ///< of the model that judges (JudgeIdentity), when the run began;
-                              ///< empty where none does
+  std::string examples_hash;  ///< of the examples in sft.file, when the run began
+  std::string judge_digest;   ///< of the judge model (JudgeIdentity), when the run began; empty
+                              ///< in a run without one
   std::string mask_digest;  ///< of the gradient mask (MaskOrigin), when the run began; empty where
                             ///< all weights train
   std::string arithmetic;   ///< of the machine that did the last step (method::Library::arithmetic)
-  std::vector<NumericsRecord> numerics;  ///< from the beginning on, one more where a resume changed
-                                         ///< them; empty in states of an earlier build
-  std::string archive_digest;            ///< of what train.from_archive names, when the run began
+  std::vector<NumericsRecord>
+      numerics;  ///< of the beginning, and of each resume that changed them;
+                 ///< empty in states of an earlier build
+  std::string
+      archive_digest;  ///< of the rollouts that train.from_archive names, when the run began
   std::string parent;  ///< JSON: where the run branched off, and with which other settings; empty
                        ///< in a run of its own
   std::string prompts_hash;  ///< of all prompts (task::PromptSet), as the last start found them;
                              ///< empty in states of an earlier build
-  std::vector<GraderFile> graders;     ///< of reward.command, as the last start found them
-  std::vector<Prompt> judge_tasks;     ///< that the next step asks, ascending
-  std::vector<UnpackedFile> unpacked;  ///< scored, not yet in the archive; published by the end of
+  std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them
+  std::vector<Prompt> judge_tasks;     ///< those of the next step, ascending
+  std::vector<UnpackedFile> unpacked;  ///< scored and not yet in the archive; stored by the end of
                                        ///< their step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
-  std::string before_prompts, after_prompts;  ///< what these are of (heldout_digest); empty in
-                                              ///< states of an earlier build
+  std::string before_prompts, after_prompts;  ///< digests of the prompts of these evaluations
+                                              ///< (heldout_digest); empty in states of an earlier
+                                              ///< build
 };
 
-/// Whether an evaluation of an earlier start has the samples that a pass@k of now takes.
+/// Whether an evaluation of an earlier start has enough samples per prompt for pass@k.
 bool can_measure(const std::vector<report::PromptOutcome>& outcomes, std::int64_t k);
 
-/// What to pack: archive files of one purpose each, named after their steps, and none that would
-/// reach over one of `entries` or over a missing training step. `files` are none that the entries
-/// hold.
+/// The archive files to make of `files`, which the archive does not have yet: each has one purpose
+/// and is named after its steps, and none spans one of `entries` or a missing training step.
 std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
                                        const std::vector<io::ArchiveEntry>& entries);
 
 std::string to_json(const CoordinatorState& state);
-/// Throws StorageError naming `origin` when the text is not such a state.
+/// Reads it back. Throws StorageError naming `origin` when the text is not such a state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
-/// That of a checkpoint. Throws StorageError, also where it has none.
+/// The state in a checkpoint. Throws StorageError, also where the checkpoint has none.
 CoordinatorState state_of(const io::StoredCheckpoint& checkpoint);
 
 }  // namespace rollcall::run

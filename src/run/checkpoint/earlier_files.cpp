@@ -1,4 +1,4 @@
-// The list is a coordinator state of the parent.
+// The list is stored as the state of a coordinator, that of the parent.
 #include "run/checkpoint/earlier_files.hpp"
 
 #include "run/folder/branch_leftovers.hpp"

@@ -1,4 +1,4 @@
-// Files of steps before a branch, which its replay may still draw.
+// Files of the steps before a branch began, from which its replay may still draw.
 #pragma once
 
 #include "run/checkpoint/coordinator_state.hpp"
@@ -10,8 +10,8 @@
 
 namespace rollcall::run {
 
-/// Files of steps before the branch that replay may still draw, below RUN/parent; nothing in a run
-/// that is no branch. `before`: the first step of the branch's own.
+/// Files below RUN/parent, with rollouts of the parent that replay may still draw. A run that is no
+/// branch has none. `before`: the first step of the branch itself.
 struct EarlierFiles {
   std::uint64_t before = 0;
   std::vector<UnpackedFile> unpacked;

@@ -1,26 +1,29 @@
-// Base, changes, and the moment at which a new base is cheaper.
+// A base, changes of it, and the point at which a new base is cheaper.
 #include "run/checkpoint/scheduler_files.hpp"
 
 #include "base/error.hpp"
+#include "run/checkpoint/part.hpp"
 #include "scheduling/prompts/prompt_rows.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
 namespace rollcall::run {
 namespace {
 
-constexpr const char *kHead = "scheduler.json", *kPrompts = "scheduler.prompts",
-                     *kRows = "scheduler-";
-constexpr std::size_t kMostFiles = 64;      // links cost a directory entry each, and a resume reads
-                                            // them all
-constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: below it a whole state costs no
-                                            // more than another file
+constexpr std::size_t kMostFiles = 64;      // each is a directory entry of every checkpoint, and a
+                                            // resume reads all of them
+constexpr std::uint64_t kLeastBase = 4096;  // rows, about 100 KB: a smaller base costs no more than
+                                            // another file
 
-std::string rows_name(std::size_t number) { return fmt::format("{}{:06}.rows", kRows, number); }
+std::string rows_name(std::size_t number) {
+  const std::array numbers{std::int64_t(number)};
+  return file_of(Part::scheduler_rows, numbers);
+}
 
 std::string bytes_of(const std::vector<std::uint64_t>& content) {
   return {reinterpret_cast<const char*>(content.data()), content.size() * sizeof(std::uint64_t)};
@@ -28,7 +31,8 @@ std::string bytes_of(const std::vector<std::uint64_t>& content) {
 
 std::vector<std::uint64_t> content_from(const std::string& bytes) {
   require<StorageError>(bytes.size() % sizeof(std::uint64_t) == 0,
-                        fmt::format("{} has {} bytes, not 8 a prompt", kPrompts, bytes.size()),
+                        fmt::format("{} has {} bytes, not 8 a prompt",
+                                    file_of(Part::scheduler_prompts), bytes.size()),
                         "the scheduler could not identify its prompts",
                         "resume from an older checkpoint");
   std::vector<std::uint64_t> content(bytes.size() / sizeof(std::uint64_t));
@@ -56,26 +60,29 @@ void SchedulerFiles::add_to(io::CheckpointShare& share, scheduling::Scheduler& p
       return scheduling::to_bytes(rows);
     };
   }
-  share.files[kHead] = [head = std::move(parts.head)] { return head; };
-  if (known) share.unchanged.emplace_back(kPrompts);
-  else share.files[kPrompts] = [content = policy.content()] { return bytes_of(content); };
+  share.files[file_of(Part::scheduler)] = [head = std::move(parts.head)] { return head; };
+  const std::string prompts = file_of(Part::scheduler_prompts);
+  if (known) share.unchanged.push_back(prompts);
+  else share.files[prompts] = [content = policy.content()] { return bytes_of(content); };
 }
 
 bool SchedulerFiles::are_in(const io::StoredCheckpoint& checkpoint) {
-  return checkpoint.files().contains(kHead);
+  return checkpoint.files().contains(file_of(Part::scheduler));
 }
 
 scheduling::LoadReport SchedulerFiles::load(scheduling::Scheduler& policy,
                                             const io::StoredCheckpoint& checkpoint) {
-  scheduling::PolicyParts parts{checkpoint.read(kHead),
+  scheduling::PolicyParts parts{checkpoint.read(file_of(Part::scheduler)),
                                 scheduling::rows_from_bytes(checkpoint.read(rows_name(1)))};
   rows_ = {parts.rows.size()};
-  while (checkpoint.files().contains(rows_name(rows_.size() + 1))) {
+  const auto files = std::size_t(count_files(checkpoint.files(), Part::scheduler_rows));
+  while (rows_.size() < files) {
     const auto newer = scheduling::rows_from_bytes(checkpoint.read(rows_name(rows_.size() + 1)));
     update(parts.rows, newer);
     rows_.push_back(newer.size());
   }
-  const auto report = policy.load_parts(parts, content_from(checkpoint.read(kPrompts)));
+  const auto report =
+      policy.load_parts(parts, content_from(checkpoint.read(file_of(Part::scheduler_prompts))));
   if (!report.same_prompts) rows_.clear();
   return report;
 }

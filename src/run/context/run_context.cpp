@@ -243,7 +243,7 @@ void complete_job(RunContext& context, const RankShape& shape) {
     context.identity.weights_hash =
         fmt::format("{:016x}", checksum64(std::as_bytes(std::span<const float>(weights->span()))));
   }
-  context.store = std::make_unique<PolicyStore>(context.models.policy, std::move(weights), kernels);
+  context.store = make_policy_store(context.models.policy, std::move(weights), kernels);
   context.micro_batches =
       std::make_unique<MicroBatchWorkers>(*context.workers, context.store->on_device());
 }

@@ -9,6 +9,7 @@
 #include "report/progress.hpp"
 #include "run/checkpoint/background_task.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
+#include "run/checkpoint/part_check.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
 #include "run/context/run_context.hpp"
 #include "run/context/stop_request.hpp"
@@ -80,6 +81,7 @@ class Coordinator {
   struct Saving {
     std::string name;
     io::CheckpointShare own;  ///< rank 0's
+    PartNeeds needs{};        ///< what the checkpoint must hold
     std::size_t missing = 0;  ///< shares of update ranks that are not durable yet
     io::CheckpointFacts files;
     std::string policy_sha256;

@@ -74,7 +74,8 @@ void Coordinator::start_save(const std::string& name) {
   saving.keep.insert(saving.keep.end(), state_.kept->begin(), state_.kept->end());
   saving.own.earlier = checkpoint_;
   scheduler_files_.add_to(saving.own, *scheduler_);
-  saving.own.files[kCoordinatorState] = [state = state_] { return to_json(state); };
+  saving.own.files[file_of(Part::coordinator)] = [state = state_] { return to_json(state); };
+  saving.needs = part_needs(context_->config, *objective_, state_, name);
   context_->lock->require_own();
   mail_->send_all(writers, Tag::save, SaveRequest{name, checkpoint_});
   saving_s_ += clock.seconds();
@@ -89,10 +90,11 @@ void Coordinator::on_saved(SaveReport report) {
   if (--saving_->missing > 0) return;
   ending_.start([run_dir = context_->run_dir, name = saving_->name, own = std::move(saving_->own),
                  files = std::move(saving_->files), keep = std::move(saving_->keep),
-                 last = context_->config.checkpoint.keep_last,
+                 needs = saving_->needs, last = context_->config.checkpoint.keep_last,
                  settings = settings_text(context_->config)] {
     auto all = files;
     all.merge(io::write_share(run_dir, name, own));
+    check_parts(all, needs, name);
     io::end_checkpoint(run_dir, name, all, settings);
     io::prune_checkpoints(run_dir, last, keep);
     return all;

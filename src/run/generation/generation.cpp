@@ -16,8 +16,8 @@
 namespace rollcall::run {
 namespace {
 
-/// `beginning`: the guide's tokens before the policy's own; an environment turn, so nothing is
-/// trained on them.
+/// `beginning`: tokens of the guide before the policy's own. They are a turn of the environment, so
+/// they are not trained on.
 Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
                    const std::vector<std::int32_t>& prompt,
                    const std::vector<std::int32_t>& beginning, std::uint32_t sample) {
@@ -102,8 +102,7 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
   const auto stops = [&, rules =
                              stop_rules(*context.format, plan.sampling.stop)]() -> model::StopRule {
     return [&, ends = rules()](std::span<const std::int32_t> sampled) {
-      context.workers->progressed();  // asked after every token: a batch of long answers takes its
-                                      // time
+      context.workers->progressed();  // after every token, since a batch of long answers takes long
       context.drawn->tokens.fetch_add(1, std::memory_order_relaxed);
       return ends(sampled);
     };
@@ -118,7 +117,7 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
                                   beginnings[g].end());
   }
   SamplingParams sampling = plan.sampling;
-  // lists would be stored for nobody
+  // No reader needs the lists.
   if (plan.purpose != Purpose::train) sampling.logprob = "full";
   auto options = step_decode_options(context);
   options.ended = [drawn = context.drawn] {
@@ -137,8 +136,8 @@ Generated GenerationStage::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
   RolloutShard shard = generate(*context_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
-  // Shards are dealt to scoring ranks by producer: every shard has one scorer, known to both sides
-  // without a message.
+  // The producer's number decides which rank scores a shard, so that both know it without a
+  // message.
   const auto& scorers = context_->layout.of(comm::Stage::scoring);
   const auto& generators = context_->layout.of(comm::Stage::generation);
   const auto index =

@@ -1,4 +1,4 @@
-// The generation stage: a plan in, a shard out.
+// The generation stage: it receives a plan and returns a shard of rollouts.
 #pragma once
 
 #include "model/decode/decode.hpp"
@@ -8,16 +8,16 @@
 
 namespace rollcall::run {
 
-/// A shard, which is not stored yet, and the rank that scores it.
+/// A shard that is not stored yet, and the rank that scores it.
 struct Generated {
   RolloutShard shard;
   ShardNotice notice;
   int scorer = 0;
 };
 
-/// The job's threads, and what memory it leaves to keys and values.
+/// The threads of the run, and the memory that keys and values may take.
 model::DecodeOptions decode_options(const RunContext& context);
-/// The same for what is given up with a step that is cut.
+/// The same, for decoding that ends early when the step is cut.
 model::DecodeOptions step_decode_options(const RunContext& context);
 
 class GenerationStage {
@@ -33,19 +33,18 @@ class GenerationStage {
   Guide guide_;
 };
 
-/// Prompts of different purposes and draws must not share random numbers: the address takes all
-/// three.
+/// The address of a group's random numbers, made of prompt, purpose and draw: groups that differ in
+/// one of them must not share random numbers.
 std::uint64_t prompt_address(const StepPlan& plan, const GroupPlan& group);
 
-/// Ends a sequence with any of the format's end tokens, or once its text holds one of the stop
-/// texts. `format` and `stops` must outlive it.
+/// Rules that end a sequence with any end token of the format, or when its text holds one of the
+/// stop texts. `format` and `stops` must outlive the rules.
 model::StopRules stop_rules(const text::PromptFormat& format,
                             const std::vector<std::string>& stops);
 
 /// Samples the groups of a plan on the worker threads. The result depends on plan, seed, policy and
-/// guide alone, unless it is cut (RunContext::cut): it then holds no answers, and nobody may use
-/// it.
-/// Throws NumericsError when the policy yields a log-prob that is not a number.
+/// guide alone. A shard of a step that was cut (RunContext::cut) holds no answers and must not be
+/// used. Throws NumericsError when the policy yields a log-prob that is not a number.
 RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& plan, int producer);
 
 }  // namespace rollcall::run

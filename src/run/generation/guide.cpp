@@ -15,7 +15,7 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::uint32_t kGuideSample =
-    0xFFFF'FFFE;  // no rollout's number, so that the guide shares no random numbers with one
+    0xFFFF'FFFE;  // a number that no rollout has, so that none shares the guide's random numbers
 
 }  // namespace
 

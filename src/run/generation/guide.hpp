@@ -1,5 +1,5 @@
-// A second model that begins a group's answers: the policy goes on from its tokens, and only what
-// the policy says itself is trained on.
+// A second model that begins the answers of some groups: the policy continues from its tokens, and
+// only the policy's own tokens are trained on.
 // Source: Learning to Generate Better Than Your LLM, arXiv:2306.11816 (PPO++: roll in with the
 //   guide, roll out with the learner).
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace rollcall::run {
 
-/// Settings that do not fit each other.
+/// Reports settings of [guide] that do not fit the others.
 void check_guide(const RunConfig& config, Faults& faults);
 
 class Guide {
@@ -22,15 +22,15 @@ class Guide {
   /// fit the policy, InputError for a folder without a model.
   explicit Guide(const RunContext& context);
 
-  /// [groups of the plan] the guide's tokens that the group's rollouts all begin with; empty where
-  /// it has none. A group's prefix depends on seed, step, prompt and draw alone, so rounds and
-  /// ranks share it. Only groups to be trained on have one.
+  /// [groups of the plan] the tokens of the guide that all rollouts of the group begin with; empty
+  /// for a group without a prefix. Only groups that will be trained on have one. It depends on
+  /// seed, step, prompt and draw alone, so that rounds and ranks share it.
   std::vector<std::vector<std::int32_t>> prefixes(const RunContext& context,
                                                   const StepPlan& plan) const;
 
  private:
   struct Beginning {
-    std::size_t group, length;  ///< row in the plan; most tokens
+    std::size_t group, length;  ///< row of the plan; limit of tokens
   };
   std::optional<model::PolicyModel> policy_;
 };

@@ -29,7 +29,7 @@ std::vector<std::int32_t> answer_of(const Rollout& rollout) {
   return tokens;
 }
 
-/// What the policy is shown behind the prompt.
+/// The tokens that the policy reads after the prompt.
 std::vector<std::int32_t> shown(const StepBatch& batch, const StepEnd& end,
                                 const std::vector<std::int32_t>& opener) {
   auto tokens = answer_of(batch.groups[end.group].rollouts[end.rollout]);
@@ -38,9 +38,9 @@ std::vector<std::int32_t> shown(const StepBatch& batch, const StepEnd& end,
   return tokens;
 }
 
-/// The place alone decides: no draw depends on what else is probed.
+/// The address of the random numbers of a place. No draw depends on which other places are probed.
 std::uint64_t address_of(const Group& group, const StepEnd& end) {
-  constexpr std::uint64_t kProbe = 0x70726F6265;  // no other's random numbers
+  constexpr std::uint64_t kProbe = 0x70726F6265;  // keeps these random numbers apart from others
   const std::array<std::uint64_t, 5> place{group.id.step, group.id.prompt.value, group.id.draw,
                                            group.rollouts[end.rollout].sample, end.tokens};
   return checksum64(std::as_bytes(std::span(place)), kProbe);
@@ -202,7 +202,7 @@ void add_probe_columns(StepBatch& batch, std::span<const StepEnd> ends,
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
       const std::size_t first = next;
-      std::size_t at = 0;  // tokens of the answer
+      std::size_t at = 0;  // token of the answer
       const auto& turns = batch.groups[g].rollouts[i].turns;
       for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) {
         for (std::size_t t = 0; t < turn->tokens.size(); ++t, ++at) {

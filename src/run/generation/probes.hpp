@@ -1,6 +1,6 @@
-// Probes: how far the policy had come behind each reasoning step of a rollout. The beginning of a
-// final answer is put behind the step; how the policy goes on says how sure it is, and what it
-// gives the reference answer, whether it is right.
+// Probes measure how far the policy had come after each reasoning step of a rollout. The beginning
+// of a final answer is put after the step. The entropy of what the policy samples next says how
+// sure it is, and the probability that it gives the reference answer says whether it is right.
 // Source: Step Potential Advantage Estimation, arXiv:2601.03823. Probes are not trained on and not
 //   stored: they follow from seed, step, policy and rollouts.
 #pragma once
@@ -17,33 +17,33 @@
 
 namespace rollcall::run {
 
-/// Where the objective reads what probes find: throws ConfigError for settings that do not fit the
-/// model or the task.
+/// Throws ConfigError where the objective reads the columns of probes and the settings of [probes]
+/// do not fit the model or the task.
 void check_probes(const RunContext& context, const method::Objective& objective);
 
-/// Behind so many tokens of its answer (a guide's beginning counts) a rollout of the batch has
-/// ended a reasoning step.
+/// The end of a reasoning step: indices of group and rollout in the batch, and how many tokens of
+/// the answer come before it. A prefix of a guide counts.
 struct StepEnd {
   std::size_t group, rollout, tokens;
 };
 
-/// All of the batch, in order. A step ends with the token that completes probes.delimiter; what
-/// stands behind the last end is no step.
+/// All ends of the batch, in order. A reasoning step ends with the token that completes
+/// probes.delimiter. Tokens after the last delimiter are no step.
 std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch);
 
-/// A group for each end: the rollout up to there, probes.opener, and as the policy's words, with
-/// columns that are still empty, the prompt's reference answer.
+/// A group for each end: the rollout up to there, then probes.opener, then the reference answer of
+/// the prompt as a turn of the policy, whose columns are still empty.
 StepBatch reference_answers(const RunContext& context, const StepBatch& batch,
                             std::span<const StepEnd> ends);
 
-/// [ends] mean over the draws of exp(-mean entropy of their tokens), under the policy of the
-/// moment. Shared out to `ranks`. Collective.
+/// [ends] the mean over draws of exp(-mean entropy of the draw's tokens), under the current policy.
+/// The ends are shared out to `ranks`. Collective.
 std::vector<float> probe_confidence(const RunContext& context, const StepBatch& batch,
                                     std::span<const StepEnd> ends, std::uint64_t step,
                                     comm::Communicator& ranks);
 
-/// The columns reasoning_step, probe_accuracy and probe_confidence of what was found behind each
-/// end, [ends].
+/// Adds the columns reasoning_step, probe_accuracy and probe_confidence. `accuracy` and
+/// `confidence`: [ends].
 void add_probe_columns(StepBatch& batch, std::span<const StepEnd> ends,
                        std::span<const float> accuracy, std::span<const float> confidence);
 

@@ -1,4 +1,4 @@
-// Questions become tokens, tokens verdicts, and verdicts numbers.
+// Questions become tokens, tokens become verdicts, and verdicts become numbers.
 #include "run/judge/judge_model.hpp"
 
 #include "base/error.hpp"
@@ -23,7 +23,7 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::size_t kAtOnce = 32;            // answers between two signs of progress
-constexpr std::uint64_t kSecondSeed = 0x9E37;  // any other than that of the key's first half
+constexpr std::uint64_t kSecondSeed = 0x9E37;  // differs from the seed of the key's first half
 constexpr const char* kQuestion =
     "Question:\n{prompt}\n\nAnswer:\n{response}\n\nReference answer:\n{answer}\n\nDoes the answer agree with the reference answer? Reply with yes or no.";
 
@@ -42,9 +42,9 @@ std::string filled(const std::string& asked, const Question& question) {
   return text::filled(asked, places);
 }
 
-/// What the judge's prompt has right behind the answer, such as "Reference answer:": an answer that
-/// spells it would end before its end. Only marks of some length: a lone stop or line break may
-/// stand in any answer.
+/// The texts that follow the answer in the judge's prompt, such as "Reference answer:". An answer
+/// that spells one of them would seem to end there. Short marks are left out, since any answer may
+/// hold a full stop or a line break.
 std::vector<std::string> end_marks(const std::string& asked) {
   constexpr std::string_view kPlace = "{response}";
   constexpr std::size_t kLeast = 4;  // bytes
@@ -101,8 +101,8 @@ JudgeIdentity identity_of(const JudgeSection& section, const std::string& numeri
   return {all.dump(), digest};
 }
 
-/// Why a question of so many tokens, with `room` for what is written behind it, cannot be asked;
-/// empty where it can.
+/// Why a question of this many tokens, with `room` tokens for the verdict, cannot be asked; empty
+/// where it can.
 std::string obstacle(std::size_t tokens, std::int64_t room, std::int64_t positions) {
   if (tokens == 0) return "the question is empty";
   if (std::int64_t(tokens) + room <= positions) return "";
@@ -142,7 +142,7 @@ std::vector<std::int32_t> JudgeModel::tokens(const Question& question) const {
   const auto plain = [&](const std::string& said) {
     return text::without_special(tokenizer, said);
   };
-  // A chat template reads UTF-8 alone, and an answer may be any bytes.
+  // A chat template reads only UTF-8, and an answer may be any bytes.
   const std::string response =
       text::valid_utf8(text::without_special(tokenizer, question.response, end_marks_));
   const Question clean{plain(question.prompt), response,
@@ -163,13 +163,13 @@ std::vector<Judgement> JudgeModel::judge(std::span<const std::vector<std::int32_
   return writes(section_) ? written(questions, means) : scored(questions, means);
 }
 
-/// What was said, with the thought that the prompt began.
+/// The text of these tokens, after the thought that the prompt began.
 std::string JudgeModel::said_by(std::span<const std::int32_t> tokens) const {
   const std::string said = format_.answer_text(tokens);
   return opens_thought_ ? "<think>" + said : said;
 }
 
-/// A rule that takes the first verdict needs no word behind it.
+/// Decoding stops at a verdict where the rule takes the first one.
 model::StopRules JudgeModel::stop_rules() const {
   return [this, ends = run::stop_rules(format_, section_.sampling.stop)]() -> model::StopRule {
     return [this, end = ends()](std::span<const std::int32_t> said) {

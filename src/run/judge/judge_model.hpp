@@ -1,5 +1,5 @@
-// A second language model that scores answers: a judge that writes a verdict, or a reward model.
-// Each judgement depends on what the model reads alone.
+// A second language model that scores answers: a judge that writes a verdict, or a reward model. A
+// judgement depends only on the tokens that the model reads.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -27,11 +27,12 @@ struct JudgeIdentity {
   std::string digest;  ///< SHA-256 of all of it but the folder's name
 };
 
-/// What can be known of the judge of a run file without packing it: weights are read once, for
-/// their hash. Throws ConfigError, InputError.
+/// The identity of the judge that a run file names. Reads its weights once, for their hash, and
+/// does not pack them. Throws ConfigError, InputError.
 JudgeIdentity identify_judge(const JudgeSection& section, const std::string& numerics);
 
-/// What a judgement is remembered by, and where its random numbers are: of identity and tokens.
+/// A hash of the judge's identity and the tokens that it reads: the key under which a judgement is
+/// remembered, and the address of its random numbers.
 struct JudgeKey {
   std::uint64_t first = 0, second = 0;
   auto operator<=>(const JudgeKey&) const = default;
@@ -40,34 +41,34 @@ struct JudgeKey {
 class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
-      kRewardModelLeafTokens;  ///< of a forward pass of a reward model, unless one sequence has
-                               ///< more
-  /// `seed`: that of the run. Throws as identify_judge() does, and for weights that do not fit.
+      kRewardModelLeafTokens;  ///< limit of a reward model's forward pass, unless one sequence
+                               ///< alone has more
+  /// `seed`: of the run. Throws like identify_judge(), and for weights that do not fit the config.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,
              const model::Threads& threads);
   const JudgeIdentity& identity() const { return identity_; }
 
-  /// What the model reads of a question. A judge: judge.prompt as the user's turn of the folder's
-  /// chat template, or as it is where the folder has none. A reward model: judge.prompt as it is;
-  /// where that is empty prompt and response as user's and assistant's turn of the template.
-  /// Special tokens that prompt, response or reference spell out are left out of them, so that no
-  /// answer can end its
-  /// turn and speak for the judge. So is what the prompt has right behind {response} ("Reference
-  /// answer:"): no answer can end its place and give a reference of its own.
+  /// The tokens that the model reads for a question. A judge reads judge.prompt as the user's turn
+  /// of the folder's chat template, or as it is where the folder has no template. A reward model
+  /// reads judge.prompt as it is; where that is empty, it reads prompt and response as the turns of
+  /// user and assistant. Special tokens that prompt, response or reference spell out are removed
+  /// from them, so that no answer can end its turn and speak for the judge. The text that follows
+  /// {response} in the prompt ("Reference answer:") is removed likewise, so that no answer can give
+  /// a reference of its own.
   std::vector<std::int32_t> tokens(const Question& question) const;
   bool opens_thought() const {
     return opens_thought_;
-  }  ///< the prompt ends in <think>: up to its
-     ///< end nothing that is said is a verdict
+  }  ///< the prompt ends in <think>: no verdict is
+     ///< looked for before the thought ends
   JudgeKey key(std::span<const std::int32_t> tokens) const;
 
-  /// What it decodes with, and whom it tells of progress; no bit depends on either.
+  /// How the model decodes, and what is called as it progresses. No bit depends on either.
   struct Means {
     model::DecodeOptions decode;
     std::function<void()> progressed = [] {};
   };
-  /// A judgement of each of `questions`, given as tokens(). All are decoded together; a question
-  /// without room for a verdict is undecided.
+  /// [questions] a judgement of each, where a question is what tokens() returned. All are decoded
+  /// together. A question that leaves the model no room for a verdict is undecided.
   std::vector<Judgement> judge(std::span<const std::vector<std::int32_t>> questions,
                                const Means& means) const;
 
@@ -84,10 +85,10 @@ class JudgeModel {
   JudgeIdentity identity_;
   std::uint64_t seed_;
   text::PromptFormat format_;
-  std::vector<std::string> end_marks_;  ///< of an answer's place in the prompt
+  std::vector<std::string> end_marks_;  ///< texts that end the answer's place in the prompt
   bool opens_thought_ = false;
   std::optional<reward::VerdictReader> reader_;
-  std::optional<model::PolicyModel> judge_;  ///< one of the two
+  std::optional<model::PolicyModel> judge_;  ///< either this model or the next is there
   std::optional<model::RewardModel> rewards_;
 };
 

@@ -1,4 +1,4 @@
-// One batch of all that waits: questions that are known or stand twice are run once or not at all.
+// Judges all waiting questions as one batch. Known questions are not run, and equal ones run once.
 #include "run/judge/judge_stage.hpp"
 
 #include "base/error.hpp"
@@ -46,8 +46,8 @@ JudgeStage::JudgeStage(RunContext& context, Mailbox& mail)
 void JudgeStage::answer() {
   const auto asked = std::exchange(asked_, {});
   std::vector<std::pair<std::vector<JudgeKey>, JudgeReply>> replies;
-  std::map<JudgeKey, Judgement> made;  // of this batch: what is remembered may be forgotten while
-                                       // it is added
+  std::map<JudgeKey, Judgement> made;  // of this batch, since the cache may drop a judgement
+                                       // while others are added
   std::vector<std::vector<std::int32_t>> questions;
   std::vector<JudgeKey> keys;
   for (const auto& [from, request] : asked) {
@@ -84,7 +84,8 @@ void check_judge(const RunContext& context, const std::vector<std::string>& colu
                          "each component is a column of its own", "choose another judge.component");
     filled.push_back(c.judge.component);
   }
-  if (!c.train.from_archive.empty()) return;  // its files say which components there are
+  // The files of an archive say which components there are.
+  if (!c.train.from_archive.empty()) return;
   for (const std::string& column : columns) {
     if (!column.starts_with(kComponent)) continue;
     const std::string name = column.substr(kComponent.size());

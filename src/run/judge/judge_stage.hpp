@@ -1,5 +1,5 @@
-// The stage of the model that judges: questions of any scoring rank in, judgements out. What has
-// arrived meanwhile is judged together; no judgement depends on it.
+// The judge stage: it receives questions of any scoring rank and sends judgements back. Questions
+// that have arrived by then are judged together; no judgement depends on which these are.
 #pragma once
 
 #include "run/context/run_context.hpp"
@@ -13,7 +13,7 @@
 
 namespace rollcall::run {
 
-/// Judgements that are remembered: the newest, as many as `most` and up to twice as many.
+/// A cache of the newest judgements: at least `most` of them, and at most twice that number.
 class KnownJudgements {
  public:
   explicit KnownJudgements(std::size_t most) : most_(most) {}
@@ -27,12 +27,13 @@ class KnownJudgements {
 
 class JudgeStage {
  public:
-  /// Packs the job's judge. Throws EnvironmentError where it is not the one that rank 0 read.
+  /// Packs the judge of the run. Throws EnvironmentError where it differs from the one that rank 0
+  /// read.
   JudgeStage(RunContext& context, Mailbox& mail);
 
   void on_request(int from, JudgeRequest request) { asked_.push_back({from, std::move(request)}); }
   bool is_asked() const { return !asked_.empty(); }
-  void answer();  ///< all that was asked
+  void answer();  ///< judges all questions that have arrived
 
  private:
   struct Asked {
@@ -46,7 +47,7 @@ class JudgeStage {
   std::vector<Asked> asked_;
 };
 
-/// Throws ConfigError where the judge of the run file does not fit verifier and objective.
+/// Throws ConfigError where the judge of the run file does not fit the verifier or the objective.
 void check_judge(const RunContext& context, const std::vector<std::string>& columns);
 
 }  // namespace rollcall::run

@@ -1,15 +1,17 @@
-// Weights and the packed policy of a node, shared by its ranks (PolicyStore of job.hpp).
+// Memory that a node's ranks share, packing by all of them, and the choice of the body.
 #include "run/policy_store/policy_store.hpp"
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "model/support/huge_blocks.hpp"
-
-#include <algorithm>
-#include <span>
-#include <utility>
 #include "model/tensors/model_folder.hpp"
+#include "run/policy_store/device_store.hpp"
+#include "run/policy_store/host_store.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace rollcall::run {
 
@@ -31,7 +33,7 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
     weights_ = std::make_shared<model::AlignedFloats>(std::move(*first_));
     panels = model::AlignedArray<std::byte>(std::size_t(model::packed_bytes(config_, *kernels_)));
   } else {
-    // panels begin on a page
+    // Panels begin on a page of memory.
     const std::size_t bytes = (std::size_t(layout_.size) * sizeof(float) + 4095) / 4096 * 4096;
     const auto memory =
         node.share_memory(bytes + std::size_t(model::packed_bytes(config_, *kernels_)));
@@ -41,16 +43,16 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
     if (node.rank() == 0) std::copy(first_->span().begin(), first_->span().end(), weights_->data());
   }
   first_.reset();
-  model::huge_blocks().release_idle();  // the copy of the weights that others have by now
+  model::huge_blocks().release_idle();  // frees the copy of the weights that is now shared
   policy_ = std::make_unique<model::PolicyModel>(config_, weights_, std::move(panels), *kernels_);
-  publish(version, node);
+  pack(version, node, {});
 }
 
-double PolicyStore::publish(PolicyVersion version, comm::Communicator& node,
-                            std::span<const Stretch> packed) {
-  node.barrier();  // all have written
+double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
+                         std::span<const Stretch> packed) {
+  ranks.barrier();  // all have written
   const Stopwatch since;
-  std::vector<std::size_t> own;
+  std::vector<std::size_t> own_parts;
   int left = 0;
   const auto cuts = policy_->cuts();
   for (std::size_t part = 0; part + 1 < cuts.size(); ++part) {
@@ -58,23 +60,21 @@ double PolicyStore::publish(PolicyVersion version, comm::Communicator& node,
       return stretch.begin <= cuts[part] && cuts[part + 1] <= stretch.end;
     };
     if (std::any_of(packed.begin(), packed.end(), holds)) continue;
-    if (left++ % node.size() == node.rank()) own.push_back(part);
+    if (left++ % ranks.size() == ranks.rank()) own_parts.push_back(part);
   }
-  policy_->renew(version, own, threads_);
-  if (left > 0) node.barrier();  // all have packed
-  fetched();
+  policy_->renew(version, own_parts, threads_);
+  if (left > 0) ranks.barrier();  // all have packed
+  on_host_ = version;
   return since.seconds();
 }
 
-void PolicyStore::take(PolicyVersion version) {
-  policy_->renew(version, std::span<const std::size_t>());
-  fetched();
+void PolicyStore::load(PolicyVersion version, comm::Communicator& node, const Read& read) {
+  if (node.rank() == 0) read(weights());
+  pack(version, node, {});
 }
 
-void PolicyStore::publish_on_device(PolicyVersion version) { policy_->renewed_on_device(version); }
-
 std::shared_ptr<const model::AlignedFloats> PolicyStore::shared_weights() const {
-  expect(is_fetched(), "weights are read where they are new");
+  expect(on_host_ == version(), "weights are read where they are new");
   return weights_;
 }
 
@@ -83,6 +83,14 @@ model::AdamWParts PolicyStore::parts() {
 }
 
 std::string PolicyStore::sha256() const { return model::weights_sha256(layout_, weights()); }
+
+std::unique_ptr<PolicyStore> make_policy_store(model::ModelConfig config,
+                                               std::optional<model::AlignedFloats> weights,
+                                               const kernels::KernelSet& kernels) {
+  if (kernels.numerics == std::string_view(kernels::kCudaBf16Sliced8))
+    return std::make_unique<DeviceStore>(std::move(config), std::move(weights), kernels);
+  return std::make_unique<HostStore>(std::move(config), std::move(weights), kernels);
+}
 
 model::PolicyModel read_policy(const std::string& folder, const PolicyStore& store,
                                const char* key) {

@@ -1,4 +1,4 @@
-// Earlier shards first; a verdict's place depends on neither thread nor time.
+// Earlier shards are judged first. The place of a verdict depends on neither thread nor time.
 #include "run/scoring/code_scoring.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ CodeScoring::CodeScoring(const RunContext& context, const RepeatedVerdicts& repe
     : context_(&context), repeated_(&repeated) {
   try {
     for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { serve(); });
-  } catch (...) {  // those that were made wait, and would be waited for
+  } catch (...) {  // threads that were started wait for work, and joining them would not end
     close();
     throw;
   }
@@ -55,19 +55,19 @@ void CodeScoring::serve() {
       return closing_ || work != open_.end();
     });
     if (closing_) return;
-    const std::size_t at = work->next++;
+    const std::size_t index = work->next++;
     lock.unlock();
     const Stopwatch clock;
     Score score;
     std::exception_ptr failure;
     try {
-      score = work->shard.judge(at);
+      score = work->shard.judge(index);
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
     if (failure && !failure_) failure_ = failure;
-    work->shard.put(at, std::move(score), clock.seconds());
+    work->shard.put(index, std::move(score), clock.seconds());
     ++work->done;
     context_->workers->progressed();
   }

@@ -1,5 +1,5 @@
-// Scoring by programs that run in the sandbox, beside whatever else the rank does: threads pull
-// rollouts of all open shards, so that a slow program holds up its own verdict and its shard alone.
+// Scoring by programs that run in the sandbox, while the rank does other work: threads take
+// rollouts of all open shards, so that a slow program delays its own shard alone.
 #pragma once
 
 #include "run/scoring/pending_shard.hpp"
@@ -24,7 +24,8 @@ class CodeScoring {
   CodeScoring& operator=(const CodeScoring&) = delete;
 
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
-  std::optional<GradedShard> take();  ///< one that is whole; throws what a verdict threw
+  /// A shard that has all of its verdicts, if there is one. Rethrows what a verdict threw.
+  std::optional<GradedShard> take();
   bool is_judging() const { return !open_.empty(); }
 
  private:
@@ -39,7 +40,8 @@ class CodeScoring {
   const RepeatedVerdicts* repeated_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::list<Work> open_;  ///< of the rank's own thread; what is in it is shared
+  std::list<Work> open_;  ///< the list belongs to the rank's main thread; mutex_ guards
+                          ///< what is in it
   std::exception_ptr failure_;
   bool closing_ = false;
   std::vector<std::jthread> threads_;

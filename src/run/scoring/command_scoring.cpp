@@ -1,4 +1,4 @@
-// Rollouts become samples with an id that names them; verdicts find their place by it.
+// A rollout becomes a sample with an id, by which its verdict finds its place.
 #include "run/scoring/command_scoring.hpp"
 
 #include "base/log.hpp"
@@ -9,8 +9,8 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::uintmax_t kMostErrors = 1U << 20U;  // bytes of a process's standard error that are
-                                                   // kept
+constexpr std::uintmax_t kMostErrors = 1U << 20U;  // bytes that are kept of the standard error of
+                                                   // each process
 
 }  // namespace
 
@@ -47,10 +47,10 @@ CommandScoring::CommandScoring(const RunContext& context, const RepeatedVerdicts
 void CommandScoring::add(const ShardNotice& notice, RolloutShard shard, double read_s) {
   PendingShard open(*context_, *repeated_, notice, std::move(shard), read_s);
   std::vector<reward::Sample> samples;
-  for (std::size_t at = 0; at < open.size(); ++at) {
-    const Prompt& prompt = open.prompt(at);
+  for (std::size_t index = 0; index < open.size(); ++index) {
+    const Prompt& prompt = open.prompt(index);
     samples.push_back(
-        {open.sample(at), prompt.text, open.rollout(at).text, prompt.answer,
+        {open.sample(index), prompt.text, open.rollout(index).text, prompt.answer,
          context_->prompts.extra_of(context_->prompts.of(prompt.split).at(prompt.id.value))});
   }
   open_.emplace(graders_.add(std::move(samples)), std::move(open));
@@ -61,12 +61,12 @@ std::optional<GradedShard> CommandScoring::take() {
   if (!batch) return std::nullopt;
   auto entry = open_.extract(batch->first);
   PendingShard& open = entry.mapped();
-  for (std::size_t at = 0; at < batch->second.size(); ++at) {
-    const reward::Verdict& verdict = batch->second[at];
-    Score score = context_->grader->score(verdict.reply, open.rollout(at).text,
-                                          open.rollout(at).finish == FinishReason::stop);
+  for (std::size_t index = 0; index < batch->second.size(); ++index) {
+    const reward::Verdict& verdict = batch->second[index];
+    Score score = context_->grader->score(verdict.reply, open.rollout(index).text,
+                                          open.rollout(index).finish == FinishReason::stop);
     score.clock_ended = reward::has_ended_the_judging(verdict);
-    open.put(at, std::move(score), verdict.seconds);
+    open.put(index, std::move(score), verdict.seconds);
   }
   return std::move(open).close();
 }

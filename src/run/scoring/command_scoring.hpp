@@ -1,5 +1,5 @@
-// Scoring by the command of the run file: shards go in, scored ones come out when their last
-// verdict is there, in whatever order that is.
+// Scoring by the command of the run file: shards go in, and each comes out with its scores after
+// its last verdict, in any order.
 #pragma once
 
 #include "reward/command/graders.hpp"
@@ -16,8 +16,8 @@
 
 namespace rollcall::run {
 
-/// What the processes write to standard error, in RUN/verifier/rank-0000-process-00.log: the first
-/// MiB of each.
+/// Files of what the processes write to standard error: the first MiB of each process, in
+/// RUN/verifier/rank-0000-process-00.log.
 class ErrorFiles {
  public:
   ErrorFiles(std::filesystem::path folder, int rank) : folder_(std::move(folder)), rank_(rank) {}
@@ -26,25 +26,26 @@ class ErrorFiles {
  private:
   std::filesystem::path folder_;
   int rank_;
-  std::map<std::size_t, std::uintmax_t> bytes_;  ///< of each file so far
+  std::map<std::size_t, std::uintmax_t> bytes_;  ///< written so far, by process
 };
 
 class CommandScoring {
  public:
-  /// What is `repeated` is not asked for again.
+  /// The command is not asked for verdicts that are in `repeated`.
   CommandScoring(const RunContext& context, const RepeatedVerdicts& repeated,
                  reward::Spawner& spawner, int rank);
 
   void add(const ShardNotice& notice, RolloutShard shard, double read_s);
-  std::optional<GradedShard> take();  ///< one that is whole; throws what stopped the command
+  /// A shard that has all of its verdicts, if there is one. Throws what stopped the command.
+  std::optional<GradedShard> take();
   bool is_judging() const { return !open_.empty(); }
 
  private:
   const RunContext* context_;
   const RepeatedVerdicts* repeated_;
   ErrorFiles errors_;
-  std::map<std::uint64_t, PendingShard> open_;  ///< by batch
-  reward::Graders graders_;                     ///< last: its thread ends first
+  std::map<std::uint64_t, PendingShard> open_;  ///< by number of the batch
+  reward::Graders graders_;                     ///< the last member, so that its thread ends first
 };
 
 }  // namespace rollcall::run

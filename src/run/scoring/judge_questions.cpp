@@ -1,4 +1,4 @@
-// Which answers are asked about, whom, and what a judgement does to a score.
+// Which answers are asked about, which rank is asked, and what a judgement does to a score.
 #include "run/scoring/judge_questions.hpp"
 
 #include "base/error.hpp"
@@ -11,9 +11,9 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts, after which a message takes
-                                                          // no more: a shard may hold more than one
-                                                          // can
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts: a message that has this
+                                                          // many takes no more, since a shard may
+                                                          // have more than one message can
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
     std::size_t bytes = 0;
   };
   std::vector<Part> parts;
-  std::map<int, std::size_t> latest;  // by judge, its last part
+  std::map<int, std::size_t> latest;  // [judges] the index of the last part for each
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
     const Prompt prompt = asked(*context_, shard.shard.purpose, group.id);
@@ -80,8 +80,8 @@ std::optional<GradedShard> JudgeQuestions::take(const JudgeReply& reply) {
   return std::move(whole.mapped().shard);
 }
 
-/// An answer that is trained on has no score where the judge gives none. One of an evaluation keeps
-/// the verifier's verdict: pass@k is the verifier's.
+/// Adds a judgement to a score. Without one, an answer that is trained on becomes undecided, and
+/// one of an evaluation keeps the verdict of the verifier, since pass@k counts those.
 void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement& judgement) const {
   Score& score = shard.scores.scores[place.first][place.second];
   if (!judgement.undecided) {
@@ -90,7 +90,7 @@ void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement
   }
   ++shard.facts.judged_undecided;
   if (!is_trained_on(shard.shard.purpose)) return;
-  const bool clock_ended = score.clock_ended;  // the verifier's own run
+  const bool clock_ended = score.clock_ended;  // of the verifier, which the judge does not change
   score = context_->grader->undecided(judgement.reason);
   score.clock_ended = clock_ended;
   score.components.push_back(0.0);

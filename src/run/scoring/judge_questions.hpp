@@ -1,5 +1,5 @@
-// What scoring asks the model that judges: a shard with the verifier's scores goes in, and comes
-// out with one component more once all judgements are there.
+// The questions that scoring asks the judge model: a shard goes in with the verifier's scores, and
+// comes out with one more component of the reward when all judgements have come.
 #pragma once
 
 #include "base/clock.hpp"
@@ -19,23 +19,23 @@ class JudgeQuestions {
  public:
   JudgeQuestions(const RunContext& context, Mailbox& mail) : context_(&context), mail_(&mail) {}
 
-  /// Sends what is to be asked: to this rank where it judges, else to the judge that the content of
-  /// each answer names. Returns the shard at once where there is nothing to ask: the verifier came
-  /// to no verdict, or judge.asked leaves its answers out.
+  /// Sends the questions of a shard: to this rank where it hosts a judge, otherwise to the rank
+  /// that the content of each answer selects. Returns the shard at once where there is nothing to
+  /// ask, because the verifier came to no verdict or judge.asked leaves the answers out.
   std::optional<GradedShard> ask(GradedShard shard);
-  /// The shard that a reply completes.
+  /// Takes a reply in, and returns the shard if that was its last one.
   std::optional<GradedShard> take(const JudgeReply& reply);
 
  private:
   using Place = std::pair<std::size_t, std::size_t>;  ///< group and rollout
   struct Open {
     GradedShard shard;
-    std::size_t replies = 0;  ///< awaited
+    std::size_t replies = 0;  ///< that have not come yet
     Stopwatch clock;
   };
   struct Sent {
     std::uint64_t shard;
-    std::vector<Place> places;  ///< of its questions
+    std::vector<Place> places;  ///< of the questions, in their order
   };
   void set(GradedShard& shard, const Place& place, const Judgement& judgement) const;
 

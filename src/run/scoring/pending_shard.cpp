@@ -1,4 +1,4 @@
-// Every rollout has one place: verdicts find it in whatever order they come.
+// Every rollout has its place, so that verdicts may come in any order.
 #include "run/scoring/pending_shard.hpp"
 
 #include "core/judge_task.hpp"
@@ -29,28 +29,28 @@ PendingShard::PendingShard(const RunContext& context, const RepeatedVerdicts& re
   seconds_.resize(asked_.size());
 }
 
-std::string PendingShard::sample(std::size_t at) const {
-  return sample_id(judged_.shard.purpose, judged_.shard.groups[asked_[at].first].id,
-                   rollout(at).sample);
+std::string PendingShard::sample(std::size_t index) const {
+  return sample_id(judged_.shard.purpose, judged_.shard.groups[asked_[index].first].id,
+                   rollout(index).sample);
 }
 
-Score PendingShard::judge(std::size_t at) const {
-  const auto& judge = asks_verdict(prompt(at).id) ? context_->verdict_grader : context_->grader;
+Score PendingShard::judge(std::size_t index) const {
+  const auto& judge = asks_verdict(prompt(index).id) ? context_->verdict_grader : context_->grader;
   Score score =
-      judge->score(prompt(at), rollout(at).text, rollout(at).finish == FinishReason::stop);
-  // of a judge task's verdict only correctness and format are known
+      judge->score(prompt(index), rollout(index).text, rollout(index).finish == FinishReason::stop);
+  // The verdict on a judge task says only whether it is correct and well formed.
   score.components.resize(judged_.scores.component_names.size(), 0.0);
   return score;
 }
 
-void PendingShard::put(std::size_t at, Score score, double seconds) {
-  judged_.scores.scores[asked_[at].first][asked_[at].second] = std::move(score);
-  seconds_[at] = seconds;
+void PendingShard::put(std::size_t index, Score score, double seconds) {
+  judged_.scores.scores[asked_[index].first][asked_[index].second] = std::move(score);
+  seconds_[index] = seconds;
 }
 
 GradedShard PendingShard::close() && {
-  for (std::size_t at = 0; at < size(); ++at)
-    note(judged_.facts, seconds_[at], [&] { return sample(at); });
+  for (std::size_t index = 0; index < size(); ++index)
+    note(judged_.facts, seconds_[index], [&] { return sample(index); });
   judged_.scoring_s = clock_.seconds();
   return std::move(judged_);
 }

@@ -1,5 +1,5 @@
-// A shard between its notice and its last verdict: what is to be judged of it, and what is known
-// already.
+// A shard between its notice and its last verdict: which rollouts are still to be judged, and which
+// verdicts are known.
 #pragma once
 
 #include "base/clock.hpp"
@@ -24,21 +24,22 @@ struct GradedShard {
 
 class PendingShard {
  public:
-  /// Verdicts that are `repeated` stand in it already.
+  /// Takes the verdicts that are in `repeated` index once.
   PendingShard(const RunContext& context, const RepeatedVerdicts& repeated,
                const ShardNotice& notice, RolloutShard shard, double read_s);
 
-  std::size_t size() const { return asked_.size(); }  ///< verdicts that are asked for
-  const Prompt& prompt(std::size_t at) const { return prompts_[asked_[at].first]; }
-  const Rollout& rollout(std::size_t at) const {
-    return judged_.shard.groups[asked_[at].first].rollouts[asked_[at].second];
+  std::size_t size() const { return asked_.size(); }  ///< how many rollouts are to be judged
+  /// `index` counts the rollouts that are to be judged, in all functions.
+  const Prompt& prompt(std::size_t index) const { return prompts_[asked_[index].first]; }
+  const Rollout& rollout(std::size_t index) const {
+    return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
   }
-  std::string sample(std::size_t at) const;
-  /// By the job's verifier. From any thread.
-  Score judge(std::size_t at) const;
-  /// From one thread at a time for each `at`.
-  void put(std::size_t at, Score score, double seconds);
-  GradedShard close() &&;  ///< all are there
+  std::string sample(std::size_t index) const;
+  /// Asks the verifier of the run. Any thread may call it.
+  Score judge(std::size_t index) const;
+  /// Stores a verdict. Threads may call it index once for different `index`.
+  void put(std::size_t index, Score score, double seconds);
+  GradedShard close() &&;  ///< after the last verdict
 
  private:
   const RunContext* context_;

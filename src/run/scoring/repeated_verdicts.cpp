@@ -1,4 +1,4 @@
-// By address and content: a prompt may have changed between a run and its continuation.
+// Verdicts are found by address and content, since a resume may have changed a prompt.
 #include "run/scoring/repeated_verdicts.hpp"
 
 #include "base/hash.hpp"
@@ -33,7 +33,7 @@ RepeatedVerdicts::RepeatedVerdicts(const RunContext& context) {
     return;
   std::vector<std::string> unreadable;
   for (auto& verdict : io::verdicts_to_repeat(context.run_dir, unreadable)) {
-    // a model that judges beside the verifier adds its own again
+    // The judge model will add its component again.
     verdict.score.components.resize(context.grader->components().size());
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),
                         content_hash(verdict.prompt, verdict.answer, verdict.response),

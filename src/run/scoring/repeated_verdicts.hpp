@@ -1,5 +1,5 @@
-// Verdicts, undecided or ended by a clock, of steps that a crash left unfinished: a run that draws
-// such a step again repeats them and judges none anew.
+// Verdicts of steps that a crash left unfinished, where the verifier was undecided or a clock ended
+// it: a run that draws such a step again takes them as they are and does not judge again.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -17,10 +17,10 @@ std::string sample_id(Purpose purpose, const GroupId& group, std::uint32_t sampl
 
 class RepeatedVerdicts {
  public:
-  /// Reads RUN/set_aside where verdicts come from a command or from code that runs: no other
-  /// verifier knows a clock.
+  /// Reads RUN/set_aside where verdicts come from a command or from programs: other verifiers have
+  /// no clock.
   explicit RepeatedVerdicts(const RunContext& context);
-  /// What was stored of this sample, if it is about the same prompt, reference and response; else
+  /// The stored score of this sample if prompt, reference and response are the same; otherwise
   /// null.
   const Score* find(Purpose purpose, const GroupId& group, const Rollout& rollout,
                     const Prompt& prompt) const;

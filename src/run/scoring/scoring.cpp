@@ -21,7 +21,7 @@ namespace rollcall::run {
 
 namespace {
 
-constexpr std::size_t kNamed = 5;  // of the slowest verdicts: a line in `rollcall status`
+constexpr std::size_t kNamed = 5;  // slowest verdicts that `rollcall status` names in a line
 
 bool is_slower(const SlowVerdict& one, const SlowVerdict& other) {
   return std::tie(one.seconds, other.sample) > std::tie(other.seconds, one.sample);
@@ -126,11 +126,11 @@ void ScoringStage::score_shard(const ShardNotice& notice, RolloutShard shard, do
   if (command_) return command_->add(notice, std::move(shard), read_s);
   if (code_) return code_->add(notice, std::move(shard), read_s);
   PendingShard open(*context_, repeated_, notice, std::move(shard), read_s);
-  // pulled one by one
-  context_->workers->run(std::int64_t(open.size()), [&](std::int64_t at, int) {
+  // Threads take rollouts one by one.
+  context_->workers->run(std::int64_t(open.size()), [&](std::int64_t index, int) {
     const Stopwatch clock;
-    Score score = open.judge(std::size_t(at));
-    open.put(std::size_t(at), std::move(score), clock.seconds());
+    Score score = open.judge(std::size_t(index));
+    open.put(std::size_t(index), std::move(score), clock.seconds());
   });
   decided(std::move(open).close());
 }
@@ -205,7 +205,8 @@ void ScoringStage::store(GradedShard judged) {
   std::vector<Specimen> own;
   if (context_->config.self_judging.share > 0.0)
     own = specimens(std::uint64_t(context_->config.run.seed), judged.shard, judged.scores);
-  // what a clock or a crash decided cannot be had again: stored before anybody hears of it
+  // A verdict that a clock or a crash decided cannot be repeated, so it is stored before it is
+  // reported.
   if (kept && judged.facts.undecided + judged.facts.ended > 0)
     kept_->writer().settle(mail_->world(), context_->config.run.deadline_s);
   mail_->send(0, Tag::scored,

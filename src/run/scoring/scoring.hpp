@@ -1,6 +1,6 @@
-// The scoring stage: a shard in, scores and a report out. A verifier of rules scores a shard at
-// once; code that runs and the command's processes judge several beside whatever else the rank
-// does.
+// The scoring stage: it receives shards, and publishes scores and a report of each. A verifier made
+// of rules scores a shard at once. Programs in the sandbox and the processes of a command score
+// several shards while the rank does other work.
 #pragma once
 
 #include "run/context/run_context.hpp"
@@ -17,27 +17,30 @@ namespace rollcall::run {
 
 class ScoringStage {
  public:
-  /// `spawner`: where the job's judge is a command. `kept`: where this rank updates as well.
+  /// `spawner`: starts the command of the run; null where it has none. `kept`: the cache of a rank
+  /// that also updates; otherwise null.
   ScoringStage(RunContext& context, Mailbox& mail, reward::Spawner* spawner, ShardCache* kept);
   void on_shard(const ShardNotice& notice);
-  /// Of this process: it need not be read back, and is stored together with its scores.
+  /// A shard that this process made: it need not be read back, and is stored with its scores.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
-  void on_judgement(const JudgeReply& reply);  ///< of the model that judges beside the verifier
-  void on_judged(GradedPart part);             ///< of a rank whose aggregator this is
-  void progress();  ///< publishes what code or the command has judged meanwhile
+  void on_judgement(const JudgeReply& reply);  ///< from the judge model
+  void on_judged(GradedPart part);             ///< of a rank that this one stores shards for
+  void progress();                             ///< publishes shards that have all verdicts by now
   bool is_judging() const {
     return (command_ && command_->is_judging()) || (code_ && code_->is_judging());
   }
 
  private:
   void score_shard(const ShardNotice& notice, RolloutShard shard, double read_s);
-  void tell_cut(const ShardNotice& notice);  ///< in place of verdicts, with no files
-  void decided(GradedShard judged);          ///< by the verifier
+  void tell_cut(const ShardNotice& notice);  ///< reports to rank 0 that the step was cut; there are
+                                             ///< no verdicts and no files
+  void decided(GradedShard judged);          ///< after the last verdict of the verifier
   void publish(GradedShard judged);
   void store(GradedShard judged);
-  /// for this rank's update
+  /// Whether the shard stays in memory for this rank's own update.
   bool keeps(Purpose purpose) const { return kept_ != nullptr && is_trained_on(purpose); }
-  /// At once where another rank will read it; else only its path is known so far.
+  /// Stores the file at once where another rank will read it. Otherwise a thread stores it later,
+  /// and only the path of the result is known.
   io::PublishedFile store(const io::FileDraft& file, Purpose purpose);
 
   RunContext* context_;
@@ -52,10 +55,10 @@ class ScoringStage {
 
 enum class Undecided : std::uint8_t { drop, wrong };
 Undecided undecided_of(const RunConfig& config);
-/// What the scheduler hears of it. Training rollouts without a verdict that are dropped are only
-/// counted; in evaluations, whose samples are a fixed number, they stand as wrong. `diversity`: how
-/// the answers of a training group that have a verdict are compared (scheduling/diversity.hpp);
-/// empty: they are not.
+/// The report of a shard to the scheduler. Training rollouts that are dropped because they have no
+/// verdict are only counted. In evaluations, whose number of samples is fixed, they count as wrong.
+/// `diversity`: how the answers of a training group are compared (scheduling/diversity.hpp); empty:
+/// not at all.
 StepReport report(const RolloutShard& shard, const ScoredShard& scores, Undecided undecided,
                   const std::string& diversity = {});
 

@@ -1,4 +1,4 @@
-// Parts on their way, and the whole that they become.
+// Parts of a shard as messages, and the shard that they become.
 #include "run/scoring/shard_aggregation.hpp"
 
 #include "base/error.hpp"
@@ -11,7 +11,7 @@
 namespace rollcall::run {
 namespace {
 
-/// A part of the whole: groups behind its groups, and what is known of either.
+/// Appends a part to the whole shard: its groups, their scores and its facts.
 void append(GradedShard& whole, GradedShard part) {
   expect(part.notice.aggregated == whole.notice.aggregated && part.notice.judge_tasks.empty(),
          "the parts of a file are of one round, without judge tasks");

@@ -1,6 +1,5 @@
-// Shards of ranks that share a node, stored as one file: what a file costs a rank, and rank 0 its
-// message, is paid once for several ranks. The aggregator is what MPI-IO calls so: the rank that
-// writes for others.
+// Shards of several ranks of a node, stored as one file by one of them, the aggregator (the name is
+// that of MPI-IO). One file and one message to rank 0 then serve all of these ranks.
 #pragma once
 
 #include "run/scoring/pending_shard.hpp"
@@ -13,15 +12,15 @@
 
 namespace rollcall::run {
 
-/// On the way to the aggregator and there.
+/// A shard as it travels to the aggregator, and back.
 GradedPart to_part(GradedShard judged);
-/// Throws ProtocolError when the bytes of its groups are not whole.
+/// Throws ProtocolError when the bytes of the groups are damaged or incomplete.
 GradedShard from_part(GradedPart part);
 
 class ShardAggregation {
  public:
-  /// The whole once its last part is there, groups in the order of their producers, as rank 0 has
-  /// dealt them. With a part that is cut the whole is.
+  /// Takes a part in. Returns the whole shard after its last part: groups in the order of their
+  /// producers, in which rank 0 dealt them. If one part was cut, the whole shard is.
   std::optional<GradedShard> add(GradedShard part);
 
  private:

@@ -11,6 +11,7 @@
 #include "io/manifest.hpp"
 #include "method/method.hpp"
 #include "run/checkpoint/earlier_files.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
 #include "run/coordinator/coordinator.hpp"
 #include "run/folder/branch_leftovers.hpp"
@@ -150,7 +151,9 @@ std::set<std::string> scheduler_files_to_leave(const io::StoredCheckpoint& check
     SchedulerFiles().load(*make_scheduler(context), checkpoint);
   } catch (const StorageError& other) {
     for (const auto& [name, facts] : checkpoint.files())
-      if (name.starts_with("scheduler")) left_out.insert(name);
+      for (const PartRow& row : part_rows())
+        if (row.on_branch == OnBranch::taken_if_understood && numbers_in(row.part, name))
+          left_out.insert(name);
     log_warning("the scheduler starts afresh: {}", other.what());
   }
   return left_out;
@@ -216,7 +219,7 @@ void plant(const Branch& branch, const RunContext& context) {
   keep_earlier_steps(branch, context);
   copy_metrics(branch, context.run_dir);
   write_file_atomic(context.run_dir / "parent.json", json::parse(state.parent).dump(2) + "\n");
-  io::branch_checkpoint(checkpoint, context.run_dir, {{kCoordinatorState, to_json(state)}},
+  io::branch_checkpoint(checkpoint, context.run_dir, {{file_of(Part::coordinator), to_json(state)}},
                         left_out, settings_text(context.config));
   log_info("branching from {} of {}", branch.checkpoint, branch.parent.string());
   for (const auto& c : changed_in(branch, context.config))

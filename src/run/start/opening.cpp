@@ -10,6 +10,7 @@
 #include "io/source.hpp"
 #include "method/method.hpp"
 #include "reward/command/graders.hpp"
+#include "run/checkpoint/part_check.hpp"
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/recipe_needs.hpp"
@@ -98,12 +99,15 @@ void require_run(const JobRequest& request, const RunConfig& config, const std::
 /// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo
 /// steps.
 std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config,
+                                                    const method::Objective& objective,
                                                     CoordinatorState& state) {
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) log_warning("{}", warning);
   if (!checkpoint) return checkpoint;
   state = state_of(*checkpoint);
+  check_parts(checkpoint->files(), part_needs(config, objective, state, checkpoint->name()),
+              checkpoint->name());
   check_steps(config, state.train_steps);
   return checkpoint;
 }
@@ -380,7 +384,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   if (!resume || !holds_run(config.run.dir)) remove_unfinished_branch(config.run.dir);
   CoordinatorState state;
   if (branch) plant(*branch, *opening.context);
-  const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
+  const auto checkpoint =
+      resume || branch ? find_checkpoint(config, *objective, state) : std::nullopt;
   if (checkpoint && state.numerics.empty()) {  // of an earlier build, which let nobody change them
     const bool told =
         std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");

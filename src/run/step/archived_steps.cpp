@@ -1,5 +1,5 @@
-// One archive file in memory at a time; its steps are visited in order, so each file is read once a
-// pass.
+// One archive file is in memory at a time. Steps are visited in order, so that each file is read
+// once per pass.
 #include "run/step/archived_steps.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@
 namespace rollcall::run {
 namespace {
 
-/// What follows the prompt: the text of an answer holds a guide's beginning too.
+/// The tokens after the prompt: the text of an answer includes the prefix of a guide.
 std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   std::vector<std::int32_t> ids;
   for (const auto& turn : rollout.turns)
@@ -29,14 +29,14 @@ std::vector<std::int32_t> answer_ids(const Rollout& rollout) {
   return ids;
 }
 
-/// Earlier builds left all special tokens out of an answer's text.
+/// Earlier builds left all special tokens out of the text of an answer.
 std::string older_text(const text::PromptFormat& format, const Rollout& rollout) {
   const auto ids = answer_ids(rollout);
   return format.tokenizer()->decode(format.answer_ends().spoken(ids));
 }
 
-/// A run's archive files, and the shards of steps that its newest checkpoint has behind it: of
-/// later ones a crash may have left a part. Or one file.
+/// The archive files of a run, and shards of the steps that its newest checkpoint covers, since a
+/// crash may have left only a part of later ones; or one file.
 io::Source complete_source(const std::filesystem::path& path) {
   auto source = io::open_source(path);
   if (!source.is_run || source.loose.empty()) return source;
@@ -65,7 +65,7 @@ std::set<std::uint64_t> train_steps_of(const io::Source& source) {
   return steps;
 }
 
-/// Settings of [sampling] that are others than those the archive was sampled with: "sampling.top_k
+/// Settings of [sampling] that differ from those that the archive was sampled with: "sampling.top_k
 /// is 5, and was 0".
 std::vector<std::string> other_sampling(const SamplingParams& here, const SamplingParams& stored) {
   std::vector<std::string> others;
@@ -80,8 +80,8 @@ std::vector<std::string> other_sampling(const SamplingParams& here, const Sampli
   return others;
 }
 
-/// By the run file of the archive's run where it lies there, else by what its files say of
-/// themselves.
+/// The sampling settings of the archive: from the run file in its folder, if there is one,
+/// otherwise from what its files say.
 SamplingParams stored_sampling(const io::Source& source, SamplingParams here, float temperature) {
   const auto run_file = source.root / "config.toml";
   if (std::filesystem::exists(run_file)) return read_run_folder(source.root).sampling;
@@ -176,8 +176,8 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
         source_.string(), group.step, excerpt(group.prompt.text));
 }
 
-/// The archive names no tokenizer, and a name would promise less: what it says the tokens mean must
-/// be what they mean here.
+/// Compares the stored text of tokens with what they mean here. The archive does not name its
+/// tokenizer, and equal texts say more than an equal name.
 void ArchivedSteps::check(const Group& group) const {
   const std::int64_t vocabulary = context_->tokenizer->vocab_size(),
                      positions = context_->store->config().max_position_embeddings;

@@ -1,5 +1,5 @@
-// Training steps as an earlier run's archive holds them: what training from an archive alone takes
-// in place of generation and scoring.
+// Training steps read from the archive of an earlier run. They replace generation and scoring in a
+// run that trains from an archive alone.
 #pragma once
 
 #include "method/method.hpp"
@@ -19,27 +19,23 @@ namespace rollcall::run {
 
 class ArchivedSteps {
  public:
-  /// `run_or_file`: a run folder or one HDF5 file of a run. Throws InputError when it holds no
-  /// training step, or rollouts that the tokenizer or the model of this job cannot have written:
-  /// tokens that read otherwise, or more than the model has embeddings or positions for.
-  /// `tells`: logs once each what of the stored rollouts is not as the run file has it, as it comes
-  /// to them.
+  /// Opens the run folder or HDF5 file that train.from_archive names. Throws InputError when it
+  /// holds no training step, or rollouts that the tokenizer or the model of this run cannot have
+  /// written: tokens that decode to another text, or that the model has no embeddings or positions
+  /// for. `tells`: log once for each setting of which the stored rollouts differ from the run file.
   explicit ArchivedSteps(const RunContext& context, bool tells = false);
   std::int64_t size() const { return std::int64_t(steps_.size()); }
-  /// The rollouts of training step `step` (from 1); behind the last archived one the first follows
-  /// again.
+  /// The rollouts of training step `step`, counted from 1. The first archived step follows the last
+  /// one again.
   StepBatch read(std::uint64_t step);
-  float temperature() const {
-    return temperature_;
-  }  ///< at which the rollouts read last were
-     ///< sampled
+  float temperature() const { return temperature_; }  ///< of the rollouts that were read last
 
  private:
   void load(std::uint64_t archived);
   void check(const Group& group) const;
-  GroupId place(const io::ArchivedGroup& group);  ///< in this run: by the prompt's content, its
-                                                  ///< draw as stored unless two prompts here are
-                                                  ///< one
+  /// The group's id in this run: the prompt is found by its content. The draw is the stored one,
+  /// unless two archived prompts are one prompt here.
+  GroupId place(const io::ArchivedGroup& group);
   void tell(const io::ArchivedGroup& group, PromptId prompt);
 
   const RunContext* context_;
@@ -48,30 +44,29 @@ class ArchivedSteps {
   std::filesystem::path source_;
   std::vector<std::uint64_t> steps_;                ///< ascending
   std::map<std::uint64_t, std::uint64_t> last_of_;  ///< first step of a file -> last
-  std::map<std::uint64_t, StepBatch> loaded_;       ///< of one file
-  std::set<GroupId> placed_;                        ///< groups of loaded_
+  std::map<std::uint64_t, StepBatch> loaded_;       ///< all steps of one file, by step
+  std::set<GroupId> placed_;                        ///< ids of the groups in loaded_
   std::set<std::string> told_;
   float temperature_ = 1.0F;
 };
 
-/// Of a step whose tokens were drawn from a part of the vocabulary, though its log-probs are of all
-/// of
-/// it: what follows, with the mean mass of that part. Else empty. The archive tells, whatever the
-/// run
-/// file of today has in [sampling].
+/// A warning for a step whose tokens were drawn from a part of the vocabulary while its log-probs
+/// are over all of it: the consequence, and the mean probability mass of that part. Empty for other
+/// steps. It follows from the archive, not from [sampling] of this run file.
 std::string truncated_draws_told(const StepBatch& step);
 
-/// Throws ConfigError when the run file asks for what an archive cannot give: replay, greedy
-/// baselines it does not hold. Names settings of [sampling] that are others than the archive's.
-/// Reads the first step.
+/// Throws ConfigError when the run file asks for something that the archive does not have, such as
+/// greedy baselines. Logs settings of [sampling] that differ from the archive's. Reads the first
+/// step.
 void check_from_archive(const RunContext& context, const method::Objective& objective);
 
-/// Rollouts of each train step that train.from_archive holds, ascending; empty when it names none.
+/// [steps, ascending] how many rollouts each training step of train.from_archive has; empty in a
+/// run without an archive to train from.
 std::vector<std::int64_t> archived_rollouts(const RunConfig& config);
-/// Of the rollouts that train.from_archive names; empty when it names none. Throws InputError,
+/// The digest of the rollouts in train.from_archive; empty in a run without one. Throws InputError,
 /// StorageError.
 std::string archive_digest(const RunConfig& config);
-/// Throws InputError when they are others than those the run began with.
+/// Throws InputError when these rollouts are not those that the run began with.
 void check_same_archive(const RunConfig& config, const std::string& digest_at_start);
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// Lookups by group, and means that a plain loop takes in canonical order, the same on every rank.
+// Lookups by group, and means in canonical order, which are the same on every rank.
 #include "run/step/group_training.hpp"
 
 #include "base/error.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Mean of the values [first, last) that are numbers; NaN where none is.
+/// The mean of those values in [first, last) that are not NaN; NaN where all are.
 double mean_of_numbers(const std::vector<double>& values, std::size_t first, std::size_t last) {
   double sum = 0.0;
   std::size_t count = 0;
@@ -25,7 +25,7 @@ double mean_of_numbers(const std::vector<double>& values, std::size_t first, std
   return count > 0 ? sum / double(count) : kUnknown;
 }
 
-/// Micro-batches hold whole groups in order, so their rollouts line up with the columns.
+/// The losses of rollouts in the order of columns: micro-batches have whole groups in order.
 std::vector<double> rollout_losses(const std::vector<method::MicroBatchLoss>& micro_batches) {
   std::vector<double> all;
   for (const auto& micro_batch : micro_batches)

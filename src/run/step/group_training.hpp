@@ -1,5 +1,5 @@
-// Between scheduler and update: what of the step trains and how strongly, and what each group's
-// update was like.
+// What scheduler and update tell each other of a step: which rollouts train and with which weight,
+// and what the update was like for each group.
 #pragma once
 
 #include "io/training_file.hpp"
@@ -13,33 +13,33 @@
 
 namespace rollcall::run {
 
-/// The batch's training as the scheduler has decided it of the step's own groups. Throws
-/// ProtocolError for a keep longer than its group.
+/// Sets the batch's training to what the scheduler decided for the step's own groups. Throws
+/// ProtocolError for a `keep` that is longer than its group.
 void decide(StepBatch& batch, const std::vector<scheduling::GroupTraining>& decided);
-/// The same as it was stored of a group, [rollouts]; empty: all train, with weight 1.
+/// A group's training as the archive stored it for each of its rollouts; empty: all train, with
+/// weight 1.
 scheduling::GroupTraining recorded(const GroupId& id,
                                    const std::vector<io::RolloutTraining>& rollouts);
 
-/// Adds group_weight and trains to the columns of these groups of the batch; leaves them empty
-/// where nothing departs from "all train, weight 1", so that a policy that asks for nothing changes
-/// no bit.
+/// Adds group_weight and trains to the columns of these groups. They stay empty where all rollouts
+/// train with weight 1, so that a scheduler that decides nothing changes no bit.
 void add_training(method::StepColumns& columns, const StepBatch& batch,
                   const std::vector<std::size_t>& groups);
 
-/// Drift of each group before the update, loss and |advantage| in its first optimizer step, means
-/// over its rollouts that have tokens.
+/// Collects for each group its drift before the update, and loss and |advantage| in its first
+/// optimizer step, as means over rollouts that have tokens.
 class GroupSignals {
  public:
-  /// `groups` of the batch as make_train_batch laid them out; `losses` in micro-batch order. Groups
-  /// that are known already stay as they are.
+  /// Takes an optimizer step in. `groups`: in the order of make_train_batch(); `losses`: in the
+  /// order of micro-batches. Groups that have signals already keep them.
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups,
            const std::vector<double>& advantages,
            const std::vector<method::MicroBatchLoss>& losses);
-  /// The same of those of the batch's groups that no optimizer step sees; `losses` may be empty,
-  /// where nobody knows them.
+  /// The same for groups of the batch that are in no optimizer step. `losses` is empty where they
+  /// were not computed.
   void add_left_out(const StepBatch& batch, const std::vector<double>& advantages,
                     const std::vector<method::MicroBatchLoss>& losses);
-  /// [groups], or empty where nobody asks
+  /// `drift`: [groups], or empty where it is not measured.
   void note_drift(const StepBatch& batch, const std::vector<double>& drift);
   std::vector<GroupSignal> take();  ///< ascending GroupId
 
@@ -48,8 +48,7 @@ class GroupSignals {
   std::map<GroupId, double> drift_;
 };
 
-/// Writes the signals into the reports of their groups; a group that no optimizer step saw keeps
-/// its NaN.
+/// Writes the signals into the reports of their groups. A group without signals keeps its NaN.
 void fill_reports(std::vector<GroupReport>& reports, const std::vector<GroupSignal>& signals);
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// The step is closed as the update closes it, on a copy, as often as the scheduler asks.
+// The step is closed as in the update, on a copy, each time that the scheduler asks.
 #include "run/step/heard_rewards.hpp"
 
 #include "base/differing.hpp"
@@ -127,7 +127,7 @@ void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport
   StepBatch step = by_rollouts_ ? joined(std::move(parts)) : std::move(parts.front());
   step.greedy = greedy_rewards(greedy);
   close_step(step, *config_, step_);
-  if (step.groups.empty()) return;  // no verdict at all: the update says so
+  if (step.groups.empty()) return;  // there is no verdict at all, which the update reports
   const auto shaped = by_rollouts_ ? paid(step) : std::vector<std::vector<double>>();
   std::map<GroupId, std::size_t> index;
   for (std::size_t g = 0; g < step.groups.size(); ++g) index[step.groups[g].id] = g;
@@ -136,12 +136,13 @@ void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport
       const std::size_t n = report.rewards.size();
       if (n == 0) continue;
       const auto at = index.find(report.id);
-      if (at == index.end()) {  // with its greedy answer
+      if (at == index.end()) {  // it left the step with its greedy answer
         let_go(report);
         continue;
       }
       const auto& scores = step.scores[at->second];
-      const std::size_t first = scores.size() - n;  // a round's are a group's last
+      // Rollouts of a round are the last of their group.
+      const std::size_t first = scores.size() - n;
       for (std::size_t i = 0; i < n; ++i) {
         report.rewards[i] =
             by_rollouts_ ? shaped[at->second].at(first + i) : scores.at(first + i).reward;

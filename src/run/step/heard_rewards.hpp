@@ -1,5 +1,5 @@
-// What the scheduler hears of a step: the recipe's rewards before they are normalised, made of the
-// same rollouts by the same pieces as the update makes them.
+// The rewards that the scheduler receives: those of the recipe before normalisation, made of the
+// same rollouts and by the same pieces as in the update.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -13,28 +13,27 @@
 
 namespace rollcall::run {
 
-/// Whether a run's rewards, as its scheduler and its metrics hear them, are other than the
-/// verifier's.
+/// Whether scheduler and metrics receive rewards of the recipe rather than those of the verifier.
 bool hears_recipe(const RunConfig& config, const method::Objective& objective);
 
-/// Throws ConfigError where the scheduler, or the choice of what is replayed, would hear a reward
+/// Throws ConfigError where the scheduler, or the choice of replayed groups, would need a reward
 /// that only the update knows.
 void check_hears(const RunConfig& config, const method::Objective& objective,
                  const scheduling::Scheduler& policy);
 
-/// Whether scoring sends rollouts along, since the scheduler's rewards are made of them.
+/// Whether scoring sends rollouts to rank 0, because the scheduler's rewards are made of them.
 bool sends_rollouts(const RunConfig& config, const method::Objective& objective,
                     const scheduling::Scheduler& policy);
 
-/// [groups][rollouts] of these columns, which hold the batch's groups in order, what each is paid
-/// before normalisation.
+/// [groups][rollouts] the recipe's rewards before normalisation. `columns`: of the batch's groups,
+/// in their order.
 std::vector<std::vector<double>> rewards_by_group(const method::Objective& objective,
                                                   const method::StepColumns& columns,
                                                   const StepBatch& batch);
 
-/// Share of groups of two or more whose rewards are all equal, judge tasks aside; NaN where there
-/// is none. `rewards`: [groups][rollouts] of the batch, of which those count that the step sampled
-/// itself.
+/// The share of groups of two or more rollouts whose rewards are all equal, without judge tasks;
+/// NaN where there is no such group. `rewards`: [groups][rollouts] of the batch. Only rollouts that
+/// the step sampled itself count.
 double equal_share(const StepBatch& batch, const std::vector<std::vector<double>>& rewards);
 
 class HeardRewards {
@@ -44,20 +43,19 @@ class HeardRewards {
   void begin(std::uint64_t step, double progress) {
     step_ = step, progress_ = progress, rollouts_ = {};
   }
-  /// What scoring sent of a shard (ScoredNotice::rollouts); empty where it sends nothing.
+  /// Adds the rollouts that scoring sent of a shard (ScoredNotice::rollouts); empty where it sends
+  /// none.
   void add(const std::string& rollouts);
   using Reports = std::vector<std::vector<GroupReport>*>;
-  /// Rewrites rewards, and under task.shuffle_rewards who is correct; groups that leave the step
-  /// with
-  /// their greedy answer count as dropped. `reports`: of all rounds so far, or of the latest; all
-  /// of
-  /// them settled. `greedy`: of all rounds so far; empty where the recipe compares with none.
+  /// Replaces the rewards in the reports, and under task.shuffle_rewards also which rollouts are
+  /// correct. A group that leaves the step with its greedy answer counts as dropped. `reports`: of
+  /// all rounds so far or of the latest, with all rewards settled. `greedy`: of all rounds so far;
+  /// empty where the recipe reads no greedy answers.
   void rewrite(const Reports& reports, const std::vector<GroupReport>& greedy = {}) const;
-  /// The scheduler's next round. `latest`: of the round that came back; `so_far`: of all of them,
-  /// this
-  /// one too; both settled. Where verdicts are permuted the scheduler hears all of them anew: the
-  /// permutation is of the step as it stands, so that what it decides by last is what the update
-  /// trains on.
+  /// Asks the scheduler for the next round. `latest`: reports of the round that came back;
+  /// `so_far`: of all rounds including it; both settled. Where verdicts are permuted, the scheduler
+  /// receives all of them again: the permutation is over the step so far, so that its last decision
+  /// rests on the rewards that the update trains on.
   scheduling::Decision next_round(scheduling::Scheduler& scheduler,
                                   const scheduling::StepRequest& request,
                                   std::vector<GroupReport> latest, std::vector<GroupReport> so_far,
@@ -72,7 +70,7 @@ class HeardRewards {
   bool by_rollouts_;
   std::uint64_t step_ = 0;
   double progress_ = 0.0;
-  StepBatch rollouts_{};  ///< of the step so far
+  StepBatch rollouts_{};  ///< all rollouts of the step so far
 };
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// Packing, and trees of what rollouts begin with alike.
+// Packing of micro-batches, and trees of the tokens that rollouts begin with alike.
 #include "run/step/micro_batch_packing.hpp"
 
 #include "base/error.hpp"
@@ -48,23 +48,23 @@ void MicroBatchPacker::append(const Rollout& rollout) {
 
 namespace {
 
-constexpr std::int64_t kMostRepeated = 16;  ///< a part of the tokens; more, and a prompt that
-                                            ///< stands in every micro-batch costs what an even cut
-                                            ///< wins
+/// At most one token in this many may be repeated by an even cut. Beyond that, a prompt that every
+/// micro-batch has costs more than even sizes gain.
+constexpr std::int64_t kMostRepeated = 16;
 
-/// A token of a rollout, with its column where it is the policy's.
+/// A token of a rollout, with its columns where the policy drew it.
 struct Place {
   std::int32_t token;
   bool learnt = false;
   float logprob = 0.0F;
-  double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, over all rollouts that have it
-  std::span<const std::int32_t> kept{};   ///< of the batch's rollout; empty: all tokens
-  MissedTokens::List missed{};            ///< likewise; empty: none
+  double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, summed over rollouts with the token
+  std::span<const std::int32_t> kept{};   ///< tokens that sampling kept; empty: all tokens
+  MissedTokens::List missed{};            ///< draws in its place that missed; empty: none
   double dmiss_logprob = 0.0;
 
-  /// Behind the same places it is the same place. The forward pass is held against each log-prob,
-  /// so
-  /// those that differ stand apart, as do those of other softmaxes and with draws of their own.
+  /// Whether both are one place of the tree if the places before them are. The forward pass is
+  /// compared with each log-prob, so places with other log-probs are apart, and so are places with
+  /// another softmax or with draws of their own.
   bool same_as(const Place& other) const {
     return token == other.token && learnt == other.learnt &&
            std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob) &&
@@ -73,11 +73,12 @@ struct Place {
 };
 using Path = std::vector<Place>;
 
-/// What rollouts begin with alike, once: a node is the places up to where they part.
+/// A tree of rollouts that has the tokens they begin with alike once. A node is a run of places up
+/// to the point at which rollouts part.
 class Tree {
  public:
   std::int64_t tokens() const { return std::int64_t(places_.size()); }
-  /// First places of a path that stand in the tree.
+  /// How many of the path's first places the tree has.
   std::int64_t known(const Path& path) const {
     return std::int64_t(follow(path, [](std::size_t, const Place&) {}).along);
   }
@@ -87,31 +88,32 @@ class Tree {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Node {
-    std::size_t first = 0, last = 0;             ///< places
-    std::size_t child = kNone, sibling = kNone;  ///< the youngest child and the next older sibling;
-                                                 ///< no two children begin with the same place
+    std::size_t first = 0, last = 0;  ///< places
+    /// The youngest child and the next older sibling. No two children begin with the same place.
+    std::size_t child = kNone, sibling = kNone;
   };
   struct Point {
-    std::size_t node, place;  ///< what comes next in a node; its `last` at its end
-    std::size_t along;        ///< of the path that leads there
+    std::size_t node, place;  ///< the next place in a node; at its end the node's `last`
+    std::size_t along;        ///< how many places of the path lead there
   };
   template <class Pass>
   Point follow(const Path& path, const Pass& pass) const;
   void write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
   void write_children(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
 
-  Path places_;                                     ///< of all nodes
+  Path places_;                                     ///< those of all nodes
   std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
 };
 
-/// As far as the path stands in the tree: pass(place, of the path).
+/// Follows the path as far as the tree has it, and calls pass(place of the tree, place of the
+/// path).
 template <class Pass>
 Tree::Point Tree::follow(const Path& path, const Pass& pass) const {
   Point at{0, 0, 0};
   for (; at.along < path.size(); ++at.along) {
     if (at.place == nodes_[at.node].last) {
-      std::size_t next = nodes_[at.node].child;  // the youngest first: rollouts of one prompt come
-                                                 // one after the other
+      std::size_t next = nodes_[at.node].child;  // the youngest first, since rollouts of a prompt
+                                                 // follow each other
       while (next != kNone && !places_[nodes_[next].first].same_as(path[at.along]))
         next = nodes_[next].sibling;
       if (next == kNone) break;
@@ -128,7 +130,7 @@ void Tree::add(const Path& path) {
     places_[place].dlogprob += own.dlogprob, places_[place].dentropy += own.dentropy;
   });
   if (end.along == path.size()) return;
-  // it ends here, and what it went on with is its first child
+  // The node ends here, and its remaining places become its first child.
   if (Node& node = nodes_[end.node]; end.place < node.last) {
     const Node rest{end.place, node.last, node.child, kNone};
     node.last = end.place, node.child = nodes_.size();
@@ -141,7 +143,7 @@ void Tree::add(const Path& path) {
   places_.insert(places_.end(), path.begin() + std::ptrdiff_t(end.along), path.end());
 }
 
-/// A node and then what continues it, each as a sequence.
+/// Writes a node and then its children, each as a sequence.
 void Tree::write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const {
   model::MicroBatch& micro_batch = to.micro_batch;
   for (std::size_t i = nodes_[node].first; i < nodes_[node].last; ++i) {
@@ -180,7 +182,7 @@ BackwardMicroBatch Tree::micro_batch() const {
   return made;
 }
 
-/// Whether a derivative of the columns [first, last) is other than zero.
+/// Whether any derivative of the columns [first, last) is not zero.
 bool trains(const model::ColumnGradient& derivative, std::size_t first, std::size_t last) {
   const auto any = [&](const std::vector<float>& values) {
     return std::any_of(values.begin() + std::ptrdiff_t(first),
@@ -191,7 +193,7 @@ bool trains(const model::ColumnGradient& derivative, std::size_t first, std::siz
          (!derivative.miss_logprob.empty() && any(derivative.miss_logprob));
 }
 
-/// A rollout's places, in the memory of the last one's. Its columns begin at `column`.
+/// Fills `path` with the places of a rollout, whose columns begin at `column`.
 void take_path(const Rollout& rollout, const model::ColumnGradient& derivative,
                std::span<const float> logprob, std::size_t column, Path& path) {
   expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(),
@@ -219,7 +221,7 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        std::span<const float> logprob,
                                                        std::int64_t micro_batch_tokens) {
   std::vector<BackwardMicroBatch> micro_batches;
-  Tree tree, before;  // of the micro-batch at hand and of the last one
+  Tree tree, before;  // of the current micro-batch and of the previous one
   std::int64_t repeated = 0;
   const auto end_micro_batch = [&] {
     if (tree.tokens() == 0) return;
@@ -264,8 +266,8 @@ std::vector<BackwardMicroBatch> even_micro_batches(
   for (const std::int64_t count :
        wanted > least ? std::vector{wanted, least} : std::vector{least}) {
     if (count <= 1 || count > sizing::kFewMicroBatches) continue;
-    // Rollouts do not part where one would like, and what micro-batches have in common stands in
-    // each: the smallest limit, in sixteenths of an even share, that is enough.
+    // Rollouts cannot be cut anywhere, and tokens that micro-batches share are in each of them. So
+    // the smallest limit that is enough is searched in steps of a sixteenth of an even share.
     const std::int64_t share = (tokens + count - 1) / count;
     for (std::int64_t limit = share; limit < micro_batch_tokens; limit += (share + 15) / 16) {
       auto even = cut(limit);

@@ -1,4 +1,5 @@
-// Rollouts of a step as leaves of the model, in which what several begin with stands once.
+// Rollouts of a step packed into micro-batches, in which tokens that several of them begin with are
+// present once.
 #pragma once
 
 #include "run/step/step_batch.hpp"
@@ -11,13 +12,13 @@
 
 namespace rollcall::run {
 
-/// A micro-batch of the backward pass: the loss's derivative by its columns is known before it
+/// A micro-batch of the backward pass. The derivative of the loss by its columns is known before it
 /// runs.
 struct BackwardMicroBatch {
   model::MicroBatch micro_batch;
   model::ColumnGradient derivative;
-  std::vector<float> logprob;  ///< at which the derivative was taken
-  std::int64_t repeated = 0;   ///< tokens that the micro-batch before it runs as well
+  std::vector<float> logprob;  ///< log-probs at which the derivative was taken
+  std::int64_t repeated = 0;   ///< tokens that the previous micro-batch has as well
 
   template <class A>
   void serialize(A& ar, unsigned) {
@@ -28,28 +29,29 @@ struct BackwardMicroBatch {
   }
 };
 
-/// The rollouts of these groups whose derivative is not zero throughout, packed anew as trees: what
-/// rollouts of a micro-batch begin with alike (a chat template's head, a prompt, the beginnings of
-/// answers) stands in it once, and derivatives of what are the same columns add up. A micro-batch
-/// may begin and end within a group. `derivative` and `logprob`: the columns of all rollouts one
-/// after the other, as in TrainBatch. All this changes the gradient by nothing but rounding.
+/// The rollouts of these groups whose derivative is not zero everywhere, packed as trees: tokens
+/// that rollouts of a micro-batch begin with alike (the head of a chat template, a prompt, the
+/// beginnings of answers) are present once, and the derivatives of shared columns are added. A
+/// micro-batch may begin and end within a group. `derivative` and `logprob`: the columns of all
+/// rollouts, one rollout after the other, as in TrainBatch. The packing changes the gradient only
+/// by rounding.
 std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const std::vector<std::size_t>& groups,
                                                        const model::ColumnGradient& derivative,
                                                        std::span<const float> logprob,
                                                        std::int64_t micro_batch_tokens);
 
-/// What `cut` makes under a limit of tokens a micro-batch, in sizing::leaf_count() leaves of about
-/// one size where those are few: a last micro-batch that is small leaves ranks without work. Where
-/// that would repeat long beginnings in more micro-batches, or sequences do not part so, it is what
-/// `cut` makes under `micro_batch_tokens`. The limit that is taken follows from the cuts alone,
-/// never from how many ranks there are.
+/// Calls `cut(limit)`, which packs micro-batches of at most `limit` tokens, and lowers the limit so
+/// that few micro-batches have about one size (sizing::micro_batch_count() says how many), since a
+/// small last one would leave ranks without work. The limit stays `micro_batch_tokens` where a
+/// lower one would repeat long beginnings in more micro-batches, or where sequences cannot be
+/// parted evenly. It depends on the cuts alone, never on the number of ranks.
 std::vector<BackwardMicroBatch> even_micro_batches(
     std::int64_t micro_batch_tokens,
     const std::function<std::vector<BackwardMicroBatch>(std::int64_t limit)>& cut);
 
-/// Rollouts one after the other in a micro-batch, each with columns of its own; equal prompts in a
-/// row stand once.
+/// Appends rollouts to a micro-batch, each with columns of its own. Successive rollouts with equal
+/// prompts share the tokens of the prompt.
 class MicroBatchPacker {
  public:
   explicit MicroBatchPacker(model::MicroBatch& micro_batch) : micro_batch_(&micro_batch) {}
@@ -58,7 +60,8 @@ class MicroBatchPacker {
  private:
   bool shares_prompt(const std::vector<std::int32_t>& prompt) const;
   model::MicroBatch* micro_batch_;
-  std::int64_t prompt_ = -1;  ///< sequence that the last rollout continued; -1: none yet
+  std::int64_t prompt_ = -1;  ///< the sequence of the prompt that the last rollout continued;
+                              ///< -1: there is no rollout yet
 };
 
 }  // namespace rollcall::run

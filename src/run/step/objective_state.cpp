@@ -1,9 +1,10 @@
-// A step's outcomes by prompt, and the state as JSON with exact numbers.
+// Outcomes of a step by prompt, and the state as JSON, whose numbers are read back exactly.
 #include "run/step/objective_state.hpp"
 
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "method/columns.hpp"
+#include "run/checkpoint/part.hpp"
 #include "scheduling/schedulers.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ void ObjectiveState::learn(const StepBatch& batch, const std::vector<double>& dr
 }
 
 std::string ObjectiveState::to_json() const {
-  return nlohmann::json{{"format_number", 2},
+  return nlohmann::json{{"format_number", row_of(Part::objective).format},
                         {"statistics", statistics},
                         {"success", success.save()},
                         {"best_length", best_length}}
@@ -47,10 +48,11 @@ std::string ObjectiveState::to_json() const {
 void ObjectiveState::restore(const std::string& text, const std::string& origin) {
   try {
     const auto json = nlohmann::json::parse(text);
+    const int format = row_of(Part::objective).format;
     require<StorageError>(
-        json.at("format_number") == 2,
+        json.at("format_number") == format,
         fmt::format("{} has format number {}", origin, json.at("format_number").dump()),
-        "this binary reads 2", "resume with the version that wrote it");
+        fmt::format("this binary reads {}", format), "resume with the version that wrote it");
     statistics = json.at("statistics").get<std::map<std::string, double>>();
     success.load(json.at("success"));
     best_length = json.at("best_length").get<std::map<std::uint64_t, std::int64_t>>();

@@ -1,5 +1,5 @@
-// What an objective remembers from step to step: moving statistics, and each prompt's results where
-// a piece asks for them. A value, in every checkpoint.
+// What an objective remembers from step to step: moving statistics, and the results of each prompt
+// where a piece reads them. Every checkpoint has it.
 #pragma once
 
 #include "base/id.hpp"
@@ -17,14 +17,14 @@ namespace rollcall::run {
 struct ObjectiveState {
   std::map<std::string, double> statistics{};  ///< Objective::statistics of the last optimizer step
   scheduling::SuccessTracker success{};        ///< learns the same from the same groups as the
-                                               ///< scheduler's
-  std::map<std::uint64_t, std::int64_t> best_length{};  ///< by PromptId: policy tokens of its
-                                                        ///< shortest correct answer; none: never
-                                                        ///< solved
+                                               ///< scheduler's tracker
+  std::map<std::uint64_t, std::int64_t> best_length{};  ///< by PromptId: policy tokens of the
+                                                        ///< shortest correct answer; a prompt that
+                                                        ///< was never solved is not in it
 
   std::int64_t best(PromptId prompt) const;  ///< 0: never solved
-  /// Takes a closed step in. `drift`: [groups] mean |log-prob now - when sampled| over the prompt's
-  /// previous rollout, NaN where there is none; empty: all NaN.
+  /// Learns from a closed step. `drift`: [groups] mean |log-prob now - when sampled| over the
+  /// prompt's previous rollout, NaN for a prompt without one; empty: all NaN.
   void learn(const StepBatch& batch, const std::vector<double>& drift);
 
   std::string to_json() const;

@@ -1,5 +1,5 @@
-// Judged shards that wait on their rank for the update: what a rank has in memory it need not read
-// back, nor has it to wait for the file.
+// Judged shards that stay in the memory of their rank until the update, which then neither reads
+// them back nor waits for their files.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -16,10 +16,11 @@ namespace rollcall::run {
 class ShardCache {
  public:
   explicit ShardCache(const std::filesystem::path& run_dir) : writer_(run_dir) {}
-  /// Of their files, which the end of the step's update waits for: what it taught is reported, and
-  /// saved, once they are stored.
+  /// Writes the files of these shards. The end of the step's update waits for it, so that a step is
+  /// reported and saved only after its files are stored.
   ShardWriter& writer() { return writer_; }
-  /// By the path of the shard's file. The rollouts' texts stay in the archive.
+  /// Keeps a shard under the path of its file, without the texts of rollouts, which the archive
+  /// has.
   void keep(const std::string& path, RolloutShard shard, ScoredShard scores) {
     for (auto& group : shard.groups)
       for (auto& rollout : group.rollouts) std::string().swap(rollout.text);

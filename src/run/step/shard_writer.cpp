@@ -18,15 +18,15 @@ struct ShardWriter::Shared {
   std::filesystem::path run_dir;
   std::mutex mutex{};
   std::condition_variable changed{};
-  std::deque<io::FileDraft> files{};  ///< not begun
-  bool writing = false;               ///< one more
+  std::deque<io::FileDraft> files{};  ///< files that wait to be written
+  bool writing = false;               ///< a file is being written
   std::vector<io::PublishedFile> stored{};
   std::exception_ptr failure{};
   bool started = false, ending = false;
 
   bool waits() const { return !files.empty() && !failure; }
   bool writes() const { return writing || waits(); }
-  /// Writes the next file, the lock released meanwhile.
+  /// Writes the next file, and releases the lock while it does.
   void write_one(std::unique_lock<std::mutex>& lock) {
     writing = true;
     std::exception_ptr met;
@@ -51,8 +51,8 @@ struct ShardWriter::Shared {
 
 namespace {
 
-/// For ranks that share cores: a rank that computes comes first. Of this thread alone, as Linux has
-/// it; no permission is needed.
+/// Lowers the priority of this thread alone, which Linux allows without a permission: where ranks
+/// share cores, a rank that computes comes first.
 void step_back() { ::setpriority(PRIO_PROCESS, 0, 19); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Files of a rank's own shards, built and written beside what the rank computes: what HDF5 and the
-// file system take is no part of a step.
+// Builds and writes the files of a rank's own shards while the rank computes, so that no step waits
+// for HDF5 and the file system.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -11,28 +11,28 @@
 
 namespace rollcall::run {
 
-/// One thread at the lowest priority, from the first file on. A failure stays until it is asked
-/// for, and what waits behind it is not written.
+/// Writes with one thread of the lowest priority, which starts with the first file. After a failure
+/// nothing more is written, and settle() or finish() rethrows it.
 class ShardWriter {
  public:
   explicit ShardWriter(std::filesystem::path run_dir);
-  /// Gives the writing a moment, then gives it up: after a failure elsewhere a stuck file system
-  /// must not keep the job from ending.
+  /// Waits a moment for the thread and then leaves it alone: after a failure elsewhere, a file
+  /// system that hangs must not keep the job from ending.
   ~ShardWriter();
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
   void add(io::FileDraft file);
-  bool writes() const;  ///< something that was added is not stored, nor has failed
-  /// Returns once all that was added is stored. Throws what the writing met (StorageError), and
-  /// ProtocolError at the deadline.
+  bool writes() const;  ///< a file is neither stored nor has it failed
+  /// Returns when all files that were added are stored. Throws the StorageError that the writing
+  /// met, and ProtocolError at the deadline.
   void settle(comm::Communicator& ranks, double deadline_s);
-  /// The same; gives what was stored since the last time.
+  /// The same, and returns the files that were stored since the last call.
   std::vector<io::PublishedFile> finish(comm::Communicator& ranks, double deadline_s);
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  ///< the thread's too: it may be given up
+  std::shared_ptr<Shared> shared_;  ///< the thread owns it as well, since it may outlive this
 };
 
 }  // namespace rollcall::run

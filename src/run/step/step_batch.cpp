@@ -1,4 +1,4 @@
-// Canonical order, mini-batches and micro-batches.
+// Reading of a step in canonical order, its metrics, and its mini-batches and micro-batches.
 #include "run/step/step_batch.hpp"
 
 #include "base/differing.hpp"
@@ -24,7 +24,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Sorts a merged group's rollouts by sample, scores alongside.
+/// Sorts the rollouts of a merged group by sample, and their scores with them.
 void sort_samples(Group& group, std::vector<Score>& scores) {
   const auto not_ascending = [](const Rollout& a, const Rollout& b) {
     return a.sample >= b.sample;
@@ -58,7 +58,7 @@ std::pair<RolloutShard, ScoredShard> read(const std::filesystem::path& run_dir,
   return {io::read_shard(run_dir, file.shard), io::read_scores(run_dir, file.scores)};
 }
 
-/// A file's groups and verdicts behind those of `part`.
+/// Appends the groups and verdicts of a file to `part`.
 void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, ShardCache* kept,
                  StepBatch& part) {
   auto in_memory = kept != nullptr ? kept->take(file.shard.path) : std::nullopt;
@@ -79,7 +79,8 @@ void append_file(const std::filesystem::path& run_dir, const ScoredFile& file, S
   std::move(scores.scores.begin(), scores.scores.end(), std::back_inserter(part.scores));
 }
 
-/// Fragments of one group come together; `index` says where a group is in `whole`.
+/// Adds a part to the whole step and merges fragments of one group. `index`: where groups are in
+/// `whole`.
 void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBatch part) {
   if (whole.component_names.empty()) whole.component_names = part.component_names;
   whole.greedy.merge(part.greedy);
@@ -98,7 +99,7 @@ void merge_into(StepBatch& whole, std::map<GroupId, std::size_t>& index, StepBat
   }
 }
 
-/// Groups ascending, samples ascending inside.
+/// Sorts groups by id, and rollouts of a group by sample.
 StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index) {
   StepBatch sorted;
   sorted.component_names = std::move(batch.component_names),
@@ -111,7 +112,7 @@ StepBatch in_order(StepBatch batch, const std::map<GroupId, std::size_t>& index)
   return sorted;
 }
 
-/// In a micro-batch, as MicroBatchPacker has them: the prompt once.
+/// How many tokens a group has in a micro-batch, where MicroBatchPacker puts its prompt once.
 std::int64_t group_tokens(const Group& group) {
   std::size_t count = 0;
   const std::vector<std::int32_t>* before = nullptr;
@@ -127,18 +128,19 @@ std::int64_t group_tokens(const Group& group) {
 /// Columns of groups one after the other, in the order they are appended.
 class ColumnBuilder {
  public:
-  std::int64_t rollouts() const { return std::int64_t(reward_.size()); }
+  std::int64_t rollouts() const { return std::int64_t(made_.reward.size()); }
 
   void append(const StepBatch& batch, std::size_t g) {
     const Group& group = batch.groups[g];
-    std::map<std::string, double> answers;  // numbered in the order they appear; only sameness
-                                            // matters
+    std::map<std::string, double> answers;  // numbers in order of appearance, since a column
+                                            // needs only to tell equal answers
     append_old(batch, g);
-    auto &correct = per_rollout_["correct"], &expert = per_rollout_[method::column::expert],
-         &version_lag = per_rollout_[method::column::version_lag], &answer = per_rollout_["answer"];
+    auto& named = made_.named;
+    auto &correct = named["correct"], &expert = named[method::column::expert],
+         &version_lag = named[method::column::version_lag], &answer = named["answer"];
     std::vector<std::vector<double>*> components;
     for (const auto& name : batch.component_names)
-      components.push_back(&per_rollout_["component/" + name]);
+      components.push_back(&named["component/" + name]);
     const double lag =
         double(batch.policy.value -
                std::min(sampled_by(group).value_or(batch.policy.value), batch.policy.value));
@@ -146,28 +148,29 @@ class ColumnBuilder {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = batch.scores[g][i];
       for (const auto& turn : rollout.turns) {
-        logprob_.insert(logprob_.end(), turn.logprob.begin(), turn.logprob.end());
+        made_.rollout_logprob.insert(made_.rollout_logprob.end(), turn.logprob.begin(),
+                                     turn.logprob.end());
         entropy_.insert(entropy_.end(), turn.entropy.begin(), turn.entropy.end());
         if (turn.role == Role::policy)
-          token_.insert(token_.end(), turn.tokens.begin(), turn.tokens.end());
+          made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
       }
-      offsets_.push_back(std::int64_t(logprob_.size()));
-      reward_.push_back(score.reward);
-      group_.push_back(groups_);
-      level_.push_back(group.level);
-      truncated_.push_back(rollout.finish == FinishReason::length ? 1 : 0);
-      // The stream of a rollout has its own address, so that what is drawn for it does not depend
-      // on who else is in the step.
-      key_.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective,
-                                               group.id.step, group.id.draw, rollout.sample)
-                                      .bits(0) >>
-                                  1U));
-      replayed_.push_back(g >= fresh_groups(batch) ? 1 : 0);
+      made_.offsets.push_back(std::int64_t(made_.rollout_logprob.size()));
+      made_.reward.push_back(score.reward);
+      made_.group.push_back(groups_);
+      made_.prompt_level.push_back(group.level);
+      made_.truncated.push_back(rollout.finish == FinishReason::length ? 1 : 0);
+      // Each rollout has an address of its own, so that draws for it do not depend on which others
+      // are in the step.
+      made_.key.push_back(std::int64_t(RandomStream(group.id.prompt.value, RandomPurpose::objective,
+                                                    group.id.step, group.id.draw, rollout.sample)
+                                           .bits(0) >>
+                                       1U));
+      made_.replayed.push_back(g >= fresh_groups(batch) ? 1 : 0);
       correct.push_back(score.correct ? 1.0 : 0.0);
       expert.push_back(is_expert(rollout) ? 1.0 : 0.0);
       version_lag.push_back(lag);
       if (!batch.greedy.empty())
-        per_rollout_[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
+        named[method::column::greedy_reward].push_back(batch.greedy.at(group.id.prompt));
       answer.push_back(
           score.answer.empty()
               ? -1.0
@@ -182,42 +185,35 @@ class ColumnBuilder {
   }
 
   method::StepColumns finish(std::int64_t max_new_tokens) && {
-    method::StepColumns c;
-    const std::size_t tokens = logprob_.size();
-    c.reward = std::move(reward_), c.group = std::move(group_), c.prompt_level = std::move(level_),
-    c.offsets = std::move(offsets_);
-    c.rollout_logprob = std::move(logprob_), c.old_logprob = std::move(old_);
-    c.replayed = std::move(replayed_), c.truncated = std::move(truncated_);
-    c.max_new_tokens = double(max_new_tokens);
-    c.token = std::move(token_), c.key = std::move(key_);
-    c.named = std::move(per_rollout_);
-    c.named[method::column::old_entropy] = std::move(entropy_);
+    const std::size_t tokens = made_.rollout_logprob.size();
+    made_.max_new_tokens = double(max_new_tokens);
+    made_.named[method::column::old_entropy] = std::move(entropy_);
     for (const auto& [name, values] : computed_) {
       if (values.size() == (name == method::column::gradient_cosine ? pairs_ : tokens))
-        c.named[name].assign(values.begin(), values.end());
+        made_.named[name].assign(values.begin(), values.end());
     }
-    return c;
+    return std::move(made_);
   }
 
  private:
-  /// The stored log-probs: of fresh groups they are those of the policy at the start of the update
-  /// (one engine). A replayed group may bring others.
+  /// Appends old log-probs. For fresh groups the stored ones are those of the policy at the start
+  /// of the update, since one engine samples and trains. A replayed group may have computed ones.
   void append_old(const StepBatch& batch, std::size_t g) {
+    auto& old = made_.old_logprob;
     const auto proximal = batch.columns.find(kProximalLogprob);
     if (proximal != batch.columns.end() && !proximal->second.at(g).empty()) {
-      old_.insert(old_.end(), proximal->second[g].begin(), proximal->second[g].end());
+      old.insert(old.end(), proximal->second[g].begin(), proximal->second[g].end());
       return;
     }
     for (const auto& rollout : batch.groups[g].rollouts)
       for (const auto& turn : rollout.turns)
-        old_.insert(old_.end(), turn.logprob.begin(), turn.logprob.end());
+        old.insert(old.end(), turn.logprob.begin(), turn.logprob.end());
   }
 
-  std::vector<double> reward_, logprob_, old_, entropy_;
-  std::vector<std::int64_t> group_, level_, offsets_{0}, truncated_, replayed_, token_, key_;
-  std::map<std::string, std::vector<double>> per_rollout_;
-  std::map<std::string, std::vector<float>> computed_;
-  std::size_t pairs_ = 0;  ///< of two rollouts of a group, or of one with itself
+  method::StepColumns made_{.offsets = {0}};
+  std::vector<double> entropy_;                         ///< [N] as generation stored it
+  std::map<std::string, std::vector<float>> computed_;  ///< StepBatch::columns by name
+  std::size_t pairs_ = 0;  ///< pairs of two rollouts of a group, or of one with itself
   std::int64_t groups_ = 0;
 };
 
@@ -226,7 +222,7 @@ class ColumnBuilder {
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers) {
   std::vector<std::vector<ScoredFile>> shares(readers.size());
-  std::size_t next = 0;  // of those that anybody may read
+  std::size_t next = 0;  // of the files that any reader may read
   for (ScoredFile& file : files) {
     std::size_t reader = next % readers.size();
     if (file.cached_on_rank >= 0) {
@@ -250,18 +246,18 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
   if (kept != nullptr) kept->clear();
   std::map<GroupId, std::size_t> index;
   StepBatch whole;
-  std::vector<std::string> told;
+  std::vector<std::string> received;
   if (ranks.size() > 1) {
     const bool leads = at == StepResidency::leader && ranks.rank() == 0;
-    // what it has it need not read from bytes
+    // The leader has its own part and need not read it from bytes.
     std::string bytes = leads ? std::string() : to_wire(own);
-    told = at == StepResidency::leader ? ranks.gather(std::move(bytes), 0)
-                                       : ranks.gather_all(std::move(bytes));
+    received = at == StepResidency::leader ? ranks.gather(std::move(bytes), 0)
+                                           : ranks.gather_all(std::move(bytes));
   }
   if (at == StepResidency::every_rank || ranks.rank() == 0)
     merge_into(whole, index, std::move(own));
-  for (std::size_t rank = 0; rank < told.size(); ++rank)
-    if (rank != std::size_t(ranks.rank())) merge_into(whole, index, from_wire(told[rank]));
+  for (std::size_t rank = 0; rank < received.size(); ++rank)
+    if (rank != std::size_t(ranks.rank())) merge_into(whole, index, from_wire(received[rank]));
   return in_order(std::move(whole), index);
 }
 
@@ -302,7 +298,7 @@ StepBatch own_rollouts(StepBatch batch) {
 
 namespace {
 
-/// How much of the full softmax the drawn tokens came from.
+/// The probability mass of the tokens that sampling could draw.
 class KeptFigures {
  public:
   void add(const Rollout& rollout) {
@@ -331,7 +327,7 @@ std::map<std::string, double> rollout_metrics(const StepBatch& own) {
   KeptFigures kept;
   double groups = 0.0, rollouts = 0.0, correct = 0.0, tokens = 0.0, truncated = 0.0, compared = 0.0,
          equal = 0.0;
-  std::map<PromptId, std::pair<double, double>> prompts;  // rollouts, and the correct ones
+  std::map<PromptId, std::pair<double, double>> prompts;  // numbers of rollouts and of correct ones
   for (std::size_t g = 0; g < own.groups.size(); ++g) {
     if (is_judge_task(own.groups[g].id.prompt)) continue;
     const auto& scores = own.scores[g];
@@ -416,7 +412,7 @@ std::vector<std::vector<std::size_t>> micro_batch_groups(const StepBatch& batch,
                                                          const std::vector<std::size_t>& groups,
                                                          std::int64_t micro_batch_tokens) {
   std::vector<std::vector<std::size_t>> micro_batches;
-  std::int64_t filled = 0;  // tokens of the last
+  std::int64_t filled = 0;  // tokens of the last micro-batch
   for (const std::size_t g : groups) {
     const std::int64_t tokens = group_tokens(batch.groups[g]);
     if (micro_batches.empty() || (filled > 0 && filled + tokens > micro_batch_tokens))

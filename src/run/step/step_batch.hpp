@@ -20,39 +20,37 @@
 
 namespace rollcall::run {
 
-/// Rollouts of a step in ascending GroupId, samples ascending inside: the same however shards were
-/// cut. Behind them, in the same order,
-/// groups of earlier steps that are trained on again.
+/// Rollouts of a step by ascending GroupId, and by ascending sample within a group, however shards
+/// were cut. Groups of earlier steps that are trained on again follow in the same order.
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
   std::vector<std::string> component_names{};  ///< of Score::components
-  std::map<PromptId, double> greedy{};  ///< reward of the prompt's greedy answer, where there was
-                                        ///< one; without a verdict see undecided.hpp
+  std::map<PromptId, double> greedy{};  ///< reward of the prompt's greedy answer, where it has one;
+                                        ///< undecided.hpp says what it is without a verdict
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty:
                                                       ///< all train, with weight 1
-  // What the update knows beside the files:
-  std::size_t replayed = 0;   ///< the last so many groups come from earlier steps
+  // The update adds what follows; the files do not have it.
+  std::size_t replayed = 0;   ///< how many groups, the last ones, come from earlier steps
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step
                               ///< (settle_undecided)
-  PolicyVersion policy{};     ///< from which the step starts
-  /// Columns computed by models, by name: [groups] policy tokens of the group's rollouts one after
-  /// the other, or their pairs (gradient_cosine). Not shared: every rank computes or receives them.
+  PolicyVersion policy{};     ///< the policy that the step starts from
+  /// Columns computed by models, by name: [groups][N] a number for each policy token of the group,
+  /// one rollout after the other, or for each pair of rollouts (gradient_cosine). to_wire() leaves
+  /// them out: every rank computes or receives them.
   std::map<std::string, std::vector<std::vector<float>>> columns{};
 };
 
-/// A step's files shared out among those that read them for all (world ranks, ascending):
-/// [readers].
-/// Each file goes to its cached_on_rank, which must be one of them, and those without a
-/// cached_on_rank in turn.
+/// [readers] the files of a step that each reader (a world rank, ascending) reads for all. A file
+/// goes to its cached_on_rank, which must be a reader; files without one are dealt in turn.
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers);
 
-/// The whole step where it is wanted (rank 0 leads; the others have an empty one), fragments of
-/// groups merged. `files`: those that this rank opens, or keeps, and sends the content of: with R
-/// ranks that each opened the files of all R producers, a step would cost R^2 reads. Without the
-/// rollouts' texts. `kept`: this rank's; it is empty afterwards. Collective. Throws StorageError
-/// (damaged file) or ProtocolError (a sample twice).
+/// The whole step, without the texts of rollouts and with fragments of groups merged, on all ranks
+/// or on rank 0 alone, where the others return an empty one. `files`: those that this rank opens,
+/// or has in memory, and whose content it sends: if each of R ranks opened the files of all R
+/// producers, a step would cost R^2 reads. `kept`: the cache of this rank, which is emptied.
+/// Collective. Throws StorageError (damaged file) or ProtocolError (a sample twice).
 StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files,
                     comm::Communicator& ranks, StepResidency at = StepResidency::every_rank,
                     ShardCache* kept = nullptr);
@@ -60,59 +58,62 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
 inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;
 inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpertSample; }
-std::size_t fresh_groups(const StepBatch& batch);  ///< those of the step itself; they come first
-StepBatch own_rollouts(StepBatch batch);  ///< what the step sampled itself: neither replayed groups
-                                          ///< nor experts
-/// Of what the step sampled itself, judge tasks aside (verl's and TRL's names): train/pass_rate,
+std::size_t fresh_groups(const StepBatch& batch);  ///< how many are of the step itself, the first
+StepBatch own_rollouts(StepBatch batch);  ///< the rollouts that the step sampled itself: neither
+                                          ///< replayed groups nor experts
+/// Metrics of the rollouts that the step sampled itself, without judge tasks, under the names of
+/// verl and TRL: train/pass_rate,
 /// train/frac_reward_zero_std (groups of two or more whose rewards are all equal),
 /// train/distinct_prompts_share (prompts over groups), response_length/mean [tokens],
-/// response_length/clip_ratio (cut off at the token limit). Where draws left tokens out also
-/// rollout/kept_mass_mean and _min, over policy tokens, and where
-/// these come with lists rollout/kept_tokens_mean.
+/// response_length/clip_ratio (cut off at the token limit). Where sampling left tokens out, also
+/// rollout/kept_mass_mean and _min over policy tokens, and rollout/kept_tokens_mean where the files
+/// list the tokens that were kept.
 std::map<std::string, double> rollout_metrics(const StepBatch& own);
 std::int64_t policy_tokens(const Rollout& rollout);
 std::vector<std::int32_t> policy_ids(const Rollout& rollout);  ///< the tokens of its policy turns
-std::size_t guide_tokens(const Group& group);                  ///< that its rollouts begin with
-/// Oldest version that sampled a token of the group; nothing for a group without policy tokens.
+std::size_t guide_tokens(const Group& group);                  ///< length of the guide's prefix
+/// The oldest policy version that sampled a token of the group; nothing for a group without policy
+/// tokens.
 std::optional<std::uint64_t> sampled_by(const Group& group);
 
-/// Column of StepBatch that stands in for the stored log-prob as the old one, where a group has it.
+/// The column of StepBatch that replaces the stored log-probs as old_logprob, in groups that have
+/// it.
 inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
-double greedy_reward(const Score& score);                   ///< for StepBatch::greedy
-std::size_t settle_undecided(StepBatch& batch, bool drop);  ///< both as undecided.hpp says
+/// undecided.hpp says what these two do.
+double greedy_reward(const Score& score);  ///< a value of StepBatch::greedy
+std::size_t settle_undecided(StepBatch& batch, bool drop);
 
-/// Parts of a step as one, in canonical order. Throws ProtocolError (a sample twice).
+/// Joins parts of a step, in canonical order. Throws ProtocolError (a sample twice).
 StepBatch joined(std::vector<StepBatch> parts);
 
-/// Control experiment: permutes verdicts over all rollouts of the step, each as a whole: reward,
-/// components, answer, and whether it is correct (Fisher-Yates on an addressed stream). Rewards of
-/// greedy answers are permuted over their prompts.
+/// Permutes verdicts over all rollouts of the step, as a control experiment (Fisher-Yates on an
+/// addressed stream). A verdict moves as a whole: reward, components, answer, and whether it is
+/// correct. Rewards of greedy answers are permuted over their prompts.
 void shuffle_rewards(StepBatch& batch, std::uint64_t seed, std::uint64_t step);
 
-/// Rollouts of the group that train. Those beyond its `keep` do, since the scheduler has not heard
-/// of them (an expert's).
+/// How many rollouts of the group train. Those beyond its `keep` do: they are an expert's, which
+/// the scheduler does not know of.
 std::size_t trained_rollouts(const StepBatch& batch, std::size_t group);
-/// Group indices of mini-batch `index` of `count`: of the groups that have a rollout to train,
-/// dealt round robin, never cut. Empty where there are too few.
+/// Indices of the groups of mini-batch `index` out of `count`. Groups that have a rollout to train
+/// are dealt round robin and never cut. Empty where there are too few groups.
 std::vector<std::size_t> mini_batch(const StepBatch& batch, std::int64_t index, std::int64_t count);
 
-/// Some groups of a step with everything the objective needs, and the micro-batches to run the
-/// model on.
+/// Some groups of a step: the columns that the objective needs, and micro-batches for the model.
 struct TrainBatch {
   method::StepColumns columns;
   struct MicroBatchRange {
     model::MicroBatch micro_batch;
     std::vector<std::int64_t> rollouts{};     ///< indices into the columns' rollouts
-    std::vector<float> logprob{}, entropy{};  ///< of its policy tokens, as stored
-    std::vector<float> miss_logprob{};        ///< likewise, 0 beside no draw; empty where the
-                                              ///< micro-batch's texts were missed by none
+    std::vector<float> logprob{}, entropy{};  ///< [policy tokens] as they are stored
+    std::vector<float> miss_logprob{};        ///< [policy tokens] 0 where there was no draw; empty
+                                              ///< where no draw missed the micro-batch's texts
   };
   std::vector<MicroBatchRange> micro_batches;
 };
 
-/// Micro-batches hold whole groups, in order, up to `micro_batch_tokens` (one larger group makes a
-/// micro-batch of its own); a group's prompt stands in them once.
+/// [micro-batches] the groups of each: whole groups, in order, up to `micro_batch_tokens`, where a
+/// larger group has a micro-batch of its own. A micro-batch has the prompt of a group once.
 std::vector<std::vector<std::size_t>> micro_batch_groups(const StepBatch& batch,
                                                          const std::vector<std::size_t>& groups,
                                                          std::int64_t micro_batch_tokens);

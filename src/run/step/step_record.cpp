@@ -1,4 +1,4 @@
-// Rollouts are found again by group and sample.
+// Rollouts of the step that was sampled are found in the step that trains by group and sample.
 #include "run/step/step_record.hpp"
 
 #include "base/error.hpp"
@@ -33,7 +33,7 @@ StepRecord::StepRecord(std::uint64_t step, const StepBatch& sampled) : step_(ste
 io::StepTraining StepRecord::of(const StepBatch& batch,
                                 const std::vector<double>& advantage) const {
   struct Place {
-    std::size_t group, first;  ///< first: of its rollouts in `advantage`
+    std::size_t group, first;  ///< first: index of its first rollout in `advantage`
   };
   std::map<GroupId, Place> places;
   std::size_t rollouts = 0;
@@ -49,9 +49,9 @@ io::StepTraining StepRecord::of(const StepBatch& batch,
       const auto& trained = batch.groups[g].rollouts;
       const auto* training = batch.training.empty() ? nullptr : &batch.training[g];
       for (auto& each : all) each.weight = training != nullptr ? training->weight : 1.0;
-      std::size_t at = 0;  // in the batch, whose samples ascend too
+      std::size_t at = 0;  // index in the batch, whose samples ascend too
       for (std::size_t i = 0; i < all.size(); ++i) {
-        // it came to no verdict
+        // The rollout has left the step without a verdict.
         if (at == trained.size() || trained[at].sample != keys.rollouts[i].sample) continue;
         all[i].trained =
             training == nullptr || at >= training->keep.size() || training->keep[at] != 0;
@@ -72,7 +72,7 @@ std::vector<double> shared_advantages(const StepBatch& batch,
   for (const std::size_t g : groups)
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto end = at + policy_tokens(rollout);
-      // NaN: nothing of its group trains
+      // NaN where nothing of its group trains.
       const auto same = [&](double value) {
         return value == *at || (std::isnan(value) && std::isnan(*at));
       };

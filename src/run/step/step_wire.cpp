@@ -1,5 +1,5 @@
-// One array after the other, each behind its length: a million rollouts are a few dozen copies,
-// where a value at a time they are as many calls.
+// A step as bytes: one array after the other, each after its length. A million rollouts are then a
+// few dozen copies, where one value at a time would be a call for each of them.
 #include "run/step/step_wire.hpp"
 
 #include "base/error.hpp"
@@ -11,56 +11,64 @@
 namespace rollcall::run {
 namespace {
 
-struct Flat {
+/// The numbers of a step as arrays, in the order of groups, rollouts, turns and tokens. `Array` is
+/// a vector in what travels and a Taker in what reads it.
+template <template <class> class Array>
+struct Arrays {
   // [groups]
-  std::vector<std::uint64_t> step, prompt, stream_prompt;
-  std::vector<std::uint32_t> draw, planned, rollouts;
-  std::vector<std::int32_t> level, bin;
-  std::vector<double> weight;  // of StepBatch::training, as is what follows; empty where that is
-  std::vector<std::uint32_t> keeps;  // values of `keep`
+  Array<std::uint64_t> step, prompt, stream_prompt;
+  Array<std::uint32_t> draw, planned, rollouts;
+  Array<std::int32_t> level, bin;
+  Array<double> weight;        // of StepBatch::training, like the next; empty where that is empty
+  Array<std::uint32_t> keeps;  // how many values of `keep` the group has
   // [rollouts]
-  std::vector<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
-  std::vector<std::uint8_t> finish, correct, undecided, clock_ended;
-  std::vector<std::uint8_t> keep;          // [sum of keeps]
-  std::vector<double> reward, components;  // components: [rollouts][names]
+  Array<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
+  Array<std::uint8_t> finish, correct, undecided, clock_ended;
+  Array<std::uint8_t> keep;          // [sum of keeps]
+  Array<double> reward, components;  // components: [rollouts][names]
   // [turns]
-  std::vector<std::uint8_t> role;
-  std::vector<std::uint32_t> tokens, columns, stretches;  // columns: of tokens with log-prob,
-                                                          // entropy and version
-  std::vector<std::uint32_t> masses, lists;  // of tokens with a kept mass, and with a list of kept
-                                             // ids
-  // [stretches]
-  std::vector<std::uint32_t> stretch_tokens;
-  std::vector<std::uint64_t> stretch_version;
+  Array<std::uint8_t> role;
+  Array<std::uint32_t> tokens, columns, stretches;  // columns: tokens with log-prob, entropy and
+                                                    // version
+  Array<std::uint32_t> masses, lists;  // tokens with a kept mass, and with a list of kept ids
+  // [stretches] of tokens of one policy version
+  Array<std::uint32_t> stretch_tokens;
+  Array<std::uint64_t> stretch_version;
   // [tokens]; [columns]
-  std::vector<std::int32_t> token;
-  std::vector<float> logprob, entropy;
-  std::vector<float> kept_mass;         // [sum of masses]
-  std::vector<std::uint64_t> kept_end;  // [sum of lists]
-  std::vector<std::int32_t> kept_id;
+  Array<std::int32_t> token;
+  Array<float> logprob, entropy;
+  Array<float> kept_mass;         // [sum of masses]
+  Array<std::uint64_t> kept_end;  // [sum of lists]
+  Array<std::int32_t> kept_id;
   // [names], [greedy]
-  std::vector<std::uint32_t> name_bytes;
-  std::vector<std::uint64_t> greedy_prompt;
-  std::vector<double> greedy_reward;
-  std::vector<char> answers, reasons, texts, names;
-
-  template <class Self, class Visit>
-  static void each(Self& f, const Visit& visit) {
-    visit(f.step), visit(f.prompt), visit(f.stream_prompt), visit(f.draw), visit(f.planned),
-        visit(f.rollouts), visit(f.level), visit(f.bin);
-    visit(f.weight), visit(f.keeps), visit(f.keep);
-    visit(f.sample), visit(f.turns), visit(f.answer_bytes), visit(f.reason_bytes),
-        visit(f.text_bytes);
-    visit(f.finish), visit(f.correct), visit(f.undecided), visit(f.clock_ended), visit(f.reward),
-        visit(f.components);
-    visit(f.role), visit(f.tokens), visit(f.columns), visit(f.stretches), visit(f.stretch_tokens),
-        visit(f.stretch_version);
-    visit(f.token), visit(f.logprob), visit(f.entropy);
-    visit(f.masses), visit(f.lists), visit(f.kept_mass), visit(f.kept_end), visit(f.kept_id);
-    visit(f.name_bytes), visit(f.greedy_prompt), visit(f.greedy_reward), visit(f.answers),
-        visit(f.reasons), visit(f.texts), visit(f.names);
-  }
+  Array<std::uint32_t> name_bytes;
+  Array<std::uint64_t> greedy_prompt;
+  Array<double> greedy_reward;
+  Array<char> answers, reasons, texts, names;
 };
+
+template <class T>
+using Vector = std::vector<T>;
+using Flat = Arrays<Vector>;
+
+/// Calls visit with each array of one record, or with that of each of several, in the order in
+/// which arrays travel.
+template <class Visit, class... Records>
+void each_array(const Visit& visit, Records&... of) {
+  visit(of.step...), visit(of.prompt...), visit(of.stream_prompt...), visit(of.draw...);
+  visit(of.planned...), visit(of.rollouts...), visit(of.level...), visit(of.bin...);
+  visit(of.weight...), visit(of.keeps...), visit(of.keep...);
+  visit(of.sample...), visit(of.turns...), visit(of.answer_bytes...), visit(of.reason_bytes...);
+  visit(of.text_bytes...), visit(of.finish...), visit(of.correct...), visit(of.undecided...);
+  visit(of.clock_ended...), visit(of.reward...), visit(of.components...);
+  visit(of.role...), visit(of.tokens...), visit(of.columns...), visit(of.stretches...);
+  visit(of.stretch_tokens...), visit(of.stretch_version...);
+  visit(of.token...), visit(of.logprob...), visit(of.entropy...);
+  visit(of.masses...), visit(of.lists...), visit(of.kept_mass...), visit(of.kept_end...);
+  visit(of.kept_id...), visit(of.name_bytes...), visit(of.greedy_prompt...);
+  visit(of.greedy_reward...), visit(of.answers...), visit(of.reasons...), visit(of.texts...);
+  visit(of.names...);
+}
 
 template <class T, class Range>
 void add(std::vector<T>& to, const Range& values) {
@@ -136,11 +144,11 @@ Flat flatten(const StepBatch& part, Texts texts) {
                                     "check that every node starts the same build"));
 }
 
-/// Takes an array's values in turn; past its end are none.
+/// Takes an array's values in turn, and refuses to take one past its end.
 template <class T>
 class Taker {
  public:
-  explicit Taker(const std::vector<T>& values) : values_(&values) {}
+  void begin(const std::vector<T>& values) { values_ = &values; }
   T one() { return *many(1); }
   typename std::vector<T>::const_iterator many(std::size_t count) {
     if (count > values_->size() - at_) refuse();
@@ -155,97 +163,92 @@ class Taker {
   bool done() const { return at_ == values_->size(); }
 
  private:
-  const std::vector<T>* values_;
+  const std::vector<T>* values_ = nullptr;
   std::size_t at_ = 0;
 };
 
+/// Makes a step of its arrays.
 class Builder {
  public:
-  explicit Builder(const Flat& flat) : f_(flat) {}
+  explicit Builder(const Flat& flat) : flat_(&flat) {
+    each_array([](const auto& values, auto& taker) { taker.begin(values); }, flat, from_);
+  }
 
   StepBatch part() {
     StepBatch part;
-    for (const auto bytes : f_.name_bytes) names_.into(part.component_names.emplace_back(), bytes);
-    if (f_.greedy_prompt.size() != f_.greedy_reward.size()) refuse();
-    for (std::size_t i = 0; i < f_.greedy_prompt.size(); ++i)
-      part.greedy[{f_.greedy_prompt[i]}] = f_.greedy_reward[i];
-    part.groups.reserve(f_.step.size()), part.scores.reserve(f_.step.size());
-    for (std::size_t g = 0; g < f_.step.size(); ++g) {
-      part.groups.push_back({.id = {step_.one(), {prompt_.one()}, draw_.one()},
-                             .level = level_.one(),
+    for (const auto bytes : flat_->name_bytes)
+      from_.names.into(part.component_names.emplace_back(), bytes);
+    if (flat_->greedy_prompt.size() != flat_->greedy_reward.size()) refuse();
+    for (std::size_t i = 0; i < flat_->greedy_prompt.size(); ++i)
+      part.greedy[{flat_->greedy_prompt[i]}] = flat_->greedy_reward[i];
+    part.groups.reserve(flat_->step.size()), part.scores.reserve(flat_->step.size());
+    for (std::size_t g = 0; g < flat_->step.size(); ++g) {
+      part.groups.push_back({.id = {from_.step.one(), {from_.prompt.one()}, from_.draw.one()},
+                             .level = from_.level.one(),
                              .rollouts = {},
-                             .planned = planned_.one(),
-                             .bin = bin_.one(),
-                             .stream_prompt = stream_prompt_.one()});
-      if (!f_.weight.empty()) {
+                             .planned = from_.planned.one(),
+                             .bin = from_.bin.one(),
+                             .stream_prompt = from_.stream_prompt.one()});
+      if (!flat_->weight.empty()) {
         auto& training = part.training.emplace_back(
-            scheduling::GroupTraining{.id = part.groups.back().id, .weight = weight_.one()});
-        keep_.into(training.keep, keeps_.one());
+            scheduling::GroupTraining{.id = part.groups.back().id, .weight = from_.weight.one()});
+        from_.keep.into(training.keep, from_.keeps.one());
       }
       auto& scores = part.scores.emplace_back();
-      const std::uint32_t count = rollouts_.one();
-      part.groups.back().rollouts.reserve(std::min<std::size_t>(count, f_.sample.size())),
-          scores.reserve(std::min<std::size_t>(count, f_.sample.size()));
+      const std::uint32_t count = from_.rollouts.one();
+      part.groups.back().rollouts.reserve(std::min<std::size_t>(count, flat_->sample.size())),
+          scores.reserve(std::min<std::size_t>(count, flat_->sample.size()));
       for (std::uint32_t i = count; i > 0; --i)
         part.groups.back().rollouts.push_back(rollout(part.component_names.size(), scores));
     }
-    const bool whole = weight_.done() && keep_.done() && prompt_.done() && sample_.done() &&
-                       finish_.done() && answer_.done() && components_.done() && role_.done() &&
-                       columns_.done() && stretch_tokens_.done() && token_.done() &&
-                       logprob_.done() && entropy_.done() && kept_mass_.done() &&
-                       kept_end_.done() && kept_id_.done() && reason_.done() && text_.done() &&
-                       names_.done();
+    const bool whole = from_.weight.done() && from_.keep.done() && from_.prompt.done() &&
+                       from_.sample.done() && from_.finish.done() && from_.answers.done() &&
+                       from_.components.done() && from_.role.done() && from_.columns.done() &&
+                       from_.stretch_tokens.done() && from_.token.done() && from_.logprob.done() &&
+                       from_.entropy.done() && from_.kept_mass.done() && from_.kept_end.done() &&
+                       from_.kept_id.done() && from_.reasons.done() && from_.texts.done() &&
+                       from_.names.done();
     if (!whole) refuse();
     return part;
   }
 
  private:
   Rollout rollout(std::size_t components, std::vector<Score>& scores) {
-    Rollout made{
-        .sample = sample_.one(), .finish = FinishReason(finish_.one()), .turns = {}, .text = {}};
+    Rollout made{.sample = from_.sample.one(),
+                 .finish = FinishReason(from_.finish.one()),
+                 .turns = {},
+                 .text = {}};
     Score& score = scores.emplace_back();
-    components_.into(score.components, components);
-    score.reward = reward_.one(), score.correct = correct_.one() != 0,
-    score.undecided = undecided_.one() != 0;
-    score.clock_ended = clock_ended_.one() != 0;
-    answer_.into(score.answer, answer_bytes_.one()),
-        reason_.into(score.reason, reason_bytes_.one()), text_.into(made.text, text_bytes_.one());
-    made.turns.resize(std::min<std::size_t>(turns_.one(), f_.role.size()));
+    from_.components.into(score.components, components);
+    score.reward = from_.reward.one(), score.correct = from_.correct.one() != 0,
+    score.undecided = from_.undecided.one() != 0;
+    score.clock_ended = from_.clock_ended.one() != 0;
+    from_.answers.into(score.answer, from_.answer_bytes.one()),
+        from_.reasons.into(score.reason, from_.reason_bytes.one()),
+        from_.texts.into(made.text, from_.text_bytes.one());
+    made.turns.resize(std::min<std::size_t>(from_.turns.one(), flat_->role.size()));
     for (Turn& turn : made.turns) {
-      turn.role = Role(role_.one());
-      token_.into(turn.tokens, tokens_.one());
-      const std::size_t columns = columns_.one();
-      logprob_.into(turn.logprob, columns), entropy_.into(turn.entropy, columns);
-      for (std::uint32_t i = stretches_.one(); i > 0; --i) {
-        const std::size_t length = stretch_tokens_.one();
+      turn.role = Role(from_.role.one());
+      from_.token.into(turn.tokens, from_.tokens.one());
+      const std::size_t columns = from_.columns.one();
+      from_.logprob.into(turn.logprob, columns), from_.entropy.into(turn.entropy, columns);
+      for (std::uint32_t i = from_.stretches.one(); i > 0; --i) {
+        const std::size_t length = from_.stretch_tokens.one();
         if (length > columns - turn.policy_version.size()) refuse();
-        turn.policy_version.insert(turn.policy_version.end(), length, stretch_version_.one());
+        turn.policy_version.insert(turn.policy_version.end(), length, from_.stretch_version.one());
       }
       if (turn.policy_version.size() != columns) refuse();
-      kept_mass_.into(turn.kept_mass, masses_.one());
-      kept_end_.into(turn.kept.end, lists_.one());
+      from_.kept_mass.into(turn.kept_mass, from_.masses.one());
+      from_.kept_end.into(turn.kept.end, from_.lists.one());
       if (!std::is_sorted(turn.kept.end.begin(), turn.kept.end.end())) refuse();
-      kept_id_.into(turn.kept.id, turn.kept.end.empty() ? 0 : std::size_t(turn.kept.end.back()));
+      from_.kept_id.into(turn.kept.id,
+                         turn.kept.end.empty() ? 0 : std::size_t(turn.kept.end.back()));
     }
     return made;
   }
 
-  const Flat& f_;
-  Taker<std::uint64_t> step_{f_.step}, prompt_{f_.prompt}, stream_prompt_{f_.stream_prompt},
-      stretch_version_{f_.stretch_version};
-  Taker<std::uint32_t> draw_{f_.draw}, planned_{f_.planned}, rollouts_{f_.rollouts},
-      sample_{f_.sample}, turns_{f_.turns}, answer_bytes_{f_.answer_bytes},
-      reason_bytes_{f_.reason_bytes}, text_bytes_{f_.text_bytes}, keeps_{f_.keeps},
-      tokens_{f_.tokens}, columns_{f_.columns}, stretches_{f_.stretches},
-      stretch_tokens_{f_.stretch_tokens}, masses_{f_.masses}, lists_{f_.lists};
-  Taker<std::uint64_t> kept_end_{f_.kept_end};
-  Taker<std::int32_t> kept_id_{f_.kept_id};
-  Taker<std::int32_t> level_{f_.level}, bin_{f_.bin}, token_{f_.token};
-  Taker<std::uint8_t> finish_{f_.finish}, correct_{f_.correct}, undecided_{f_.undecided},
-      clock_ended_{f_.clock_ended}, role_{f_.role}, keep_{f_.keep};
-  Taker<double> reward_{f_.reward}, components_{f_.components}, weight_{f_.weight};
-  Taker<float> logprob_{f_.logprob}, entropy_{f_.entropy}, kept_mass_{f_.kept_mass};
-  Taker<char> answer_{f_.answers}, reason_{f_.reasons}, text_{f_.texts}, names_{f_.names};
+  const Flat* flat_;
+  Arrays<Taker> from_;
 };
 
 }  // namespace
@@ -253,23 +256,26 @@ class Builder {
 std::string to_wire(const StepBatch& part, Texts texts) {
   const Flat flat = flatten(part, texts);
   std::size_t size = 0;
-  Flat::each(flat, [&](const auto& values) {
-    size += sizeof(std::uint64_t) + values.size() * sizeof(values[0]);
-  });
+  each_array(
+      [&](const auto& values) {
+        size += sizeof(std::uint64_t) + values.size() * sizeof(values[0]);
+      },
+      flat);
   std::string bytes;
   bytes.reserve(size);
-  Flat::each(flat, [&](const auto& values) {
+  const auto append = [&](const auto& values) {
     const std::uint64_t count = values.size();
     bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
-  });
+  };
+  each_array(append, flat);
   return bytes;
 }
 
 StepBatch from_wire(const std::string& bytes) {
   Flat flat;
   std::size_t at = 0;
-  Flat::each(flat, [&](auto& values) {
+  const auto read = [&](auto& values) {
     std::uint64_t count = 0;
     if (bytes.size() - at < sizeof count) refuse();
     std::memcpy(&count, bytes.data() + at, sizeof count);
@@ -278,7 +284,8 @@ StepBatch from_wire(const std::string& bytes) {
     values.resize(count);
     if (count > 0) std::memcpy(values.data(), bytes.data() + at, count * sizeof(values[0]));
     at += count * sizeof(values[0]);
-  });
+  };
+  each_array(read, flat);
   if (at != bytes.size()) refuse();
   return Builder(flat).part();
 }

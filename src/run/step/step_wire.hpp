@@ -1,5 +1,4 @@
-// A part of a step as flat columns of bytes: what ranks tell each other of the rollouts that each
-// has judged or read.
+// A part of a step as bytes, by which ranks exchange the rollouts that each has judged or read.
 #pragma once
 
 #include "run/step/step_batch.hpp"
@@ -9,12 +8,12 @@
 
 namespace rollcall::run {
 
-/// Groups, scores, what the scheduler decided and greedy rewards; versions are told by stretches of
-/// equal ones. In this machine's byte order.
-enum class Texts : std::uint8_t { left, along };  ///< of rollouts, and reasons of verdicts: what is
-                                                  ///< trained on needs neither
+/// Whether the texts of rollouts and the reasons of verdicts travel too. Training needs neither.
+enum class Texts : std::uint8_t { left, along };
+/// Groups, scores, greedy rewards and what the scheduler decided, in this machine's byte order.
+/// Equal policy versions in a row are written once, with their count.
 std::string to_wire(const StepBatch& part, Texts texts = Texts::left);
-/// Throws ProtocolError when the bytes are not a whole part.
+/// Throws ProtocolError when the bytes are damaged or incomplete.
 StepBatch from_wire(const std::string& bytes);
 
 }  // namespace rollcall::run

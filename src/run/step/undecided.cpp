@@ -1,4 +1,4 @@
-// One pass finds the lowest of the step, one lets rollouts go or pays them.
+// A first pass finds the lowest reward of the step, a second removes rollouts or sets rewards.
 #include "run/step/undecided.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rollcall::run {
 namespace {
 
-/// What a wrong answer of the step is paid: nothing is known to be lower.
+/// The reward and components of a wrong answer: the lowest of the step.
 struct Lowest {
   std::size_t decided = 0;
   double reward = 0.0;
@@ -29,8 +29,8 @@ struct Lowest {
   }
 };
 
-/// Those that leave go; nothing is left of the group where none stays. `keep`: GroupTraining's, one
-/// a rollout; may be empty.
+/// Removes the rollouts that leave the step. A group that keeps none becomes empty. `keep`: that of
+/// GroupTraining, one per rollout; it may be empty.
 void let_go(Group& group, std::vector<Score>& scores, std::vector<std::uint8_t>& keep) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -118,7 +118,7 @@ std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy
   for (const auto& report : greedy) {
     const bool gone = report.rewards.empty();
     const double reward = gone ? std::numeric_limits<double>::quiet_NaN() : report.rewards.front();
-    // kUnsettled: settled with the step
+    // kUnsettled until the whole step is known.
     all[report.id.prompt] =
         !gone && std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
   }

@@ -1,15 +1,17 @@
-// Forward passes over micro-batches shared out to the update ranks; the columns come back to every
-// rank.
+// Forward passes over micro-batches, which are shared out to the update ranks. Every rank gets all
+// columns.
 #include "run/update/auxiliary_models.hpp"
 
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"
 #include "run/generation/probes.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/update/gradient_cosines.hpp"
+#include "run/update/temperature.hpp"
 
 #include <fmt/format.h>
 
@@ -42,8 +44,8 @@ std::size_t tokens_of(const Group& group) {
   return count;
 }
 
-/// Micro-batches hold whole groups in the order given, so their columns are dealt out again by
-/// length: so many numbers for a group.
+/// Writes the columns of micro-batches into the columns of `batch`. Micro-batches have whole groups
+/// in the order of `groups`, so that length_of(group) numbers belong to each group in turn.
 void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
           const std::vector<std::map<std::string, std::vector<float>>>& of_micro_batches,
           const std::function<std::size_t(const Group&)>& length_of) {
@@ -60,11 +62,6 @@ void deal(StepBatch& batch, const std::vector<std::size_t>& groups,
     }
     at += length;
   }
-}
-
-double temperature_of(double temperature) { return temperature == 0.0 ? 1.0 : temperature; }
-double temperature_of(const SamplingParams& sampling) {
-  return temperature_of(sampling.temperature);
 }
 
 }  // namespace
@@ -129,58 +126,7 @@ AuxiliaryModels::AuxiliaryModels(RunContext& context, const method::Objective& o
   if (wants(column::teacher_logprob) || wants(column::teacher_kl)) {
     teacher_.emplace(read_policy(context.config.teacher.model, *context.store, "teacher.model"));
   }
-  if (wants(column::reference_logprob) && !context.config.reference.model.empty()) {
-    auto loaded = model::read_model_folder(context.config.reference.model);
-    require<ConfigError>(std::int64_t(loaded.weights.size()) == context.store->layout().size &&
-                             loaded.config.vocab_size == context.store->config().vocab_size,
-                         fmt::format("reference.model = {} has a different shape from the policy",
-                                     context.config.reference.model),
-                         "the reference is kept beside the policy, weight by weight",
-                         "use a model of the same architecture");
-    set_reference(std::move(loaded.weights));
-  }
-}
-
-void AuxiliaryModels::set_reference(model::AlignedFloats weights) {
-  reference_.reset();
-  reference_weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
-  ++reference_revision_;
-  reference_.emplace(context_->store->config(), reference_weights_, PolicyVersion{0},
-                     &context_->store->kernels());
-}
-
-bool AuxiliaryModels::takes_policy() const {
-  return wants(column::reference_logprob) && !reference_weights_;
-}
-
-void AuxiliaryModels::begin_training() {
-  if (takes_policy())
-    set_reference(model::AlignedFloats(std::as_const(*context_->store).weights()));
-}
-
-bool AuxiliaryModels::changes_reference(std::uint64_t step) const {
-  const auto& settings = context_->config.reference;
-  return wants(column::reference_logprob) &&
-         (settings.decay < 1.0 ||
-          (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0));
-}
-
-void AuxiliaryModels::after_step(std::uint64_t step) {
-  if (!changes_reference(step)) return;
-  const auto& settings = context_->config.reference;
-  const auto policy = std::as_const(*context_->store).weights();
-  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
-    reference_.reset(), reference_weights_.reset();  // or two of them would be in memory
-    return set_reference(model::AlignedFloats(policy));
-  }
-  const auto reference = reference_weights_->span();
-  for (std::size_t i = 0; i < policy.size(); ++i)
-    reference[i] =
-        float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
-  reference_.reset();
-  reference_.emplace(context_->store->config(), reference_weights_, PolicyVersion{0},
-                     &context_->store->kernels());
-  ++reference_revision_;
+  if (wants(column::reference_logprob)) reference_.emplace(context);
 }
 
 std::vector<AuxiliaryModels::MicroBatchColumns> AuxiliaryModels::over_micro_batches(
@@ -247,13 +193,14 @@ void AuxiliaryModels::add_draws(StepBatch& batch, const StepBatch& experts,
                                       context_->config.sampling.max_new_tokens);
   note_forward("draws", train);
   const double temperature = temperature_of(context_->config.sampling);
-  // Lists of ids as columns: how many of each place, then all of them with their shares. Ids are
-  // below 2^24, so that a float has them.
+  // Lists of ids travel as columns: the count for each place, then all ids and their shares. A
+  // float holds an id exactly, since ids are below 2^24.
   const auto of_micro_batches = over_micro_batches(
       train.micro_batches.size(), [&](model::MicroBatchRunner& runner, std::size_t i) {
         const auto& range = train.micro_batches[i];
-        std::vector<std::pair<RandomStream, std::uint64_t>> places;  // of each target
-        for (const std::int64_t g : range.rollouts) {                // a group has one rollout
+        // [targets] the stream of each, and its position there
+        std::vector<std::pair<RandomStream, std::uint64_t>> places;
+        for (const std::int64_t g : range.rollouts) {  // a group has one rollout
           const GroupId& id = experts.groups[std::size_t(g)].id;
           const RandomStream stream(std::uint64_t(context_->config.run.seed),
                                     RandomPurpose::token_draws, id.step, id.prompt.value, id.draw);
@@ -307,7 +254,7 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
     return runner.forward(context_->store->policy(), micro_batch,
                           temperature_of(context_->config.sampling));
   };
-  StepBatch experts;  // a group each, so that only their own tokens are run
+  StepBatch experts;  // each in a group of its own, so that no other tokens are run
   std::vector<Turn*> answers;
   for (auto& group : batch.groups) {
     if (group.rollouts.empty() || !is_expert(group.rollouts.back())) continue;
@@ -352,14 +299,13 @@ void AuxiliaryModels::add_step_columns(StepBatch& batch) {
          MicroBatchColumns out;
          if (wants(column::reference_logprob))
            out[column::reference_logprob] =
-               runner.forward(*reference_, micro_batch, temperature).logprob;
-         for (const auto& name :
-              wanted_) {  // a power of the probabilities, normalised, is a division
-                          // of the temperature
+               runner.forward(reference_->model(), micro_batch, temperature).logprob;
+         for (const auto& name : wanted_) {  // a normalised power of probabilities is a division
+                                             // of the temperature
            if (!name.starts_with(column::flat_reference)) continue;
            out[name] =
                runner
-                   .forward(*reference_, micro_batch,
+                   .forward(reference_->model(), micro_batch,
                             temperature / std::stod(name.substr(
                                               std::string_view(column::flat_reference).size())))
                    .logprob;
@@ -474,23 +420,15 @@ std::vector<std::vector<float>> AuxiliaryModels::logprobs_now(StepBatch& batch) 
   return std::move(batch.columns.at(kLogprob));
 }
 
-std::map<std::string, std::string> AuxiliaryModels::save() const {
-  std::map<std::string, std::string> files;
-  if (value_head_) files["critic.safetensors"] = value_head_->to_bytes();
-  return files;
+void AuxiliaryModels::add_value_head(io::CheckpointShare& share) const {
+  if (value_head_)
+    share.files[file_of(Part::value_head)] = [bytes = value_head_->to_bytes()] { return bytes; };
 }
 
-void AuxiliaryModels::restore(const io::StoredCheckpoint& checkpoint) {
-  if (checkpoint.files().contains("reference.safetensors") && wants(column::reference_logprob)) {
-    reference_.reset(), reference_weights_.reset();  // not two at a time
-    set_reference(model::read_weights(context_->store->config(),
-                                      checkpoint.verified("reference.safetensors")));
-  } else if (context_->config.reference.model.empty()) {
-    reference_.reset(), reference_weights_.reset();  // rolled back behind its beginning
-  }
-  if (checkpoint.files().contains("critic.safetensors") && value_head_)
-    value_head_->restore(checkpoint.read("critic.safetensors"),
-                         checkpoint.name() + "/critic.safetensors");
+void AuxiliaryModels::restore_value_head(const io::StoredCheckpoint& checkpoint) {
+  const std::string file = file_of(Part::value_head);
+  if (checkpoint.files().contains(file) && value_head_)
+    value_head_->restore(checkpoint.read(file), checkpoint.name() + "/" + file);
 }
 
 }  // namespace rollcall::run

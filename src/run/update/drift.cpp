@@ -1,4 +1,4 @@
-// One forward pass over the previous answers of a step's prompts.
+// One forward pass over the previous answers to the prompts of a step.
 #include "run/update/drift.hpp"
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
     return sampled_by(entry.second).value_or(0) + kWindow < step.policy.value;
   });
   StepBatch before;
-  std::vector<std::size_t> of;  // the group of the step that each belongs to
+  std::vector<std::size_t> of;  // [groups of `before`] the index of the same prompt's group in step
   for (std::size_t g = 0; g < fresh_groups(step); ++g) {
     const auto known = previous_.find(step.groups[g].id.prompt.value);
     if (known == previous_.end()) continue;
@@ -37,10 +37,11 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
   const auto now = companions.logprobs_now(before);
   for (std::size_t i = 0; i < of.size(); ++i) {
     double sum = 0.0;
-    std::size_t at = 0;
+    std::size_t token = 0;
     for (const auto& turn : before.groups[i].rollouts.front().turns)
-      for (const float then : turn.logprob) sum += std::abs(double(now[i].at(at++)) - double(then));
-    drift[of[i]] = sum / double(at);
+      for (const float then : turn.logprob)
+        sum += std::abs(double(now[i].at(token++)) - double(then));
+    drift[of[i]] = sum / double(token);
   }
   return drift;
 }

@@ -1,5 +1,5 @@
-// How far the policy has moved on a prompt since it last answered it: what decides how much an
-// earlier result still says.
+// How far the policy has moved on a prompt since it last answered it. The farther it has moved, the
+// less an earlier result of the prompt says about it.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -12,23 +12,22 @@
 
 namespace rollcall::run {
 
-/// The previous rollout of every prompt, in memory on every update rank. Holds nothing that the
-/// files of the steps so far do not say, so it is in no checkpoint.
+/// The previous rollout of every prompt, in memory on every update rank. A resumed run reads it
+/// from the files of earlier steps, so it is in no checkpoint.
 class Drift {
  public:
-  static constexpr std::uint64_t kWindow = 1024;  ///< optimizer steps: what is older is forgotten,
-                                                  ///< so that memory and the reading of a resume
-                                                  ///< are bounded
+  static constexpr std::uint64_t kWindow =
+      1024;  ///< optimizer steps. Older rollouts are forgotten,
+             ///< which bounds memory and what a resume reads
 
   explicit Drift(bool on) : on_(on) {}
   bool on() const { return on_; }
-  /// Takes a closed step's own rollouts in: the first one with policy tokens of each group. Steps
+  /// Remembers a closed step's own rollouts: the first one with policy tokens of each group. Steps
   /// come in ascending order.
   void remember(const StepBatch& step);
   /// [groups] mean |log-prob now - when sampled| over the tokens of the prompt's previous rollout
-  /// (SPO, arXiv:2509.13232); NaN where there is none. Collective over the update ranks, before the
-  /// step is trained on.
-  /// Empty where it is off.
+  /// (SPO, arXiv:2509.13232); NaN for a prompt without one. Empty where drift is not measured.
+  /// Collective over the update ranks, before the step is trained on.
   std::vector<double> measure(const StepBatch& step, AuxiliaryModels& companions);
 
  private:

@@ -1,5 +1,5 @@
-// Which examples a supervised step learns from: every one once a pass, in an order of the pass's
-// own.
+// Which examples a supervised step learns from: each pass has every example once, in an order of
+// its own.
 #pragma once
 
 #include "base/random.hpp"
@@ -11,9 +11,9 @@
 
 namespace rollcall::run {
 
-/// A step's batch is the next `batch_size` places of pass after pass, so it may hold the end of one
-/// and the beginning of the next. What stands at a place is a function of seed, pass and number of
-/// examples: a resume or another number of ranks changes nothing.
+/// A step takes the next `batch_size` places, so its batch may hold the end of one pass and the
+/// beginning of the next. The example at a place is a function of seed, pass and number of
+/// examples. A resume and another number of ranks therefore change nothing.
 class ExamplePasses {
  public:
   ExamplePasses(std::uint64_t seed, std::uint64_t examples) : seed_(seed), examples_(examples) {}
@@ -37,7 +37,8 @@ class ExamplePasses {
   }
 
   std::uint64_t seed_, examples_, pass_ = 0;
-  std::vector<std::uint64_t> order_;  ///< of `pass_`; empty: none was asked for
+  std::vector<std::uint64_t>
+      order_;  ///< [examples] the order of pass_; empty before the first call
 };
 
 }  // namespace rollcall::run

@@ -10,18 +10,17 @@
 
 namespace rollcall::run {
 
-/// Throws ConfigError when objective and run file do not fit: experts that nobody tells apart, or
-/// none
-/// where the objective waits for them.
+/// Throws ConfigError where the run file gives experts to an objective that does not tell them from
+/// the policy's rollouts, or gives none to an objective that needs them.
 void check_experts(const RunConfig& config, const method::Objective& objective);
-/// Throws ConfigError where experts are to answer prompts without a worked solution, or with one
-/// that
-/// the model has no room for.
+/// Throws ConfigError where a prompt that experts are to answer has no worked solution, or one that
+/// is too long for the model.
 void check_solutions(const RunContext& context);
 
-/// Gives experts.share of the step's groups the prompt's worked solution, one of several by an even
-/// draw, as their last rollout, judged by the task's verifier. Which groups is drawn at the group's
-/// own address. Its log-probs are 0 until AuxiliaryModels::add_missing_logprobs has filled them.
+/// Adds the worked solution of the prompt, judged by the task's verifier, as the last rollout of
+/// experts.share of the step's groups. The groups, and one of several solutions with equal
+/// probability, are drawn at the address of each group. The solution's log-probs are 0 until
+/// AuxiliaryModels::add_missing_logprobs fills them.
 void add_experts(StepBatch& batch, const RunContext& context, std::uint64_t step);
 
 }  // namespace rollcall::run

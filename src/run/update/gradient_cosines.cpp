@@ -14,7 +14,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Of length 1; one that is zero throughout stays zero.
+/// The vector scaled to length 1; a zero vector stays zero.
 std::vector<double> unit(std::span<const double> direction) {
   std::vector<double> scaled(direction.begin(), direction.end());
   const double length = std::sqrt(dot(direction, direction));
@@ -28,7 +28,8 @@ std::vector<float> gradient_cosines(const TrainBatch::MicroBatchRange& range,
                                     std::span<const double> gradients,
                                     std::span<const std::int64_t> group) {
   const std::size_t width = gradients.size() / range.micro_batch.parents.size();
-  std::vector<std::vector<double>> directions;  // of the rollouts: sequences that continue a prompt
+  // [rollouts], which are the sequences that continue a prompt
+  std::vector<std::vector<double>> directions;
   for (std::size_t s = 0; s < range.micro_batch.parents.size(); ++s)
     if (range.micro_batch.parents[s] >= 0)
       directions.push_back(unit(gradients.subspan(s * width, width)));

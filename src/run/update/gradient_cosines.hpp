@@ -1,5 +1,5 @@
-// How alike the rollouts of a group would change the policy: the cosines between their gradients by
-// the states that the head reads.
+// How alike the changes are that the rollouts of a group would make to the policy: the cosines
+// between their gradients with respect to the hidden states that the head reads.
 #pragma once
 
 #include "run/step/step_batch.hpp"
@@ -10,16 +10,16 @@
 
 namespace rollcall::run {
 
-/// For each group of a micro-batch one after the other the cosines between its n rollouts, [n, n]
-/// row by row; 0 beside a rollout without policy tokens. `gradients`: of the micro-batch's
-/// sequences, model::MicroBatchRunner::logprob_gradients; `group`: [B] of the step's rollouts
-/// (method::StepColumns). A group's numbers depend on it alone.
+/// The cosines between the n rollouts of each group of a micro-batch, [n, n] row by row, one group
+/// after the other; 0 for a pair with a rollout without policy tokens. `gradients`: of the
+/// micro-batch's sequences, as MicroBatchRunner::logprob_gradients returns them. `group`: [B] of
+/// the step's rollouts (method::StepColumns). The numbers of a group depend on that group alone.
 std::vector<float> gradient_cosines(const TrainBatch::MicroBatchRange& range,
                                     std::span<const double> gradients,
                                     std::span<const std::int64_t> group);
 
-/// Mean over the pairs of two rollouts of a group, each group weighing alike; NaN where no group
-/// has two. `cosines`: [groups][n, n].
+/// The mean squared cosine over pairs of two rollouts of a group, with equal weight for each group;
+/// NaN where no group has two rollouts. `cosines`: [groups][n, n].
 double mean_squared_cosine(const std::vector<std::vector<float>>& cosines);
 
 }  // namespace rollcall::run

@@ -41,11 +41,11 @@ std::vector<std::vector<double>> verifiers_rewards(const StepBatch& batch) {
   return rewards;
 }
 
-/// What one rank finds in the archive for all.
+/// What one rank has found in the archive for all ranks.
 struct Packed {
   /// first and last step of every file, fresh enough or not
   std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;
-  std::map<std::uint64_t, std::string> steps;  ///< as they travel
+  std::map<std::uint64_t, std::string> steps;  ///< by step, as bytes of to_wire()
 
   bool holds(std::uint64_t step) const {
     return std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
@@ -58,7 +58,7 @@ struct Packed {
   }
 };
 
-/// What a step of shards trained on, for all ranks.
+/// What a step whose shards are not packed trained on, on all ranks.
 void add_recorded(StepBatch& batch, const std::filesystem::path& run_dir,
                   const io::PublishedFile& file, comm::Communicator& ranks) {
   std::string told;
@@ -86,7 +86,7 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
   for (auto& archived : io::read_archive(run_dir, entry, &component_names)) {
     auto& batch = steps[archived.step];
     batch.component_names = component_names;
-    if (!archived.training.empty()) {  // of all groups of a step, or of none
+    if (!archived.training.empty()) {  // a step has it for all groups or for none
       batch.training.resize(batch.groups.size());
       batch.training.push_back(recorded(archived.group.id, archived.training));
     }
@@ -96,7 +96,8 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
   return steps;
 }
 
-/// Newest file first, until one holds nothing that is fresh enough: versions grow with the steps.
+/// Reads the newest file first and stops at one without fresh groups, since versions grow with
+/// steps.
 Packed read_packed_since(const std::filesystem::path& run_dir, std::uint64_t before,
                          std::uint64_t oldest) {
   auto entries = io::read_manifest(run_dir);
@@ -122,7 +123,7 @@ Packed read_packed_since(const std::filesystem::path& run_dir, std::uint64_t bef
 void ReplayBuffer::remember(StepBatch step) {
   for (std::size_t g = 0; g < step.groups.size(); ++g) {
     const auto version = sampled_by(step.groups[g]);
-    // nothing to train on, or the scheduler left it out
+    // The group has nothing to train on, or the scheduler left it out.
     if (!version || trained_rollouts(step, g) == 0) continue;
     auto training = step.training.empty() ? scheduling::GroupTraining{.id = step.groups[g].id}
                                           : std::move(step.training[g]);
@@ -144,7 +145,7 @@ void ReplayBuffer::forget_before(std::uint64_t step) {
 std::vector<double> ReplayBuffer::advantages(const StepBatch& batch,
                                              const RewardsOf& rewards) const {
   std::vector<double> all;
-  // other choices do not ask
+  // Other choices do not read rewards.
   const bool heard = rewards && settings_.choose == "advantage" && !batch.groups.empty();
   for (const auto& of_group : heard ? rewards(batch) : verifiers_rewards(batch))
     all.push_back(mean_advantage(of_group));
@@ -190,7 +191,7 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
                                           const std::vector<UnpackedFile>& unpacked,
                                           std::uint64_t step, std::uint64_t oldest,
                                           comm::Communicator& ranks) {
-  // One view of the manifest for all: it decides how many steps are read together below.
+  // All ranks use the same view of the manifest, which decides how many steps are read together.
   const bool leads = ranks.rank() == 0;
   auto packed = from_bytes<Packed>(
       ranks.spread(leads ? to_bytes(read_packed_since(run_dir, step, oldest)) : std::string(), 0));
@@ -209,7 +210,7 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
     steps[number] =
         read_step(run_dir, shared_out(std::move(files), readers)[std::size_t(ranks.rank())], ranks);
   for (const auto& [number, file] : trained) add_recorded(steps[number], run_dir, file, ranks);
-  const auto list = earlier_list(run_dir);  // of a branch
+  const auto list = earlier_list(run_dir);  // only a branch has one
   const std::string listed =
       ranks.spread(leads && std::filesystem::exists(list) ? read_file(list) : std::string(), 0);
   if (!listed.empty()) {

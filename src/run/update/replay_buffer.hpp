@@ -1,5 +1,5 @@
-// The groups of earlier steps that may come back: a window over the run's own shards and archive,
-// kept in memory by every update rank.
+// Groups of earlier steps that may be trained on again: a window over the run's own shards and
+// archive, which every update rank keeps in memory.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -17,8 +17,7 @@
 
 namespace rollcall::run {
 
-/// Holds nothing that the files of the steps so far do not say, so it is in no checkpoint: a
-/// resumed run reads it again.
+/// A resumed run reads the groups from the files of earlier steps, so they are in no checkpoint.
 class ReplayBuffer {
  public:
   ReplayBuffer(const ReplaySection& settings, std::uint64_t seed)
@@ -26,17 +25,17 @@ class ReplayBuffer {
   bool on() const { return settings_.share > 0.0; }
   std::size_t groups() const { return groups_.size(); }
 
-  /// Takes in those of a closed step's own groups that had a rollout to train, as they were trained
-  /// on. Steps come in ascending order.
+  /// Adds those of a closed step's own groups that had a rollout to train, as they were trained on.
+  /// Steps come in ascending order.
   void remember(StepBatch step);
-  /// Drops what is too stale for `policy`, now and for ever, since versions only grow.
+  /// Drops groups that are too stale for `policy`. They stay so, since versions only grow.
   void forget(PolicyVersion policy);
-  /// Drops what was sampled before this step.
+  /// Drops groups that were sampled before this step.
   void forget_before(std::uint64_t step);
   /// [groups][rollouts] of a batch.
   using RewardsOf = std::function<std::vector<std::vector<double>>(const StepBatch&)>;
-  /// Puts this step's choice behind its own groups. `rewards`: by which advantages are told where
-  /// they are chosen by; empty: the verifier's.
+  /// Chooses groups for this step and appends them to its own. `rewards`: what advantages are made
+  /// of where groups are chosen by advantage; empty: the rewards of the verifier.
   void add_to(StepBatch& batch, std::uint64_t step, const RewardsOf& rewards = {}) const;
 
  private:
@@ -54,26 +53,26 @@ class ReplayBuffer {
   std::vector<Kept> groups_;  // ascending GroupId
 };
 
-/// The closed training steps before `step` that may hold groups of policy `oldest` or newer,
-/// ascending, each as read_step gave it, with what it trained on: from shards, and from archive
-/// files where they were packed. Of steps of an earlier build
-/// it is not known what they trained on. Collective; every file, the archive's manifest too, is
-/// read by one rank. Throws StorageError.
+/// The training steps before `step` that may hold groups of policy version `oldest` or newer, in
+/// ascending order, each as read_step() returned it and with what it trained on. They are read from
+/// shards, or from archive files where they were packed. What steps of an earlier build trained on
+/// is not known. Collective: one rank reads each file, and one the archive's manifest. Throws
+/// StorageError.
 std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
                                           const std::vector<UnpackedFile>& unpacked,
                                           std::uint64_t step, std::uint64_t oldest,
                                           comm::Communicator& ranks);
 
-/// The first step whose rollouts may come back at `step`: that after the last change of the base
-/// model where the recipe starts its data anew then (recipe_needs.hpp: reincarnation of ReMix,
-/// arXiv:2507.06892); 0 for all others.
+/// The first step whose rollouts may be trained on again at `step`. For a recipe whose data begin
+/// anew with each change of the base model (recipe_needs.hpp: reincarnation of ReMix,
+/// arXiv:2507.06892) that is the step after the last change; for all others it is 0.
 std::uint64_t first_replayed(const RunConfig& config, std::uint64_t step);
 
-/// Throws ConfigError when the objective asks for what is not kept with old groups.
+/// Throws ConfigError when the objective reads columns that are not kept with old groups.
 void check_replay(const RunConfig& config, const method::Objective& objective);
 
-/// What the batch is made of, for the metrics: train/rollouts_generated, train/rollouts_trained,
-/// and replay/... and experts/... where there are any.
+/// Metrics of what the batch is made of: train/rollouts_generated and train/rollouts_trained, and
+/// replay/... and experts/... where the batch has such rollouts.
 std::map<std::string, double> composition(const StepBatch& batch);
 
 }  // namespace rollcall::run

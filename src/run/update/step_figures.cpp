@@ -1,4 +1,4 @@
-// One update leaves each figure as it is, to the bit.
+// The figures of a step with one update are those of the update, bit for bit.
 #include "run/update/step_figures.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ constexpr std::string_view kFirstAndLast[] = {"actor/pg_clipfrac", "actor/ppo_kl
                                               "actor/grad_norm",   "actor/ratio_min",
                                               "actor/ratio_max",   "replay/ppo_kl"};
 constexpr std::string_view kAlwaysLast[] = {"actor/ratio_min", "actor/ratio_max"};
-// an update that says nothing of it has 1
+// An update without this figure has the value 1.
 constexpr std::string_view kLrFactor = "actor/lr_factor";
 
 template <std::size_t N>

@@ -1,4 +1,4 @@
-// The figures of a training step from those of its updates, and from its rollouts.
+// The figures of a training step, made of those of its updates and those of its rollouts.
 #pragma once
 
 #include <map>
@@ -6,16 +6,17 @@
 
 namespace rollcall::run {
 
-/// A step may make several updates. What a figure says of an update is its mean over them: the
-/// least of minima, the most of maxima (verl's reduction), the sum of times. Some are told of the
-/// first and the last as well, as NAME_first and NAME_last. What it says of rollouts is of all of
-/// the step's.
+/// A step may make several updates. A figure of updates is reduced over them as in verl: the least
+/// of minima, the greatest of maxima, the sum of times, and otherwise the mean. Some figures are
+/// also given for the first and the last update, as NAME_first and NAME_last. A figure of rollouts
+/// is over all rollouts of the step.
 class StepFigures {
  public:
   using Figures = std::map<std::string, double>;
   void add(const Figures& update);
-  /// `rollouts`: of the whole step, in place of those of its updates; empty where one update has
-  /// all of it. `several`: the run makes several updates a step.
+  /// The figures of the step. `rollouts`: figures of all its rollouts, which replace those of its
+  /// updates; empty where one update had all rollouts. `several`: the run makes several updates per
+  /// step.
   Figures take(const Figures& rollouts, bool several);
 
  private:

@@ -1,14 +1,25 @@
-// The course of a step through its updates: what its rollouts say is taken once, and what the
-// updates were like becomes the step's figures.
+// The course of a training step through its updates: what its rollouts say is taken once, and what
+// the updates were like becomes the step's figures.
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "run/update/temperature.hpp"
 #include "run/update/update.hpp"
 
-#include "base/clock.hpp"
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace rollcall::run {
 namespace {
+
+bool all_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return std::isfinite(value); });
+}
 
 std::vector<std::size_t> all_groups(const StepBatch& batch) {
   std::vector<std::size_t> all(batch.groups.size());
@@ -16,7 +27,7 @@ std::vector<std::size_t> all_groups(const StepBatch& batch) {
   return all;
 }
 
-/// Of Prepared::merge, what rollouts show before any policy is compared.
+/// Whether a figure of Prepared::merge() depends on rollouts alone and on no policy.
 bool is_of_rollouts(const std::string& name) {
   return name.starts_with("critic/score/") || name.starts_with("critic/rewards/") ||
          name.starts_with("critic/component/") || name.starts_with("critic/shaping/");
@@ -24,74 +35,31 @@ bool is_of_rollouts(const std::string& name) {
 
 }  // namespace
 
-const method::Prepared& UpdateStage::whole(const UpdatePlan& plan, const StepBatch& batch) {
-  if (!course_.whole) {
-    const auto training = mini_batch(batch, 0, 1);
-    auto columns = make_train_batch(batch, training, context_->config.train.micro_batch_tokens,
-                                    context_->config.sampling.max_new_tokens)
-                       .columns;
-    course_.whole = objective_->prepare_step(
-        with_step(std::move(columns), plan, batch, training, course_.given));
-  }
-  return *course_.whole;
-}
-
-std::shared_ptr<const method::Prepared> UpdateStage::prepare_update(
-    method::StepColumns columns, const UpdatePlan& plan, const StepBatch& batch,
-    const std::vector<std::size_t>& groups) {
-  columns = with_step(std::move(columns), plan, batch, groups, course_.now);
-  const auto training = mini_batch(batch, 0, 1);
-  // the latter is no update: it holds groups that do not train
-  if (updates() == 1 || groups.size() > training.size()) return objective_->prepare(columns);
-  std::vector<std::int64_t> rollouts;  // of these groups among all that train
-  std::int64_t first = 0;
-  auto wanted = groups.begin();
-  for (const std::size_t g : training) {
-    const auto count = std::int64_t(batch.groups[g].rollouts.size());
-    if (wanted != groups.end() && *wanted == g) {
-      for (std::int64_t i = first; i < first + count; ++i) rollouts.push_back(i);
-      ++wanted;
-    }
-    first += count;
-  }
-  return objective_->prepare_update(columns, whole(plan, batch), std::move(rollouts));
-}
-
-UpdateStage::StepTerms UpdateStage::terms_of(const method::Prepared& update) const {
-  const auto statistics = update.statistics();
-  return {update.lr_factor(), statistics, after_step(statistics)};
-}
-
-UpdateStage::Statistics UpdateStage::after_step(Statistics now) const {
-  if (!course_.whole) return now;
-  // those that the step's rollouts have moved: the others are the updates'
-  for (const auto& [name, value] : course_.whole->statistics()) {
-    const auto given = course_.given.find(name);
-    if (given == course_.given.end() || given->second != value) now[name] = value;
-  }
-  return now;
+bool UpdateStage::is_on_policy(const StepBatch& batch) const {
+  return batch.replayed == 0 && context_->config.train.from_archive.empty();
 }
 
 UpdateStage::Opened UpdateStage::open_step(const UpdatePlan& plan, const StepBatch& batch) {
   const Stopwatch columns;
   const bool stored = is_on_policy(batch), single = context_->config.train.mini_batches == 1;
   const auto all = all_groups(batch), training = mini_batch(batch, 0, 1);
-  MiniBatch step = prepare(plan, batch, all, stored);
+  ObjectivePass::MiniBatch step = pass_.prepare(plan, batch, all, stored);
   const bool known = step.known;
   auto advantage = shared_advantages(batch, all, step.prepared->token_advantages());
   Opened opened;
   if (training.size() < all.size()) {
-    signals_.add_left_out(batch, step.prepared->rollout_advantages(),
-                          known ? evaluate(step)->losses : std::vector<method::MicroBatchLoss>());
-    if (!training.empty()) {  // without the others: they count in no statistic but their own
-      opened.ready = prepare(plan, batch, training, stored);
+    signals_.add_left_out(
+        batch, step.prepared->rollout_advantages(),
+        known ? pass_.evaluate(step)->losses : std::vector<method::MicroBatchLoss>());
+    if (!training.empty()) {  // the others count in no statistic of these
+      opened.ready = pass_.prepare(plan, batch, training, stored);
       put_advantages(batch, training,
                      shared_advantages(batch, training, opened.ready->prepared->token_advantages()),
                      advantage);
     }
   }
-  if (record_)
-    kept_->writer().add(io::draft_training(record_->of(batch, advantage), context_->identity));
+  if (const StepRecord* record = data_.record())
+    kept_->writer().add(io::draft_training(record->of(batch, advantage), context_->identity));
   if (training.size() < all.size()) {
     for (const auto& [name, value] : step.prepared->merge({}))
       if (is_of_rollouts(name)) opened.figures[name] = value;
@@ -103,37 +71,111 @@ UpdateStage::Opened UpdateStage::open_step(const UpdatePlan& plan, const StepBat
   return opened;
 }
 
+UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn,
+                                            Course& course,
+                                            std::map<std::string, double>& metrics) {
+  const auto& settings = context_->config.train;
+  const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
+  // Other ranks receive from the leader what they run.
+  const bool here = leader() || data_.residency() == StepResidency::every_rank;
+  expect(!here || !batch.groups.empty(), "a step has rollouts");
+  const bool idle = here && groups.empty();
+  if (idle && data_.residency() == StepResidency::every_rank) return UpdateOutcome::applied;
+  const bool first = turn.first, stored = first && is_on_policy(batch);
+  if (!first) models_.add_current_columns(batch, groups, false);
+  Stopwatch columns;
+  const double waited_s = ranks_->waited_s();
+  const ObjectivePass::MiniBatch mini = idle         ? ObjectivePass::MiniBatch{}
+                                        : turn.ready ? std::move(*turn.ready)
+                                                     : pass_.prepare(plan, batch, groups, stored);
+  const auto evaluated = idle ? ObjectivePass::Evaluated{} : pass_.evaluate(mini);
+  if (!evaluated) return UpdateOutcome::nonfinite;
+  const auto& losses = evaluated->losses;
+  const auto cut = [&](std::int64_t limit) {
+    return backward_micro_batches(batch, groups, evaluated->derivative, evaluated->logprob, limit);
+  };
+  auto micro_batches = leader() && !idle ? even_micro_batches(settings.micro_batch_tokens, cut)
+                                         : std::vector<BackwardMicroBatch>();
+  double computed = 0.0, useful = 0.0;
+  for (const auto& micro_batch : micro_batches)
+    computed += double(micro_batch.micro_batch.tokens.size()),
+        useful +=
+        double(std::int64_t(micro_batch.micro_batch.tokens.size()) - micro_batch.repeated);
+  const auto found =
+      leader() && !idle ? pass_.terms_of(*mini.prepared) : ObjectivePass::StepTerms();
+  const auto [own, count, terms, trains] = pass_.deal(std::move(micro_batches), found, !idle);
+  if (!trains) return UpdateOutcome::applied;
+  const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
+  const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
+    const auto& known = own[std::size_t(i)].logprob;
+    require<NumericsError>(
+        std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 ||
+            !all_finite(known),
+        fmt::format("the training forward of step {} gives other log-probs than {}", plan.step,
+                    stored ? "generation stored" : "the forward before it"),
+        "the gradient would not be that of the policy that sampled",
+        "start every rank with the same binary on one type of processor, then resume from the last checkpoint");
+  };
+  const auto passes =
+      state_.sum_gradient(own, count, temperature_of(context_->config.sampling), same_bits);
+  if (!passes) return UpdateOutcome::nonfinite;
+  metrics["perf/tokens_computed"] += double(*passes) * computed;
+  metrics["perf/tokens_useful"] += useful;
+  std::map<std::string, double> step_metrics;
+  columns.restart();
+  if (leader()) {  // which reports
+    signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
+    step_metrics = mini.prepared->merge(losses);
+  }
+  if (mini.known) metrics["timing_s/columns"] += before_s + columns.seconds();
+  const UpdateOutcome outcome = state_.apply(settings.optimizer, plan.lr * terms.lr_factor,
+                                             plan.grad_norm_limit, step_metrics);
+  if (outcome == UpdateOutcome::applied) {
+    const auto& critic_settings = context_->config.critic.optimizer;
+    if (model::ValueHead* critic = pass_.critic())
+      step_metrics["critic/grad_norm"] =
+          critic->apply(critic_settings,
+                        model::learning_rate(critic_settings, std::int64_t(plan.step), plan.steps));
+    pass_.note_applied(terms);
+    ++course.applied;
+    if (const double norm = step_metrics.at("actor/grad_norm"); norm > 0)
+      course.norms.push_back(norm);
+  }
+  course.figures.add(step_metrics);
+  return outcome;
+}
+
 void UpdateStage::train(const UpdatePlan& plan, StepBatch& batch, UpdateReport& report) {
-  course_ = {};
-  course_.given = course_.now = course_.after = objective_state_.statistics;
-  if (leader() || step_at_ == StepResidency::every_rank)
-    auxiliary_models_.add_current_columns(batch, all_groups(batch), is_on_policy(batch));
+  Course course;
+  pass_.begin_step(objective_state_.statistics);
+  if (leader() || data_.residency() == StepResidency::every_rank)
+    models_.add_current_columns(batch, all_groups(batch), is_on_policy(batch));
   Opened opened = leader() ? open_step(plan, batch) : Opened{};
   for (std::int64_t epoch = 0;
        epoch < context_->config.train.epochs && report.outcome == UpdateOutcome::applied; ++epoch) {
     for (std::int64_t i = 0;
          i < context_->config.train.mini_batches && report.outcome == UpdateOutcome::applied; ++i) {
       report.outcome = train_mini_batch(
-          plan, batch, {i, epoch == 0 && i == 0, std::exchange(opened.ready, std::nullopt)},
+          plan, batch, {i, epoch == 0 && i == 0, std::exchange(opened.ready, std::nullopt)}, course,
           report.metrics);
     }
   }
-  objective_state_.statistics = course_.after;
+  objective_state_.statistics = pass_.statistics();
   const Stopwatch closing;
-  const bool told_apart = leader() && course_.whole;
-  auto rollouts = told_apart ? course_.whole->merge({}) : StepFigures::Figures();
+  const bool told_apart = leader() && pass_.whole() != nullptr;
+  auto rollouts = told_apart ? pass_.whole()->merge({}) : StepFigures::Figures();
   for (const auto& [name, value] : opened.figures) rollouts[name] = value;
-  const auto figures = course_.figures.take(rollouts, updates() > 1);
+  const auto figures = course.figures.take(rollouts, updates_of(context_->config) > 1);
   for (const auto& [name, value] : figures) report.metrics[name] = value;
   if (opened.columns_s > 0.0) report.metrics["timing_s/columns"] += opened.columns_s;
   if (told_apart && report.metrics.contains("timing_s/columns"))
     report.metrics["timing_s/columns"] += closing.seconds();
-  report.updates = updates(), report.applied = course_.applied;
-  if (updates() > 1) report.metrics["train/updates"] = double(course_.applied);
-  const auto& norms = course_.norms;
+  report.updates = updates_of(context_->config), report.applied = course.applied;
+  if (updates_of(context_->config) > 1) report.metrics["train/updates"] = double(course.applied);
+  const auto& norms = course.norms;
   if (!norms.empty())
     report.gradient_norm = std::accumulate(norms.begin(), norms.end(), 0.0) / double(norms.size());
-  course_ = {};
+  pass_.end_step();
 }
 
 }  // namespace rollcall::run

@@ -1,12 +1,15 @@
-// What a step trains on: its own rollouts or an archive's, those of earlier steps, and experts'.
-#include "run/update/update.hpp"
+// Reading of steps, in the order in which they are trained on.
+#include "run/update/step_data.hpp"
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "run/context/column_sources.hpp"
+#include "run/step/group_training.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"
 #include "run/update/experts.hpp"
+#include "run/update/of_leader.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +22,7 @@ namespace rollcall::run {
 
 namespace {
 
-/// A resume repeats the verdicts that it finds, and would end where this start does.
+/// Removes files with verdicts: a resume would repeat them, and fail in the same way.
 void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
   for (const ScoredFile& file : files)
     for (const auto* part : {&file.shard, &file.scores}) {
@@ -31,14 +34,14 @@ void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<Sco
     }
 }
 
-}  // namespace
-
-StepBatch UpdateStage::apply_undecided_rule(StepBatch step, std::uint64_t number) const {
+/// The step as it trains: undecided rollouts leave it or count as wrong (undecided.hpp), and
+/// rewards are permuted where a run file asks for it. Throws Error where nothing was decided.
+StepBatch apply_undecided_rule(const RunContext& context, StepBatch step, std::uint64_t number) {
   const bool had_any = !step.groups.empty();
-  const bool drop = context_->config.reward.undecided == "drop";
-  const std::size_t decided = close_step(step, context_->config, number);
+  const bool drop = context.config.reward.undecided == "drop";
+  const std::size_t decided = close_step(step, context.config, number);
   if (!had_any || (!step.groups.empty() && (decided > 0 || !drop))) return step;
-  const std::string run = context_->run_dir.string();
+  const std::string run = context.run_dir.string();
   throw Error(
       ExitCode::failed,
       error_message(
@@ -50,14 +53,33 @@ StepBatch UpdateStage::apply_undecided_rule(StepBatch step, std::uint64_t number
               run, run)));
 }
 
-void UpdateStage::refill_replay(const UpdatePlan& plan) {
-  if (!earlier_) return;
-  const auto unpacked = *std::exchange(earlier_, std::nullopt);
-  if (!context_->config.train.from_archive.empty()) {
+}  // namespace
+
+StepData::StepData(RunContext& context, const method::Objective& objective,
+                   const PromptColumns& columns, comm::Communicator& ranks, ShardCache& cache)
+    : context_(&context),
+      objective_(&objective),
+      columns_(&columns),
+      ranks_(&ranks),
+      cache_(&cache),
+      hears_recipe_(run::hears_recipe(context.config, objective)),
+      residency_(step_at(context.config, objective)),
+      drift_(reads_tracked_success(context.config, objective)),
+      replay_(context.config.replay, std::uint64_t(context.config.run.seed)) {}
+
+void StepData::remember(StepBatch own) {
+  drift_.remember(own);
+  if (replay_.on()) replay_.remember(std::move(own));
+}
+
+void StepData::refill_replay(const UpdatePlan& plan) {
+  if (!unread_) return;
+  const auto unpacked = *std::exchange(unread_, std::nullopt);
+  if (!samples()) {
     const std::uint64_t first =
         drift_.on() ? plan.step - std::min(plan.step - 1, Drift::kWindow) : plan.step;
     for (std::uint64_t step = first; step < plan.step; ++step)
-      drift_.remember(apply_undecided_rule(archived_step(step), step));
+      drift_.remember(apply_undecided_rule(*context_, archived_step(step), step));
     return;
   }
   const std::uint64_t now = context_->store->version().value;
@@ -69,54 +91,55 @@ void UpdateStage::refill_replay(const UpdatePlan& plan) {
                                         now - std::min(now, limit), *ranks_)) {
     const std::uint64_t number = batch.groups.empty() ? 0 : batch.groups.front().id.step;
     unrecorded += batch.training.empty() ? 1 : 0;
-    StepBatch step = apply_undecided_rule(std::move(batch), number);
+    StepBatch step = apply_undecided_rule(*context_, std::move(batch), number);
     drift_.remember(step);
     if (replay_.on()) replay_.remember(std::move(step));
   }
-  if (unrecorded > 0 && replay_.on() && leader())
+  if (unrecorded > 0 && replay_.on() && ranks_->rank() == 0)
     log_warning(
         "{} earlier steps do not say which of their rollouts trained (an earlier build wrote them): all of their groups may be replayed",
         unrecorded);
 }
 
-StepBatch UpdateStage::archived_step(std::uint64_t step) {
-  if (leader() && !archived_) archived_.emplace(*context_, /*tells=*/true);
-  return from_wire(ranks_->spread(leader() ? to_wire(archived_->read(step)) : std::string(), 0));
+StepBatch StepData::archived_step(std::uint64_t step) {
+  if (ranks_->rank() == 0 && !archived_) archived_.emplace(*context_, /*tells=*/true);
+  return from_wire(
+      ranks_->spread(ranks_->rank() == 0 ? to_wire(archived_->read(step)) : std::string(), 0));
 }
 
-StepBatch UpdateStage::load_step(const UpdatePlan& plan) {
-  return context_->config.train.from_archive.empty()
-             ? read_step(context_->run_dir, plan.files, *ranks_, step_at_, kept_)
-             : archived_step(plan.step);
+StepBatch StepData::load_step(const UpdatePlan& plan) {
+  return samples() ? read_step(context_->run_dir, plan.files, *ranks_, residency_, cache_)
+                   : archived_step(plan.step);
 }
 
-std::vector<std::vector<double>> UpdateStage::heard(const StepBatch& batch,
-                                                    const UpdatePlan& plan) const {
+std::vector<std::vector<double>> StepData::recipe_rewards(const StepBatch& batch,
+                                                          const UpdatePlan& plan) const {
   std::vector<std::size_t> all(batch.groups.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   auto columns = make_train_batch(batch, all, std::numeric_limits<std::int64_t>::max(),
                                   context_->config.sampling.max_new_tokens)
                      .columns;
-  return rewards_by_group(*objective_, with_step(std::move(columns), plan, batch, all, {}), batch);
+  return rewards_by_group(*objective_, columns_->complete(std::move(columns), plan, batch, all, {}),
+                          batch);
 }
 
-StepBatch UpdateStage::gather(const UpdatePlan& plan) {
+StepBatch StepData::gather(const UpdatePlan& plan) {
   StepBatch step = load_step(plan);
-  const bool sampling = context_->config.train.from_archive.empty();
+  const bool sampling = samples();
   record_.reset();
-  if (leader() && sampling) record_.emplace(plan.step, step);
+  if (ranks_->rank() == 0 && sampling) record_.emplace(plan.step, step);
   StepBatch batch = [&] {
     try {
-      return apply_undecided_rule(std::move(step), plan.step);
+      return apply_undecided_rule(*context_, std::move(step), plan.step);
     } catch (const Error&) {
       for (const auto* files : {&plan.files, &plan.others})
-        if (sampling && leader()) forget_verdicts(context_->run_dir, *files);
+        if (sampling && ranks_->rank() == 0) forget_verdicts(context_->run_dir, *files);
       throw;
     }
   }();
-  if (sampling) {  // an archive says it of its own steps
-    const bool alone = step_at_ == StepResidency::leader;
-    decide(batch, alone ? plan.training : of_leader(plan.training));
+  if (sampling) {  // steps of an archive bring what trains with them
+    const bool alone = residency_ == StepResidency::leader;
+    decide(batch, alone ? plan.training : of_leader(*ranks_, plan.training));
   }
   batch.policy = context_->store->version();
   if (replay_.on() || drift_.on()) refill_replay(plan);
@@ -124,7 +147,8 @@ StepBatch UpdateStage::gather(const UpdatePlan& plan) {
     replay_.forget(batch.policy);
     replay_.forget_before(first_replayed(context_->config, plan.step));
     ReplayBuffer::RewardsOf rewards;
-    if (hears_recipe_) rewards = [&](const StepBatch& groups) { return heard(groups, plan); };
+    if (hears_recipe_)
+      rewards = [&](const StepBatch& groups) { return recipe_rewards(groups, plan); };
     replay_.add_to(batch, plan.step, rewards);
   }
   add_experts(batch, *context_, plan.step);

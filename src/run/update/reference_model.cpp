@@ -1,0 +1,90 @@
+// Weights of the reference: where they come from, how they follow the policy, how they are saved.
+#include "run/update/reference_model.hpp"
+
+#include "base/error.hpp"
+#include "model/tensors/model_folder.hpp"
+#include "run/checkpoint/part.hpp"
+#include "run/checkpoint/tensor_files.hpp"
+
+#include <fmt/format.h>
+
+namespace rollcall::run {
+
+ReferenceModel::ReferenceModel(RunContext& context) : context_(&context) {
+  if (context.config.reference.model.empty()) return;
+  auto loaded = model::read_model_folder(context.config.reference.model);
+  require<ConfigError>(std::int64_t(loaded.weights.size()) == context.store->layout().size &&
+                           loaded.config.vocab_size == context.store->config().vocab_size,
+                       fmt::format("reference.model = {} has a different shape from the policy",
+                                   context.config.reference.model),
+                       "the reference is kept beside the policy, weight by weight",
+                       "use a model of the same architecture");
+  set(std::move(loaded.weights));
+}
+
+void ReferenceModel::set(model::AlignedFloats weights) {
+  model_.reset();
+  weights_ = std::make_shared<model::AlignedFloats>(std::move(weights));
+  ++revision_;
+  model_.emplace(context_->store->config(), weights_, PolicyVersion{0},
+                 &context_->store->kernels());
+}
+
+void ReferenceModel::drop() {
+  model_.reset();
+  weights_.reset();
+}
+
+void ReferenceModel::begin_training() {
+  if (takes_policy()) set(model::AlignedFloats(std::as_const(*context_->store).weights()));
+}
+
+bool ReferenceModel::changes(std::uint64_t step) const {
+  const auto& settings = context_->config.reference;
+  return settings.decay < 1.0 ||
+         (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0);
+}
+
+void ReferenceModel::after_step(std::uint64_t step) {
+  if (!changes(step)) return;
+  const auto& settings = context_->config.reference;
+  const auto policy = std::as_const(*context_->store).weights();
+  if (settings.refresh_every > 0 && step % std::uint64_t(settings.refresh_every) == 0) {
+    drop();
+    return set(model::AlignedFloats(policy));
+  }
+  const auto reference = weights_->span();
+  for (std::size_t i = 0; i < policy.size(); ++i)
+    reference[i] =
+        float(settings.decay * double(reference[i]) + (1.0 - settings.decay) * double(policy[i]));
+  model_.reset();
+  model_.emplace(context_->store->config(), weights_, PolicyVersion{0},
+                 &context_->store->kernels());
+  ++revision_;
+}
+
+void ReferenceModel::add_to(io::CheckpointShare& share, const std::string& name) {
+  if (!weights_) return;
+  const std::string file = file_of(Part::reference);
+  if (saved_ && *saved_ == std::pair(share.earlier, revision_)) {
+    share.unchanged.push_back(file);
+  } else {
+    share.files[file] = [layout = context_->store->layout(),
+                         weights = std::shared_ptr<const model::AlignedFloats>(weights_)] {
+      return weights_file(layout, weights);
+    };
+  }
+  saved_ = {name, revision_};
+}
+
+void ReferenceModel::restore(const io::StoredCheckpoint& checkpoint) {
+  const std::string file = file_of(Part::reference);
+  if (checkpoint.files().contains(file)) {
+    drop();
+    set(model::read_weights(context_->store->config(), checkpoint.verified(file)));
+  } else if (context_->config.reference.model.empty()) {
+    drop();  // rolled back to before training began
+  }
+}
+
+}  // namespace rollcall::run

@@ -1,0 +1,80 @@
+// What a step trains on: its own rollouts or those of an archive, groups of earlier steps, and
+// experts' texts.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "method/method.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/run_context.hpp"
+#include "run/messages/messages.hpp"
+#include "run/step/archived_steps.hpp"
+#include "run/step/shard_cache.hpp"
+#include "run/step/step_batch.hpp"
+#include "run/step/step_record.hpp"
+#include "run/update/auxiliary_models.hpp"
+#include "run/update/drift.hpp"
+#include "run/update/prompt_columns.hpp"
+#include "run/update/replay_buffer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace rollcall::run {
+
+/// Reads steps and keeps what later steps need of them. gather() and measure_drift() are collective
+/// over the update ranks.
+class StepData {
+ public:
+  /// `cache`: the shards that this rank has judged. References must outlive this object.
+  StepData(RunContext& context, const method::Objective& objective, const PromptColumns& columns,
+           comm::Communicator& ranks, ShardCache& cache);
+
+  /// Where a step's rollouts are: with the leader alone, or on every rank.
+  StepResidency residency() const { return residency_; }
+
+  /// The step's rollouts by the rule for undecided ones, then what is replayed, then the experts'.
+  /// Throws Error where no rollout of the step came to a verdict.
+  StepBatch gather(const UpdatePlan& plan);
+  /// What the archive is to know of the rollouts that gather() read; on the leader, and null in a
+  /// run that trains from an archive.
+  const StepRecord* record() const { return record_ ? &*record_ : nullptr; }
+
+  /// [groups] how far the policy has moved on each prompt (drift.hpp).
+  std::vector<double> measure_drift(const StepBatch& batch, AuxiliaryModels& models) {
+    return drift_.measure(batch, models);
+  }
+  /// Keeps the step's own rollouts for drift and replay.
+  void remember(StepBatch own);
+  /// The files of a resumed run outside the archive, for drift and replay. They are read with the
+  /// first step, before which nothing is packed.
+  void restore_replay(std::vector<UnpackedFile> unpacked) { unread_ = std::move(unpacked); }
+
+  /// Whether the run's rewards are other than the verifier's.
+  bool hears_recipe() const { return hears_recipe_; }
+  /// [groups][rollouts] the recipe's rewards before normalisation.
+  std::vector<std::vector<double>> recipe_rewards(const StepBatch& batch,
+                                                  const UpdatePlan& plan) const;
+
+ private:
+  bool samples() const { return context_->config.train.from_archive.empty(); }
+  StepBatch archived_step(std::uint64_t step);
+  StepBatch load_step(const UpdatePlan& plan);
+  void refill_replay(const UpdatePlan& plan);  ///< after a resume; also what drift is measured on
+
+  RunContext* context_;
+  const method::Objective* objective_;
+  const PromptColumns* columns_;
+  comm::Communicator* ranks_;
+  ShardCache* cache_;
+  bool hears_recipe_;
+  StepResidency residency_;
+  Drift drift_;
+  ReplayBuffer replay_;
+  std::optional<ArchivedSteps> archived_;  ///< on the leader, where the run trains from an archive
+  std::optional<std::vector<UnpackedFile>> unread_;  ///< of a resumed run, until its first step
+  std::optional<StepRecord> record_;
+};
+
+}  // namespace rollcall::run
