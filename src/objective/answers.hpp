@@ -16,7 +16,7 @@ inline constexpr double kNoAnswer = -1.0;
 inline std::vector<std::map<double, double>> votes(const Step& step) {
   const at::Tensor column = step.named(column::answer).contiguous();
   const double* answer = column.const_data_ptr<double>();
-  const auto& begin = step.group_begin();
+  const auto& begin = step.shape.group_begin();
   std::vector<std::map<double, double>> all(begin.empty() ? 0 : begin.size() - 1);
   for (std::size_t g = 0; g < all.size(); ++g)
     for (auto i = begin[g]; i < begin[g + 1]; ++i) all[g][answer[i]] += 1.0;

@@ -47,7 +47,7 @@ struct ComponentWeights {
         },
         "component_weights weighs a component that omit_components leaves out",
         "it would not count", "set omit_components to those that are not to count, or to none");
-    knobs.needs_columns([this] {
+    knobs.needs.columns([this] {
       std::vector<std::string> columns;
       for (const auto& [name, unused] : given) columns.push_back("component/" + name);
       return columns;

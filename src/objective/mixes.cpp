@@ -141,7 +141,7 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
   if (paying.empty()) return;
   const std::string named =
       fmt::format("objective.pieces.reward holds {}", fmt::join(paying, ", "));
-  const TrainsOn* const other = knobs.in_place_of_reward();
+  const TrainsOn* const other = knobs.reward_use.in_place_of_reward();
   if (other != nullptr) {
     faults.need(
         keys, false,
@@ -151,13 +151,13 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
     return;
   }
   faults.need(
-      keys, !knobs.tokens_paid() || knobs.token_rewards_read(),
+      keys, !knobs.reward_use.tokens_paid() || knobs.reward_use.reads_token_rewards,
       fmt::format(
           "objective.knobs.kl_reward_to is token, and advantage {} reads no rewards of tokens",
           choice[std::size_t(Family::advantage)]),
       "the divergence would cost nothing",
       "set objective.knobs.kl_reward_to=rollout, or an advantage that reads them: gae, macro_gae or batch_whiten");
-  for (const auto& column : knobs.subtracted())
+  for (const auto& column : knobs.reward_use.subtracted())
     faults.need(
         keys, false,
         fmt::format("{}, and advantage {} subtracts {}", named,

@@ -17,13 +17,13 @@ struct Ngrams {
 /// [B] of each rollout's policy tokens. By comparison, not by hash: two different runs are never
 /// taken for one.
 inline std::vector<Ngrams> ngrams(const Step& step, std::int64_t n) {
-  std::vector<Ngrams> counted(std::size_t(step.rollouts));
+  std::vector<Ngrams> counted(std::size_t(step.shape.rollouts));
   if (!step.columns.token.defined()) return counted;
   const at::Tensor tokens = step.columns.token.contiguous();
   const auto* token = tokens.const_data_ptr<std::int64_t>();
   const auto offset = step.columns.offsets.accessor<std::int64_t, 1>();
   std::vector<std::int64_t> begin;
-  for (std::int64_t i = 0; i < step.rollouts; ++i) {
+  for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
     begin.resize(std::size_t(std::max<std::int64_t>(offset[i + 1] - offset[i] - n + 1, 0)));
     std::iota(begin.begin(), begin.end(), offset[i]);
     std::sort(begin.begin(), begin.end(), [&](auto a, auto b) {
@@ -41,7 +41,7 @@ inline std::vector<Ngrams> ngrams(const Step& step, std::int64_t n) {
 
 /// [B] share of a rollout's runs of n tokens that it has said before; 0 where it has none.
 inline at::Tensor repeated_share(const Step& step, std::int64_t n) {
-  const at::Tensor share = at::zeros({step.rollouts}, at::kDouble);
+  const at::Tensor share = at::zeros({step.shape.rollouts}, at::kDouble);
   auto out = share.accessor<double, 1>();
   const auto counted = ngrams(step, n);
   for (std::size_t i = 0; i < counted.size(); ++i) {

@@ -178,7 +178,7 @@ void Objective::Resolved::start_controllers() {
 
 void Objective::Resolved::tell_updates_apart() {
   const auto reads_current = [&](Family family, const std::string& piece) {
-    const auto columns = knobs.columns(name_of(family), piece);
+    const auto columns = knobs.needs.column_names(name_of(family), piece);
     return std::any_of(columns.begin(), columns.end(), [](const auto& name) {
       return name == column::current_logprob || name == column::current_entropy;
     });

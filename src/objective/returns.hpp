@@ -22,8 +22,8 @@ inline void gae_backwards(const double* reward, const double* value, std::int64_
 /// [N] rewards of single tokens: Step::token_reward, and the rollout's reward at its last token.
 inline at::Tensor rewards_of_tokens(const Step& step) {
   at::Tensor reward = step.token_reward.defined() ? step.token_reward.clone()
-                                                  : at::zeros({step.tokens}, at::kDouble);
-  const at::Tensor filled = (step.length > 0).nonzero().squeeze(1);
+                                                  : at::zeros({step.shape.tokens}, at::kDouble);
+  const at::Tensor filled = (step.shape.length > 0).nonzero().squeeze(1);
   return reward.index_add_(0, step.columns.offsets.slice(0, 1).index_select(0, filled) - 1,
                            step.reward.index_select(0, filled));
 }

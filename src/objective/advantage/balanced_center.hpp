@@ -27,12 +27,12 @@ struct BalancedCenter {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor draws = step.uniform_rollouts(17),
-                     mean = step.over_rollouts(step.group_mean(step.reward));
-    const at::Tensor kept = at::ones({step.rollouts}, at::kDouble);
+                     mean = step.shape.over_rollouts(step.shape.group_mean(step.reward));
+    const at::Tensor kept = at::ones({step.shape.rollouts}, at::kDouble);
     auto keep = kept.accessor<double, 1>();
     const auto draw = draws.accessor<double, 1>();
     const auto reward = step.reward.accessor<double, 1>(), middle = mean.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       std::vector<std::int64_t> failures;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
@@ -43,8 +43,9 @@ struct BalancedCenter {
                 [&](auto a, auto b) { return draw[a] < draw[b]; });
       for (std::int64_t k = 0; k < surplus; ++k) keep[failures[std::size_t(k)]] = 0.0;
     }
-    const at::Tensor baseline = step.group_mean(step.reward, kept) * (step.group_size > 1);
-    return step.over_tokens(kept * (step.reward - step.over_rollouts(baseline)));
+    const at::Tensor baseline =
+        step.shape.group_mean(step.reward, kept) * (step.shape.group_size > 1);
+    return step.shape.over_tokens(kept * (step.reward - step.shape.over_rollouts(baseline)));
   }
 };
 

@@ -56,17 +56,18 @@ struct BaselineScale {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
     for (const auto& [choice, read] : columns) {
       const auto chosen = [this, wanted = choice] { return baseline == wanted; };
-      knobs.needs_column(chosen, read);
-      knobs.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
+      knobs.needs.column(chosen, read);
+      knobs.reward_use.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
     }
   }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor weight =
-        moments == Moments::tokens ? step.length : (step.length > 0).to(at::kDouble);
+        moments == Moments::tokens ? step.shape.length : (step.shape.length > 0).to(at::kDouble);
     if (groups == Groups::unequal) {
-      const at::Tensor differ = step.group_differs(step.reward).logical_or(step.group_size < 1.5);
-      weight = weight * step.over_rollouts(differ.to(at::kDouble));
+      const at::Tensor differ =
+          step.shape.group_differs(step.reward).logical_or(step.shape.group_size < 1.5);
+      weight = weight * step.shape.over_rollouts(differ.to(at::kDouble));
     }
     const at::Tensor count = weight.sum().clamp_min(1.0), share = weight / count;
     at::Tensor a = step.reward;
@@ -79,7 +80,7 @@ struct BaselineScale {
     const double deviation = variance.sqrt().item<double>();
     if (recentre == Switch::yes) a = a - mean_of(a, weight);
     if (spread != Spread::none && deviation > eps) a = a / deviation;
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

@@ -28,23 +28,23 @@ struct BatchWhiten {
     knobs.number("gamma", gamma, {0.0, 1.0}, "discount of the reward per token that still follows");
     knobs.number("adv_eps", eps, {1e-12, 1.0},
                  "added to the standard deviation over the step's tokens");
-    knobs.reads_token_rewards();
+    knobs.reward_use.reads_token_rewards = true;
   }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor returns =
         step.token_reward.defined() ? returns_of_tokens(step) : returns_of_rollouts(step);
-    const double count = double(std::max<std::int64_t>(step.tokens, 1));
+    const double count = double(std::max<std::int64_t>(step.shape.tokens, 1));
     const at::Tensor centred = returns - mean_of(returns);
     return centred / ((centred.square().sum() / count).sqrt() + eps);
   }
 
  private:
   at::Tensor returns_of_rollouts(const Step& step) const {
-    const at::Tensor returns = step.over_tokens(step.reward);
+    const at::Tensor returns = step.shape.over_tokens(step.reward);
     if (gamma == 1.0) return returns;
-    const at::Tensor last = step.over_tokens(step.columns.offsets.slice(0, 1)) - 1;
-    return returns * at::pow(gamma, (last - at::arange(step.tokens)).to(at::kDouble));
+    const at::Tensor last = step.shape.over_tokens(step.columns.offsets.slice(0, 1)) - 1;
+    return returns * at::pow(gamma, (last - at::arange(step.shape.tokens)).to(at::kDouble));
   }
 
   at::Tensor returns_of_tokens(const Step& step) const {
@@ -52,9 +52,9 @@ struct BatchWhiten {
                      offsets = step.columns.offsets.contiguous();
     at::Tensor returns = at::zeros_like(reward);
     const auto* begin = offsets.const_data_ptr<std::int64_t>();
-    const std::vector<double> no_value(std::size_t(step.tokens), 0.0);
-    for (std::int64_t i = 0; i < step.rollouts; ++i) {  // with lambda 1 and values of 0 the
-                                                        // advantage is the return
+    const std::vector<double> no_value(std::size_t(step.shape.tokens), 0.0);
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {  // with lambda 1 and values of 0 the
+                                                              // advantage is the return
       gae_backwards(reward.const_data_ptr<double>() + begin[i], no_value.data(),
                     begin[i + 1] - begin[i], 0.0, gamma, 1.0,
                     returns.data_ptr<double>() + begin[i]);

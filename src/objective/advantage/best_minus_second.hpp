@@ -31,7 +31,7 @@ struct BestMinusSecond {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto reward = step.reward.accessor<double, 1>(), std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       if (begin[g + 1] - begin[g] < 2) continue;
       auto best = begin[g];
@@ -45,7 +45,7 @@ struct BestMinusSecond {
                      ? (reward[best] - second) / (std[best] + eps)
                      : 0.0;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

@@ -35,7 +35,7 @@ struct BetaNorm {
     knobs.number("reward_high", high, {-1e6, 1e6}, "largest reward it gives");
     knobs.choice("components", components, {"sum", "mean"},
                  "one density for the reward, or one a component and the mean of their advantages");
-    knobs.trains_on(
+    knobs.reward_use.trains_on(
         "the verifier's components, each by itself (advantage.components is mean)",
         [this] { return components == Components::mean; }, mean_component);
     knobs.refuse_if([this] { return high <= low; },
@@ -66,16 +66,17 @@ struct BetaNorm {
 
   at::Tensor of(const Step& step, const at::Tensor& plain) const {
     const at::Tensor reward = (plain - low) / (high - low);
-    const at::Tensor rate = step.group_mean(reward).clamp(0.0, 1.0),
-                     counted = (step.group_sum(step.length) > 0).to(at::kDouble);
+    const at::Tensor rate = step.shape.group_mean(reward).clamp(0.0, 1.0),
+                     counted = (step.shape.group_sum(step.shape.length) > 0).to(at::kDouble);
     const auto [alpha, beta] = fit(rate, counted);
     const at::Tensor log_density =
         (alpha - 1) * rate.clamp_min(1e-12).log() + (beta - 1) * (1 - rate).clamp_min(1e-12).log() +
         std::lgamma(alpha + beta) - std::lgamma(alpha) - std::lgamma(beta);
-    const at::Tensor factor =
-        at::where(step.group_size > 1, log_density.neg().clamp(-600.0, std::log(1e6)).exp(), 1.0);
-    const at::Tensor baseline = step.over_rollouts(step.group_mean(reward) * (step.group_size > 1));
-    return step.over_tokens((reward - baseline) * step.over_rollouts(factor));
+    const at::Tensor factor = at::where(step.shape.group_size > 1,
+                                        log_density.neg().clamp(-600.0, std::log(1e6)).exp(), 1.0);
+    const at::Tensor baseline =
+        step.shape.over_rollouts(step.shape.group_mean(reward) * (step.shape.group_size > 1));
+    return step.shape.over_tokens((reward - baseline) * step.shape.over_rollouts(factor));
   }
 
   /// alpha and beta, by moments of the pass rates.

@@ -54,13 +54,15 @@ struct BundleRisk {
   Advantage operator()(const Step& step) const {
     const double lo = step.statistic("risk_low", low * size),
                  hi = step.statistic("risk_high", high * size);
-    at::Tensor a = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor a = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = a.accessor<double, 1>();
-    const at::Tensor centred = step.reward - step.over_rollouts(step.group_mean(step.reward));
+    const at::Tensor centred =
+        step.reward - step.shape.over_rollouts(step.shape.group_mean(step.reward));
     const auto reward = step.reward.accessor<double, 1>(), lead = centred.accessor<double, 1>();
     double papers = 0, below_lo = 0, below_hi = 0;
-    for (const Papers& bundle : bundled(step.uniform_rollouts(11), step.group_sum(step.length),
-                                        step.group_begin(), std::size_t(size))) {
+    for (const Papers& bundle :
+         bundled(step.uniform_rollouts(11), step.shape.group_sum(step.shape.length),
+                 step.shape.group_begin(), std::size_t(size))) {
       std::vector<double> scores;
       for (const auto& paper : bundle) {
         scores.push_back(0.0);
@@ -77,7 +79,7 @@ struct BundleRisk {
                                                          : 1.0 / double(bundle[k].size()));
       }
     }
-    Advantage shared(step.over_tokens(a));
+    Advantage shared(step.shape.over_tokens(a));
     if (papers > 0)
       shared.statistics = {{"risk_low", lo + rate * (low - below_lo / papers)},
                            {"risk_high", hi + rate * (high - below_hi / papers)}};

@@ -18,12 +18,13 @@ struct EntropyCharged {
 
   void bind(Knobs& knobs) {
     knobs.number("entropy_charge", charge, {0.0, 1e6}, "advantage lost per nat of mean entropy");
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
   }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.reward - step.baseline() -
-                            charge * step.rollout_mean(step.named(column::old_entropy)));
+    return step.shape.over_tokens(step.reward - step.baseline() -
+                                  charge *
+                                      step.shape.rollout_mean(step.named(column::old_entropy)));
   }
 };
 

@@ -21,7 +21,9 @@ struct FixedBaseline {
     knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad");
   }
 
-  at::Tensor operator()(const Step& step) const { return step.over_tokens(step.reward - baseline); }
+  at::Tensor operator()(const Step& step) const {
+    return step.shape.over_tokens(step.reward - baseline);
+  }
 };
 
 }  // namespace rollcall::objective

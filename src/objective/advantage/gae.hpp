@@ -38,8 +38,8 @@ struct Gae {
     knobs.choice("truncation", truncation, {"end", "extend"},
                  "rollouts at the token limit: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
-    knobs.needs_column(column::value);
-    knobs.reads_token_rewards();
+    knobs.needs.column(column::value);
+    knobs.reward_use.reads_token_rewards = true;
   }
 
   Advantage operator()(const Step& step) const {
@@ -62,7 +62,7 @@ struct Gae {
     const auto outcome = step.reward.accessor<double, 1>();
     auto *r = reward.data_ptr<double>(), *a = out.data_ptr<double>();
     const auto* v = value.const_data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i) {
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
       const std::int64_t first = offset[i], n = offset[i + 1] - first;
       if (n == 0) continue;
       const bool extended = truncation == Truncation::extend && cut[i];

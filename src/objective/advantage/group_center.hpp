@@ -15,7 +15,7 @@ struct GroupCenter {
   static constexpr std::string_view name = "group_center", formula = "A_i = r_i - mean_g";
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.reward - step.baseline());
+    return step.shape.over_tokens(step.reward - step.baseline());
   }
 };
 

@@ -35,7 +35,7 @@ struct GroupMedian {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       if (begin[g + 1] - begin[g] < 2) continue;
       std::vector<double> values;
@@ -49,7 +49,7 @@ struct GroupMedian {
       for (auto i = begin[g]; i < begin[g + 1] && pushing > 0; ++i)
         out[i] *= double(begin[g + 1] - begin[g]) / pushing;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 
   static double median(std::vector<double> values) {

@@ -35,12 +35,14 @@ struct GroupNorm {
     at::Tensor counted = at::ones_like(step.reward);
     if (of == Of::trained && step.columns.trains.defined()) counted = step.columns.trains;
     if (of == Of::finished) counted = step.columns.truncated.logical_not().to(at::kDouble);
-    const at::Tensor n = step.group_sum(counted), several = n > 1;
+    const at::Tensor n = step.shape.group_sum(counted), several = n > 1;
     const at::Tensor centred =
-        step.reward - step.over_rollouts(step.group_mean(step.reward, counted) * several);
-    const at::Tensor variance = step.group_sum(counted * centred.square()) / (n - 1).clamp_min(1);
+        step.reward -
+        step.shape.over_rollouts(step.shape.group_mean(step.reward, counted) * several);
+    const at::Tensor variance =
+        step.shape.group_sum(counted * centred.square()) / (n - 1).clamp_min(1);
     const at::Tensor spread = at::where(several, variance.sqrt() + eps, 1.0);
-    return step.over_tokens(centred / step.over_rollouts(spread));
+    return step.shape.over_tokens(centred / step.shape.over_rollouts(spread));
   }
 };
 

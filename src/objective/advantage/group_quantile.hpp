@@ -32,7 +32,7 @@ struct GroupQuantile {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = begin[g + 1] - begin[g];
       if (n < 2) continue;
@@ -43,7 +43,7 @@ struct GroupQuantile {
           sorted[std::size_t(std::max<std::int64_t>(share_of(level, double(n)), 1) - 1)];
       for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = (out[i] - base) / (std[i] + eps);
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

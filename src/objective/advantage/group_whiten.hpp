@@ -28,9 +28,9 @@ struct GroupWhiten {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor spread =
-        at::where(step.over_rollouts(step.group_size) > 1, step.spread() + eps, 1.0);
-    const at::Tensor a = step.over_tokens((step.reward - step.baseline()) / spread);
-    const double count = double(step.tokens);
+        at::where(step.shape.over_rollouts(step.shape.group_size) > 1, step.spread() + eps, 1.0);
+    const at::Tensor a = step.shape.over_tokens((step.reward - step.baseline()) / spread);
+    const double count = double(step.shape.tokens);
     if (count < 2) return a;
     const at::Tensor centred = a - mean_of(a);
     return centred / ((centred.square().sum() / (count - 1)).sqrt() + eps);

@@ -17,8 +17,10 @@ struct LeaveOneOut {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor stretch =
-        at::where(step.group_size > 1, step.group_size / (step.group_size - 1).clamp_min(1), 1.0);
-    return step.over_tokens((step.reward - step.baseline()) * step.over_rollouts(stretch));
+        at::where(step.shape.group_size > 1,
+                  step.shape.group_size / (step.shape.group_size - 1).clamp_min(1), 1.0);
+    return step.shape.over_tokens((step.reward - step.baseline()) *
+                                  step.shape.over_rollouts(stretch));
   }
 };
 

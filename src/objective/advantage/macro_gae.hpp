@@ -42,9 +42,9 @@ struct MacroGae {
     knobs.number("macro_repeats", repeats, {1.0, 1e6}, "random: segments of each length");
     knobs.choice("macro_pool", pool, {"mean", "last", "position"},
                  "reward and value of a segment from its tokens");
-    knobs.needs_column(column::value);
-    knobs.reads_token_rewards();
-    knobs.needs_column([this] { return border == Border::perplexity; }, column::reference_logprob);
+    knobs.needs.column(column::value);
+    knobs.reward_use.reads_token_rewards = true;
+    knobs.needs.column([this] { return border == Border::perplexity; }, column::reference_logprob);
   }
 
   Advantage operator()(const Step& step) const {
@@ -59,7 +59,7 @@ struct MacroGae {
     const auto* g = guide.const_data_ptr<double>();
     auto *r = reward.data_ptr<double>(), *v = value.data_ptr<double>(),
          *a = advantage.data_ptr<double>(), *to = target.data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i)
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i)
       of_rollout(r, v, borders(g, offset[i], offset[i + 1]), a, to);
     Advantage out(advantage);
     return out.value_target = target, out;

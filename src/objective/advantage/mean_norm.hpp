@@ -22,9 +22,10 @@ struct MeanNorm {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor scale =
-        at::where(step.group_size > 1, step.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
-    return step.over_tokens((step.reward - step.baseline()) / step.over_rollouts(scale));
+    const at::Tensor scale = at::where(
+        step.shape.group_size > 1, step.shape.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
+    return step.shape.over_tokens((step.reward - step.baseline()) /
+                                  step.shape.over_rollouts(scale));
   }
 };
 

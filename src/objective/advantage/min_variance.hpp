@@ -26,26 +26,27 @@ struct MinVariance {
                                     formula = "A_i = (r_i - sum w^2 n r / sum w^2 n) / std_g";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::current_logprob);
-    knobs.needs_column(column::sum_squares);
+    knobs.needs.column(column::current_logprob);
+    knobs.needs.column(column::sum_squares);
   }
 
   at::Tensor operator()(const Step& step) const {
     const auto& c = step.columns;
     const at::Tensor p = c.old_logprob.clamp_max(0.0).exp();
-    const at::Tensor norm =
-        step.rollout_sum(1.0 - 2.0 * p + at::maximum(step.named(column::sum_squares), p.square()));
+    const at::Tensor norm = step.shape.rollout_sum(
+        1.0 - 2.0 * p + at::maximum(step.named(column::sum_squares), p.square()));
     const at::Tensor weight =
-        (2.0 * step.rollout_sum(step.named(column::current_logprob) - c.rollout_logprob)
+        (2.0 * step.shape.rollout_sum(step.named(column::current_logprob) - c.rollout_logprob)
                    .clamp(-20.0, 20.0))
             .exp() *
         norm;
     const at::Tensor mean =
-        at::where(step.group_sum(weight) > 0, step.group_mean(step.reward, weight),
-                  step.group_mean(step.reward));
+        at::where(step.shape.group_sum(weight) > 0, step.shape.group_mean(step.reward, weight),
+                  step.shape.group_mean(step.reward));
     const at::Tensor spread = step.spread(true);
-    return step.over_tokens((step.reward - step.over_rollouts(mean * (step.group_size > 1))) /
-                            at::where(spread > 1e-8, spread, 1.0));
+    return step.shape.over_tokens(
+        (step.reward - step.shape.over_rollouts(mean * (step.shape.group_size > 1))) /
+        at::where(spread > 1e-8, spread, 1.0));
   }
 };
 

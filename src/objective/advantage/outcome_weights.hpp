@@ -21,11 +21,11 @@ struct OutcomeWeights {
   void bind(Knobs& knobs) {
     knobs.number("positive_weight", positive, {0.0, 1e6}, "advantage of a success");
     knobs.number("negative_weight", negative, {0.0, 1e6}, "minus the advantage of a failure");
-    knobs.trains_on_correct();
+    trains_on_correct(knobs);
   }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.named(column::correct) * (positive + negative) - negative);
+    return step.shape.over_tokens(step.named(column::correct) * (positive + negative) - negative);
   }
 };
 

@@ -28,19 +28,20 @@ struct PairedOutcomes {
     knobs.number("pair_weight", weight, {0.0, 1e6},
                  "of the rarer outcome: a success of a hard prompt, a failure of an easy one");
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
-    knobs.trains_on_correct();
+    trains_on_correct(knobs);
   }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor& correct = step.named(column::correct);
-    const at::Tensor hard = (step.over_rollouts(step.group_mean(correct)) <= 0.5).to(at::kDouble),
-                     counted = (step.length > 0).to(at::kDouble);
+    const at::Tensor hard = (step.shape.over_rollouts(step.shape.group_mean(correct)) <= 0.5)
+                                .to(at::kDouble),
+                     counted = (step.shape.length > 0).to(at::kDouble);
     const at::Tensor outcome =
         at::where(correct > 0, 1.0 + (weight - 1.0) * hard, -weight + (weight - 1.0) * hard);
     const at::Tensor share = counted / counted.sum().clamp_min(1.0),
                      centred = outcome - mean_of(outcome, counted);
     const double spread = (centred.square() * share).sum().sqrt().item<double>();
-    return step.over_tokens(spread > eps ? centred / spread : centred);
+    return step.shape.over_tokens(spread > eps ? centred / spread : centred);
   }
 };
 

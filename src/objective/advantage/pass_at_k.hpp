@@ -25,14 +25,14 @@ struct PassAtK {
 
   void bind(Knobs& knobs) {
     knobs.number("pass_k", k, {1.0, 1e6}, "size of the sets");
-    knobs.trains_on_correct();
+    trains_on_correct(knobs);
   }
 
   at::Tensor operator()(const Step& step) const {
-    at::Tensor a = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor a = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = a.accessor<double, 1>();
     const auto correct = step.named(column::correct).accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = int(begin[g + 1] - begin[g]), draws = std::min(int(k), n);
       int failures = 0;
@@ -44,7 +44,7 @@ struct PassAtK {
       for (auto i = begin[g]; i < begin[g + 1]; ++i)
         out[i] = (correct[i] > 0 ? all_fail : all_fail - others_fail) / spread;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 
   /// C(m, k) / C(n, k): the chance that k of n rollouts are all among the m failures.

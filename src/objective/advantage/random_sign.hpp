@@ -16,10 +16,10 @@ struct RandomSign {
   static constexpr std::uint64_t purpose = 0x516E;  // of the draw
 
   // none of a row's rewards is refused: a control is the row with this advantage alone replaced
-  void bind(Knobs& knobs) { knobs.reads_token_rewards(); }
+  void bind(Knobs& knobs) { knobs.reward_use.reads_token_rewards = true; }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(
+    return step.shape.over_tokens(
         at::where(step.uniform_rollouts(purpose) < 0.5, 1.0, -1.0).to(at::kDouble));
   }
 };

@@ -36,7 +36,7 @@ struct StepPotential {
                  "advantage per unit of potential that a step gained");
     for (const char* read :
          {column::reasoning_step, column::probe_accuracy, column::probe_confidence})
-      knobs.needs_column(read);
+      knobs.needs.column(read);
   }
 
   static at::Tensor potential(const at::Tensor& accuracy, const at::Tensor& confidence) {
@@ -52,7 +52,7 @@ struct StepPotential {
     const double *k = number.const_data_ptr<double>(), *potential_of = phi.const_data_ptr<double>();
     const auto* offset = step.columns.offsets.const_data_ptr<std::int64_t>();
     auto* a = advantage.data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i) {
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
       double gain = 0.0;
       bool found = false;
       for (std::int64_t t = offset[i]; t < offset[i + 1] && k[t] >= 0; ++t) {

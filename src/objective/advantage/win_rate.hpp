@@ -25,7 +25,7 @@ struct WinRate {
     at::Tensor rate = at::zeros_like(reward);
     const auto* r = reward.const_data_ptr<double>();
     auto* out = rate.data_ptr<double>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const double size = double(begin[g + 1] - begin[g]);
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
@@ -35,7 +35,7 @@ struct WinRate {
         out[i] = wins / size - 0.5;
       }
     }
-    return step.over_tokens(rate);
+    return step.shape.over_tokens(rate);
   }
 };
 

@@ -22,8 +22,9 @@ struct ControlToken {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble),
-                     first = (step.place == 0).to(at::kDouble);
+    const at::Tensor keep = step.keep.defined() ? step.keep
+                                                : at::ones({step.shape.tokens}, at::kDouble),
+                     first = (step.shape.place == 0).to(at::kDouble);
     const at::Tensor firsts = (first * keep).sum().clamp_min(1.0),
                      others = ((1.0 - first) * keep).sum().clamp_min(1.0);
     return first * (alpha / firsts) + (1.0 - first) / others;

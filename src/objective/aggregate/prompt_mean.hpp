@@ -16,8 +16,9 @@ struct PromptMean {
                                     formula = "sum_p (sum_{i in p, t} L_it / sum_{i in p} T_i) / P";
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.over_rollouts(
-        (step.group_sum(step.trained_length).clamp_min(1) * step.normalizer.prompts).reciprocal()));
+    return step.shape.over_tokens(step.shape.over_rollouts(
+        (step.shape.group_sum(step.trained_length).clamp_min(1) * step.normalizer.prompts)
+            .reciprocal()));
   }
 };
 

@@ -21,8 +21,8 @@ struct RoutedMean {
           "own, mixed prompts: seq-mean-token-mean; experts, all-wrong prompts: token-mean; else 0";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::correct);
-    knobs.needs_column(column::expert);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(column::expert);
   }
 
   at::Tensor operator()(const Step& step) const {
@@ -30,12 +30,12 @@ struct RoutedMean {
                      length = step.trained_length;
     const at::Tensor own = (length > 0).to(at::kDouble) * (1.0 - expert),
                      good = own * (step.named(column::correct) > 0.5).to(at::kDouble);
-    const at::Tensor right = step.group_sum(good), wrong = step.group_sum(own - good);
+    const at::Tensor right = step.shape.group_sum(good), wrong = step.shape.group_sum(own - good);
     const at::Tensor mixed =
-        own * step.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
-    const at::Tensor hard = expert * step.over_rollouts((right == 0).to(at::kDouble));
-    return step.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
-                            hard / (length * hard).sum().clamp_min(1));
+        own * step.shape.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
+    const at::Tensor hard = expert * step.shape.over_rollouts((right == 0).to(at::kDouble));
+    return step.shape.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
+                                  hard / (length * hard).sum().clamp_min(1));
   }
 };
 

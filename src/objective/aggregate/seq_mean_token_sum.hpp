@@ -15,7 +15,7 @@ struct SeqMeanTokenSum {
   static constexpr std::string_view name = "seq-mean-token-sum", formula = "sum_i (sum_t L_it) / B";
 
   at::Tensor operator()(const Step& step) const {
-    return at::full({step.tokens}, 1.0 / step.normalizer.rollouts, at::kDouble);
+    return at::full({step.shape.tokens}, 1.0 / step.normalizer.rollouts, at::kDouble);
   }
 };
 

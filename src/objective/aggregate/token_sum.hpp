@@ -13,7 +13,9 @@ namespace rollcall::objective {
 struct TokenSum {
   static constexpr std::string_view name = "token-sum", formula = "sum_it L_it";
 
-  at::Tensor operator()(const Step& step) const { return at::ones({step.tokens}, at::kDouble); }
+  at::Tensor operator()(const Step& step) const {
+    return at::ones({step.shape.tokens}, at::kDouble);
+  }
 };
 
 }  // namespace rollcall::objective

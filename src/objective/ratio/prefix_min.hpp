@@ -25,7 +25,7 @@ struct PrefixMinRatio {
         (micro_batch.logprob - micro_batch.take(micro_batch.step.columns.rollout_logprob))
             .clamp(-20.0, 20.0);
     const at::Tensor frozen = d.detach().contiguous(),
-                     place = micro_batch.take(micro_batch.step.place).contiguous();
+                     place = micro_batch.take(micro_batch.step.shape.place).contiguous();
     at::Tensor smallest = at::zeros_like(frozen);
     const auto* in = frozen.const_data_ptr<double>();
     const auto* at_place = place.const_data_ptr<std::int64_t>();

@@ -22,12 +22,12 @@ struct AdaptiveEntropy {
       name = "adaptive_entropy",
       formula = "-c [mean old_entropy <= target] H_it, c moved by entropy_controller";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::old_entropy); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::old_entropy); }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
     const Step& step = micro_batch.step.whole();
     const double mean = step.named(column::old_entropy).sum().item<double>() /
-                        double(std::max<std::int64_t>(step.tokens, 1));
+                        double(std::max<std::int64_t>(step.shape.tokens, 1));
     const double coef =
         mean <= step.statistic("entropy_target", 0.0) ? step.statistic("entropy_coef", 0.0) : 0.0;
     return -coef * micro_batch.entropy;

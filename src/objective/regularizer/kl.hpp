@@ -48,7 +48,7 @@ struct Kl {
                     "regularizer.kl_estimator = k1 cannot be a loss",
                     "its derivative does not depend on the anchor, so it pulls towards nothing",
                     "use k2, k3 or k1+, which has k1's value and k2's derivative");
-    knobs.needs_column([this] { return anchor == Anchor::reference; }, reference);
+    knobs.needs.column([this] { return anchor == Anchor::reference; }, reference);
     knobs.moves("kl_coef", [this](const Step& step) {
       return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step);
     });

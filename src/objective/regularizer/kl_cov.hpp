@@ -28,7 +28,7 @@ struct KlCov {
     knobs.number("kl_cov_coef", coef, {0.0, 1e6}, "weight of the penalty on a chosen token");
     knobs.number("kl_cov_share", share, {0.0, 1.0},
                  "share of the step's tokens that is chosen, at least one");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
@@ -38,7 +38,8 @@ struct KlCov {
 
  private:
   at::Tensor chosen(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor keep =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     const auto centred = [&](const at::Tensor& x) {
       return x - (x * keep).sum() / step.normalizer.tokens;
     };

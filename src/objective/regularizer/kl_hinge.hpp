@@ -29,7 +29,7 @@ struct KlHinge {
   void bind(Knobs& knobs) {
     knobs.number("hinge_beta", beta, {0.0, 1e9}, "steepness beyond the bound");
     knobs.number("hinge_delta", delta, {0.0, 1e6}, "divergence that is free");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
@@ -38,10 +38,10 @@ struct KlHinge {
         (step.columns.old_logprob - step.named(column::current_logprob)).clamp(-20.0, 20.0);
     if (step.keep.defined()) gone = gone * step.keep;
     const double divergence = gone.sum().item<double>() / step.normalizer.tokens;
-    const at::Tensor share =
-        step.group_sum(step.trained_length) * (step.normalizer.prompts / step.normalizer.tokens);
+    const at::Tensor share = step.shape.group_sum(step.trained_length) *
+                             (step.normalizer.prompts / step.normalizer.tokens);
     return beta * std::max(divergence - delta, 0.0) *
-           micro_batch.take(step.over_tokens(step.over_rollouts(share))) *
+           micro_batch.take(step.shape.over_tokens(step.shape.over_rollouts(share))) *
            (micro_batch.old_logprob - micro_batch.logprob).clamp(-20.0, 20.0);
   }
 };

@@ -22,7 +22,7 @@ struct PositiveNll {
   void bind(Knobs& knobs) {
     knobs.number("positive_nll_coef", coef, {0.0, 1e6},
                  "weight of the likelihood of correct rollouts");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

@@ -31,9 +31,9 @@ struct ReweightedKl {
     knobs.number("reweighted_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
     knobs.number("phi_low", low, {0.01, 1.0}, "exponent of the reference for rewards up to 1/2");
     knobs.number("phi_high", high, {0.01, 1.0}, "exponent of the reference for rewards above 1/2");
-    knobs.needs_column(column::reference_logprob);
-    knobs.needs_column([this] { return reference(low); });
-    knobs.needs_column([this] { return reference(high); });
+    knobs.needs.column(column::reference_logprob);
+    knobs.needs.column([this] { return reference(low); });
+    knobs.needs.column([this] { return reference(high); });
   }
 
   /// The column of log(ref^phi / Z).

@@ -21,7 +21,7 @@ struct UnbiasedKl {
 
   void bind(Knobs& knobs) {
     knobs.number("unbiased_kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

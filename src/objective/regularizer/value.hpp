@@ -27,8 +27,8 @@ struct Value {
                  "how far the value may move in one update before it stops learning; 0: no bound");
     knobs.choice("value_rollouts", rollouts, {"all", "finished"},
                  "rollouts that the value learns from");
-    knobs.needs_column(column::value);
-    knobs.needs_value();
+    knobs.needs.column(column::value);
+    knobs.needs.value_head = true;
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

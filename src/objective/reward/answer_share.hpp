@@ -25,14 +25,14 @@ struct AnswerShare {
   void bind(Knobs& knobs) {
     knobs.number("share_entropy", entropy, {0.0, 1e6},
                  "weight of the group's entropy over answers, as a share of the largest");
-    knobs.needs_column(column::answer);
+    knobs.needs.column(column::answer);
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor reward = at::empty({step.rollouts}, at::kDouble);
+    const at::Tensor reward = at::empty({step.shape.rollouts}, at::kDouble);
     const auto answer = step.named(column::answer).accessor<double, 1>();
     auto out = reward.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);

@@ -45,7 +45,7 @@ struct Components {
         "reward.component_weights has a negative weight, and reward.combine is product",
         "a component of 0 would earn an infinite reward",
         "choose sum, mean or conditional, or weights of at least 0");
-    knobs.needs_column([this] { return combine == Combine::conditional; }, column::correct);
+    knobs.needs.column([this] { return combine == Combine::conditional; }, column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {

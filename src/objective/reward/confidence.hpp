@@ -20,11 +20,11 @@ struct Confidence {
 
   void bind(Knobs& knobs) {
     knobs.number("confidence_weight", weight, {0.0, 1e6}, "reward lost per nat of mean entropy");
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
   }
 
   ShapedReward operator()(const Step& step) const {
-    return {-weight * step.rollout_mean(step.named(column::old_entropy)), {}, {}};
+    return {-weight * step.shape.rollout_mean(step.named(column::old_entropy)), {}, {}};
   }
 };
 

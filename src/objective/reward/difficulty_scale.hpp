@@ -29,15 +29,16 @@ struct DifficultyScale {
         "gap_gain", gap_gain, {0.0, 1e6},
         "how much more a prompt counts whose answers earn 1 less than its reference answer");
     knobs.number("reference_reward", reference, {-1e6, 1e6}, "what the reference answer earns");
-    knobs.needs_column(column::prior);
+    knobs.needs.column(column::prior);
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor hard = 1.0 - step.group_mean(step.named(column::prior)),
-                     gap = (reference - step.group_mean(step.reward)).clamp_min(0.0);
-    return {step.reward * step.over_rollouts((1.0 + hard_gain * hard) * (1.0 + gap_gain * gap)),
-            {},
-            {}};
+    const at::Tensor hard = 1.0 - step.shape.group_mean(step.named(column::prior)),
+                     gap = (reference - step.shape.group_mean(step.reward)).clamp_min(0.0);
+    return {
+        step.reward * step.shape.over_rollouts((1.0 + hard_gain * hard) * (1.0 + gap_gain * gap)),
+        {},
+        {}};
   }
 };
 

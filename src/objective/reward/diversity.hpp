@@ -26,7 +26,7 @@ struct Diversity {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor bonus = at::zeros({step.rollouts}, at::kDouble);
+    const at::Tensor bonus = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = bonus.accessor<double, 1>();
     const auto counted = ngrams(step, std::int64_t(n));
     for (std::size_t i = 0; i < counted.size(); ++i) {

@@ -22,8 +22,8 @@ struct Flawed {
 
   void bind(Knobs& knobs) {
     knobs.number("flaw_penalty", penalty, {0.0, 1e6}, "what a correct answer loses by a flaw");
-    knobs.needs_column(column::correct);
-    knobs.needs_column(sound);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(sound);
   }
 
   ShapedReward operator()(const Step& step) const {

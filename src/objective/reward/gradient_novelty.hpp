@@ -44,8 +44,8 @@ struct GradientNovelty {
                  "whether a wrong answer gains or loses by its novelty");
     knobs.choice("novelty_control", control, {"none", "shuffled"},
                  "shuffled, a control: answers take the gradients of others of their group");
-    knobs.needs_column(column::correct);
-    knobs.needs_column(column::gradient_cosine);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(column::gradient_cosine);
   }
 
   ShapedReward operator()(const Step& step) const {
@@ -53,12 +53,12 @@ struct GradientNovelty {
                          at::where(step.named(column::correct) > 0, 1.0, -1.0).to(at::kDouble),
                      novel = at::zeros_like(verdict);
     const at::Tensor drawn = step.uniform_rollouts(purpose);
-    const auto r = verdict.accessor<double, 1>(), length = step.length.accessor<double, 1>(),
+    const auto r = verdict.accessor<double, 1>(), length = step.shape.length.accessor<double, 1>(),
                draw = drawn.accessor<double, 1>();
     // of the group
     const double* cosines = step.named(column::gradient_cosine).const_data_ptr<double>();
     auto out = novel.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const std::int64_t n = begin[g + 1] - begin[g];
       std::vector<std::int64_t> own;

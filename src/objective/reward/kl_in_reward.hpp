@@ -27,15 +27,15 @@ struct KlInReward {
     knobs.number("kl_reward_coef", coef, {0.0, 1e6}, "reward lost per nat of divergence");
     knobs.choice("kl_reward_to", to, {"rollout", "token"},
                  "whether the cost joins the rollout's reward or stays at its tokens");
-    knobs.needs_column(column::reference_logprob);
-    knobs.pays_tokens([this] { return to == To::token; });
+    knobs.needs.column(column::reference_logprob);
+    knobs.reward_use.pays_tokens([this] { return to == To::token; });
   }
 
   ShapedReward operator()(const Step& step) const {
     const at::Tensor d =
         (step.columns.old_logprob - step.named(column::reference_logprob)).clamp(-20.0, 20.0);
     if (to == To::token) return {{}, -coef * d, {}};
-    return {step.reward - coef * step.rollout_sum(d), {}, {}};
+    return {step.reward - coef * step.shape.rollout_sum(d), {}, {}};
   }
 };
 

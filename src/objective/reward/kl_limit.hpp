@@ -20,13 +20,14 @@ struct KlLimit {
   void bind(Knobs& knobs) {
     knobs.number("kl_most", most, {0.0, 1e6},
                  "log-ratio of a whole answer to the reference that is still allowed, nats");
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   ShapedReward operator()(const Step& step) const {
-    return {step.reward.masked_fill(step.rollout_sum(step.columns.old_logprob -
-                                                     step.named(column::reference_logprob)) > most,
-                                    0.0),
+    return {step.reward.masked_fill(
+                step.shape.rollout_sum(step.columns.old_logprob -
+                                       step.named(column::reference_logprob)) > most,
+                0.0),
             {},
             {}};
   }

@@ -29,7 +29,9 @@ struct LengthTarget {
   // standardised advantage would magnify.
   ShapedReward operator()(const Step& step) const {
     const double wanted = share * step.horizon();
-    return {step.reward - weight * ((step.length - wanted).abs() / wanted).clamp_max(1.0), {}, {}};
+    return {step.reward - weight * ((step.shape.length - wanted).abs() / wanted).clamp_max(1.0),
+            {},
+            {}};
   }
 };
 

@@ -21,13 +21,13 @@ struct MajorityVote {
       name = "majority_vote",
       formula = "r_i = 1 where no answer of the group has more votes than a_i, and a_i two";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::answer); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::answer); }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor reward = at::zeros({step.rollouts}, at::kDouble);
+    const at::Tensor reward = at::zeros({step.shape.rollouts}, at::kDouble);
     const auto answer = step.named(column::answer).accessor<double, 1>();
     auto out = reward.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       double most = 2.0;

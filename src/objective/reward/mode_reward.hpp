@@ -24,14 +24,15 @@ struct ModeReward {
     knobs.number("reward_think", think, {-1e6, 1e6},
                  "reward of a correct answer in the thinking mode");
     knobs.number("reward_wrong", wrong, {-1e6, 1e6}, "reward of a wrong answer");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
-    at::Tensor is_short = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor is_short = at::zeros({step.shape.rollouts}, at::kDouble);
     if (step.columns.token.defined())
-      is_short = step.rollout_sum(
-          (step.columns.token == std::int64_t(token)).logical_and(step.place == 0).to(at::kDouble));
+      is_short = step.shape.rollout_sum((step.columns.token == std::int64_t(token))
+                                            .logical_and(step.shape.place == 0)
+                                            .to(at::kDouble));
     return {at::where(step.named(column::correct) > 0, think + (brief - think) * is_short, wrong),
             {},
             {}};

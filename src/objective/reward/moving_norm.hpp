@@ -41,7 +41,7 @@ struct MovingNorm {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor counted = (step.length > 0).to(at::kDouble), own = step.reward * counted;
+    const at::Tensor counted = (step.shape.length > 0).to(at::kDouble), own = step.reward * counted;
     const double count = decay * step.statistic("moving_count", 0.0) + counted.sum().item<double>();
     const double sum = decay * step.statistic("moving_sum", 0.0) + own.sum().item<double>();
     const double squares =

@@ -26,7 +26,7 @@ struct Overlong {
   ShapedReward operator()(const Step& step) const {
     const double limit = step.horizon();
     const at::Tensor excess =
-        ((step.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
+        ((step.shape.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
     return {step.reward - penalty * excess, {}, {}};
   }
 };

@@ -29,17 +29,18 @@ struct PassRateLength {
     knobs.number(
         "pass_power", power, {0.0, 100.0},
         "exponent of the group's share of correct answers in the scale of a correct one's punishment");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     const double limit = step.horizon();
     const at::Tensor correct = step.named(column::correct) > 0,
-                     rate = step.over_rollouts(step.group_mean(correct.to(at::kDouble)));
+                     rate =
+                         step.shape.over_rollouts(step.shape.group_mean(correct.to(at::kDouble)));
     const at::Tensor scale =
         at::where(correct.logical_and(step.columns.truncated.logical_not()), rate.pow(power), 1.0);
     const at::Tensor excess =
-        ((step.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
+        ((step.shape.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
     return {step.reward - penalty * scale * excess, {}, {}};
   }
 };

@@ -19,8 +19,8 @@ struct RuleOrVotes {
   static constexpr const char* votes_column = "component/votes";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::correct);
-    knobs.needs_column(votes_column);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(votes_column);
   }
 
   ShapedReward operator()(const Step& step) const {

@@ -34,7 +34,8 @@ struct TriangularLength {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor triangle = (1.0 - (step.length / budget(step) - 1.0).abs()).clamp_min(0.0);
+    const at::Tensor triangle =
+        (1.0 - (step.shape.length / budget(step) - 1.0).abs()).clamp_min(0.0);
     return {(1.0 - share) * step.reward + share * triangle, {}, {}};
   }
 };

@@ -22,16 +22,16 @@ struct Unlikely {
   void bind(Knobs& knobs) {
     knobs.number("unlikely_beta", beta, {0.0, 1.0},
                  "share of the reward that the likeliest answer loses");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     at::Tensor reward = step.reward.clone();
     auto out = reward.accessor<double, 1>();
-    const at::Tensor logprob = step.rollout_sum(step.columns.old_logprob);
+    const at::Tensor logprob = step.shape.rollout_sum(step.columns.old_logprob);
     const auto lp = logprob.accessor<double, 1>(),
                correct = step.named(column::correct).accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {

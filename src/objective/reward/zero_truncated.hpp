@@ -30,18 +30,19 @@ struct ZeroTruncated {
                  "the same for prompts that mostly succeed; 0: target_length for all");
     knobs.number("easy_rate", easy_rate, {0.0, 1.0},
                  "share of correct answers from which a prompt is easy");
-    knobs.needs_column([this] { return easy > 0.0; }, column::correct);
+    knobs.needs.column([this] { return easy > 0.0; }, column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     at::Tensor longest =
-        at::full({step.rollouts}, target > 0.0 ? target : std::numeric_limits<double>::infinity(),
-                 at::kDouble);
+        at::full({step.shape.rollouts},
+                 target > 0.0 ? target : std::numeric_limits<double>::infinity(), at::kDouble);
     if (easy > 0.0)
-      longest =
-          at::where(step.over_rollouts(step.group_mean(step.named(column::correct))) >= easy_rate,
-                    easy, longest);
-    return {step.reward.masked_fill(step.columns.truncated.logical_or(step.length > longest), 0.0),
+      longest = at::where(
+          step.shape.over_rollouts(step.shape.group_mean(step.named(column::correct))) >= easy_rate,
+          easy, longest);
+    return {step.reward.masked_fill(step.columns.truncated.logical_or(step.shape.length > longest),
+                                    0.0),
             {},
             {}};
   }

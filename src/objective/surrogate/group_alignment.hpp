@@ -31,8 +31,8 @@ struct GroupAlignment {
     knobs.number("expert_coef", gamma, {0.0, 1e6},
                  "weight of the expert's likelihood where every own rollout is wrong");
     for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
-      knobs.needs_column(needed);
-    knobs.needs_whole_groups();
+      knobs.needs.column(needed);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {

@@ -38,8 +38,8 @@ struct GroupClassifier {
                  "what is subtracted from it: mean of the other rollouts, of the group, nothing");
     knobs.choice("class_balance", balance, {"off", "on"},
                  "right and wrong answers of a prompt weigh the same in sum");
-    knobs.trains_on_correct();
-    knobs.needs_whole_groups();
+    trains_on_correct(knobs);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

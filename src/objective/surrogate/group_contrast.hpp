@@ -43,8 +43,8 @@ struct GroupContrast {
                     "surrogate.length_tau is below 0.01",
                     "the weights of long answers would vanish",
                     "use 0 (off) or 0.1, the paper's value");
-    knobs.trains_on_correct();
-    knobs.needs_whole_groups();
+    trains_on_correct(knobs);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
@@ -71,8 +71,8 @@ struct GroupContrast {
     if (length_tau == 0.0) return at::ones({micro_batch.rollouts()}, at::kDouble);
     const double longest = micro_batch.step.normalizer.horizon > 0
                                ? micro_batch.step.normalizer.horizon
-                               : std::max(1.0, micro_batch.step.length.max().item<double>());
-    return (-(micro_batch.take_rollouts(micro_batch.step.length) / longest).clamp_max(1.0) /
+                               : std::max(1.0, micro_batch.step.shape.length.max().item<double>());
+    return (-(micro_batch.take_rollouts(micro_batch.step.shape.length) / longest).clamp_max(1.0) /
             length_tau)
         .exp();
   }

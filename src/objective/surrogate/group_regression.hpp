@@ -45,8 +45,8 @@ struct GroupRegression {
                  "n / (n - 1): the mean over pairs instead of over rollouts");
     knobs.choice("standardise", standardise, {"off", "on"},
                  "log-ratios standardised within the group; regression_beta does not count then");
-    knobs.needs_column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
-    knobs.needs_whole_groups();
+    knobs.needs.column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

@@ -36,7 +36,7 @@ struct Hybrid {
     knobs.choice("mix", mix, {"constant", "entropy"}, "what the token branch weighs");
     knobs.number("mix_weight", weight, {0.0, 1.0},
                  "weight of the token branch where mix is constant");
-    knobs.needs_column([this] { return mix == Mix::entropy; }, column::old_entropy);
+    knobs.needs.column([this] { return mix == Mix::entropy; }, column::old_entropy);
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
@@ -50,8 +50,9 @@ struct Hybrid {
       return {weight * token_loss + (1.0 - weight) * sequence_loss, clipped};
     const Step& step = micro_batch.step;
     const at::Tensor entropy = step.named(column::old_entropy);
-    const at::Tensor largest = largest_of(step.rollouts, step.rollout, entropy, 0.0);
-    const at::Tensor m = micro_batch.take(entropy / step.over_tokens(largest).clamp_min(1e-12));
+    const at::Tensor largest = largest_of(step.shape.rollouts, step.shape.rollout, entropy, 0.0);
+    const at::Tensor m =
+        micro_batch.take(entropy / step.shape.over_tokens(largest).clamp_min(1e-12));
     return {m * token_loss + (1.0 - m) * sequence_loss, clipped};
   }
 

@@ -30,10 +30,11 @@ struct NegativeAware {
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
     const Step& step = micro_batch.step;
     const at::Tensor
-        mean = step.over_rollouts(step.group_mean(step.reward)),
+        mean = step.shape.over_rollouts(step.shape.group_mean(step.reward)),
         above = (step.reward > mean).logical_and(differing(step.reward, mean)).to(at::kDouble);
     const at::Tensor p =
-        micro_batch.take(step.over_tokens(step.over_rollouts(step.group_mean(above))))
+        micro_batch
+            .take(step.shape.over_tokens(step.shape.over_rollouts(step.shape.group_mean(above))))
             .clamp(1e-6, 1.0 - 1e-6);
     const at::Tensor implied = (1.0 - p * ratio) / (1.0 - p);
     const at::Tensor held = implied + (implied.clamp_min(floor) - implied).detach();

@@ -45,9 +45,9 @@ struct NextToken {
         "draw_temperature is set, and draws is 0",
         "what draws at another temperature tend to is no multiple of the gradient of the text's token",
         "set draws, for example to 256");
-    knobs.needs_column(column::expert);
-    knobs.trains_on("the texts of experts", [] { return true; });
-    knobs.needs_columns(
+    knobs.needs.column(column::expert);
+    knobs.reward_use.trains_on("the texts of experts", [] { return true; });
+    knobs.needs.columns(
         [this] { return std::vector<std::string>(draws > 0.0 ? 1 : 0, hits_column()); });
   }
 

@@ -57,9 +57,9 @@ struct PairPreference {
         "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
     knobs.choice("lone_levels", lone, {"skip", "push"},
                  "a step without a pair: teaches nothing, or each rollout is pushed by itself");
-    knobs.needs_column([this] { return anchor != Anchor::old; }, column::reference_logprob);
-    knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
-    knobs.needs_whole_groups();
+    knobs.needs.column([this] { return anchor != Anchor::old; }, column::reference_logprob);
+    knobs.needs.column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
@@ -108,7 +108,7 @@ struct PairPreference {
   static double pairs_of(const Step& step, bool extremes) {
     const auto reward = step.reward.accessor<double, 1>(),
                length = step.trained_length.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     double pairs = 0.0;
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       std::vector<double> trained;

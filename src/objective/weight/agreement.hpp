@@ -23,13 +23,13 @@ struct Agreement {
   void bind(Knobs& knobs) {
     knobs.number("agreement_alpha", alpha, {0.0, 1e6},
                  "how fast the weight falls with the chance that two answers differ");
-    knobs.needs_column(column::answer);
+    knobs.needs.column(column::answer);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor apart = at::zeros({step.prompts}, at::kDouble);
+    const at::Tensor apart = at::zeros({step.shape.prompts}, at::kDouble);
     auto out = apart.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
@@ -37,7 +37,7 @@ struct Agreement {
       for (const auto& [unused, count] : given[g]) pairs -= count * (count - 1.0);
       if (n > 1) out[std::int64_t(g)] = pairs / (n * (n - 1.0));
     }
-    return {step.over_tokens(step.over_rollouts((-alpha * apart).exp())), {}};
+    return {step.shape.over_tokens(step.shape.over_rollouts((-alpha * apart).exp())), {}};
   }
 };
 

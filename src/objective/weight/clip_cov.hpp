@@ -35,11 +35,12 @@ struct ClipCov {
     knobs.number("cov_clip_low", clip_low, {0.0, 1.0},
                  "the surrogate's lower width: bounded tokens are no candidates");
     knobs.number("cov_clip_high", clip_high, {0.0, 1e6}, "the surrogate's upper width");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor keep =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     const at::Tensor &current = step.named(column::current_logprob), &a = step.advantage;
     const double n = keep.sum().item<double>();
     const auto centred = [&](const at::Tensor& x) {
@@ -58,7 +59,7 @@ struct ClipCov {
                                 candidate.sum().item<std::int64_t>());
     if (taken == 0) return {};
     const at::Tensor drawn = at::where(candidate, step.uniform_tokens(purpose), 2.0);
-    return {at::ones({step.tokens}, at::kDouble)
+    return {at::ones({step.shape.tokens}, at::kDouble)
                 .index_fill_(0, std::get<1>(drawn.topk(taken, 0, /*largest=*/false)), 0.0),
             {}};
   }

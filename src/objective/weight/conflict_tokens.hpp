@@ -31,16 +31,17 @@ struct ConflictTokens {
 
   TokenWeight operator()(const Step& step) const {
     expect(step.columns.token.defined(), "weight conflict_tokens needs the token ids of the step");
-    at::Tensor weight = at::ones({step.tokens}, at::kDouble);
+    at::Tensor weight = at::ones({step.shape.tokens}, at::kDouble);
     auto out = weight.accessor<double, 1>();
-    const at::Tensor lead = step.reward - step.over_rollouts(step.group_mean(step.reward));
+    const at::Tensor lead =
+        step.reward - step.shape.over_rollouts(step.shape.group_mean(step.reward));
     const auto offset = step.columns.offsets.accessor<std::int64_t, 1>(),
                token = step.columns.token.accessor<std::int64_t, 1>();
     const auto led = lead.accessor<double, 1>(), reward = step.reward.accessor<double, 1>();
     std::vector<double> sign;  // 0 where the rollout is paid its group's mean
-    for (std::int64_t i = 0; i < step.rollouts; ++i)
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i)
       sign.push_back(differ(reward[i], reward[i] - led[i]) ? led[i] : 0.0);
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
         if (sign[std::size_t(i)] == 0.0) continue;

@@ -21,11 +21,11 @@ struct DropPivot {
       formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
 
   TokenWeight operator()(const Step& step) const {
-    at::Tensor keep = at::ones({step.rollouts}, at::kDouble);
+    at::Tensor keep = at::ones({step.shape.rollouts}, at::kDouble);
     auto out = keep.accessor<double, 1>();
     const at::Tensor draws = step.uniform_rollouts(12);
     const auto reward = step.reward.accessor<double, 1>(), draw = draws.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = begin[g + 1] - begin[g];
       if (n < 3 || n % 2 == 0) continue;
@@ -39,7 +39,7 @@ struct DropPivot {
       }
       out[pivot] = 0.0;
     }
-    return {{}, step.over_tokens(keep)};
+    return {{}, step.shape.over_tokens(keep)};
   }
 };
 

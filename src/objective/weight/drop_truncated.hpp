@@ -15,7 +15,7 @@ struct DropTruncated {
   static constexpr std::string_view name = "drop_truncated", formula = "keep_it = not truncated_i";
 
   TokenWeight operator()(const Step& step) const {
-    return {{}, step.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))};
+    return {{}, step.shape.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))};
   }
 };
 

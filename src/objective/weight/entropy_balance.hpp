@@ -18,14 +18,14 @@ struct EntropyBalance {
       name = "entropy_balance",
       formula = "w_i = max(0, 2 - h_i / m), h_i mean entropy of the answer, m that of its group";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::old_entropy); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::old_entropy); }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor h = step.rollout_mean(step.named(column::old_entropy)),
-                     there = (step.length > 0).to(at::kDouble);
-    const at::Tensor mean =
-        step.over_rollouts(step.group_sum(h * there) / step.group_sum(there).clamp_min(1.0));
-    return {step.over_tokens(
+    const at::Tensor h = step.shape.rollout_mean(step.named(column::old_entropy)),
+                     there = (step.shape.length > 0).to(at::kDouble);
+    const at::Tensor mean = step.shape.over_rollouts(step.shape.group_sum(h * there) /
+                                                     step.shape.group_sum(there).clamp_min(1.0));
+    return {step.shape.over_tokens(
                 at::where(mean > 0, (2.0 - h / mean.clamp_min(1e-300)).clamp_min(0.0), 1.0)),
             {}};
   }

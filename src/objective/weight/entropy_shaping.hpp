@@ -22,7 +22,7 @@ struct EntropyShaping {
   void bind(Knobs& knobs) {
     knobs.number("shaping_coef", coef, {0.0, 1e6}, "advantage gained per nat of entropy");
     knobs.number("shaping_kappa", kappa, {1.0, 1e6}, "the gain is at most |A| over this");
-    knobs.needs_column(column::current_entropy);
+    knobs.needs.column(column::current_entropy);
   }
 
   TokenWeight operator()(const Step& step) const {

@@ -30,12 +30,12 @@ struct EssLearningRate {
     knobs.number("ess_base", base, {1e-6, 1.0},
                  "effective share of the step at which the learning rate is whole");
     knobs.choice("ess_rule", rule, {"sqrt", "linear"}, "how the learning rate follows");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor all =
-        step.rollout_sum(step.named(column::current_logprob) - step.columns.rollout_logprob);
+        step.shape.rollout_sum(step.named(column::current_logprob) - step.columns.rollout_logprob);
     const at::Tensor logs = all.masked_select(step.trained_length > 0);
     if (logs.numel() == 0) return {};
     const at::Tensor w = (logs - logs.max()).exp();

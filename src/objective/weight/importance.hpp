@@ -47,7 +47,7 @@ struct Importance {
                  "what becomes of a weight outside");
     knobs.choice("importance_normalize", normalize, {"no", "yes"},
                  "divide by the step's mean weight");
-    knobs.needs_column([this] { return of == Of::current; }, column::current_logprob);
+    knobs.needs.column([this] { return of == Of::current; }, column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
@@ -55,17 +55,19 @@ struct Importance {
         (of == Of::old ? step.columns.old_logprob : step.named(column::current_logprob)) -
         step.columns.rollout_logprob;
     if (scope != Scope::token)
-      log_weight = step.over_tokens(scope == Scope::product ? step.rollout_sum(log_weight)
-                                                            : step.rollout_mean(log_weight));
+      log_weight =
+          step.shape.over_tokens(scope == Scope::product ? step.shape.rollout_sum(log_weight)
+                                                         : step.shape.rollout_mean(log_weight));
     const at::Tensor free = log_weight.clamp(-20.0, 20.0).exp(), bounded = free.clamp(low, high);
     const at::Tensor weight =
         outside == Outside::cap ? bounded : at::where(bounded == free, free, 0.0);
     if (normalize == Normalize::no) return {weight, {}};
     const at::Tensor keep = step.keep.defined() ? step.keep : at::ones_like(weight);
     // A rollout's weight stands on each of its tokens: dividing by their number counts it once.
-    const at::Tensor counted = scope == Scope::token
-                                   ? keep
-                                   : keep / step.over_tokens(step.rollout_sum(keep)).clamp_min(1.0);
+    const at::Tensor counted =
+        scope == Scope::token
+            ? keep
+            : keep / step.shape.over_tokens(step.shape.rollout_sum(keep)).clamp_min(1.0);
     const at::Tensor mean = (weight * counted).sum() / counted.sum().clamp_min(1.0);
     return {weight / mean.clamp_min(1e-12), {}};
   }

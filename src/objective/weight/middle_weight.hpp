@@ -20,11 +20,11 @@ struct MiddleWeight {
   void bind(Knobs& knobs) {
     knobs.number("middle_lambda", lambda, {0.0, 1.0},
                  "weight of sentences missing in the middle of a text");
-    knobs.needs_column("component/masked");
+    knobs.needs.column("component/masked");
   }
 
   TokenWeight operator()(const Step& step) const {
-    return {step.over_tokens(1.0 - (1.0 - lambda) * step.named("component/masked")), {}};
+    return {step.shape.over_tokens(1.0 - (1.0 - lambda) * step.named("component/masked")), {}};
   }
 };
 

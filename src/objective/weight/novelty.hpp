@@ -21,23 +21,24 @@ struct Novelty {
     knobs.number("novelty_lambda", lambda, {0.0, 1e6},
                  "advantage gained by an answer of vanishing likelihood");
     knobs.number("novelty_cap", cap, {0.0, 1e6}, "largest gain relative to the advantage");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor score = step.rollout_mean(step.columns.old_logprob),
+    const at::Tensor score = step.shape.rollout_mean(step.columns.old_logprob),
                      counted = (step.trained_length > 0).to(at::kDouble);
     const at::Tensor mean =
-        step.group_sum(score * counted) / step.group_sum(counted).clamp_min(1.0);
+        step.shape.group_sum(score * counted) / step.shape.group_sum(counted).clamp_min(1.0);
     const at::Tensor gain =
-        (lambda * (1.0 - (score - step.over_rollouts(mean)).clamp(-20.0, 20.0).exp()))
+        (lambda * (1.0 - (score - step.shape.over_rollouts(mean)).clamp(-20.0, 20.0).exp()))
             .clamp_min(0.0);
     const at::Tensor eligible =
-        step.over_tokens(step.named(column::correct) > 0).logical_and(step.advantage > 1e-9);
+        step.shape.over_tokens(step.named(column::correct) > 0).logical_and(step.advantage > 1e-9);
     return {
-        1.0 + at::where(eligible,
-                        (step.over_tokens(gain) / step.advantage.clamp_min(1e-9)).clamp_max(cap),
-                        0.0),
+        1.0 + at::where(
+                  eligible,
+                  (step.shape.over_tokens(gain) / step.advantage.clamp_min(1e-9)).clamp_max(cap),
+                  0.0),
         {}};
   }
 };

@@ -23,16 +23,16 @@ struct OffPolicySequenceMask {
   void bind(Knobs& knobs) {
     knobs.number("opsm_delta", delta, {0.0, 1e6},
                  "largest mean log-ratio of the sampler over the current policy");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor moved = step.rollout_mean(step.columns.rollout_logprob -
-                                               step.named(column::current_logprob)) > delta;
-    return {
-        step.over_tokens(
-            moved.logical_and(step.rollout_mean(step.advantage) < 0).logical_not().to(at::kDouble)),
-        {}};
+    const at::Tensor moved = step.shape.rollout_mean(step.columns.rollout_logprob -
+                                                     step.named(column::current_logprob)) > delta;
+    return {step.shape.over_tokens(moved.logical_and(step.shape.rollout_mean(step.advantage) < 0)
+                                       .logical_not()
+                                       .to(at::kDouble)),
+            {}};
   }
 };
 

@@ -21,15 +21,16 @@ struct ReferenceRatio {
 
   void bind(Knobs& knobs) {
     knobs.number("reference_clip", width, {0.0, 1.0}, "half-width c of the interval of weights");
-    knobs.needs_column(column::current_logprob);
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::current_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor log_ratio = step.rollout_sum(step.named(column::current_logprob) -
+    const at::Tensor log_ratio = step.shape
+                                     .rollout_sum(step.named(column::current_logprob) -
                                                   step.named(column::reference_logprob))
                                      .clamp(-20.0, 20.0);
-    return {step.over_tokens(log_ratio.exp().clamp(1.0 - width, 1.0 + width)), {}};
+    return {step.shape.over_tokens(log_ratio.exp().clamp(1.0 - width, 1.0 + width)), {}};
   }
 };
 

@@ -54,9 +54,10 @@ struct Reject {
                                                           : x.exp() - 1.0 - x;
     if (scope == Scope::token) return kept(value);
     if (scope == Scope::seq_max)
-      return step.over_tokens((step.rollout_sum(1.0 - kept(value)) == 0).to(at::kDouble));
-    return step.over_tokens(
-        kept(scope == Scope::seq_sum ? step.rollout_sum(value) : step.rollout_mean(value)));
+      return step.shape.over_tokens(
+          (step.shape.rollout_sum(1.0 - kept(value)) == 0).to(at::kDouble));
+    return step.shape.over_tokens(kept(scope == Scope::seq_sum ? step.shape.rollout_sum(value)
+                                                               : step.shape.rollout_mean(value)));
   }
   at::Tensor kept(const at::Tensor& value) const {
     const at::Tensor measured = statistic == Statistic::k1 ? value.exp() : value;

@@ -34,7 +34,7 @@ struct Resample {
                      whole = expected.floor();
     const at::Tensor times = whole + (step.uniform_rollouts(16) < expected - whole).to(at::kDouble);
     const at::Tensor drawn = (times * step.trained_length).sum().clamp_min(1);
-    return {step.over_tokens(times * (step.normalizer.tokens / drawn)), {}};
+    return {step.shape.over_tokens(times * (step.normalizer.tokens / drawn)), {}};
   }
 };
 

@@ -22,11 +22,12 @@ struct TopEntropy {
 
   void bind(Knobs& knobs) {
     knobs.number("top_entropy_share", share, {0.0, 1.0}, "share of the tokens that are trained");
-    knobs.needs_column(column::current_entropy);
+    knobs.needs.column(column::current_entropy);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor open = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor open =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     return {{},
             largest(step.named(column::current_entropy), open, step.uniform_tokens(13),
                     share_of(share, open.sum().item<double>()))};
