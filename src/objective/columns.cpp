@@ -156,7 +156,7 @@ MicroBatchTensors::MicroBatchTensors(const Step& whole, const MicroBatchColumns&
     expect(!column.defined() || is_column(column, m, at::kDouble),
            "a micro-batch's values are [M] float64");
   if (m > 0) first_ = offsets[c.rollouts.front()];
-  // other micro-batches' tokens lie in between
+  // tokens of rollouts in other micro-batches lie in between
   if (m > 0 && offsets[c.rollouts.back() + 1] - first_ != m) {
     index_ = at::empty({m}, at::kLong);
     auto* out = index_.data_ptr<std::int64_t>();
@@ -205,7 +205,7 @@ std::int64_t MicroBatchTensors::groups() const {
 at::Tensor MicroBatchTensors::group() const {
   const at::Tensor of_step = take_rollouts(step.columns.group);
   if (rollouts() == 0) return of_step;
-  // Ascending, so the groups of the micro-batch are numbered by counting the changes.
+  // Groups ascend, so counting the changes numbers the groups of the micro-batch.
   return at::cat({at::zeros({1}, at::kLong), (of_step.diff() != 0).to(at::kLong)}).cumsum(0);
 }
 

@@ -1,5 +1,5 @@
-// The two phases of an objective: the step is prepared once, then every micro-batch gets its share
-// of the loss and its derivative.
+// The two phases of an objective: a step is prepared once, then each micro-batch gets its share of
+// the loss and its derivative.
 #include "objective/objective.hpp"
 
 #include "base/error.hpp"
@@ -32,33 +32,35 @@ class Objective::Prepared {
  public:
   explicit Prepared(const StepColumns& columns) : step(columns), statistics(columns.statistics) {}
   Step step;
-  at::Tensor plain_advantage;     ///< [N] before the scheduler's weights; undefined: there are none
-  at::Tensor policy_coefficient;  ///< [N] aggregate times weights: what the surrogate is multiplied
-                                  ///< by
+  at::Tensor plain_advantage;          ///< [N] before the scheduler's weights; undefined where the
+                                       ///< scheduler gives none
+  at::Tensor policy_coefficient;       ///< [N] aggregate times weights, the factor on the surrogate
   at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
-  /// by reward piece: [B] by how much it changed the reward
+  /// For each reward piece: its name and [B] by how much it changed the reward.
   std::vector<std::pair<std::string, at::Tensor>> shaping;
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
-  std::map<std::string, double> moving;  ///< metrics moving/NAME: what the pieces' schedules and
-                                         ///< controllers had come to
-  std::vector<TokenWeight> weights;      ///< by weight piece: what it made
-  bool knows_trained = true;  ///< no update has a say in what trains with which advantage
+  std::map<std::string, double> moving;  ///< metrics moving/NAME: the present values of the pieces'
+                                         ///< schedules and controllers
+  std::vector<TokenWeight> weights;      ///< the result of each weight piece
+  bool knows_trained = true;  ///< false where a piece of advantage or weight acts at every update
   std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
 
   void remember(const std::map<std::string, double>& changed) {
     for (const auto& [name, value] : changed) statistics[name] = value;
   }
-  void take(OfStep of);                     ///< what the step says of the update's rollouts
-  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that
-                                            ///< choose and weigh have run
+  /// Takes the step's results for the rollouts of this update.
+  void take(OfStep of);
+  /// Computes the coefficients from the aggregate's [N], after all weight pieces have run.
+  void close(const at::Tensor& aggregate);
 
-  /// Where rollouts come from, as metrics tell it apart.
+  /// Rollouts of one origin, which have metrics of their own: those of the step's policy ("actor"),
+  /// and replayed ones.
   struct Origin {
     const char* name;
     at::Tensor rollouts;  ///< [B] bool; undefined: all
-    at::Tensor tokens;    ///< [N] float64, 1 for its trained tokens; undefined: all
-    double count = 0;     ///< of those tokens
+    at::Tensor tokens;    ///< [N] float64, 1 for their trained tokens; undefined: all
+    double count = 0;     ///< number of those tokens
   };
   std::vector<Origin> origins;
   void find_origins();
@@ -131,8 +133,8 @@ void note_extremes(MicroBatchLoss& out, const std::string& name, at::Tensor valu
   out.maxima[name + "_max"] = high.item<double>();
 }
 
-/// Metrics as shares of the update's means, so that leaves add up. A mean over no tokens is not
-/// noted: it has no value, and 0 would enter the step's mean.
+/// Notes metrics as shares of the step's means, so that the sum over micro-batches is the mean. A
+/// mean over no tokens is not noted, because it has no value and a 0 would enter the step's mean.
 void note_metrics(MicroBatchLoss& out, const MicroBatchTensors& micro_batch,
                   const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
                   const SurrogateLoss& surrogate) {
@@ -226,7 +228,7 @@ void weigh(const Objective::Resolved& resolved, Objective::Prepared& prepared, P
   Step& step = prepared.step;
   if (step.columns.trains.defined()) {
     step.keep = step.shape.over_tokens(step.columns.trains);
-    step.count();  // weight pieces choose among what may train
+    step.count();  // weight pieces choose among the tokens that may train
   }
   bool chosen = false;
   const std::vector<TokenWeight> of_step = std::exchange(prepared.weights, {});
@@ -254,8 +256,8 @@ std::vector<double> rollout_loss(const Objective::Resolved& resolved,
   if (!prepared.plain_advantage.defined())
     return rollout_means(micro_batch.rollout_sum(loss),
                          micro_batch.rollout_sum(at::ones_like(loss)));
-  // The scheduler learns from what the loss is without its own weights, or they would feed on
-  // themselves.
+  // The scheduler learns from the loss without its own weights. Otherwise a weight would influence
+  // the next weight of the same prompt.
   MicroBatchTensors plain = micro_batch;
   plain.advantage = micro_batch.take(prepared.plain_advantage);
   const at::Tensor unweighted = resolved.surrogate(plain, ratio).loss;
@@ -455,8 +457,8 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared,
     if (own_change.numel() > 0)
       metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
-  // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage,
-  // whatever its length.
+  // The positive share of all absolute advantages. Each rollout counts with the mean advantage of
+  // its trained tokens, whatever its length.
   const at::Tensor push = prepared.knows_trained
                               ? prepared.step.shape.rollout_sum(times(advantage, keep)) /
                                     prepared.step.trained_length.clamp_min(1)
