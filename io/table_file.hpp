@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "io/dimension_lengths.hpp"
 #include "io/handle.hpp"
 #include "io/schema.hpp"
 
@@ -103,6 +104,9 @@ std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte
 /// columns are, where the file's bytes were compared already.
 enum class ColumnChecksums : std::uint8_t { compare, known };
 
+/// Throws FileFault for a value of a coded column (Column::flags) that has no name.
+void check_codes(const Column& column, std::span<const std::byte> values);
+
 class CompactTables;
 struct CompactColumn;
 
@@ -131,23 +135,20 @@ class TableReader {
   template <class T>
   void read_column(const Column& column, std::vector<T>& values) {
     if (lacks(column)) {
-      values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
+      values.assign(lengths_.of(column.rows), static_cast<T>(column.absent));
       return;
     }
     const Found found = find(column);
     values.resize(elements(found, column, type_of<T>()));
     read_values(found, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
     if constexpr (std::same_as<T, std::uint32_t>) {
-      if (column.counts) count(column, values);
+      if (column.counts) lengths_.note_counts(column, values);
     } else if (column.flags != nullptr) {
       check_codes(column, std::as_bytes(std::span(values)));
     }
   }
   /// A column of plain values where it lies in the mapped file, checked like the others.
-  template <class T>
-  std::span<const std::byte> in_place(const Column& column) {
-    return mapped_values(column, type_of<T>());
-  }
+  std::span<const std::byte> in_place(const Column& column, ElementType type);
   bool has(const Column& column) const;
   /// The file is of a minor version that does not know the column yet.
   bool lacks(const Column& column) const {
@@ -155,11 +156,11 @@ class TableReader {
   }
   std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
   /// After all reads: every sum of counts is the length of what it counts.
-  void check_counts() const;
-  const Extents& extents() const { return extents_; }
+  void check_counts() const { lengths_.check_counts(); }
+  const Extents& extents() const { return lengths_.extents(); }
 
  private:
-  /// A column where it was found: one of the two.
+  /// Where a column was found: as a dataset of a file with tables, or in a compact file.
   struct Found {
     Handle dataset{};
     const CompactColumn* compact = nullptr;
@@ -167,28 +168,19 @@ class TableReader {
   Found find(const Column& column) const;
   std::vector<std::uint64_t> shape(const Found& found, const Column& column,
                                    ElementType type) const;
-  bool in_facts(const char* attribute) const;
   void read_number(const char* attribute, ElementType type, void* value) const;
   std::size_t elements(const Found& found, const Column& column, ElementType type);
   void read_values(const Found& found, const Column& column, ElementType type,
                    std::span<std::byte> bytes) const;
   void check_values(const Found& found, const std::string& name,
                     std::span<const std::byte> bytes) const;
-  std::span<const std::byte> mapped_values(const Column& column, ElementType type);
-  /// Throws FileFault unless the stored column has `length` bytes.
-  std::span<const std::byte> stored(hid_t dataset, const std::string& name,
-                                    std::size_t length) const;
-  void count(const Column& column, std::span<const std::uint32_t> values);
-  static void check_codes(const Column& column, std::span<const std::byte> values);
 
   std::span<const std::byte> mapped_;
   ColumnChecksums checksums_;
   std::uintmax_t file_bytes_;
   Handle file_;
   std::unique_ptr<CompactTables> compact_;  ///< null where the file has tables
-  Extents extents_{};
-  std::array<bool, kDims> seen_{};
-  std::vector<std::pair<Column, std::uint64_t>> sums_;
+  DimensionLengths lengths_;
 };
 
 }  // namespace rollcall::io
