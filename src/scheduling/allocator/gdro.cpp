@@ -37,8 +37,8 @@ std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing,
 }  // namespace
 
 GdroAllocator::GdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_arm_signal(true);
+  knowledge.history.use_bins();
+  knowledge.signals.use_arm_signal(true);
 }
 
 void GdroAllocator::bind(ConfigSchema& s) {
@@ -137,7 +137,7 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
 
 std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request,
                                                 const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   plays_.assign(bins.prompts.size(), {});
   repaired_ = 0;
   table_.arms();  // refuses arms that cannot be
@@ -154,7 +154,7 @@ std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request,
 void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
   std::vector<Play> plays = std::move(plays_);
   plays_.clear();
-  const std::vector<std::int32_t>& bin_of = knowledge_->latest_bins();
+  const std::vector<std::int32_t>& bin_of = knowledge_->latest().bin_of_report;
   if (plays.empty() || bin_of.size() != reports.size()) return;
   const std::size_t arms = table_.arms();
   auto& log_weight = table_.rows(plays.size());
@@ -165,8 +165,8 @@ void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
     // cut short by a repair: it did not play its bin's arm
     if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;
     for (std::int64_t n = table_.least() + 1; n <= plays[b].count; ++n) {
-      const double step = knowledge_->gain(reports[i], std::size_t(n)) -
-                          knowledge_->gain(reports[i], std::size_t(n - 1));
+      const double step = knowledge_->signals.gain(reports[i], std::size_t(n)) -
+                          knowledge_->signals.gain(reports[i], std::size_t(n - 1));
       if (!std::isfinite(step)) continue;
       added[b][std::size_t(n - table_.least())] += step;
       groups[b][std::size_t(n - table_.least())] += 1.0;
@@ -192,7 +192,7 @@ std::vector<std::pair<std::string, double>> GdroAllocator::metrics() const {
 nlohmann::json GdroAllocator::save() const { return {{"weights", table_.save()}}; }
 
 void GdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("weights"), knowledge_->bins().size());
+  table_.load(state.at("weights"), knowledge_->history.bins().size());
   plays_.clear();
 }
 

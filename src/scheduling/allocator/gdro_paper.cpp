@@ -16,8 +16,8 @@ constexpr std::uint64_t kArmDraws = 302;  // this piece's random numbers of a st
 }  // namespace
 
 PaperGdroAllocator::PaperGdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_arm_signal(false);
+  knowledge.history.use_bins();
+  knowledge.signals.use_arm_signal(false);
 }
 
 void PaperGdroAllocator::bind(ConfigSchema& s) {
@@ -56,7 +56,7 @@ std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::si
 
 std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
                                                      const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
   std::vector<double> share(groups.size(), 1.0);  // no arm within the bounds: equal
@@ -84,7 +84,7 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
 /// The penalised loss of eq. 20 turned into EXP3.P's reward in [0, 1] by the range it can have at
 /// this price: lower loss, more reward.
 double PaperGdroAllocator::reward(double gain, std::int64_t count) const {
-  const ArmSignal& kind = knowledge_->arm_signal();
+  const ArmSignal& kind = knowledge_->signals.arm_signal();
   const double loss =
       -std::clamp(gain, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
   const auto [cheap, dear] =
@@ -122,7 +122,7 @@ nlohmann::json PaperGdroAllocator::save() const {
 }
 
 void PaperGdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("log_weights"), knowledge_->bins().size());
+  table_.load(state.at("log_weights"), knowledge_->history.bins().size());
   price_ = state.at("price").get<double>();
 }
 

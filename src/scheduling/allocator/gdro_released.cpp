@@ -17,9 +17,9 @@ constexpr double kLeastChance = 1e-12;  // below it a chance counts as this much
 }  // namespace
 
 ReleasedGdroAllocator::ReleasedGdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_signal();
-  knowledge.use_arm_signal(false);
+  knowledge.history.use_bins();
+  knowledge.signals.use_signal();
+  knowledge.signals.use_arm_signal(false);
 }
 
 void ReleasedGdroAllocator::bind(ConfigSchema& knobs) {
@@ -56,7 +56,7 @@ std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& req
 
 std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& request,
                                                         const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
   played_.assign(bins.prompts.size(), 0);
@@ -104,8 +104,8 @@ nlohmann::json ReleasedGdroAllocator::save() const {
 }
 
 void ReleasedGdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("counts"), knowledge_->bins().size());
-  game_.load(state.at("game"), knowledge_->bins().size());
+  table_.load(state.at("counts"), knowledge_->history.bins().size());
+  game_.load(state.at("game"), knowledge_->history.bins().size());
   played_.clear();
 }
 

@@ -67,7 +67,8 @@ BinResults results_by_bin(const std::vector<GroupReport>& reports,
                           const Signal& signal, const ArmSignal& arm_signal) {
   BinResults results{.groups = std::vector<std::int64_t>(bins),
                      .rollouts = std::vector<std::int64_t>(bins),
-                     .drawn = std::vector<std::int64_t>(bins)};
+                     .drawn = std::vector<std::int64_t>(bins),
+                     .bin_of_report = bin};
   Means signals(bins), gains(bins), passes(bins), variances(bins);
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin[i]);

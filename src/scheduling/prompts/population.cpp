@@ -73,7 +73,7 @@ std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const K
   PromptTable told = population.table;
   told.prior.clear();
   auto policy = make_scheduler(choice, knobs, std::move(told), seed);
-  const auto needs = policy->needs();
+  const auto& needs = policy->traits().needs;
   const bool prior = std::any_of(needs.begin(), needs.end(),
                                  [](const Need& need) { return need.field == "prior"; });
   return prior ? make_scheduler(choice, knobs, population.table, seed) : std::move(policy);

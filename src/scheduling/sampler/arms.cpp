@@ -59,9 +59,9 @@ std::vector<Need> ArmSampler::needs() const {
 }
 
 void ArmSampler::prepare() const {
-  if (kind_ == "bin") arms_ = knowledge_->bins().size();
+  if (kind_ == "bin") arms_ = knowledge_->history.bins().size();
   if (arms_ > 0) return;
-  const PromptTable& table = knowledge_->prompts();
+  const PromptTable& table = knowledge_->prompts;
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> number;  // ascending (level, domain)
   const auto key = [&](std::uint64_t p) {
     const std::int32_t domain = table.domain.empty() ? 0 : table.domain[p];
@@ -77,10 +77,10 @@ void ArmSampler::prepare() const {
 }
 
 std::size_t ArmSampler::arm_of(PromptId prompt) const {
-  return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value];
+  return kind_ == "bin" ? std::size_t(knowledge_->history.bins().of(prompt)) : arm_[prompt.value];
 }
 const std::deque<std::uint32_t>& ArmSampler::members(std::size_t arm) const {
-  return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm];
+  return kind_ == "bin" ? knowledge_->history.bins().members(std::int32_t(arm)) : members_[arm];
 }
 
 std::vector<PromptDraw> ArmSampler::choose(const StepRequest& request,

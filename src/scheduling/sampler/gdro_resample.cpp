@@ -83,8 +83,8 @@ class Pass {
 }  // namespace
 
 GdroResample::GdroResample(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_signal();
+  knowledge.history.use_bins();
+  knowledge.signals.use_signal();
 }
 
 void GdroResample::bind(ConfigSchema& knobs) {
@@ -97,15 +97,15 @@ void GdroResample::bind(ConfigSchema& knobs) {
 
 /// Relative chances of the bins.
 std::vector<double> GdroResample::bin_weights() const {
-  auto q = game_.probabilities(knowledge_->bins().size());
+  auto q = game_.probabilities(knowledge_->history.bins().size());
   for (std::size_t b = 0; draw_by_ != "probability" && b < q.size(); ++b)
-    q[b] *= double(knowledge_->bins().members(std::int32_t(b)).size());
+    q[b] *= double(knowledge_->history.bins().members(std::int32_t(b)).size());
   return q;
 }
 
 std::vector<PromptDraw> GdroResample::choose(const StepRequest& request,
                                              const std::vector<PromptId>& held) {
-  const DifficultyBins& bins = knowledge_->bins();
+  const DifficultyBins& bins = knowledge_->history.bins();
   const auto q = bin_weights();
   const RandomStream random = knowledge_->random(request.step, kBinDraws);
   std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill draws anew
@@ -127,12 +127,12 @@ void GdroResample::learn(const std::vector<GroupReport>&) { game_.learn(knowledg
 
 nlohmann::json GdroResample::save() const { return game_.save(); }
 void GdroResample::load(const nlohmann::json& state) {
-  game_.load(state, knowledge_->bins().size());
+  game_.load(state, knowledge_->history.bins().size());
 }
 
 std::vector<std::pair<std::string, double>> GdroResample::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
-  const auto q = game_.probabilities(knowledge_->bins().size());
+  const auto q = game_.probabilities(knowledge_->history.bins().size());
   for (std::size_t b = 0; b < q.size(); ++b)
     metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
   return metrics;

@@ -36,8 +36,8 @@ std::vector<double> PairSampler::preference(bool hard) const {
     return p > 0 && p < 1 && (hard ? p <= hard_below_ : p >= easy_above_);
   };
   for (const auto& [prompt, p] : success_) score[prompt] = fits(p) ? kFits : 0.0;
-  for (std::size_t i = 0; measured_before_ && i < knowledge_->prompts().prior.size(); ++i) {
-    const auto p = double(knowledge_->prompts().prior[i]);
+  for (std::size_t i = 0; measured_before_ && i < knowledge_->prompts.prior.size(); ++i) {
+    const auto p = double(knowledge_->prompts.prior[i]);
     score[i] = fits(p) ? kFits + (hard ? 1.0 - p : p) : 0.0;
   }
   return score;

@@ -30,7 +30,7 @@ struct Columns {
 
 Columns columns_for(const Scheduler& policy) {
   Columns columns;
-  for (const Need& need : policy.needs()) {
+  for (const Need& need : policy.traits().needs) {
     columns.predicted |= need.field == "predicted", columns.diversity |= need.field == "diversity";
     const bool known = need.field == "predicted" || need.field == "diversity" ||
                        need.field == "prior" || need.field == "domain";

@@ -102,7 +102,7 @@ Trace::Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
       columns_{.shaped = hears_shaped} {
   // wrong names are told before the first line is waited for
   const auto policy = make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_);
-  for (const Need& need : policy->needs()) {
+  for (const Need& need : policy->traits().needs) {
     columns_.predicted |= need.field == "predicted";
     columns_.diversity |= need.field == "diversity";
   }
@@ -111,7 +111,7 @@ Trace::Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
 Trace::~Trace() = default;
 
 std::vector<std::string> Trace::warnings() const {
-  return make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_)->warnings();
+  return make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_)->traits().warnings;
 }
 
 std::vector<GroupReport> Trace::read_report(const json& entries, std::uint64_t step) const {

@@ -70,7 +70,7 @@ void TracePrompts::make(const json& line) {
 }
 
 void TracePrompts::check_needs(const Scheduler& policy, const json& line) const {
-  for (const Need& need : policy.needs()) {
+  for (const Need& need : policy.traits().needs) {
     if (need.field != "prior" && need.field != "domain") continue;  // of results, which come later
     const std::string key = need.field + "s";
     check_line(
