@@ -1,14 +1,14 @@
-// Advantage balanced_center: surplus failures are dropped until a prompt has no more of them than
-// successes; then r - mean.
-//   success: r_i >= mean_g;  with more failures than successes, as many failures as there are too
-//   many, drawn at random, get A_i = 0;
+// Advantage balanced_center: surplus failures of a prompt are dropped, so that it has at most as
+// many failures as successes; then r - mean.
+//   success: r_i >= mean_g;  with F failures and S < F successes, F - S failures, drawn at random,
+//   get A_i = 0;
 //   A_i = r_i - mean of the others
 // Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203
 //   (RED-Drop), and its released code (drop: balance).
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from group_center: on a hard prompt as many failures are pushed down as successes
-//   up, each by 1/2, instead of many a little. Dropped
-//   rollouts stay in the denominators, as in the released code; a group of one keeps its plain
+//   are pushed up, each by 1/2, where group_center pushes down all failures a little. Dropped
+//   rollouts stay in the denominators, as in the released code. A group of one keeps its plain
 //   reward.
 #pragma once
 

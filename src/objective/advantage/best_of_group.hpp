@@ -4,7 +4,7 @@
 //   section 2.
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs: with surrogate reinforce this is the negative log-likelihood of the selected
-//   answers: no negative signal and no baseline.
+//   answers, without a negative signal and without a baseline.
 #pragma once
 
 #include "objective/pieces.hpp"

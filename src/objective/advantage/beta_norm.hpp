@@ -1,16 +1,16 @@
 // Advantage beta_norm: centred rewards over the density that pass rates have in the step.
 //   A_i = (r_i - p_g) / f(p_g; alpha, beta), p_g the group's mean;  m, v mean and variance (n - 1)
-//   of p over the groups, k = m (1 - m) / v - 1, alpha = max(1, 1 + k m / 3), beta = max(1, 1 + k
-//   (1 - m) / 3);  1 / f at most 1e6;  r first mapped from [reward_low, reward_high] to [0, 1]
+//   of p over the groups, k = m (1 - m) / v - 1,
+//   alpha = max(1, 1 + k m / 3), beta = max(1, 1 + k (1 - m) / 3);  1 / f at most 1e6;  r first
+//   mapped from [reward_low, reward_high] to [0, 1]
 //   components mean: the mean of the A of every column component/NAME, each with a density of its
 //   own: accuracy and format in the paper
 // Source: BNPO, arXiv:2506.02864, section 4; map and decomposition as in its bnpo_ray_trainer.py.
 // Shapes: [B] -> [N].   Knobs: reward_low, reward_high, components.
-// What differs from group_norm: the normaliser follows the distribution of pass rates; alpha = beta
-//   = 1 is group_center, 3/2 is group_norm up to
-//   a constant. Pass rates outside [0, 1] are held there. Groups without tokens leave the moments;
-//   with fewer than two groups, or equal pass rates, alpha = beta = 1. A group of one keeps its
-//   plain reward.
+// What differs from group_norm: the normaliser follows the distribution of pass rates. With alpha =
+//   beta = 1 it is group_center, with 3/2 it is group_norm up to a constant. Pass rates are clipped
+//   to [0, 1]. Groups without tokens do not count in the moments. With fewer than two groups, or
+//   with equal pass rates, alpha = beta = 1. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"

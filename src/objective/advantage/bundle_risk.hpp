@@ -1,19 +1,19 @@
 // Advantage bundle_risk: a risk measure of bundles of prompts, shared out to their rollouts.
 //   A bundle's paper takes one rollout of each of its prompts; S = sum of their rewards.  rvar =
-//   (max(S-lo,0) - max(S-hi,0) [+ lo - hi]) / (u - l); cvar = -max(lo - S, 0) / l;  R = (w cvar +
-//   rvar) / (w + 1) / s, s the spread of S in the bundle (n - 1) + 1e-6
+//   (max(S-lo,0) - max(S-hi,0) [+ lo - hi]) / (u - l);
+//   cvar = -max(lo - S, 0) / l;  R = (w cvar + rvar) / (w + 1) / s, s the spread of S in the bundle
+//   (n - 1) + 1e-6
 //   A_i = R (r_i - mean_g) / sum_paper (r - mean_g), or R / size where that sum is 0
 //   lo <- lo + lr (l - share of S < lo), hi likewise with u: moving quantiles of S
 // Source: RiskPO, arXiv:2510.00911, section 4 (l 0.2, u 0.8, w 1.5, bundles of 5, lr 0.1; released
-//   scripts: no natural baseline, and the division by
-//   the spread, norm_adv_by_std_in_grpo). A bundle of one paper, or whose papers are all alike,
-//   divides by 1; the released code divides the latter by 1e-6.
+//   scripts: no natural baseline, and the division by the spread, norm_adv_by_std_in_grpo). A
+//   bundle of one paper, or whose papers are all alike, divides by 1; the released code divides the
+//   latter by 1e-6.
 // Shapes: [B] -> [N].   Knobs: risk_low, risk_high, risk_weight, risk_rate, bundle_size,
 //   natural_baseline.
-// What differs from group_center: papers that are good anyway push nothing, the lower tail pushes
-//   hardest. Which prompts share a bundle is drawn by
-//   address. Groups without tokens belong to no bundle. Both quantiles start at level *
-//   bundle_size.
+// What differs from group_center: papers with a high score push nothing, and those of the lower
+//   tail push most. Random numbers addressed by rollout decide which prompts share a bundle. Groups
+//   without tokens belong to no bundle. Both quantiles start at level * bundle_size.
 #pragma once
 
 #include "base/differing.hpp"

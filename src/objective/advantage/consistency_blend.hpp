@@ -7,9 +7,9 @@
 // Source: COPO, arXiv:2508.04138, section 3, and its released code (log2, torch.std; gamma 20 and
 //   rho 1.5 in its scripts).
 // Shapes: [B] -> [N].   Knobs: blend_gamma, blend_rho, adv_eps.
-// What differs from group_norm: all-right and all-wrong groups still carry signal. The paper blends
-//   two losses; blending their advantages is the same
-//   wherever neither is clipped. Groups without tokens are not among the prompts.
+// What differs from group_norm: groups that are all right or all wrong still carry a signal. The
+//   paper blends two losses; blending their advantages is the same wherever neither is clipped.
+//   Groups without tokens do not count among the prompts.
 #pragma once
 
 #include "objective/advantage/group_norm.hpp"

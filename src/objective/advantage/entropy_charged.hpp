@@ -3,8 +3,8 @@
 // Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open; its code subtracts
 //   the mean and has the division by the spread commented out.
 // Shapes: [B], [N] column old_entropy -> [N].   Knobs: entropy_charge.
-// What differs from group_center: undecided rollouts are pushed down even where all rewards are
-//   equal. The entropy is a number, not differentiated.
+// What differs from group_center: rollouts with a high entropy are pushed down even where all
+//   rewards are equal. The entropy is a number and is not differentiated.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,9 +1,8 @@
 // Advantage fixed_baseline: rewards minus a constant.
 //   A_i = r_i - baseline
 // Source: Tapered Off-Policy REINFORCE, arXiv:2503.14286: off-policy the baseline sets the share of
-//   good rollouts in the update.
-//   For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on rewards of -1 and 1, at half
-//   the size.
+//   good rollouts in the update. For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on
+//   rewards of -1 and 1, at half the size.
 // Shapes: [B] rewards -> [N].   Knobs: baseline.
 // What differs from group_center: the rollout is not compared with its group, so a stored rollout
 //   needs no siblings; equal rewards still teach.

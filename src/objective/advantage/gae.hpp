@@ -4,12 +4,13 @@
 //   V after the last token: 0; truncation extend: V of the last token, for rollouts that hit the
 //   token limit, whose reward is left out
 // Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and
-//   the value's own lambda: VAPO, arXiv:2504.05118;
-//   extend: EGAE of Truncated PPO, arXiv:2506.15050.
+//   the value's own lambda: VAPO, arXiv:2504.05118; extend: EGAE of Truncated PPO,
+//   arXiv:2506.15050.
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   value_lambda, length_alpha, truncation, whiten.
-// What differs: a value per token instead of a group; groups do not matter. Step::token_reward
-//   counts, the rollout's reward comes with its last token.
+// What differs: the baseline is a value for each token instead of the group's mean, and groups do
+//   not matter. Step::token_reward counts at its tokens, and the rollout's reward counts at its
+//   last token.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,8 +6,8 @@
 //   trainers; verl's estimator of that name counts the rewarded rollouts.
 // Shapes: [B] -> [N].   Knobs: gpg_norm, gpg_counts.
 // What differs from group_center: a step with many groups that teach nothing is scaled up, so the
-//   size of the derivative depends less on difficulty. A group of
-//   one is never equal.
+//   size of the derivative depends less on difficulty. A group of one never counts as one with
+//   equal rewards.
 #pragma once
 
 #include "objective/pieces.hpp"

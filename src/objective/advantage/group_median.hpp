@@ -5,9 +5,9 @@
 //   as released; the fallback is this project's).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
 // What differs from group_norm: one outlier does not move the baseline, so fewer signs flip in
-//   small groups. With 0/1 rewards and an odd group the
-//   deviation is always 0, hence the fallback. The median of an even group lies half-way. A group
-//   of one keeps its plain reward.
+//   small groups. With 0/1 rewards and an odd group the deviation is always 0, which is why there
+//   is a fallback. The median of an even group is the mean of the two middle rewards. A group of
+//   one keeps its plain reward.
 #pragma once
 
 #include "base/differing.hpp"

@@ -3,10 +3,9 @@
 //   does not exceed; std with n - 1
 // Source: Quantile Advantage Estimation (QAE), arXiv:2509.22611, section 3 (K 0.4).
 // Shapes: [B] -> [N].   Knobs: quantile, adv_eps.
-// What differs from group_norm: with 0/1 rewards, prompts solved at a rate of at most 1 - K push
-//   only their successes, easier ones only their
-//   failures, which holds the entropy between collapse and explosion. A group of one keeps its
-//   plain reward.
+// What differs from group_norm: with 0/1 rewards, prompts with a success rate of at most 1 - K push
+//   only their successes, and easier prompts push only their failures. This keeps the entropy
+//   between collapse and explosion. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,16 +1,16 @@
 // Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the
 // other mode.
 //   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i);  best_i = 1 where r_i is the best of its
-//   mode in the group (and, where two and more of a mode are all equal, of the whole group);  win_i
-//   = 1 where i's mode has the larger
+//   mode in the group (and, where two and more
+//   of a mode are all equal, of the whole group);  win_i = 1 where i's mode has the larger
 //   mean reward, not thinking being granted mode_margin;  norm(x) = (x - mean_g) / (std_g + eps),
 //   std with n - 1
 // Source: Think Only When You Need (HGPO), arXiv:2505.14631, section 2.3 (alpha 1, margin 0.2).
 // Shapes: [B], [N] token ids -> [N].   Knobs: think_token, mode_alpha, mode_margin, adv_eps.
-// What differs from group_norm: choosing the mode is credited to the one token that chooses. A mode
-//   without rollouts loses. A group of one teaches nothing.
-//   Of a mode that is all wrong nobody is best while the other mode has a better answer: the
-//   paper's argmax leaves ties open (inferred).
+// What differs from group_norm: the choice of the mode is credited to the one token that chooses. A
+//   mode without rollouts loses. A group of one teaches nothing. In a mode whose answers are all
+//   wrong no rollout is the best while the other mode has a better answer: the paper's argmax
+//   leaves ties open (inferred).
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,8 +3,7 @@
 // Source: Back to Basics (RLOO), arXiv:2402.14740, section 2.3; the estimator is Kool et al. 2019.
 // Shapes: [B] rewards -> [N].   Knobs: none.
 // What differs from group_center: the baseline does not contain the rollout itself, so the estimate
-//   is unbiased for any n.
-//   A group of one keeps its plain reward.
+//   is unbiased for any n. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,17 +1,18 @@
 // Advantage macro_gae: generalised advantage estimation over segments of tokens.
 //   segments, the last token one by itself: fixed: of macro_length tokens;  random: of 1, 2, 3, 5
-//   or 10, each length macro_repeats times in a random order, what is left being one segment;
-//   perplexity: a new one before each token whose reference probability is below the token's before
-//   it;  r_k, V_k = pooled over the segment's tokens;  gae over k instead of t: every token of
-//   segment k gets A_k and the target V_k + A_k
+//   or 10, each length macro_repeats times in a random order,
+//   what is left being one segment;  perplexity: a new one before each token whose reference
+//   probability is below the token's before it;  r_k, V_k = pooled over the segment's tokens;  gae
+//   over k instead of t:
+//   every token of segment k gets A_k and the target V_k + A_k
 // Source: MA-RLHF, arXiv:2410.02743 (fixed n-grams of 5, lambda 0.95, gamma 1; pooling equal, last
-//   token or 1 / position, random order without repetition
-//   and the reference's perplexity as in its code, which cuts one token earlier at a rise than the
-//   paper; its number of repeats was not found, here 3).
+//   token or 1 / position, random order without repetition and the reference's perplexity as in its
+//   code, which cuts one token earlier at a rise than the paper; its number of repeats was not
+//   found, here 3).
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   macro_border, macro_length, macro_repeats, macro_pool.
-// What differs from gae: credit travels fewer steps; fixed segments of length 1 are gae to the bit.
-//   Segments by parse are not here.
+// What differs from gae: credit passes over fewer steps. With fixed segments of length 1 it is gae
+//   to the bit. Segments by a parse of the text are not implemented.
 #pragma once
 
 #include "objective/pieces.hpp"

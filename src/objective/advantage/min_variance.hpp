@@ -1,19 +1,17 @@
 // Advantage min_variance: rewards minus the baseline that minimises the variance of the
 // importance-weighted gradient, over the group's spread.
 //   A_i = (r_i - b_g) / std_g,  b_g = sum_i w_i^2 n_i r_i / sum_i w_i^2 n_i,  w_i = exp(sum_t
-//   (current_it - rollout_it)), log-weight within +-20 n_i = sum_t (1 - 2 p_it + sum over the
-//   vocabulary of p^2), p_it = exp(old_it)
+//   (current_it - rollout_it)), log-weight within +-20
+//   n_i = sum_t (1 - 2 p_it + sum over the vocabulary of p^2), p_it = exp(old_it)
 // Source: Stable Asynchrony (VCPO), arXiv:2602.17616. The squared norm of the rollout's score,
-//   which the paper takes from its gradient, is replaced
-//   by n, the sum of the squared norms of the scores in the logits (column sum_squares): what can
-//   be known before the backward pass. The released scripts divide by the spread
-//   (grad_baselining_norm_by_std, with n, where it is above 1e-8); their code squares a weight that
-//   is in the gradient's norm already.
+//   which the paper takes from its gradient, is replaced by n, the sum of the squared norms of the
+//   scores in the logits (column sum_squares): what can be known before the backward pass. The
+//   released scripts divide by the spread (grad_baselining_norm_by_std, with n, where it is above
+//   1e-8); their code squares a weight that is in the gradient's norm already.
 // Shapes: [B] rewards, [N] columns current_logprob, sum_squares -> [N].   Knobs: none.
-// What differs from group_center: heavy rollouts and uncertain ones weigh more in the baseline. A
-//   group of one keeps its plain reward; where no
-//   rollout has any weight, the baseline is the mean. w is that of the policy that the optimizer
-//   step starts from.
+// What differs from group_center: rollouts with a large importance weight and uncertain ones weigh
+//   more in the baseline. A group of one keeps its plain reward. Where no rollout has any weight,
+//   the baseline is the mean. w is computed under the policy that the optimizer step starts from.
 // Acts at every update, on its rollouts.
 #pragma once
 

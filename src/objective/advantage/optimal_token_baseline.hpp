@@ -4,10 +4,10 @@
 //   sum_{s <= t} (1 - 2 p_is + sum_v p_v^2);  A_it = r_i - b_gt
 // Source: Optimal Token Baseline, arXiv:2602.07078, as in verl (eps 1e-8, zero tail handled).
 // Shapes: [B], [N] column sum_squares -> [N].   Knobs: adv_eps.
-// What differs from group_center: the variance-minimal baseline of every token. Where a single
-//   rollout of the group is left, b is 0, so a group
-//   of one keeps its plain reward. The energy of a token is at least (1 - p)^2, which rounded
-//   columns may fall short of.
+// What differs from group_center: every token has its own baseline, the one of minimal variance.
+//   Where only one rollout of the group is long enough, b is 0, so a group of one keeps its plain
+//   reward. The energy of a token is at least (1 - p)^2; rounded columns may fall short of that and
+//   are corrected.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,10 +4,10 @@
 //   failure: (1 - R - C(m-1, k-1) / C(n-1, k-1)) / s;  s = 0: 0
 // Source: Pass@k Training, arXiv:2508.10751, section 2.4 (analytical derivation).
 // Shapes: [B] -> [N].   Knobs: pass_k.
-// What differs from group_norm: k 1 is group_norm with the population spread; larger k moves the
-//   weight to hard prompts and spares failures of
-//   groups that succeed anyway. A success is what the verifier calls correct. k is at most the
-//   group's size; a group of one teaches nothing.
+// What differs from group_norm: k = 1 is group_norm with the population spread. A larger k moves
+//   weight to hard prompts and spares failures of groups that succeed in any case. A success is an
+//   answer that the verifier calls correct. k is at most the group's size; a group of one teaches
+//   nothing.
 #pragma once
 
 #include "objective/pieces.hpp"

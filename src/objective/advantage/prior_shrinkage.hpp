@@ -4,9 +4,9 @@
 //   w = D / (D + q);  A_i = r_i - w mean_g - (1 - w) V
 // Source: V_0.5, arXiv:2603.10848 (rewards in {-1, 1} there, q = 1 / n).
 // Shapes: [B] -> [N].   Knobs: prior_value, reward_low, reward_high.
-// What differs from group_center: with few rollouts the mean is noisy, and a prior (column
-//   predicted, success in [0, 1]) within the noise is used alone.
-//   A group of one is like any other.
+// What differs from group_center: with few rollouts the mean is noisy, so a prior (column
+//   predicted, success in [0, 1]) that the mean does not contradict beyond this noise is used
+//   alone. A group of one is like any other.
 #pragma once
 
 #include "objective/pieces.hpp"

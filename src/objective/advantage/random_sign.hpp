@@ -3,7 +3,7 @@
 // Source: none: no method is made of it. scripts/train_recipes runs rows on it, and they must not
 //   learn.
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs: the rewards are not read, so whatever a row still learns comes from somewhere else.
+// What differs: the rewards are not read, so anything that a row still learns has another cause.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,8 +3,8 @@
 // Source: Williams 1992, "Simple statistical gradient-following algorithms" (reinforcement
 //   baseline).
 // Shapes: [B] -> [N].   Knobs: baseline_momentum, baseline_start.
-// What differs from group_center: no groups; the baseline comes from earlier steps (statistic
-//   reward_mean), so it is independent of the sample.
+// What differs from group_center: there are no groups. The baseline comes from earlier steps
+//   (statistic reward_mean), so it is independent of the sample.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,9 +5,9 @@
 // Source: on-policy distillation by the reverse divergence per token: GKD, arXiv:2306.13649, and
 //   Thinking Machines 2025; V: vOPD, arXiv:2605.07865.
 // Shapes: columns teacher_logprob, teacher_kl [N] -> [N].   Knobs: distill_baseline, outcome_coef.
-// What differs: the teacher speaks, not the verifier. With the exact V the advantage has mean 0
-//   under the sampling policy at every place, so
-//   the gradient keeps its mean, usually with less variance.
+// What differs: the reward comes from the teacher and not from the verifier. With the exact V the
+//   advantage has mean 0 under the sampling policy at every place, so the gradient keeps its mean,
+//   usually with less variance.
 #pragma once
 
 #include "objective/pieces.hpp"

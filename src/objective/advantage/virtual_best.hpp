@@ -4,8 +4,8 @@
 // Source: NGRPO, arXiv:2509.18851, section 3.1 (advantage calibration).
 // Shapes: [B] -> [N].   Knobs: best_reward, adv_eps.
 // What differs from group_norm: an all-wrong group gets equal negative advantages instead of none,
-//   so failures teach exploration. An all-right
-//   group has spread 0 and teaches nothing. A group of one is like any other.
+//   so failures teach exploration. An all-right group has spread 0 and teaches nothing. A group of
+//   one is like any other.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -6,7 +6,7 @@
 //   regularizers still see them.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
 // What differs from prompt-mean: long wrong answers cannot outweigh short right ones by their
-//   length, and within a side no token is diluted.
+//   length, and every token of a side has the same weight.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,8 +4,7 @@
 // Source: Thinkless (DeGRPO), arXiv:2505.13379, eq. 7 (alpha 0.001).
 // Shapes: [N] -> [N] coefficients.   Knobs: control_alpha.
 // What differs from token-mean: the token that chooses the mode has a weight of its own, which
-//   neither the length of the answer nor the number of other
-//   tokens changes.
+//   neither the length of the answer nor the number of other tokens changes.
 #pragma once
 
 #include "objective/pieces.hpp"

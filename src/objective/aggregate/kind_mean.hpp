@@ -2,8 +2,8 @@
 //   own: 1 / trained tokens of own rollouts;  expert (column expert): 1 / trained tokens of experts
 // Source: CHORD, arXiv:2508.11408, and its code in Trinity-RFT: both losses are means over tokens.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs from token-mean: the share of expert rollouts in the step changes neither loss's
-//   size. Without experts it is the same.
+// What differs from token-mean: the share of expert rollouts in the step does not change the size
+//   of either loss. Without experts it is token-mean.
 #pragma once
 
 #include "objective/pieces.hpp"

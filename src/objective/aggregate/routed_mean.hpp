@@ -5,9 +5,9 @@
 // Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a
 //   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs from kind-mean: a rollout without a part in its prompt's loss counts for nothing,
-//   neither in a denominator nor in a regularizer. Only
-//   rollouts with a trained token decide.
+// What differs from kind-mean: a rollout that has no part in its prompt's loss counts neither in a
+//   denominator nor in a regularizer. Only rollouts with a trained token decide which loss a prompt
+//   gets.
 #pragma once
 
 #include "objective/pieces.hpp"

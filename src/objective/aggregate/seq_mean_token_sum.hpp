@@ -3,7 +3,7 @@
 // Source: the policy gradient theorem on whole responses; verl's loss_agg_mode of that name. B
 //   counts rollouts with a trained token.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs: no division by length: the log-probability of the whole response is what is
+// What differs: there is no division by length, so the log-probability of the whole response is
 //   differentiated.
 #pragma once
 

@@ -2,8 +2,8 @@
 //   loss = sum_it L_it
 // Source: verl's loss_agg_mode of that name.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs: no denominator: the derivative grows with the batch, and the learning rate must
-//   know it.
+// What differs: there is no denominator. The derivative grows with the batch, and the learning rate
+//   must be chosen for it.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -2,11 +2,11 @@
 //   w_it = rho_it sg(min_{j < t} rho_ij), w_i0 = rho_i0;  rho_it = exp(lp_it - rollout_it);
 //   log-ratios within +-20
 // Source: A Step Back: Prefix Importance Ratio Stabilizes Policy Optimization (MinPRO),
-//   arXiv:2601.22718. That the minimum is frozen is inferred:
-//   otherwise a token would be pushed for what follows it.
+//   arXiv:2601.22718. That the minimum is frozen is inferred: otherwise a token would be pushed for
+//   what follows it.
 // Shapes: [M] -> [M].   Knobs: none.
-// What differs from token: stands in for the product of all ratios so far, which grows or vanishes
-//   with length; one unlikely token damps what follows.
+// What differs from token: it takes the place of the product of all ratios so far, which grows or
+//   vanishes with the length. One unlikely token reduces the ratio of all tokens after it.
 #pragma once
 
 #include "objective/pieces.hpp"

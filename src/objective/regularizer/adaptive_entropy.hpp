@@ -5,10 +5,10 @@
 // Source: Skywork-OR1, arXiv:2505.22312, section on adaptive entropy control: alpha_k = c_k 1{e_k
 //   <= target}.
 // Shapes: entropy [M] -> [M].   Knobs: none.
-// What differs from entropy: the coefficient is state of the run; without the controller, and in
-//   its first step, it is 0. The step's entropy is that
-//   of the policy that sampled it (column old_entropy), over all its rollouts: every update of the
-//   step takes the same decision.
+// What differs from entropy: the coefficient is a state of the run. It is 0 without the controller,
+//   and in the controller's first step. The step's entropy is that of the policy that sampled it
+//   (column old_entropy), over all its rollouts, so every update of the step takes the same
+//   decision.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,10 +5,10 @@
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
 //   arXiv:2505.22617, KL-Cov (coefficient 1, share 2e-4).
 // Shapes: [M] -> [M].   Knobs: kl_cov_coef, kl_cov_share.
-// What differs from kl: a handful of tokens instead of all. Means, N and rank over the step's
-//   trained tokens, under the policy that this optimizer
-//   step starts from (column current_logprob); tokens that tie with the last are taken as well, so
-//   that order does not matter.
+// What differs from kl: it acts on a few tokens instead of all. Means, N and ranks are taken over
+//   the step's trained tokens, under the policy that this optimizer step starts from (column
+//   current_logprob). Tokens that tie with the last one are taken as well, so the order does not
+//   matter.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,9 +5,9 @@
 // Source: TTRV, arXiv:2510.06783, and its released reward (0.75 of the normalised entropy).
 // Shapes: column answer [B] -> [B].   Knobs: share_entropy.
 // What differs: the verifier's reward is not read, so it trains on prompts without a solution. The
-//   entropy is one number a group: under a baseline of the
-//   group it cancels, and only across groups does it count. Where the majority is wrong it trains
-//   towards a wrong answer: `correct` tells.
+//   entropy is one number per group: a baseline of the group cancels it, so it counts only across
+//   groups. Where the majority is wrong, it trains towards a wrong answer; component `correct`
+//   shows this.
 #pragma once
 
 #include "objective/answers.hpp"

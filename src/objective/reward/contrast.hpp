@@ -1,7 +1,7 @@
 // Reward contrast: a behaviour is paid where it helps in the group, and charged where it harms.
 //   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of
-//   correct with it is above that without by more than contrast_margin, -1 where below, else 0; 0
-//   too where all or none of the group show it
+//   correct with it is above that without by more than
+//   contrast_margin, -1 where below, else 0; 0 too where all or none of the group show it
 // Source: GeometryZero (GCPO), arXiv:2506.07160. From its description: margin (0.1 as in the
 //   catalogue's example) and weight (0.5) are this project's.
 // Shapes: [N] tokens, [B] column correct -> [B].   Knobs: behaviour_token, contrast_weight,

@@ -5,8 +5,8 @@
 //   values of its released scripts for section 4.2.
 // Shapes: [B] column correct -> [B].   Knobs: right_short, right_long, wrong_short, wrong_long,
 //   cut_reward.
-// What differs: replaces the reward. Where the policy fails it is told to think longer, where it
-//   succeeds to be brief.
+// What differs: it replaces the reward. Where the policy fails it is trained to think longer, where
+//   it succeeds to be brief.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -5,7 +5,7 @@
 // Source: EPO, arXiv:2509.22576, and its released trainer: the mean over all epochs so far of a
 //   turn's entropy. Here an answer is one turn.
 // Shapes: none change.   Knobs: none.
-// What differs from none: the next step's entropy_band finds the history.
+// What differs from none: the next step's entropy_band reads this history.
 #pragma once
 
 #include "objective/pieces.hpp"

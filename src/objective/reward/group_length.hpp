@@ -6,9 +6,8 @@
 // Source: Kimi k1.5, arXiv:2501.12599 (length penalty, and its start after training without it).
 //   Weight and start were not found: 1/2 and 1/2 are inferred.
 // Shapes: [B] column correct -> [B].   Knobs: group_length_weight, group_length_from.
-// What differs from overlong: measured within the group, not against the limit. A short wrong
-//   answer gains nothing, a long one loses. Rollouts without
-//   tokens are not measured.
+// What differs from overlong: the length is measured within the group, not against the limit. A
+//   short wrong answer gains nothing, a long one loses. Rollouts without tokens are not measured.
 #pragma once
 
 #include "objective/pieces.hpp"

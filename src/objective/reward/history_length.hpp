@@ -4,9 +4,9 @@
 //   wrong: r_i += w min(0, c_i)
 // Source: HAPO, arXiv:2505.11225, section 3 (cosine form, w 1, floor -0.7).
 // Shapes: [B] -> [B].   Knobs: history_weight, history_floor.
-// What differs: the yardstick h (column prompt_best_length) belongs to the prompt and outlives the
-//   step. Short wrong answers win nothing, and
-//   the floor keeps every correct answer above every wrong one.
+// What differs: the length h to compare with (column prompt_best_length) belongs to the prompt and
+//   outlives the step. Short wrong answers win nothing, and the floor keeps every correct answer
+//   above every wrong one.
 #pragma once
 
 #include "objective/pieces.hpp"

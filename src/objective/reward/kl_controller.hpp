@@ -7,9 +7,9 @@
 // Source: Proximal Policy Optimization, arXiv:1707.06347, section 4; proportional: Ziegler et al.
 //   2019, arXiv:1909.08593, section 2.2.
 // Shapes: none change.   Knobs: kl_target, kl_rule, kl_start, kl_horizon.
-// What differs from none: acts at every update, and the update's own kl still has the coefficient
-//   from before it. One that starts from the sampling policy (D exactly
-//   0) has nothing to measure, and changes nothing.
+// What differs from none: it acts at every update, and the update's own kl still has the
+//   coefficient from before. An update that starts from the sampling policy (D exactly 0) gives no
+//   information and changes nothing.
 #pragma once
 
 #include "objective/pieces.hpp"

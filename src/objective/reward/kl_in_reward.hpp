@@ -6,9 +6,9 @@
 //   2020); 0.05 is TRL's default for RLOO.
 // Shapes: [N] -> [B], or [N] -> [N].   Knobs: kl_reward_coef, kl_reward_to.
 // What differs from regularizer kl: the k1 estimator is frozen into the reward, so the baseline
-//   sees it and the advantage carries it; no pull on
-//   the policy by itself. `token` leaves Step::token_reward to advantages that read it (gae,
-//   macro_gae, batch_whiten), and is refused beside others.
+//   sees it and the advantage carries it; no pull on the policy by itself. `token` leaves
+//   Step::token_reward to advantages that read it (gae, macro_gae, batch_whiten), and is refused
+//   beside others.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,8 +3,8 @@
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (KL_max of the constrained reward; 5 is its
 //   looser example, for mathematics and code).
 // Shapes: [N] -> [B].   Knobs: kl_most.
-// What differs from kl_in_reward: a gate, not a price: below the limit nothing is charged, above it
-//   no score can pay for it.
+// What differs from kl_in_reward: it is a gate and not a price. Below the limit nothing is charged,
+//   and above it no score can make up for the divergence.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,8 +1,8 @@
 // Reward length_target: an answer loses by how far its length is from the one that is asked for.
 //   r_i -= target_weight min(1, |T_i - L| / L), L = target_share H, H the token limit
 // Source: ACE-RL, arXiv:2509.04903 (a length reward for the asked length beside the constraints).
-//   Its formula was not found: this is inferred, linear as
-//   L1's, arXiv:2503.04697. Weight 1/4 and target 1/2 are this project's.
+//   Its formula was not found: this is inferred, linear as L1's, arXiv:2503.04697. Weight 1/4 and
+//   target 1/2 are this project's.
 // Shapes: [B] -> [B].   Knobs: target_share, target_weight.
 // What differs from triangular_length: one target throughout, also for wrong answers. A length that
 //   the prompt asks for is a matter for its verifier.

@@ -5,9 +5,9 @@
 //   arXiv:2509.23863, rewards its verifier role so. From summaries.
 // Shapes: column answer [B] -> [B].   Knobs: none.
 // What differs from answer_share: a label, 0 or 1. Answers that tie are all right, and groups
-//   without two alike teach nothing: this project's choices. An answer
-//   that was not found neither votes nor earns, or saying nothing could win. Where the majority is
-//   wrong it trains towards it: `correct` tells.
+//   without two alike teach nothing: this project's choices. An answer that was not found neither
+//   votes nor earns, or saying nothing could win. Where the majority is wrong it trains towards it:
+//   `correct` tells.
 #pragma once
 
 #include "objective/answers.hpp"

@@ -1,7 +1,7 @@
 // Reward moving_norm: rewards are standardised by all that the run has seen, and bounded.
 //   r_i = clip((r_i - m) / (s + 1e-4), +-moving_bound);  m, s mean and deviation of the rewards of
-//   all steps so far, this one included, of which those k steps back weigh moving_decay^k;
-//   statistics moving_count, moving_sum, moving_squares
+//   all steps so far, this one included, of which those k steps
+//   back weigh moving_decay^k;  statistics moving_count, moving_sum, moving_squares
 // Source: PPO-max in Secrets of RLHF, arXiv:2307.04964 (normalisation by past moments, and
 //   clipping). Its bound was not found, here 5.
 // Shapes: [B] -> [B].   Knobs: moving_decay, moving_bound.

@@ -3,8 +3,7 @@
 // Source: DAPO, arXiv:2503.14476, eq. 13 (H = 20480 with a buffer of 4096: share 0.2, penalty 1).
 // Shapes: [B] -> [B].   Knobs: overlong_share, overlong_penalty.
 // What differs from none: an answer that nears the limit loses reward linearly, before it is cut.
-//   The buffer is a share of the limit, so that
-//   it moves with it.
+//   The buffer is a share of the limit, so that it moves with it.
 #pragma once
 
 #include "objective/pieces.hpp"

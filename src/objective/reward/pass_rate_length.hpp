@@ -1,12 +1,11 @@
 // Reward pass_rate_length: near the token limit H a punishment, which correct answers to hard
 // prompts are spared.
 //   r_i -= length_penalty * s_i * clip((T_i - (1-b) H) / (b H), 0, 1), b = buffer_share;  s_i =
-//   p_g^pass_power where correct and not cut off, else 1; p_g the share of correct answers in the
-//   group
+//   p_g^pass_power where correct and not cut off, else 1;
+//   p_g the share of correct answers in the group
 // Source: Apriel-Reasoner, arXiv:2604.02007 (difficulty-aware length penalty), as its authors'
-//   PipelineRL computes it (penalty 1 at the limit, wrong
-//   answers unscaled). Power and buffer are settings without a default there: 1 and DAPO's fifth
-//   are this project's.
+//   PipelineRL computes it (penalty 1 at the limit, wrong answers unscaled). Power and buffer are
+//   settings without a default there: 1 and DAPO's fifth are this project's.
 // Shapes: [B], [B] column correct -> [B].   Knobs: length_penalty, buffer_share, pass_power.
 // What differs from overlong: a success in a group that hardly ever succeeds may run to the limit
 //   at nearly no cost.

@@ -5,8 +5,8 @@
 //   likely).
 // Shapes: [B] -> [B].   Knobs: unlikely_beta.
 // What differs: counters the rank bias of group methods, which push the likely of the correct
-//   answers first. Wrong answers stay as they are.
-//   Probability is that of the whole response under the policy at the start of the update.
+//   answers first. Wrong answers stay as they are. Probability is that of the whole response under
+//   the policy at the start of the update.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,5 +1,5 @@
-// Surrogate group_alignment: each prompt goes the way its own rollouts say: dropped when all are
-// right, to an expert when all are wrong.
+// Surrogate group_alignment: a prompt's own rollouts decide what it learns from. It is dropped when
+// all are right, and it learns from an expert when all are wrong.
 //   both kinds: alpha clip(rho, A) + (1 - alpha) mean_{s right, f wrong} -log sigmoid(beta (l_s -
 //   l_f)),  l = sum_t (lp - ref)
 //   all wrong: expert rollouts (column expert) get -gamma lp;  everything else 0

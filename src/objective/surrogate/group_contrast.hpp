@@ -5,8 +5,7 @@
 //   length_tau) normalised over the right ones,
 //   l = length / horizon
 // Source: DisCO, arXiv:2505.12366 (tau 10 for likelihood, 1 for ratio; the plain form is DisCO-b);
-//   lengths: DRPO, arXiv:2510.04474 (which
-//   sums over the wrong ones: a constant tau log n apart).
+//   lengths: DRPO, arXiv:2510.04474 (which sums over the wrong ones: a constant tau log n apart).
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: contrast_score, contrast_form,
 //   contrast_tau, length_tau.
 // What differs: no advantage enters, so a prompt's derivative does not depend on its success rate;

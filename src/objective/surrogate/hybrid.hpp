@@ -4,13 +4,12 @@
 //   s_i = exp(mean_t ln rho_it);  m = mix_weight, or the token's entropy over the largest of its
 //   rollout (frozen)
 // Source: Dynamic Hybrid Policy Optimization, arXiv:2601.05607: averaged and entropy-guided mixing,
-//   a trust interval for each branch. Taking
-//   the pessimistic side branch by branch, and this normalisation of the entropy, are inferred from
-//   its abstract. Widths: those of GRPO and GSPO.
+//   a trust interval for each branch. Taking the pessimistic side branch by branch, and this
+//   normalisation of the entropy, are inferred from its abstract. Widths: those of GRPO and GSPO.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, sequence_clip_low,
 //   sequence_clip_high, mix, mix_weight.
-// What differs from clip: at mix_weight 1 nothing; at 0 it is clip on ratio sequence. A token has
-//   no derivative only where both branches are bounded.
+// What differs from clip: at mix_weight 1 there is no difference; at 0 it is clip on ratio
+//   sequence. A token has no derivative only where both branches are bounded.
 #pragma once
 
 #include "objective/largest.hpp"

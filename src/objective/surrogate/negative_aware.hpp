@@ -5,11 +5,11 @@
 //   p = share of the group's rollouts with a reward above its mean (0/1 rewards: its success rate),
 //   within [1e-6, 1 - 1e-6]
 // Source: Negative-aware Fine-Tuning, arXiv:2505.18116: A of right and |A| (1 - p)/p of wrong
-//   answers are its prompt weight, 1 - p when A is centred,
-//   sqrt((1 - p)/p) when it is standardised with n.
+//   answers are its prompt weight, 1 - p when A is centred, sqrt((1 - p)/p) when it is standardised
+//   with n.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: negative_floor.
-// What differs from clip: on-policy the same derivative, further on right answers never stop
-//   growing and wrong ones are pushed ever less.
+// What differs from clip: on-policy the derivative is the same. Away from it, right answers never
+//   stop growing, and wrong ones are pushed less and less.
 #pragma once
 
 #include "objective/pieces.hpp"

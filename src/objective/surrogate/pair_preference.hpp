@@ -2,20 +2,19 @@
 //   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2
 //   beta))^2;  mean over the group's pairs
 //   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1
-//   - share) old;  a = anisotropy where the verifier accepted w, else 1 a step without any pair, on
-//   request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for
-//   a batch
-//   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is
-//   none, instead of within each prompt
+//   - share) old;  a = anisotropy where the verifier accepted w, else 1
+//   lone_levels, for a step without any pair: mean_i -log sigmoid(+-l_i), + where the verifier
+//   accepted i, without beta, as TRPA's code has it for a batch
+//   pair_mean step, for token-mean: the mean over all pairs of the step, or over all its rollouts
+//   where there is no pair, instead of the mean within each prompt
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
-//   17; blend: INPO,
-//   arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels and anisotropy:
-//   TRPA, arXiv:2504.04524.
+//   17; blend: INPO, arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels
+//   and anisotropy: TRPA, arXiv:2504.04524.
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
-//   pair_anchor, anchor_share, pair_pool, pair_mean,
-//   anisotropy, lone_levels.
-// What differs: only the order of the rewards counts. pair_choice extremes: best against worst,
-//   ties all taking part.
+//   pair_anchor, anchor_share, pair_pool, pair_mean, anisotropy, lone_levels.
+// What differs: only the order of the rewards counts. With pair_choice extremes, the pairs are
+// those
+//   of a best and a worst answer; all answers that tie take part.
 #pragma once
 
 #include "base/differing.hpp"

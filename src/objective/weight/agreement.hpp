@@ -5,9 +5,8 @@
 //   predicted scores over the largest there can be.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.
 // What differs from none: one factor a prompt, 1 where all agree, falling as they part. The paper's
-//   answers are numbers and have a variance; of answers
-//   that can only be told apart, the chance of a difference takes its place (of two rollouts at
-//   both ends of the scale it is the same u).
+//   answers are numbers and have a variance; of answers that can only be told apart, the chance of
+//   a difference takes its place (of two rollouts at both ends of the scale it is the same u).
 #pragma once
 
 #include "objective/answers.hpp"

@@ -4,13 +4,11 @@
 //   bounded by the clip
 //   w_it = 0 for max(1, floor(cov_share N)) candidates drawn at random, else 1
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
-//   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1
-//   in its scripts).
+//   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1 in its scripts).
 // Shapes: [N] -> [N].   Knobs: cov_share, cov_low, cov_high, cov_clip_low, cov_clip_high.
 // What differs from clip: it takes out the tokens that lower the entropy most, whatever their
-//   ratio. Means and N over the tokens kept so far, under
-//   the policy that this optimizer step starts from (column current_logprob); the draw does not
-//   depend on order or rank.
+//   ratio. Means and N over the tokens kept so far, under the policy that this optimizer step
+//   starts from (column current_logprob); the draw does not depend on order or rank.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 

@@ -1,14 +1,13 @@
-// Weight curate: of a step's successes no more stay than make a wanted share of what trains, drawn
-// at random; failures stay.
+// Weight curate: successes of a step are dropped at random until they are at most a wanted share of
+// what trains; failures stay.
 //   S successes, F failures that may train;  kept successes: floor(p / (1 - p) F + 1/2), S at most
 //   and at least 1 where there is any
 // Source: TOPR, arXiv:2503.14286: data sets curated towards negatives between iterations, a small
 //   share of positives being best; the share was not found, here 0.2.
 // Shapes: [B] -> [N].   Knobs: curate_share.
-// What differs from keep_advantage: it looks at the verifier's outcomes and leaves a share. Dropped
-//   rollouts leave loss and denominators. On an archive
-//   (train.from_archive) it is the curation between iterations: each pass over the archive draws
-//   anew.
+// What differs from keep_advantage: it looks at the verifier's outcomes and keeps a share of the
+//   successes. Dropped rollouts leave loss and denominators. On an archive (train.from_archive) it
+//   is the curation between iterations, and each pass over the archive draws again.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -8,8 +8,8 @@
 //   project's).
 // Shapes: [N] column current_entropy -> [N].   Knobs: rollouts_start, rollouts_end, tokens_start,
 //   tokens_end.
-// What differs from none: chosen across groups without a second normalisation. Shares of 1 keep
-//   everything. Equal ones by addressed draw.
+// What differs from none: rollouts are chosen across groups, without a second normalisation. Shares
+//   of 1 keep everything. Of equal values, an addressed draw decides.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 

@@ -5,8 +5,8 @@
 //   groups of one stay, as in verl.
 // Shapes: [B] -> [N].   Knobs: equal_which, equal_by.
 // What differs from none: such groups have no policy gradient under group baselines, but they would
-//   stay in the denominators and in the
-//   regularizers, so the step size would depend on how many there are.
+//   stay in the denominators and in the regularizers, so the step size would depend on their
+//   number.
 #pragma once
 
 #include "objective/pieces.hpp"

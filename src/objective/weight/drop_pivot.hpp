@@ -1,10 +1,10 @@
-// Weight drop_pivot: of an odd group, the one rollout that is the median leaves the step.
+// Weight drop_pivot: the one rollout of an odd group that is its median leaves the step.
 //   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such
 //   rollouts the one with the smallest addressed draw
 // Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from dropping all zero advantages: exactly one rollout goes, so a prompt trains the
-//   same number whatever the rewards.
+// What differs from dropping all zero advantages: exactly one rollout leaves, so a prompt always
+//   trains the same number of rollouts.
 #pragma once
 
 #include "base/differing.hpp"

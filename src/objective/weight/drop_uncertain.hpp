@@ -5,9 +5,8 @@
 //   lies above it).
 // Shapes: [N] column old_entropy -> [N].   Knobs: entropy_limit.
 // What differs from a dropped rollout: it stays in the denominators and the regularizers, as in the
-//   paper's mean over the group.
-//   The statistic first_entropy keeps the mean over the first step's rollouts; it is a metric from
-//   the second step on.
+//   paper's mean over the group. The statistic first_entropy keeps the mean over the first step's
+//   rollouts; it is a metric from the second step on.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,12 +1,12 @@
-// Weight entropy_balance: of a group's answers, those that the policy was surer of push more.
+// Weight entropy_balance: the answers of a group of which the policy was surer push more.
 //   w_i = max(0, 1 + (m_g - h_i) / m_g),  h_i the mean over rollout i's tokens of the entropy where
 //   they were sampled, m_g their mean in the group
 // Source: ETTRL, arXiv:2508.11356 (entropy-based advantage reshaping), by a third party's summary.
 // Shapes: column old_entropy [N] -> [N].   Knobs: none.
-// What differs from entropy_shaping: a factor, relative to the group, and 1 on average. The summary
-//   does not bound it; here it is held at 0, since beyond
-//   twice the group's mean a success would be pushed down. Rollouts without tokens are not in the
-//   mean; a mean of 0: 1.
+// What differs from entropy_shaping: it is a factor, relative to the group, and 1 on average. The
+//   summary does not bound it; here it is at least 0, because a success whose entropy is more than
+//   twice the group's mean would be pushed down otherwise. Rollouts without tokens do not count in
+//   the mean. Where the mean is 0, the factor is 1.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,8 +4,8 @@
 // Source: MSSR, arXiv:2512.18215 (entropy-based shaping; this form and 0.4, 2 after
 //   arXiv:2506.14758, eq. 5).
 // Shapes: [N] column current_entropy -> [N].   Knobs: shaping_coef, shaping_kappa.
-// What differs from regularizer entropy: a number, not differentiated. With kappa >= 1 no sign can
-//   flip: w lies within 1 +- 1 / kappa.
+// What differs from regularizer entropy: it is a number and is not differentiated. With kappa >= 1
+//   no sign can flip, because w is within 1 +- 1 / kappa.
 // Acts at every update, on its rollouts.
 #pragma once
 

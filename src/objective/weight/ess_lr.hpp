@@ -4,10 +4,10 @@
 // Source: Stable Asynchrony (VCPO), arXiv:2602.17616: the square root for Adam-like optimizers,
 //   ess_base 1, weights not truncated.
 // Shapes: [N] column current_logprob -> one number.   Knobs: ess_base, ess_rule.
-// What differs from importance: tokens keep their weight; a step that few rollouts dominate takes a
-//   smaller step. B counts rollouts with tokens.
-//   w is that of the policy that the optimizer step starts from. Log-weights are taken relative to
-//   the largest, so that no product of ratios can overflow.
+// What differs from importance: tokens keep their weight, but a step that few rollouts dominate has
+//   a smaller learning rate. B counts rollouts with tokens. w is computed under the policy that the
+//   optimizer step starts from. Log-weights are taken relative to the largest, so that no product
+//   of ratios can overflow.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 

@@ -1,19 +1,18 @@
 // Weight importance: importance of the old policy over the one that generated the tokens, by token
 // or by rollout, bounded.
 //   token: w_it = exp(old_it - rollout_it);  product: the rollout's product of them;  mean: their
-//   geometric mean; log-weight within +-20, frozen outside [importance_low, importance_high]: held
-//   at the bound (cap), or 0 (zero);  importance_normalize: divided by its mean
+//   geometric mean;  log-weight within +-20, frozen
+//   outside [importance_low, importance_high] it is held at the bound (cap) or is 0 (zero);
+//   importance_normalize: divided by its mean
 //   importance_of current: of the policy that this optimizer step starts from (VCPO,
 //   arXiv:2602.17616), for surrogates without a ratio
 // Source: verl's rollout correction (token and sequence truncated importance sampling, IcePop,
-//   batch normalisation); masked importance
-//   sampling as in TRL's vllm_importance_sampling_mode.
+//   batch normalisation); masked importance sampling as in TRL's vllm_importance_sampling_mode.
 // Shapes: [N] -> [N].   Knobs: importance_scope, importance_of, importance_low, importance_high,
-//   importance_outside,
-//   importance_normalize.
-// What differs from tis, which is token and cap without a lower bound: whole rollouts, masks. A
-//   weight of 0 keeps its place in the denominators.
-//   The mean is that over tokens kept so far (token) or rollouts with one (product, mean).
+//   importance_outside, importance_normalize.
+// What differs from tis, which is token and cap without a lower bound: there are weights of whole
+//   rollouts, and masks. A token of weight 0 stays in the denominators. The mean is taken over the
+//   tokens kept so far (token), or over the rollouts that have one (product, mean).
 // With importance_of current it acts at every update, on its rollouts: B, N and means are the
 // update's.
 #pragma once
@@ -63,7 +62,7 @@ struct Importance {
         outside == Outside::cap ? bounded : at::where(bounded == free, free, 0.0);
     if (normalize == Normalize::no) return {weight, {}};
     const at::Tensor keep = step.keep.defined() ? step.keep : at::ones_like(weight);
-    // A rollout's weight stands on each of its tokens: dividing by their number counts it once.
+    // Each token has its rollout's weight, so dividing by the number of tokens counts it once.
     const at::Tensor counted =
         scope == Scope::token
             ? keep

@@ -1,10 +1,11 @@
 // Weight novelty: a correct answer that is less likely than its group gains advantage.
 //   s_i = mean_t old_it;  eta_i = exp(s_i - mean_g s);  A+_it = A_it + min(max(novelty_lambda (1 -
-//   eta_i), 0), novelty_cap A_it) where correct and A_it > 0; w_it = A+_it / A_it
+//   eta_i), 0), novelty_cap A_it) where correct and A_it > 0;
+//   w_it = A+_it / A_it
 // Source: XRPO, arXiv:2510.06672, eq. 6 (its coefficients 2.5 and 0.5 are the row's settings).
 // Shapes: [N], [B] column correct -> [N].   Knobs: novelty_lambda, novelty_cap.
-// What differs from none: at most 1 + novelty_cap, so the sharpening never outweighs the reward.
-//   The mean is over the group's rollouts with tokens.
+// What differs from none: w is at most 1 + novelty_cap, so the sharpening never outweighs the
+//   reward. The mean is taken over the group's rollouts with tokens.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,10 +3,9 @@
 // Source: DeepSeek-V3.2, arXiv:2512.02556, section 3.1, "off-policy sequence masking"; its
 //   threshold is not printed. 1e-4 is slime's default.
 // Shapes: [N] -> [N].   Knobs: opsm_delta.
-// What differs from reject: only bad rollouts, only in one direction, and from the policy that this
-//   optimizer step starts from (column
-//   current_logprob). The denominators stay, as in the paper's objective. A_i is the mean advantage
-//   of the rollout's tokens.
+// What differs from reject: it drops bad rollouts only, in one direction only, measured from the
+//   policy that this optimizer step starts from (column current_logprob). The denominators stay, as
+//   in the paper's objective. A_i is the mean advantage of the rollout's tokens.
 // Acts at every update, on its rollouts.
 #pragma once
 

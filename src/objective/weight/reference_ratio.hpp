@@ -1,5 +1,5 @@
-// Weight reference_ratio: importance of a whole answer that the reference policy is taken to have
-// written.
+// Weight reference_ratio: importance weight of a whole answer, under the assumption that the
+// reference policy wrote it.
 //   w_it = clip(exp(sum_t (current_it - reference_it)), 1 - reference_clip, 1 + reference_clip),
 //   log held within +-20, frozen
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).

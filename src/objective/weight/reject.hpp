@@ -3,14 +3,14 @@
 //   x = ln w = old - rollout, within +-20;  k1: reject_low <= exp(x) <= reject_high;  k2 = x^2 / 2
 //   <= reject_high;  k3 = exp(x) - 1 - x <= reject_high
 //   token: each token by itself;  seq_sum, seq_mean: the rollout by the sum or mean of x, k2 or k3;
-//   seq_max: the rollout by its worst token what is rejected leaves the step (drop), or weighs 0
-//   and keeps its place in the denominators and its regularizers (zero)
+//   seq_max: the rollout by its worst token
+//   what is rejected leaves the step (drop), or has the weight 0 but stays in the denominators and
+//   the regularizers (zero)
 // Source: verl's rollout correction (rollout_rs), which drops: "Geo-RS" is k1 with seq_mean;
-//   seq-mask-tis of NeMo-RL and OpenRLHF is the same mask
-//   as a weight of 0.
+//   seq-mask-tis of NeMo-RL and OpenRLHF is the same mask as a weight of 0.
 // Shapes: [N] -> [N].   Knobs: reject_statistic, reject_scope, reject_low, reject_high,
 //   reject_outside.
-// What differs from importance: what stays is not reweighted.
+// What differs from importance: the rollouts and tokens that stay are not reweighted.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,9 +3,9 @@
 //   still kept, else 0; equal ones by addressed draw
 // Source: Beyond the 80/20 Rule, arXiv:2506.01939, section 5 (0.2).
 // Shapes: [N] column current_entropy -> [N].   Knobs: top_entropy_share.
-// What differs from none: forking tokens alone carry the gradient, and the denominators count them
-//   alone. Chosen over the whole update, so neither micro-batch
-//   nor rank can change the choice. The released code chooses per micro-batch.
+// What differs from none: only forking tokens carry the gradient, and the denominators count only
+//   them. They are chosen over the whole update, so neither micro-batch nor rank can change the
+//   choice; the released code chooses per micro-batch.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
