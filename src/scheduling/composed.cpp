@@ -1,4 +1,5 @@
-// Sampler, allocator, rounds and selection in turn; their states under one format number.
+// Calls sampler, allocator, rounds and selection in turn, and saves their states under one format
+// number.
 #include "scheduling/composed.hpp"
 
 #include "base/error.hpp"
@@ -23,10 +24,10 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 4;  // of the saved state; raise it when a key changes its meaning
+constexpr int kFormat = 4;  // of the saved state; it is raised when a key changes its meaning
 constexpr const char* kWhy = "the run could not continue where it stopped";
 
-/// Few values among many: no copy of the many.
+/// The distinct values, ascending. They are few, so a set is better than sorting a copy.
 std::vector<std::int32_t> distinct(const std::vector<std::int32_t>& values) {
   const std::set<std::int32_t> few(values.begin(), values.end());
   return {few.begin(), few.end()};
@@ -54,8 +55,8 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
   }
 }
 
-/// Adds to the reports what was drawn and has not come back, as rollouts of which nothing is known:
-/// a group that was killed has been drawn all the same.
+/// Adds rollouts that were drawn and have no result as dropped ones, because a group whose rank was
+/// killed counts as drawn as well.
 std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
                                       const std::vector<GroupPlan>& drawn) {
   std::map<GroupId, std::int64_t> missing;
@@ -75,8 +76,8 @@ std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
   return reports;
 }
 
-/// Of two rounds of a group: their mean by rollouts, since texts of different rounds were not
-/// compared.
+/// The diversity of a group from its two rounds: their mean, weighted by rollouts, because texts of
+/// different rounds were not compared.
 double merged_diversity(const GroupReport& a, const GroupReport& b) {
   if (std::isnan(a.diversity)) return b.diversity;
   if (std::isnan(b.diversity)) return a.diversity;
@@ -105,7 +106,7 @@ void check(const StepRequest& r) {
   require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(),
                        fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
                        "a group numbers its samples with 32 bits", "set a smaller one");
-  // of the whole step, before a piece learns of it
+  // The budget of the whole step is checked before a piece sees a part of it.
   check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);
 }
 
@@ -195,7 +196,7 @@ ComposedPolicy::ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, Promp
                                 [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {
-    // a setting goes with the piece it belongs to
+    // A setting is dropped when the piece to which it belongs was replaced.
     if (std::find(known.begin(), known.end(), key) != known.end()) set(schema_, key, value);
   }
   Faults faults;
@@ -296,7 +297,7 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   for (const auto& [name, piece] : named(pieces_)) {
     piece->learn(learned);
     for (auto& metric : piece->metrics()) {
-      // two pieces may play the same game, by the same knobs and results
+      // Two pieces may play the same game, with the same knobs and results.
       const auto same = [&](const auto& other) { return other.first == metric.first; };
       if (std::none_of(metrics_.begin(), metrics_.end(), same))
         metrics_.push_back(std::move(metric));

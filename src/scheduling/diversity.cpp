@@ -12,8 +12,8 @@ namespace rollcall::scheduling {
 namespace {
 
 constexpr std::size_t kOrders = 3;
-constexpr double kNoMatch = 0.1;  // method 1 of Chen and Cherry 2014: n-grams that a share of 0
-                                  // counts as
+constexpr double kNoMatch = 0.1;  // method 1 of Chen and Cherry 2014: number of n-grams that
+                                  // replaces a share of 0
 
 using Answers = std::span<const std::vector<std::int32_t>>;
 
@@ -23,7 +23,7 @@ struct Gram {
   auto operator<=>(const Gram&) const = default;
 };
 
-/// All n-grams of the group, equal ones side by side and by answer.
+/// All n-grams of the group, sorted so that equal ones are adjacent and ordered by answer.
 std::vector<Gram> grams_of(Answers answers, std::size_t n) {
   std::vector<Gram> grams;
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<Gram> grams_of(Answers answers, std::size_t n) {
   return grams;
 }
 
-/// f(first, last) for each run of equal n-grams.
+/// Calls f(first, last) for each run of equal n-grams.
 template <class F>
 void each_gram(const std::vector<Gram>& grams, const F& f) {
   for (auto first = grams.begin(); first != grams.end();) {
@@ -48,12 +48,12 @@ void each_gram(const std::vector<Gram>& grams, const F& f) {
   }
 }
 
-/// [answers] how many of each answer's n-grams another answer has, where one counts as often as the
-/// other answer with most of it has it.
+/// [answers] number of each answer's n-grams that another answer has. An n-gram counts at most as
+/// often as in the other answer that has most of it.
 std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers) {
   std::vector<double> found(answers, 0.0);
   each_gram(grams, [&](auto first, auto last) {
-    std::vector<std::pair<std::int64_t, std::size_t>> counts;  // of the answers that have it
+    std::vector<std::pair<std::int64_t, std::size_t>> counts;  // number of occurrences, and answer
     for (auto gram = first; gram != last; ++gram) {
       if (counts.empty() || counts.back().second != gram->answer)
         counts.emplace_back(0, gram->answer);
@@ -69,8 +69,8 @@ std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers)
   return found;
 }
 
-/// exp(1 - c / T), c the length nearest to T of another answer, the shorter of two; 1 for an answer
-/// that is no shorter.
+/// exp(1 - c / T), where c is the length of another answer that is nearest to T, the shorter one of
+/// two; 1 for an answer that is not shorter than c.
 double brevity(Answers answers, std::size_t i) {
   const auto own = std::int64_t(answers[i].size());
   std::int64_t nearest = -1;

@@ -1,4 +1,4 @@
-// Square roots of the bins' fading reward variances, made whole by apportion().
+// Square roots of the bins' fading reward variances, which apportion() turns into counts.
 #include "scheduling/allocator/bin_square_root.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Means of a step's groups, bin by bin.
+// Means over a step's groups for each bin.
 #include "scheduling/prompts/bin_results.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"
@@ -34,7 +34,7 @@ struct Means {
   std::vector<double> sum, count;
   explicit Means(std::size_t bins) : sum(bins), count(bins) {}
   void add(std::size_t bin, double value) {
-    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN too: nobody has told
+    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN is unknown and fails as well
     sum[bin] += value;
     ++count[bin];
   }

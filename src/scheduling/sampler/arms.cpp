@@ -1,4 +1,4 @@
-// Arms by place, prompts by a sparse shuffle of the arm's members.
+// Draws an arm for each place, then a prompt by a sparse shuffle of the arm's members.
 #include "scheduling/sampler/arms.hpp"
 
 #include "scheduling/sampler/ranked.hpp"
@@ -11,8 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// A random order of an arm's members, made as far as it is read: O(1) a draw, however many members
-/// there are.
+/// A random order of an arm's members that is computed only as far as it is read: O(1) per draw for
+/// any number of members.
 class Shuffle {
  public:
   Shuffle(const std::deque<std::uint32_t>& members, RandomStream stream, std::uint64_t first)
@@ -108,7 +108,7 @@ std::vector<PromptDraw> ArmSampler::choose(const StepRequest& request,
     auto chance = chances(request, pulled);
     for (std::size_t a = 0; a < arms_; ++a) chance[a] = left[a] > 0 ? chance[a] : 0.0;
     double sum = std::accumulate(chance.begin(), chance.end(), 0.0);
-    if (sum <= 0) {  // what the sampler wants is used up: any prompt will do
+    if (sum <= 0) {  // all arms that the sampler wants are used up, so any arm is taken
       std::copy(left.begin(), left.end(), chance.begin());
       sum = std::accumulate(chance.begin(), chance.end(), 0.0);
     }

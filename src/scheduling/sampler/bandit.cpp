@@ -1,4 +1,4 @@
-// Four ways to weigh what an arm has paid against what is not known of it.
+// Four rules that weigh what an arm has paid against what is unknown of it.
 #include "scheduling/sampler/bandit.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Two ranked draws, one for each side, laid side by side.
+// Two ranked draws, one for each side, whose prompts alternate.
 #include "scheduling/sampler/pairs.hpp"
 
 #include "base/json.hpp"
@@ -9,9 +9,10 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kFits = 2.0, kUnknown = 1.0;  // scores: from here on; without results
+constexpr double kFits = 2.0, kUnknown = 1.0;  // scores of prompts that fit (this or more), and of
+                                               // prompts without results
 
-/// The same prompts again, each as a draw of its own, until there are `wanted`.
+/// Repeats the same prompts, each as a draw of its own, until there are `wanted`.
 void fill(std::vector<PromptDraw>& draws, std::size_t wanted) {
   for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i)
     draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});
@@ -74,7 +75,7 @@ std::vector<PromptDraw> PairSampler::choose(const StepRequest& request,
     if (i < hard.size()) draws.push_back(hard[i]);
     if (i < easy.size()) draws.push_back(easy[i]);
   }
-  // nobody else is left
+  // no other prompts are left
   if (draws.empty())
     draws = take(*knowledge_, request.step, wanted, held,
                  std::vector<double>(knowledge_->size(), 0.0), By::score);

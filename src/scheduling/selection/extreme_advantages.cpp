@@ -1,4 +1,4 @@
-// One column of advantages over all groups, cut by variance.
+// Collects the advantages of all groups and keeps those with the largest variance.
 #include "scheduling/selection/extreme_advantages.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

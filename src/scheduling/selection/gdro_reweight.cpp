@@ -1,4 +1,4 @@
-// Weights of the prompt game, looked up by each group's own prompt.
+// The weight of a group is that of the prompt game for the bin of its prompt.
 #include "scheduling/selection/gdro_reweight.hpp"
 
 #include "base/json.hpp"
@@ -22,7 +22,7 @@ void GdroReweight::bind(ConfigSchema& knobs) {
       {}, {"omega", "probability", "probability_over_share"});
 }
 
-/// [bins] weights of a step with so many rollouts in each.
+/// [bins] weights in a step with these numbers of rollouts in the bins.
 std::vector<double> GdroReweight::weights(const PromptGame& game,
                                           const std::vector<std::int64_t>& rollouts) const {
   std::vector<double> weight(rollouts.size());
@@ -80,7 +80,7 @@ std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   const auto members = population();
   const auto weight = weights(game_, members);
   for (std::size_t b = 0; b < q.size(); ++b) {
-    // nobody has the weight of an empty bin
+    // no group has the weight of an empty bin
     if (members[b] > 0 || weigh_by_ == "omega")
       metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);
   }

@@ -9,12 +9,12 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLeast = 0.1, kMost = 0.9;  // chance of survival
+constexpr double kLeast = 0.1, kMost = 0.9;  // bounds of the chance of survival
 constexpr int kHalvings = 60;                // of an interval of length 4: below the last bit
 
 double chance(double wish, double delta) { return std::clamp(wish + delta, kLeast, kMost); }
 
-/// So that the mean chance is `share`, or as near to it as the bounds allow.
+/// The delta with which the mean chance is `share`, or as near to it as the bounds allow.
 double shift(const std::vector<double>& wishes, double share) {
   double low = -2.0, high = 2.0;
   for (int i = 0; i < kHalvings; ++i) {

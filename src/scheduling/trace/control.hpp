@@ -12,8 +12,8 @@
 namespace rollcall::scheduling {
 
 /// The results from which a policy learns at the end of a step, instead of the reports:
-///   constant   every reward is 1/2, all are correct, every loss is 0, every mean absolute advantage
-///              is 1/2
+///   constant   every reward is 1/2, all are correct, every loss is 0, and every mean absolute
+///              advantage is 1/2
 ///   shuffled   the step's rollouts (reward with correctness) change places over all its groups,
 ///              whose sizes stay; the groups' losses and advantages change places as well
 ///   inverted   signals of the games change their sign, and the pay x of bandits becomes 1 - x
