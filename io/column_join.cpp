@@ -1,4 +1,4 @@
-// The order is found from the small columns; every column is then a list of stretches of the
+// The order is computed from the small columns. Every column is then a list of stretches of the
 // shards' columns.
 #include "io/column_join.hpp"
 
@@ -14,7 +14,7 @@
 namespace rollcall::io {
 namespace {
 
-/// Sums before each row, and the sum of all behind the last.
+/// [rows + 1] the sum of the counts before each row, then the sum of all.
 std::vector<std::size_t> offsets(const std::vector<std::uint32_t>& counts) {
   std::vector<std::size_t> at(counts.size() + 1, 0);
   for (std::size_t i = 0; i < counts.size(); ++i) at[i + 1] = at[i] + counts[i];
@@ -25,9 +25,9 @@ std::vector<std::size_t> one_each(std::size_t rows) {
   return offsets(std::vector<std::uint32_t>(rows, 1));
 }
 
-/// Where in each dimension the rows of a shard's groups and rollouts begin.
+/// For each dimension, where the rows of a shard's groups and rollouts begin.
 struct Offsets {
-  /// [dimension][row + 1]; empty where it goes by the other
+  /// [dimension][row + 1], by group and by rollout; empty where the dimension belongs to the other
   std::array<std::vector<std::size_t>, kDims> by_group{}, by_rollout{};
 
   explicit Offsets(const MappedShard& s) {
@@ -55,7 +55,7 @@ struct Offsets {
   std::vector<std::size_t> first_rollout{};  ///< [group + 1]
 };
 
-/// Neighbouring rows of a shard.
+/// Consecutive rows of a shard.
 struct Run {
   std::size_t shard, first, last;
 };
@@ -163,7 +163,7 @@ void Join::add_rollouts(std::vector<std::tuple<std::uint32_t, std::size_t, std::
   }
 }
 
-/// The column from the shards' columns of this number.
+/// The joined column with this number, from those of the shards.
 void Join::cut(ColumnPieces& column, std::size_t number) const {
   const std::size_t dim = index(column.column.rows);
   const bool by_group = at_.empty() || !at_.front().by_group[dim].empty();
@@ -176,7 +176,7 @@ void Join::cut(ColumnPieces& column, std::size_t number) const {
   }
 }
 
-/// Their rows are the joined ones of their step.
+/// The columns of training files; their rows are the joined rows of their step.
 void Join::take_training() {
   const KeyColumns& keys = joined_.keys;
   TrainingColumns& own = joined_.training;

@@ -1,4 +1,4 @@
-// Digests first, since they are small; then the two groups where they part.
+// Compares digests first, because they are small, then the two groups whose digests differ.
 #include "io/difference.hpp"
 
 #include "base/error.hpp"
@@ -55,7 +55,7 @@ ArchivedGroup find(const fs::path& source, const GroupPlace& place) {
   return *found;
 }
 
-/// Bits, not values: NaN equals NaN, and -0 is not 0.
+/// Compares bits instead of values: NaN equals NaN, and -0 differs from 0.
 bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
@@ -86,7 +86,7 @@ std::string list(const char* field, const std::vector<T>& a, const std::vector<T
   return {};
 }
 
-/// The first that is not empty, behind `where`.
+/// The first text that is not empty, with `where` before it.
 std::string first_of(const std::string& where, std::initializer_list<std::string> differences) {
   for (const std::string& difference : differences)
     if (!difference.empty()) return where + difference;

@@ -1,4 +1,4 @@
-// The walk down the ragged tables: group, rollout, turn, token, with one cursor for each.
+// Walks through the ragged tables of groups, rollouts, turns and tokens, with one cursor for each.
 #include "io/group_columns.hpp"
 
 #include "base/error.hpp"
@@ -57,7 +57,7 @@ void append(const Turn& turn, RolloutColumns& c) {
   extend(c.kept_id, turn.kept.id);
 }
 
-/// Hands out consecutive stretches of a column.
+/// Returns consecutive stretches of a column.
 template <class T>
 struct Cursor {
   const std::vector<T>& column;

@@ -1,4 +1,4 @@
-// Segment checksums as two attributes of a dataset.
+// Segment checksums are stored as two attributes of a dataset.
 #include "io/segment.hpp"
 
 #include "base/hash.hpp"

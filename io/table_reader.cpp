@@ -1,5 +1,5 @@
-// Reading of table files: shape, type, checksum and counts of every column are checked before a
-// value is believed.
+// Reads table files. Shape, type, checksum and counts of every column are checked before its values
+// are used.
 #include "io/compact_tables.hpp"
 #include "io/open_tables.hpp"
 #include "io/segment.hpp"
@@ -27,7 +27,7 @@ std::uint64_t checksum_of(hid_t dataset, const std::string& name) {
   return wanted;
 }
 
-/// `place`: where in the column, when that is known.
+/// Throws FileFault when the checksums differ. `place`: where in the column, if known.
 void compare_checksum(std::uint64_t wanted, const std::string& name, std::uint64_t found,
                       const std::string& place = {}) {
   if (found != wanted)
@@ -143,7 +143,7 @@ TableReader::Found TableReader::find(const Column& column) const {
   return {{}, found};
 }
 
-/// The index of a compact file has no shapes: a matrix is as wide as there are components.
+/// The index of a compact file has no shapes, but a matrix has a column for each component.
 std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& column,
                                               ElementType type) const {
   bool same_type = false;
@@ -151,8 +151,8 @@ std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& 
     same_type = found.compact->type == type;
   } else {
     const Handle stored(H5Dget_type(found.dataset), "get type");
-    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order needs no look because reads
-                                                        // ask for little-endian
+    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order is not checked, because reads
+                                                        // convert to little-endian
   }
   if (!same_type)
     throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives",
@@ -173,8 +173,8 @@ std::size_t TableReader::elements(const Found& found, const Column& column, Elem
     throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
   lengths_.note(column.rows, shape[0], path_of(column));
   if (column.by_component) lengths_.note(Dim::component, shape[1], path_of(column));
-  // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for
-  // the machine's memory.
+  // Columns are not compressed, so none is larger than the file. A damaged shape must not make the
+  // reader allocate all memory.
   const std::uint64_t width = width_of(type), rows = shape[0],
                       across = column.by_component ? shape[1] : 1;
   if (rows > file_bytes_ || across > file_bytes_ ||
