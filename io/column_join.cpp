@@ -112,8 +112,9 @@ std::string_view Join::text(GroupRow g, const char* name, Dim dim) const {
   const auto view = std::find_if(columns.begin(), columns.end(), [&](const ColumnView& v) {
     return v.column.rows == dim && std::string_view(v.column.name) == name;
   });
-  const auto& at = at_[g.shard].by_group[index(dim)];
-  return {reinterpret_cast<const char*>(view->bytes.data()) + at[g.row], at[g.row + 1] - at[g.row]};
+  const auto& offsets = at_[g.shard].by_group[index(dim)];
+  return {reinterpret_cast<const char*>(view->bytes.data()) + offsets[g.row],
+          offsets[g.row + 1] - offsets[g.row]};
 }
 
 void Join::check_alike(GroupRow a, GroupRow b) const {
@@ -137,8 +138,8 @@ void Join::add_group(std::span<const GroupRow> fragments) {
     if (&fragment != &fragments.front()) check_alike(first, fragment);
     const auto& shard = shards_[fragment.shard];
     planned += shard.rollouts.planned[fragment.row];
-    const auto& at = at_[fragment.shard].first_rollout;
-    for (std::size_t r = at[fragment.row]; r < at[fragment.row + 1]; ++r)
+    const auto& offsets = at_[fragment.shard].first_rollout;
+    for (std::size_t r = offsets[fragment.row]; r < offsets[fragment.row + 1]; ++r)
       rollouts.emplace_back(shard.keys.sample[r], fragment.shard, r);
   }
   const auto [step, prompt, draw] = key(first);
@@ -168,11 +169,11 @@ void Join::cut(ColumnPieces& column, std::size_t number) const {
   const std::size_t dim = index(column.column.rows);
   const bool by_group = at_.empty() || !at_.front().by_group[dim].empty();
   for (const Run& run : by_group ? groups_ : rollouts_) {
-    const auto& at = (by_group ? at_[run.shard].by_group : at_[run.shard].by_rollout)[dim];
+    const auto& offsets = (by_group ? at_[run.shard].by_group : at_[run.shard].by_rollout)[dim];
     const std::size_t row_bytes =
         column.width * (column.column.by_component ? joined_.component_names.size() : 1);
     column.add(shards_[run.shard].columns[number].bytes.subspan(
-        at[run.first] * row_bytes, (at[run.last] - at[run.first]) * row_bytes));
+        offsets[run.first] * row_bytes, (offsets[run.last] - offsets[run.first]) * row_bytes));
   }
 }
 
@@ -222,8 +223,8 @@ void Join::make_columns() {
   for (const ColumnView& view :
        views(KeyColumns{}, RolloutColumns{}, ScoreColumns{}, TrainingColumns{})) {
     ColumnPieces column{.column = view.column, .type = view.type, .width = width_of(view.type)};
-    if (const auto own = made.find(path_of(view.column)); own != made.end())
-      column.add(own->second);
+    if (const auto joined = made.find(path_of(view.column)); joined != made.end())
+      column.add(joined->second);
     else cut(column, number);
     joined_.columns.push_back(std::move(column));
     ++number;

@@ -54,8 +54,8 @@ Handle text_type(std::size_t size) {
 
 Handle index_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(IndexRow)), "make index type");
-  const auto member = [&](const char* name, std::size_t at, hid_t of) {
-    check(H5Tinsert(type, name, at, of), "make index type");
+  const auto member = [&](const char* name, std::size_t offset, hid_t of) {
+    check(H5Tinsert(type, name, offset, of), "make index type");
   };
   member("name", HOFFSET(IndexRow, name), text_type(sizeof IndexRow::name));
   member("type", HOFFSET(IndexRow, type), text_type(sizeof IndexRow::type));
@@ -92,15 +92,15 @@ Handle list_space(hsize_t length) {
 
 std::vector<IndexRow> index_of(std::span<const ColumnView> columns) {
   std::vector<IndexRow> rows;
-  std::uint64_t at = 0;
+  std::uint64_t end = 0;
   for (const ColumnView& view : columns) {
     IndexRow& row = rows.emplace_back(IndexRow{});
     const std::string name = path_of(view.column);
     if (name.size() > sizeof row.name) throw FileFault(fmt::format("{} is too long a name", name));
     std::ranges::copy(name, row.name);
     std::strcpy(row.type, code_of(view.type));
-    row.offset = at, row.length = view.bytes.size(), row.checksum = checksum64(view.bytes);
-    at += row.length;
+    row.offset = end, row.length = view.bytes.size(), row.checksum = checksum64(view.bytes);
+    end += row.length;
   }
   return rows;
 }
@@ -171,8 +171,8 @@ std::span<std::byte> image_of(hid_t file, std::optional<haddr_t> place,
         "build");
   const std::span image(static_cast<std::byte*>(*memory), std::size_t(size));
   if (place) {
-    auto at = image.begin() + std::ptrdiff_t(*place);
-    for (const ColumnView& view : columns) at = std::ranges::copy(view.bytes, at).out;
+    auto next = image.begin() + std::ptrdiff_t(*place);
+    for (const ColumnView& view : columns) next = std::ranges::copy(view.bytes, next).out;
   }
   return image;
 }
@@ -276,8 +276,8 @@ const CompactColumn* CompactTables::find(const std::string& column) const {
 }
 
 std::optional<std::uint64_t> CompactTables::place() const {
-  const haddr_t at = H5Dget_offset(columns_);
-  return at == HADDR_UNDEF ? std::nullopt : std::optional<std::uint64_t>(at);
+  const haddr_t offset = H5Dget_offset(columns_);
+  return offset == HADDR_UNDEF ? std::nullopt : std::optional<std::uint64_t>(offset);
 }
 
 std::span<const std::byte> CompactTables::values(const CompactColumn& column) {

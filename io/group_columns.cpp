@@ -61,16 +61,16 @@ void append(const Turn& turn, RolloutColumns& c) {
 template <class T>
 struct Cursor {
   const std::vector<T>& column;
-  std::size_t at = 0;
+  std::size_t position = 0;
   std::vector<T> take(std::size_t n) {
-    const auto first = column.begin() + std::ptrdiff_t(at);
-    at += n;
+    const auto first = column.begin() + std::ptrdiff_t(position);
+    position += n;
     return {first, first + std::ptrdiff_t(n)};
   }
-  T take_one() { return column[at++]; }
+  T take_one() { return column[position++]; }
   std::string take_text(std::size_t n) {
-    const auto first = column.begin() + std::ptrdiff_t(at);
-    at += n;
+    const auto first = column.begin() + std::ptrdiff_t(position);
+    position += n;
     return {first, first + std::ptrdiff_t(n)};
   }
 };

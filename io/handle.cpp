@@ -22,10 +22,10 @@ const bool started =
 /// The number after "errno = " in a message of HDF5's drivers; 0 where there is none.
 int errno_in(std::string_view text) {
   constexpr std::string_view kMark = "errno = ";
-  const auto at = text.find(kMark);
+  const auto mark = text.find(kMark);
   int number = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(text.data() + at + kMark.size(), text.data() + text.size(), number);
+  if (mark != std::string_view::npos)
+    std::from_chars(text.data() + mark + kMark.size(), text.data() + text.size(), number);
   return number;
 }
 
@@ -56,7 +56,7 @@ void hdf5_failure(const char* action, std::string_view subject) {
       },
       &innermost);
   H5Eclear2(H5E_DEFAULT);
-  const int told = errno_in(innermost), error = told != 0 ? told : left;
+  const int stated = errno_in(innermost), error = stated != 0 ? stated : left;
   if (error != 0) innermost = std::strerror(error);
   const std::string words =
       fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject,

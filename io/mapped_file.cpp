@@ -30,8 +30,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (error == ENOENT) throw FileFault(words);
     throw UnreadableFault(words);
   }
-#ifdef MADV_POPULATE_READ  // since Linux 5.14; a failing disk is an error here instead of a SIGBUS
-                           // \ later
+  // Since Linux 5.14. A failing disk is an error here instead of a SIGBUS later.
+#ifdef MADV_POPULATE_READ
   if (::madvise(begin, std::size_t(size), MADV_POPULATE_READ) != 0 && errno == EFAULT) {
     ::munmap(begin, std::size_t(size));
     throw UnreadableFault(

@@ -304,12 +304,12 @@ Handle open_column(hid_t file, const Column& column) {
 
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
                                         const std::string& name) {
-  const haddr_t at = H5Dget_offset(dataset);
+  const haddr_t offset = H5Dget_offset(dataset);
   const std::uint64_t length = H5Dget_storage_size(dataset);
-  if (at == HADDR_UNDEF) return {};  // an empty column has no storage
-  if (at > file.size() || length > file.size() - at)
+  if (offset == HADDR_UNDEF) return {};  // an empty column has no storage
+  if (offset > file.size() || length > file.size() - offset)
     throw FileFault(fmt::format("{} extends past the end of the file", name));
-  return file.subspan(at, length);
+  return file.subspan(offset, length);
 }
 
 void write_checksum(hid_t dataset, std::uint64_t checksum) {

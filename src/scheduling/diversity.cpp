@@ -27,9 +27,9 @@ struct Gram {
 std::vector<Gram> grams_of(Answers answers, std::size_t n) {
   std::vector<Gram> grams;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    for (std::size_t at = 0; at + n <= answers[i].size(); ++at) {
+    for (std::size_t place = 0; place + n <= answers[i].size(); ++place) {
       Gram& gram = grams.emplace_back();
-      std::copy_n(answers[i].begin() + std::ptrdiff_t(at), n, gram.tokens.begin());
+      std::copy_n(answers[i].begin() + std::ptrdiff_t(place), n, gram.tokens.begin());
       gram.answer = i;
     }
   }
@@ -59,12 +59,13 @@ std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers)
         counts.emplace_back(0, gram->answer);
       ++counts.back().first;
     }
-    const auto most = std::max_element(counts.begin(), counts.end());
+    const auto largest = std::max_element(counts.begin(), counts.end());
     std::int64_t second = 0;
     for (auto other = counts.begin(); other != counts.end(); ++other)
-      if (other != most) second = std::max(second, other->first);
-    for (auto own = counts.begin(); own != counts.end(); ++own)
-      found[own->second] += double(std::min(own->first, own == most ? second : most->first));
+      if (other != largest) second = std::max(second, other->first);
+    for (auto count = counts.begin(); count != counts.end(); ++count)
+      found[count->second] +=
+          double(std::min(count->first, count == largest ? second : largest->first));
   });
   return found;
 }

@@ -71,9 +71,9 @@ Population make_population(std::uint64_t prompts, std::uint64_t seed) {
 
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const Knobs& knobs,
                                           const Population& population, std::uint64_t seed) {
-  PromptTable told = population.table;
-  told.prior.clear();
-  auto policy = make_scheduler(choice, knobs, std::move(told), seed);
+  PromptTable without_priors = population.table;
+  without_priors.prior.clear();
+  auto policy = make_scheduler(choice, knobs, std::move(without_priors), seed);
   const auto& needs = policy->traits().needs;
   const bool prior = std::any_of(needs.begin(), needs.end(),
                                  [](const Need& need) { return need.field == "prior"; });

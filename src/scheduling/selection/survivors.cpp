@@ -50,13 +50,13 @@ std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest& request
   const double delta = wishes.empty() ? 0.0 : shift(wishes, share_);
   const RandomStream random = knowledge_->random(request.step, std::uint64_t(SamplerUse::survive));
   std::vector<GroupTraining> groups;
-  std::size_t at = 0;
+  std::size_t index = 0;
   for (const GroupReport& report : reports) {
     if (!predicts(report)) continue;
     std::vector<std::uint8_t> keep;
     std::size_t likeliest = 0;
-    for (std::size_t i = 0; i < report.predicted.size(); ++i, ++at) {
-      keep.push_back(random.uniform(at) < chance(wishes[at], delta) ? 1 : 0);
+    for (std::size_t i = 0; i < report.predicted.size(); ++i, ++index) {
+      keep.push_back(random.uniform(index) < chance(wishes[index], delta) ? 1 : 0);
       if (report.predicted[i] < report.predicted[likeliest]) likeliest = i;
     }
     if (std::find(keep.begin(), keep.end(), 1) == keep.end()) keep[likeliest] = 1;
