@@ -1,10 +1,10 @@
 // Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the
 // other mode.
-//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i);  best_i = 1 where r_i is the best of its
-//   mode in the group (and, where two and more
-//   of a mode are all equal, of the whole group);  win_i = 1 where i's mode has the larger
-//   mean reward, not thinking being granted mode_margin;  norm(x) = (x - mean_g) / (std_g + eps),
-//   std with n - 1
+//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i)
+//   best_i = 1 where r_i is the best of its mode in the group (and, where two and more of a mode
+//   are all equal, of the whole group)
+//   win_i = 1 where i's mode has the larger mean reward, with mode_margin added for not thinking
+//   norm(x) = (x - mean_g) / (std_g + eps), std with n - 1
 // Source: Think Only When You Need (HGPO), arXiv:2505.14631, section 2.3 (alpha 1, margin 0.2).
 // Shapes: [B], [N] token ids -> [N].   Knobs: think_token, mode_alpha, mode_margin, adv_eps.
 // What differs from group_norm: the choice of the mode is credited to the one token that chooses. A

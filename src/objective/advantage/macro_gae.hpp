@@ -67,8 +67,8 @@ struct MacroGae {
   }
 
  private:
-  /// First tokens of the segments of a rollout, and its end. `guide`: what `border` goes by, by
-  /// token.
+  /// The first token of each segment of a rollout, then the end of the rollout. `guide`: the value
+  /// of each token that `border` compares.
   std::vector<std::int64_t> borders(const double* guide, std::int64_t begin,
                                     std::int64_t end) const {
     std::vector<std::int64_t> cuts{begin}, left;

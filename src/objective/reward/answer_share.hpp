@@ -1,5 +1,5 @@
-// Reward answer_share: no verifier: an answer earns the share of the group that gave it, less the
-// group's disagreement.
+// Reward answer_share: instead of a verifier's reward, an answer earns the share of the group that
+// gave it, minus the group's disagreement.
 //   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M how many
 //   different ones there are; one answer: H = 0
 // Source: TTRV, arXiv:2510.06783, and its released reward (0.75 of the normalised entropy).

@@ -1,4 +1,5 @@
-// Reward confidence: no verifier: an answer earns by how sure the policy was of its tokens.
+// Reward confidence: instead of a verifier's reward, an answer earns by how sure the policy was of
+// its tokens.
 //   r_i = -confidence_weight H_i, H_i the mean over the rollout's tokens of the entropy where they
 //   were sampled
 // Source: RENT, arXiv:2505.22660 (negative entropy of the token distributions as the only reward).

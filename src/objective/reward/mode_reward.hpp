@@ -3,8 +3,8 @@
 //   otherwise, reward_wrong if not
 // Source: Thinkless, arXiv:2505.13379, section 3.2 (1, 0.5, -1).
 // Shapes: [B] -> [B].   Knobs: short_token, reward_short, reward_think, reward_wrong.
-// What differs: replaces the reward; the mode is read off the first policy token. Until short_token
-//   is set, every rollout counts as thinking.
+// What differs: it replaces the reward. The first policy token is the mode. Until short_token is
+//   set, every rollout counts as thinking.
 #pragma once
 
 #include "objective/pieces.hpp"

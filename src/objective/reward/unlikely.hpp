@@ -4,9 +4,9 @@
 // Source: Rewarding the Unlikely, arXiv:2506.02355, section 4 (coefficient 0.25; rank 0 is the most
 //   likely).
 // Shapes: [B] -> [B].   Knobs: unlikely_beta.
-// What differs: counters the rank bias of group methods, which push the likely of the correct
-//   answers first. Wrong answers stay as they are. Probability is that of the whole response under
-//   the policy at the start of the update.
+// What differs: it counters the rank bias of group methods, which reinforce the likely ones of the
+//   correct answers first. Wrong answers stay as they are. The probability is that of the whole
+//   response under the policy at the start of the update.
 #pragma once
 
 #include "objective/pieces.hpp"

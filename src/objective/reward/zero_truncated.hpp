@@ -1,13 +1,13 @@
 // Reward zero_truncated: an answer that does not end within the target length earns nothing.
-//   r_i = 0 where rollout i was cut off, or T_i > L_g; else unchanged;  L_g = easy_length where the
-//   group's share of correct answers is at least easy_rate and
-//   easy_length is set, else target_length
+//   r_i = 0 where rollout i was cut off, or T_i > L_g; else unchanged
+//   L_g = easy_length where it is set and the group's share of correct answers is at least
+//   easy_rate, else target_length
 // Source: DLER, arXiv:2510.15110, section 3 (the truncation penalty), and its DA-DLER (targets by
 //   difficulty: 2000 tokens from a pass rate of 0.5 on, else 4000).
 // Shapes: [B], with easy_length also column correct [B] -> [B].   Knobs: target_length,
 //   easy_length, easy_rate.
-// What differs from weight drop_truncated: a cut rollout stays and counts as a failure. No slope in
-//   the length below the target.
+// What differs from weight drop_truncated: a rollout that is cut off stays and counts as a failure.
+//   Below the target the length does not matter.
 #pragma once
 
 #include "objective/pieces.hpp"

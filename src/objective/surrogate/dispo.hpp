@@ -1,5 +1,5 @@
-// Surrogate dispo: log-probability weighted by the frozen ratio, with bounds of their own for good
-// and bad rollouts.
+// Surrogate dispo: log-probability weighted by the frozen ratio, with separate bounds for good and
+// bad rollouts.
 //   L = -sg(w) A lp;  A > 0: w = clip(rho, 1 - dispo_low_pos, 1 + dispo_high_pos);  else w =
 //   clip(rho, 1 - dispo_low_neg, 1 + dispo_high_neg)
 // Source: DISPO, arXiv:2602.00983; its bounds 0.2, 10, 1 and 100 as a summary of the paper gives

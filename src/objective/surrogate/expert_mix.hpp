@@ -8,8 +8,8 @@
 //   1, warm-up 0, 0.9 to 0.05 in 200 steps).
 // Shapes: [M] -> [M].   Knobs: mu_peak, mu_valley, mu_warmup, mu_decay, expert_weight, and those of
 //   clip.
-// What differs from clip: tokens of the expert that are already certain, or hopeless under the
-//   policy, hardly count. At mu 0 it is clip to the bit.
+// What differs from clip: tokens of the expert that the policy finds nearly certain or nearly
+//   impossible hardly count. At mu 0 it is clip to the bit.
 #pragma once
 
 #include "objective/surrogate/clip.hpp"

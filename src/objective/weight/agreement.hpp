@@ -1,12 +1,13 @@
-// Weight agreement: prompts on whose answer the rollouts do not agree push less.
+// Weight agreement: prompts whose rollouts do not agree on an answer push less.
 //   w_g = exp(-agreement_alpha u_g),  u_g = n / (n - 1) (1 - sum_a p_a^2): the chance that two
 //   rollouts of the group answer differently; alone: u = 0
 // Source: Q-Hawkeye, arXiv:2601.22920, and its released trainer: exp(-0.2 u), u the variance of the
 //   predicted scores over the largest there can be.
 // Shapes: column answer [B] -> [N].   Knobs: agreement_alpha.
-// What differs from none: one factor a prompt, 1 where all agree, falling as they part. The paper's
-//   answers are numbers and have a variance; of answers that can only be told apart, the chance of
-//   a difference takes its place (of two rollouts at both ends of the scale it is the same u).
+// What differs from none: there is one factor for each prompt, which is 1 where all rollouts agree
+//   and falls with their disagreement. The paper's answers are numbers and have a variance. For
+//   answers that are only equal or different, the chance of a difference takes its place; for two
+//   rollouts at both ends of the scale it gives the same u.
 #pragma once
 
 #include "objective/answers.hpp"

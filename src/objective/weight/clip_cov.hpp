@@ -6,9 +6,9 @@
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
 //   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1 in its scripts).
 // Shapes: [N] -> [N].   Knobs: cov_share, cov_low, cov_high, cov_clip_low, cov_clip_high.
-// What differs from clip: it takes out the tokens that lower the entropy most, whatever their
-//   ratio. Means and N over the tokens kept so far, under the policy that this optimizer step
-//   starts from (column current_logprob); the draw does not depend on order or rank.
+// What differs from clip: it leaves out the tokens that lower the entropy most, whatever their
+//   ratio. Means and N are taken over the tokens kept so far, under the policy that this optimizer
+//   step starts from (column current_logprob). The draw does not depend on order or rank.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
