@@ -53,8 +53,8 @@ struct BatchWhiten {
     at::Tensor returns = at::zeros_like(reward);
     const auto* begin = offsets.const_data_ptr<std::int64_t>();
     const std::vector<double> no_value(std::size_t(step.shape.tokens), 0.0);
-    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {  // with lambda 1 and values of 0 the
-                                                              // advantage is the return
+    // With lambda 1 and values of 0, the advantage of gae is the return.
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
       gae_backwards(reward.const_data_ptr<double>() + begin[i], no_value.data(),
                     begin[i + 1] - begin[i], 0.0, gamma, 1.0,
                     returns.data_ptr<double>() + begin[i]);

@@ -54,7 +54,7 @@ struct BetaNorm {
     return count > 0 ? sum / count : of(step, step.reward);
   }
 
-  /// [B]; the reward where the step carries no components.
+  /// [B] mean of the components; the reward where the step carries none.
   static at::Tensor mean_component(const Step& step) {
     at::Tensor sum;
     double count = 0;
@@ -79,7 +79,7 @@ struct BetaNorm {
     return step.shape.over_tokens((reward - baseline) * step.shape.over_rollouts(factor));
   }
 
-  /// alpha and beta, by moments of the pass rates.
+  /// alpha and beta from the moments of the pass rates.
   static std::pair<double, double> fit(const at::Tensor& rate, const at::Tensor& counted) {
     const double count = counted.sum().item<double>();
     if (count < 2) return {1.0, 1.0};

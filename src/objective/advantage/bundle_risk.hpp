@@ -86,7 +86,7 @@ struct BundleRisk {
     return shared;
   }
 
-  /// Standard deviation of a bundle's scores; 1 where there is nothing to tell apart.
+  /// Standard deviation of a bundle's scores; 1 where there are no two different ones.
   static double spread(const std::vector<double>& scores) {
     double mean = 0, square = 0;
     for (const double s : scores) mean += s / double(scores.size());

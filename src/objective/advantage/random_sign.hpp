@@ -13,9 +13,9 @@ namespace rollcall::objective {
 struct RandomSign {
   static constexpr std::string_view name = "random_sign",
                                     formula = "A_i = +1 or -1 at random: a control";
-  static constexpr std::uint64_t purpose = 0x516E;  // of the draw
+  static constexpr std::uint64_t purpose = 0x516E;  // address of the random numbers
 
-  // none of a row's rewards is refused: a control is the row with this advantage alone replaced
+  // Every reward is accepted, because a control replaces nothing but the advantage of a row.
   void bind(Knobs& knobs) { knobs.reward_use.reads_token_rewards = true; }
 
   at::Tensor operator()(const Step& step) const {

@@ -30,7 +30,7 @@ struct PrefixMinRatio {
     const auto* in = frozen.const_data_ptr<double>();
     const auto* at_place = place.const_data_ptr<std::int64_t>();
     auto* out = smallest.data_ptr<double>();
-    // a running minimum: one pass is cheaper than any tensor form
+    // A running minimum in one pass is cheaper than any form with tensors.
     for (std::int64_t t = 1; t < micro_batch.tokens(); ++t) {
       if (at_place[t] > 0) out[t] = at_place[t] == 1 ? in[t - 1] : std::min(out[t - 1], in[t - 1]);
     }

@@ -47,7 +47,8 @@ struct KlCov {
                      trained = cov.masked_select(keep > 0);
     if (trained.numel() == 0) return at::zeros_like(keep);
     const auto count = std::max<std::int64_t>(1, std::int64_t(share * double(trained.numel())));
-    // Ties up to rounding belong together: sums in another order must not choose otherwise.
+    // Values that are equal up to rounding are taken together, because sums in another order must
+    // not change the choice.
     const double least = std::get<0>(trained.topk(count)).min().item<double>();
     return (cov >= least - 1e-9 * (1.0 + std::abs(least))).to(at::kDouble) * keep;
   }

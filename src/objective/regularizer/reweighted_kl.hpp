@@ -36,7 +36,7 @@ struct ReweightedKl {
     knobs.needs.column([this] { return reference(high); });
   }
 
-  /// The column of log(ref^phi / Z).
+  /// Name of the column with log(ref^phi / Z).
   static std::string reference(double phi) {
     return phi == 1.0 ? column::reference_logprob
                       : fmt::format("{}{}", column::flat_reference, phi);

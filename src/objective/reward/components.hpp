@@ -68,7 +68,7 @@ struct Components {
   }
 
  private:
-  /// [B] the least of the weighted components, or their mean less the variance among them.
+  /// [B] the smallest of the weighted components, or their mean minus their variance.
   at::Tensor ensemble(const std::map<std::string, at::Tensor>& counted) const {
     std::vector<at::Tensor> scores;
     for (const auto& [component, values] : counted)

@@ -29,7 +29,7 @@ struct GradientNovelty {
       name = "gradient_novelty",
       formula =
           "r_i = r (1 + lambda r nubar_i), r = +-1, nubar_i by how unlike the group its gradient is";
-  static constexpr std::uint64_t purpose = 0x6F2A;  // of the control's draw
+  static constexpr std::uint64_t purpose = 0x6F2A;  // address of the control's random numbers
   enum class Mistakes { spared, punished };
   enum class Control { none, shuffled };
   double lambda = 1.0, limit = 3.0;
@@ -55,7 +55,7 @@ struct GradientNovelty {
     const at::Tensor drawn = step.uniform_rollouts(purpose);
     const auto r = verdict.accessor<double, 1>(), length = step.shape.length.accessor<double, 1>(),
                draw = drawn.accessor<double, 1>();
-    // of the group
+    // moves on to the next group at the end of the loop
     const double* cosines = step.named(column::gradient_cosine).const_data_ptr<double>();
     auto out = novel.accessor<double, 1>();
     const auto& begin = step.shape.group_begin();
@@ -64,7 +64,7 @@ struct GradientNovelty {
       std::vector<std::int64_t> own;
       for (auto i = begin[g]; i < begin[g + 1]; ++i)
         if (length[i] > 0) own.push_back(i);
-      auto taken = own;  // whose gradients
+      auto taken = own;  // the answers whose gradients are used
       if (control == Control::shuffled)
         std::sort(taken.begin(), taken.end(), [&](auto i, auto j) { return draw[i] < draw[j]; });
       std::vector<double> signs, squares;
@@ -83,7 +83,7 @@ struct GradientNovelty {
     return {(verdict + gain).clamp(-limit, limit), {}, {}};
   }
 
-  /// nu of answers by r [n] and S^2 [n, n]; 1 for one that is alone.
+  /// [n] nu of the answers, from r [n] and S^2 [n, n]; 1 for a single answer.
   static std::vector<double> scores(const std::vector<double>& r,
                                     const std::vector<double>& squares) {
     std::vector<double> nu;

@@ -102,8 +102,8 @@ struct PairPreference {
                ? reference
                : share * reference + (1.0 - share) * micro_batch.old_logprob;
   }
-  /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into
-  /// micro-batches can change the loss.
+  /// Number of pairs of trained rollouts in the whole step, so that the loss does not depend on the
+  /// cut into micro-batches.
   static double pairs_of(const Step& step, bool extremes) {
     const auto reward = step.reward.accessor<double, 1>(),
                length = step.trained_length.accessor<double, 1>();
@@ -124,8 +124,8 @@ struct PairPreference {
     }
     return pairs;
   }
-  /// [groups] what turns a group's mean over `own` of them into its part of the mean over `all`, on
-  /// each of its tokens, when tokens are averaged over the step.
+  /// [groups] factor on the tokens of a group whose loss is a mean over `own` pairs (or rollouts).
+  /// With it, the mean over the step's tokens is the mean over `all` pairs.
   static at::Tensor shared(const MicroBatchTensors& micro_batch, const at::Tensor& own,
                            double all) {
     return own / std::max(all, 1.0) * micro_batch.step.normalizer.tokens /

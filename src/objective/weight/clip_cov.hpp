@@ -22,7 +22,7 @@ struct ClipCov {
   static constexpr std::string_view
       name = "clip_cov",
       formula = "w_it = 0 for a random share of the tokens with cov_low < cov(A, lp) < cov_high";
-  static constexpr std::uint64_t purpose = 0xC11C;  // of the draw
+  static constexpr std::uint64_t purpose = 0xC11C;  // address of the random numbers
   double share = 2e-4, low = 1.0, high = 5.0, clip_low = 1.0, clip_high = 1.0;
 
   void bind(Knobs& knobs) {

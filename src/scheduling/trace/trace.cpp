@@ -89,7 +89,7 @@ struct Trace::Line {
   std::optional<StepRequest> request;                // none: results alone
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round;
                                                      // ascending GroupId
-  std::map<GroupId, std::size_t> places{};           // of what was returned, in its list
+  std::map<GroupId, std::size_t> places{};           // place of each returned group in its list
   std::optional<std::vector<GroupReport>> report;    // of this step; ascending GroupId
 };
 
