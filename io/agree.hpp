@@ -12,14 +12,14 @@
 
 namespace rollcall::io {
 
-/// Runs `phase` (which returns bytes for the other ranks) and exchanges results and faults in one
-/// collective, so that a rank that failed is not waited
-/// for: all ranks throw with the words of the lowest rank that failed, UnreadableError or
-/// EnvironmentError where that was one, else StorageError. Returns the bytes of every rank.
+/// Runs `phase`, which returns bytes for the other ranks, and exchanges results and faults in one
+/// collective, so that nobody waits for a rank that failed. If a rank failed, all ranks throw with
+/// the words of the lowest such rank: UnreadableError or EnvironmentError if its error was one of
+/// these, else StorageError. Returns [ranks] the bytes of every rank.
 template <class F>
 std::vector<std::string> agreed(comm::Communicator& ranks, const F& phase) {
   enum : int { storage, environment, unreadable };
-  using Fault = std::pair<std::string, int>;  // words, and which of these it is
+  using Fault = std::pair<std::string, int>;  // words, and one of the kinds above
   std::pair<Fault, std::string> mine;         // fault, result
   try {
     mine.second = phase();

@@ -1,4 +1,4 @@
-// Reading the archive of a run, its content hash, and the tidying after a crash.
+// Reads the archive of a run, computes its content hash, and tidies up after a crash.
 #include "io/archive.hpp"
 
 #include "base/file.hpp"
@@ -41,8 +41,8 @@ std::vector<ArchiveEntry> read_manifest(const fs::path& run_dir) {
 
 void await_packed(const fs::path& run_dir, const std::string& name, double longest_s) {
   const std::string path = "archive/" + name + ".h5";
-  std::exception_ptr fault;  // of the last look: a manifest that is just being replaced may not be
-                             // readable
+  std::exception_ptr fault;  // of the last attempt, because a manifest that is just being replaced
+                             // may not be readable
   const auto named = [&] {
     fault = nullptr;
     if (!file_seen_in_time(run_dir / path, 0.0)) return false;
@@ -74,7 +74,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     KeyColumns keys;
     RolloutColumns rollouts;
     ScoreColumns scores;
-    StepTraining training;  // of all steps of the file, by the same keys
+    StepTraining training;  // of all steps of the file, with the keys of the groups
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);
@@ -154,7 +154,7 @@ int set_aside_unfinished(const fs::path& run_dir, const std::vector<PublishedFil
     for (const auto& file : list_folder(run_dir / folder)) {
       const std::string extension = file.path().extension(),
                         path = fs::path(folder) / file.path().filename();
-      // never published: nobody was told of it
+      // A partial file was never published, so no message names it.
       if (extension == ".partial") remove_partial(file.path(), removed);
       else if (extension == ".h5" && !known.contains(path)) loose.push_back(path);
     }

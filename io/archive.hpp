@@ -15,11 +15,11 @@
 
 namespace rollcall::io {
 
-/// Shards to pack, with their scores, or what a step trained on, in canonical order (purpose, step,
-/// round, producer).
+/// A shard to pack with its scores, or a training file. Lists of them are in canonical order
+/// (purpose, step, round, producer).
 struct PackInput {
-  PublishedFile shard, scores;  ///< one and the same where one file holds both, and of a training
-                                ///< file
+  PublishedFile shard, scores;  ///< both are the same file where one file holds both, and for a
+                                ///< training file
 
   template <class Archive>
   void serialize(Archive& ar, unsigned) {
@@ -34,41 +34,41 @@ struct ArchiveEntry {
   std::uint64_t first_step = 0, last_step = 0;
   std::uint64_t groups = 0, rollouts = 0, tokens = 0;
 };
-/// Files hold whole steps of one purpose.
+/// An archive file holds whole steps of one purpose.
 bool holds(const ArchiveEntry& entry, Purpose purpose, std::uint64_t step);
-/// Whether the two files' stretches of steps meet.
+/// Whether the two files have a step in common.
 bool overlap(const ArchiveEntry& entry, Purpose purpose, std::uint64_t first_step,
              std::uint64_t last_step);
 bool any_holds(const std::vector<ArchiveEntry>& entries, Purpose purpose, std::uint64_t step);
 
 /// Collective over `ranks`: each rank writes its share of the groups through parallel HDF5 (when
 /// the communicator is MPI; otherwise rank 0 writes all), rank 0 reads the file back and compares
-/// it with the shards, publishes it, appends it to the manifest and removes the shards. Crash-safe
-/// at any point: until the manifest names the file, the shards stay, and the same call again finds
-/// the work done. Rank 0's inputs count; it tells the others. Whole steps of one purpose, and only
-/// such as a checkpoint has behind it: a packed step must not be drawn again. Parallel over steps.
-/// A fault on one rank is thrown on all (StorageError, or EnvironmentError where a program with a
-/// later minor version of the schema wrote a shard). Returns the entry on every rank.
+/// it with the shards, publishes it, appends it to the manifest and removes the shards. A crash at
+/// any point loses nothing: the shards stay until the manifest names the file, and a second call
+/// finds the work done. The inputs of rank 0 are used on all ranks. They must be whole steps of one
+/// purpose that precede a checkpoint, because a packed step must not be drawn again. A fault on one
+/// rank is thrown on all (StorageError, or EnvironmentError where a program with a later minor
+/// version of the schema wrote a shard). Returns the entry on every rank.
 ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_dir,
                   const std::string& name, const std::vector<PackInput>& inputs,
                   const RunIdentity& identity);
 
-/// Removes what a pack that ended behind its manifest has left of its shards; returns how many
-/// files. The next pack and the next start of the run do the same.
+/// Removes the shards that are left of a pack that was interrupted after its manifest was written;
+/// returns the number of files. The next pack and the next start of the run do the same.
 int end_interrupted_pack(const std::filesystem::path& run_dir);
 
-/// For a file that another rank has just packed: returns when it and its entry can be seen here
+/// Waits until a file that another rank has just packed, and its entry, are visible on this node
 /// (base/nfs_visibility.hpp). Throws StorageError.
 void await_packed(const std::filesystem::path& run_dir, const std::string& name,
                   double longest_s = kLateName_s);
 
 std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 
-/// Content hash of all train, validation and eval rollouts of a run in canonical order, packed or
-/// not, independent of how files cut them.
+/// Content hash of all train, validation and eval rollouts of a run in canonical order. It does not
+/// depend on whether they are packed, nor on how they are divided into files.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 
-/// One whole archive or shard file as values again, scores included.
+/// One whole archive or shard file as values, with its scores.
 struct ArchivedGroup {
   Purpose purpose;
   std::uint64_t step;
@@ -82,10 +82,10 @@ std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir,
                                         const ArchiveEntry& entry,
                                         std::vector<std::string>* component_names = nullptr);
 
-/// At start: moves shard files that are not in `keep` (their steps will be drawn again) and archive
-/// files without a line in the manifest to
-/// run_dir/set_aside/<n>/; returns how many. Deletes only partial files, which it adds to
-/// `removed`, and shards whose very bytes are in the archive.
+/// At the start of a run: moves shard files that are not in `keep` (their steps will be drawn
+/// again) and archive files without a line in the manifest to run_dir/set_aside/<n>/, and returns
+/// their number. It deletes only partial files, which it adds to `removed`, and shards whose bytes
+/// are in the archive.
 int set_aside_unfinished(const std::filesystem::path& run_dir,
                          const std::vector<PublishedFile>& keep, Removed* removed = nullptr);
 

@@ -13,7 +13,7 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-// No sample, which is what else may follow an answer, has such a number.
+// A sample number, which is the other value that may follow an answer, is never this large.
 constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }
@@ -65,7 +65,7 @@ void order_samples(ArchivedGroup& g) {
   g = std::move(sorted);
 }
 
-/// Fixed-width little-endian values; lists and strings are preceded by their length.
+/// Writes little-endian values of fixed width; lists and strings follow their length.
 class Digest {
  public:
   void number(std::uint64_t value) { sha_.add(std::as_bytes(std::span(&value, 1))); }

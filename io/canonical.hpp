@@ -1,5 +1,5 @@
-// Scored groups in the archive's one order, and their digest: the same whatever files and ranks
-// they passed through. Private to io.
+// Scored groups in the order of the archive, and their digest. Both are the same for any division
+// into files and ranks. Private to io.
 #pragma once
 
 #include "io/archive.hpp"
@@ -15,12 +15,12 @@ namespace rollcall::io {
 void append_scored(const std::filesystem::path& run_dir, const PackInput& input,
                    std::vector<ArchivedGroup>& groups, std::vector<std::string>& component_names);
 
-/// Sorts by (purpose, step, prompt, draw), joins fragments of one group, orders its rollouts by
-/// sample.
-/// Throws StorageError when fragments contradict each other or a sample is there twice.
+/// Sorts groups by (purpose, step, prompt, draw), joins the fragments of a group and orders its
+/// rollouts by sample. Throws StorageError when fragments contradict each other or a sample occurs
+/// twice.
 std::vector<ArchivedGroup> canonical(std::vector<ArchivedGroup> groups);
 
-/// SHA-256 over every value of a group in canonical order (io/README.md spells the bytes out).
+/// SHA-256 over every value of a group in canonical order (io/README.md lists the bytes).
 std::string group_digest(const ArchivedGroup& group,
                          const std::vector<std::string>& component_names);
 

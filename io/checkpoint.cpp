@@ -1,4 +1,5 @@
-// Checkpoint folders: written hidden, made valid by their manifest, shown by one rename.
+// Checkpoint folders are written under a hidden name, become valid by their manifest, and get their
+// name by one rename.
 #include "io/checkpoint.hpp"
 
 #include "base/error.hpp"
@@ -37,7 +38,7 @@ fs::path hidden_folder(const fs::path& run_dir, const std::string& name) {
   return folder_of(run_dir) / (kPartial + name);
 }
 
-/// Names become paths: one plain component, not hidden.
+/// Throws unless the name is one plain component of a path that is not hidden.
 bool plain(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos;
@@ -58,7 +59,7 @@ CheckpointManifest read_manifest_of(const fs::path& checkpoint) {
       throw std::invalid_argument(
           fmt::format("its checksum is {} where it says {}", hex64(found), hex64(stated)));
     const int format = j.at("format").get<int>();
-    // As it was written, so no damage.
+    // The file is as it was written, so this is no damage.
     require<EnvironmentError>(
         format == kCheckpointFormat,
         fmt::format("{}: format {} where this program reads {}", (checkpoint / kManifest).string(),
@@ -94,7 +95,7 @@ std::string manifest_text(const std::string& name, std::uint64_t sequence,
   return manifest.dump(1) + "\n";
 }
 
-/// Bytes of a file; none where there is none, or where the run removes its checkpoint just now.
+/// Bytes of a file; empty where there is no file, or where the run is just removing its checkpoint.
 std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   if (!fs::is_regular_file(path)) return std::nullopt;
   std::error_code failed;
@@ -104,8 +105,8 @@ std::optional<std::uint64_t> bytes_of(const fs::path& path) {
   return bytes;
 }
 
-/// What a manifest says of a file and the file does not; empty: nothing. `content`: takes its
-/// bytes; else it is never in memory as a whole.
+/// How a file differs from its entry in the manifest; empty: it does not. `content` receives the
+/// bytes; if it is null, the file is never in memory as a whole.
 std::string fault_of(const fs::path& path, const FileFacts& facts, std::string* content = nullptr) {
   const auto bytes = bytes_of(path);
   if (!bytes) return "the file is missing";
@@ -128,17 +129,18 @@ std::vector<std::string> folder_names(const fs::path& run_dir) {
 
 struct Listing {
   std::vector<std::pair<std::uint64_t, std::string>> complete;  ///< sequence, name: oldest first
-  std::map<std::string, std::string> damaged;     ///< folders with a damaged manifest, and what is
-                                                  ///< wrong with it
-  std::map<std::string, std::string> unreadable;  ///< folders with a manifest of which nothing is
-                                                  ///< known, and why
+  std::map<std::string, std::string> damaged;     ///< what is wrong, by folder, where the manifest
+                                                  ///< is damaged
+  std::map<std::string, std::string> unreadable;  ///< the reason, by folder, where the manifest
+                                                  ///< cannot be read
   std::vector<std::string> faults() const {
     std::vector<std::string> texts;
     for (const auto* those : {&damaged, &unreadable})
       for (const auto& [name, fault] : *those) texts.push_back(fault);
     return texts;
   }
-  /// For whoever would take the newest of those that can be read for the newest of all.
+  /// Throws where a manifest cannot be read, because the newest readable checkpoint might not be
+  /// the newest one.
   const Listing& known() const {
     if (!unreadable.empty()) throw UnreadableError(unreadable.begin()->second);
     return *this;
@@ -154,7 +156,7 @@ Listing list(const fs::path& run_dir) {
     } catch (const UnreadableError& fault) {
       listing.unreadable[name] = fault.what();
     } catch (const StorageError& fault) {
-      // otherwise the run removed it just now
+      // otherwise the run has just removed it
       if (fs::exists(folder_of(run_dir) / name)) listing.damaged[name] = fault.what();
     }
   }
@@ -178,8 +180,9 @@ void rename_folder(const fs::path& from, const fs::path& to) {
                         "check permissions and the file system");
 }
 
-/// Out of sight first, and durably so: a crash in the middle of the removal must not leave a folder
-/// that looks like a damaged checkpoint.
+/// Removes a folder. It is renamed to a hidden name first, and the rename is made durable, because
+/// a crash in the middle of the removal must not leave a folder that looks like a damaged
+/// checkpoint.
 void discard(const fs::path& run_dir, const std::string& name) {
   const fs::path hidden = folder_of(run_dir) / (kRemoved + name);
   remove_folder(hidden);
@@ -188,9 +191,9 @@ void discard(const fs::path& run_dir, const std::string& name) {
   remove_folder(hidden);
 }
 
-/// Puts the finished folder in place of an older one of the same name: by exchange where the file
-/// system can, so that one of them is always there; elsewhere (NFS, Lustre) the older one steps
-/// aside under a name that restore_replaced() knows.
+/// Puts the finished folder in place of an older one of the same name. The two are exchanged where
+/// the file system can do that, so that one of them always exists. Elsewhere (NFS, Lustre) the
+/// older one is renamed to a name that restore_replaced() knows.
 void show(const fs::path& run_dir, const fs::path& hidden, const std::string& name) {
   const fs::path shown = folder_of(run_dir) / name, aside = folder_of(run_dir) / (kReplaced + name);
   if (!fs::exists(shown)) {
@@ -204,11 +207,11 @@ void show(const fs::path& run_dir, const fs::path& hidden, const std::string& na
   remove_folder(aside);
 }
 
-/// The files that an earlier checkpoint has already, under a second name.
+/// Links the files that an earlier checkpoint has already.
 void take_over(const fs::path& run_dir, const CheckpointShare& share, const fs::path& hidden,
                CheckpointFacts& facts) {
   if (share.unchanged.empty()) return;
-  await_checkpoint(run_dir, share.earlier);  // rank 0 may have shown it a moment ago
+  await_checkpoint(run_dir, share.earlier);  // rank 0 may have ended it a moment ago
   const auto before = read_manifest_of(folder_of(run_dir) / share.earlier).files;
   for (const std::string& file : share.unchanged) {
     const auto known = before.find(file);
@@ -226,7 +229,7 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name,
                             const CheckpointShare& share) {
   const fs::path hidden = hidden_folder(run_dir, name);
   CheckpointFacts facts;
-  make_folder(hidden);  // where the file system shows this rank late what another made
+  make_folder(hidden);  // another rank's folder may not be visible here yet
   try {
     take_over(run_dir, share, hidden, facts);
     for (const auto& [file, bytes_of] : share.files) {
@@ -237,7 +240,7 @@ CheckpointFacts write_share(const fs::path& run_dir, const std::string& name,
       expect(facts.insert({file, {content.size(), checksum}}).second,
              "a checkpoint's file is written or taken over, not both");
     }
-  } catch (const Error&) {  // what is left would only help to fill a disk; other ranks may still be
+  } catch (const Error&) {  // this rank's files would only fill the disk; other ranks may still be
                             // writing theirs
     std::error_code ignored;
     for (const auto& [file, written] : facts) fs::remove(hidden / file, ignored);
@@ -256,16 +259,16 @@ void end_checkpoint(const fs::path& run_dir, const std::string& name, const Chec
                     const std::string& settings) {
   const fs::path hidden = hidden_folder(run_dir, name), shards = run_dir / "shards";
   if (fs::exists(shards))
-    fsync_path(shards);  // once for all the files that this checkpoint is the
-                         // first to count on
+    fsync_path(shards);  // once for all shards that were published since the
+                         // last checkpoint
   const Listing before = list(run_dir);
-  // behind those too
+  // the new number comes after those of checkpoints that cannot be read as well
   const std::uint64_t sequence =
       (before.complete.empty() ? 0 : before.complete.back().first) + before.unreadable.size() + 1;
   write_file_synced(hidden / kManifest, manifest_text(name, sequence, files, settings));
   fsync_path(hidden);
   show(run_dir, hidden, name);
-  remove_folder(hidden);  // what was there before
+  remove_folder(hidden);  // the checkpoint that was replaced
 }
 
 void write_checkpoint(const fs::path& run_dir, const std::string& name,
@@ -275,7 +278,7 @@ void write_checkpoint(const fs::path& run_dir, const std::string& name,
   try {
     end_checkpoint(run_dir, name, write_share(run_dir, name, share));
   } catch (const Error&) {
-    std::error_code ignored;  // the first failure is the one to tell of
+    std::error_code ignored;  // the first failure is the one that is reported
     fs::remove_all(hidden_folder(run_dir, name), ignored);
     throw;
   }
@@ -372,7 +375,7 @@ std::optional<StoredCheckpoint> newest_checkpoint(const fs::path& run_dir,
       checkpoint.verify();
       found = checkpoint;
     } catch (const UnreadableError&) {
-      throw;  // to go on from the one before would set aside what this one counts on
+      throw;  // a start from an older checkpoint would set aside shards that this one counts
     } catch (const Error& fault) {
       faults.emplace_back(fault.what());
     }
@@ -406,7 +409,7 @@ Removed remove_leftovers(const fs::path& run_dir) {
 void prune_checkpoints(const fs::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep) {
   remove_leftovers(run_dir);
-  const auto complete = list(run_dir).complete;  // what cannot be read stays
+  const auto complete = list(run_dir).complete;  // checkpoints that cannot be read stay
   for (std::size_t i = 0; i + std::size_t(std::max<std::int64_t>(keep_last, 0)) < complete.size();
        ++i)
     if (const std::string& name = complete[i].second;

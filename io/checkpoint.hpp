@@ -1,5 +1,5 @@
-// Checkpoints: a folder of plain files and a manifest that makes it valid. Free of HDF5 and
-// LibTorch; tensors travel as safetensors bytes.
+// Checkpoints: a folder of plain files and a manifest that makes it valid. There is no HDF5 or
+// LibTorch here; tensors are passed as safetensors bytes.
 #pragma once
 
 #include "base/file.hpp"
@@ -16,14 +16,14 @@
 
 namespace rollcall::io {
 
-/// A checkpoint whole in memory, for tests and benchmarks: named blobs (file name -> bytes), for
-/// example config.json, coordinator.json.
+/// A whole checkpoint in memory, for tests and benchmarks: bytes by file name, for example
+/// config.json and coordinator.json.
 struct Checkpoint {
-  std::string name;  ///< "sft_000050", "train_000120": sorts by phase and step
+  std::string name;  ///< "sft_000050" or "train_000120"; names sort by phase and step
   std::map<std::string, std::string> files;
 };
 
-/// What the manifest says of a file.
+/// The manifest's entry of a file.
 struct FileFacts {
   std::uint64_t bytes = 0, checksum = 0;  ///< XXH3-64
 
@@ -34,64 +34,65 @@ struct FileFacts {
 };
 using CheckpointFacts = std::map<std::string, FileFacts>;
 
-/// One rank's share of a checkpoint that several ranks write.
+/// The files that one rank writes of a checkpoint that several ranks write together.
 struct CheckpointShare {
-  /// name -> its bytes, made when its turn has come
+  /// Bytes by file name; the function is called when the file is written.
   std::map<std::string, std::function<FileContent()>> files;
-  std::string earlier;                 ///< a complete checkpoint ...
-  std::vector<std::string> unchanged;  ///< ... and its files that this one has as they are: linked,
-                                       ///< not written
+  std::string earlier;                 ///< an earlier complete checkpoint
+  std::vector<std::string> unchanged;  ///< files that are the same in `earlier`; they are linked
+                                       ///< instead of written
 };
 
-/// A checkpoint also makes the names of all shards durable that were published before it: a step
-/// counts once a checkpoint stands behind it.
-/// Each rank writes its share (a file has one writer) into a hidden folder, then one rank ends the
-/// checkpoint with what all wrote: manifest.json with sizes, XXH3 checksums and a format number
-/// comes last, and one rename shows the folder as run_dir/checkpoints/<name>. Every file is
-/// fsynced. An existing checkpoint of that name is replaced. Both throw StorageError and leave
-/// older checkpoints alone. Neither needs the thread that owns HDF5 or MPI.
+/// A checkpoint also makes the names of all shards durable that were published before it, because a
+/// step counts only once a checkpoint follows it. Each rank writes its share (a file has one
+/// writer) into a hidden folder. Then one rank ends the checkpoint with the entries of all ranks:
+/// it writes manifest.json, with sizes, XXH3 checksums and a format number, as the last file, and
+/// one rename makes the folder run_dir/checkpoints/<name>. Every file is fsynced. An existing
+/// checkpoint of that name is replaced. Both functions throw StorageError, leave older checkpoints
+/// alone, and may run on any thread.
 CheckpointFacts write_share(const std::filesystem::path& run_dir, const std::string& name,
                             const CheckpointShare& share);
 void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                     const CheckpointFacts& files);
 
-/// Both by one rank; a failure leaves nothing of it.
+/// Writes and ends a checkpoint of one rank; a failure leaves nothing behind.
 void write_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                       const CheckpointShare& share);
 void write_checkpoint(const std::filesystem::path& run_dir, const Checkpoint& checkpoint);
 
-/// Where a crash left a checkpoint that was about to be replaced aside and none in its place, puts
-/// it back. Only under the run folder's lock.
+/// If a crash interrupted the replacement of a checkpoint, so that the old one was moved aside and
+/// the new one is missing, puts the old one back. Call it only under the run folder's lock.
 void restore_replaced(const std::filesystem::path& run_dir);
 
 /// Names of the complete checkpoints, oldest first by the sequence number in their manifests.
-/// `faults`: of folders whose manifest is
-/// damaged or cannot be read. Without it the latter throws UnreadableError: what is newest would
-/// not be known.
+/// `faults` receives the folders whose manifest is damaged or cannot be read. Without it, a
+/// manifest that cannot be read throws UnreadableError, because the newest checkpoint would be
+/// unknown.
 std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir,
                                           std::vector<std::string>* faults = nullptr);
-/// The folders whose manifest is damaged: name -> what is wrong. Throws UnreadableError.
+/// The folders whose manifest is damaged, with what is wrong, by name. Throws UnreadableError.
 std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);
 
-/// For a checkpoint that another rank has ended: returns when its manifest can be seen here
+/// Waits until the manifest of a checkpoint that another rank has ended is visible on this node
 /// (base/nfs_visibility.hpp). Throws StorageError.
 void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                       double longest_s = kLateName_s);
 
-/// A complete checkpoint on disk. Its manifest is read once, a file when it is needed: those of
-/// tensors are as large as the model and its moments, and are mapped.
+/// A complete checkpoint on disk. Its manifest is read once, and a file when it is needed. Files of
+/// tensors are mapped, because they are as large as the model and its moments.
 class StoredCheckpoint {
  public:
   StoredCheckpoint(const std::filesystem::path& run_dir,
                    const std::string& name);  ///< throws StorageError naming the manifest
   const std::string& name() const { return name_; }
   const CheckpointFacts& files() const { return files_; }
-  /// All three compare with the manifest, and throw StorageError naming the file; the first two
-  /// also where the checkpoint has none of that name.
+  // The three functions below compare with the manifest and throw StorageError naming the file. The
+  // first two also throw where the checkpoint has no such file.
+
   std::string read(const std::string& file) const;  ///< its bytes
-  /// where it lies; it is never in memory as a whole
+  /// The path of a file; the comparison does not hold the whole file in memory.
   std::filesystem::path verified(const std::string& file) const;
-  void verify() const;  ///< every file
+  void verify() const;  ///< compares every file
 
  private:
   const FileFacts& facts_of(const std::string& file) const;
@@ -101,26 +102,26 @@ class StoredCheckpoint {
   CheckpointFacts files_;
 };
 
-/// All files of one, verified. Throws StorageError naming the file at fault.
+/// All files of a checkpoint, verified. Throws StorageError naming the damaged file.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
 
-/// The newest of which every file is as its manifest says; corrupt newer ones are named in
-/// `warnings`. Empty when there is none at all. Throws StorageError when all are corrupt,
-/// UnreadableError when the file system does not let one be read.
+/// The newest checkpoint whose files all match its manifest; newer ones that are corrupt are named
+/// in `warnings`. Empty when there are no checkpoints. Throws StorageError when all are corrupt,
+/// UnreadableError when the file system refuses to read one.
 std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& run_dir,
                                                   std::vector<std::string>* warnings);
 
-/// What interrupted writes and removals left: removed at every start, after newest_checkpoint() and
-/// before the first share is written. Returns what that was.
+/// Removes what interrupted writes and removals have left, and returns it. Called at every start,
+/// after newest_checkpoint() and before the first share is written.
 Removed remove_leftovers(const std::filesystem::path& run_dir);
 
-/// Removes all but the newest `keep_last` and those in `keep`; and leftovers.
+/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep);
 
-/// For who reads single files of a checkpoint folder, wherever it lies now: compares them with its
-/// manifest, without holding them in memory. One that is neither there nor in the manifest is
-/// passed over. Throws StorageError naming the file at fault.
+/// For programs that read single files of a checkpoint folder, wherever it is: compares these files
+/// with its manifest, without holding them in memory. A file that is neither in the folder nor in
+/// the manifest is skipped. Throws StorageError naming the damaged file.
 void verify_files(const std::filesystem::path& checkpoint, const std::vector<std::string>& names);
 
 }  // namespace rollcall::io

@@ -1,5 +1,5 @@
-// The settings of the run in the manifest of a checkpoint: what its weights were made with, however
-// config.toml is changed later.
+// The settings of the run in the manifest of a checkpoint. They are those that its weights were
+// made with, even if config.toml is changed later.
 #pragma once
 
 #include "io/checkpoint.hpp"
@@ -11,18 +11,18 @@
 
 namespace rollcall::io {
 
-/// end_checkpoint() with the text of the settings, which the manifest holds and its checksum
-/// covers. Empty: none.
+/// As end_checkpoint(), with the text of the settings, which becomes part of the manifest and of
+/// its checksum. Empty: no settings.
 void end_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                     const CheckpointFacts& files, const std::string& settings);
 
-/// The text in the manifest of a checkpoint folder; empty where an earlier build wrote it. Throws
-/// StorageError naming a damaged manifest.
+/// The text of the settings in the manifest of a checkpoint folder; empty if an earlier build wrote
+/// it. Throws StorageError naming a damaged manifest.
 std::string settings_of_checkpoint(const std::filesystem::path& checkpoint);
 
-/// The checkpoint as one of another run, under its name: its files are linked (or copied where the
-/// file system has no links) but for those that are `replaced` by other bytes or `left_out`. Every
-/// file is compared with the manifest first. Throws StorageError.
+/// Makes the checkpoint one of another run, under the same name. Its files are linked, or copied
+/// where the file system has no links, except those that are `replaced` by other bytes or
+/// `left_out`. Every file is compared with the manifest first. Throws StorageError.
 void branch_checkpoint(const StoredCheckpoint& from, const std::filesystem::path& run_dir,
                        const std::map<std::string, std::string>& replaced,
                        const std::set<std::string>& left_out, const std::string& settings);

@@ -1,4 +1,4 @@
-// The order is found from the small columns; every column is then a list of stretches of the
+// The order is computed from the small columns. Every column is then a list of stretches of the
 // shards' columns.
 #include "io/column_join.hpp"
 
@@ -14,7 +14,7 @@
 namespace rollcall::io {
 namespace {
 
-/// Sums before each row, and the sum of all behind the last.
+/// [rows + 1] the sum of the counts before each row, then the sum of all.
 std::vector<std::size_t> offsets(const std::vector<std::uint32_t>& counts) {
   std::vector<std::size_t> at(counts.size() + 1, 0);
   for (std::size_t i = 0; i < counts.size(); ++i) at[i + 1] = at[i] + counts[i];
@@ -25,9 +25,9 @@ std::vector<std::size_t> one_each(std::size_t rows) {
   return offsets(std::vector<std::uint32_t>(rows, 1));
 }
 
-/// Where in each dimension the rows of a shard's groups and rollouts begin.
+/// For each dimension, where the rows of a shard's groups and rollouts begin.
 struct Offsets {
-  /// [dimension][row + 1]; empty where it goes by the other
+  /// [dimension][row + 1], by group and by rollout; empty where the dimension belongs to the other
   std::array<std::vector<std::size_t>, kDims> by_group{}, by_rollout{};
 
   explicit Offsets(const MappedShard& s) {
@@ -55,7 +55,7 @@ struct Offsets {
   std::vector<std::size_t> first_rollout{};  ///< [group + 1]
 };
 
-/// Neighbouring rows of a shard.
+/// Consecutive rows of a shard.
 struct Run {
   std::size_t shard, first, last;
 };
@@ -112,8 +112,9 @@ std::string_view Join::text(GroupRow g, const char* name, Dim dim) const {
   const auto view = std::find_if(columns.begin(), columns.end(), [&](const ColumnView& v) {
     return v.column.rows == dim && std::string_view(v.column.name) == name;
   });
-  const auto& at = at_[g.shard].by_group[index(dim)];
-  return {reinterpret_cast<const char*>(view->bytes.data()) + at[g.row], at[g.row + 1] - at[g.row]};
+  const auto& offsets = at_[g.shard].by_group[index(dim)];
+  return {reinterpret_cast<const char*>(view->bytes.data()) + offsets[g.row],
+          offsets[g.row + 1] - offsets[g.row]};
 }
 
 void Join::check_alike(GroupRow a, GroupRow b) const {
@@ -137,8 +138,8 @@ void Join::add_group(std::span<const GroupRow> fragments) {
     if (&fragment != &fragments.front()) check_alike(first, fragment);
     const auto& shard = shards_[fragment.shard];
     planned += shard.rollouts.planned[fragment.row];
-    const auto& at = at_[fragment.shard].first_rollout;
-    for (std::size_t r = at[fragment.row]; r < at[fragment.row + 1]; ++r)
+    const auto& offsets = at_[fragment.shard].first_rollout;
+    for (std::size_t r = offsets[fragment.row]; r < offsets[fragment.row + 1]; ++r)
       rollouts.emplace_back(shard.keys.sample[r], fragment.shard, r);
   }
   const auto [step, prompt, draw] = key(first);
@@ -163,20 +164,20 @@ void Join::add_rollouts(std::vector<std::tuple<std::uint32_t, std::size_t, std::
   }
 }
 
-/// The column from the shards' columns of this number.
+/// The joined column with this number, from those of the shards.
 void Join::cut(ColumnPieces& column, std::size_t number) const {
   const std::size_t dim = index(column.column.rows);
   const bool by_group = at_.empty() || !at_.front().by_group[dim].empty();
   for (const Run& run : by_group ? groups_ : rollouts_) {
-    const auto& at = (by_group ? at_[run.shard].by_group : at_[run.shard].by_rollout)[dim];
+    const auto& offsets = (by_group ? at_[run.shard].by_group : at_[run.shard].by_rollout)[dim];
     const std::size_t row_bytes =
         column.width * (column.column.by_component ? joined_.component_names.size() : 1);
     column.add(shards_[run.shard].columns[number].bytes.subspan(
-        at[run.first] * row_bytes, (at[run.last] - at[run.first]) * row_bytes));
+        offsets[run.first] * row_bytes, (offsets[run.last] - offsets[run.first]) * row_bytes));
   }
 }
 
-/// Their rows are the joined ones of their step.
+/// The columns of training files; their rows are the joined rows of their step.
 void Join::take_training() {
   const KeyColumns& keys = joined_.keys;
   TrainingColumns& own = joined_.training;
@@ -222,8 +223,8 @@ void Join::make_columns() {
   for (const ColumnView& view :
        views(KeyColumns{}, RolloutColumns{}, ScoreColumns{}, TrainingColumns{})) {
     ColumnPieces column{.column = view.column, .type = view.type, .width = width_of(view.type)};
-    if (const auto own = made.find(path_of(view.column)); own != made.end())
-      column.add(own->second);
+    if (const auto joined = made.find(path_of(view.column)); joined != made.end())
+      column.add(joined->second);
     else cut(column, number);
     joined_.columns.push_back(std::move(column));
     ++number;

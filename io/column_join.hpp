@@ -1,5 +1,5 @@
-// Shards of whole steps joined into the archive's order column by column, without making a rollout
-// of any row. Private to io.
+// Joins shards of whole steps into the archive's order column by column, without building rollouts.
+// Private to io.
 #pragma once
 
 #include "io/column_pieces.hpp"
@@ -10,8 +10,8 @@
 
 namespace rollcall::io {
 
-/// The columns of an archive file: pieces of the shards' columns, which have to outlive it, and the
-/// few that joining changes.
+/// The columns of an archive file: pieces of the shards' columns, which must outlive this object,
+/// and the few columns that joining changes.
 struct JoinedColumns {
   KeyColumns keys{};
   std::vector<std::uint32_t> planned{};
@@ -20,9 +20,10 @@ struct JoinedColumns {
   std::vector<ColumnPieces> columns{};  ///< in the order of views(keys, rollouts, scores, training)
 };
 
-/// As canonical() orders and joins groups: by (step, prompt, draw), rollouts by sample. Throws
-/// StorageError when shards contradict each other. The shards must have the same component names.
-/// `training`: what steps of theirs trained on; rollouts of other steps are unrecorded.
+/// Orders and joins groups as canonical() does: groups by (step, prompt, draw), rollouts by sample.
+/// Throws StorageError when shards contradict each other. The shards must have the same component
+/// names. `training`: how rollouts of their steps were trained on; rollouts of steps that it lacks
+/// become unrecorded.
 JoinedColumns join(const std::vector<MappedShard>& shards,
                    const std::vector<StepTraining>& training = {});
 

@@ -1,5 +1,5 @@
-// A column as pieces that lie in memory or in mapped files, in order: joining shards moves no value
-// until it is written. Private to io.
+// A column as a list of pieces in memory or in mapped files, so that joining shards copies no value
+// before it is written. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"
@@ -15,7 +15,7 @@ struct ColumnPieces {
   ElementType type;
   std::size_t width = 1;  ///< bytes of an element
   std::vector<std::span<const std::byte>> pieces{};
-  std::size_t bytes = 0;  ///< in all pieces
+  std::size_t bytes = 0;  ///< of all pieces together
 
   void add(std::span<const std::byte> piece) {
     bytes += piece.size();
@@ -27,7 +27,7 @@ struct ColumnPieces {
   ColumnView outline() const { return {column, type, {}, bytes / width}; }
 };
 
-/// Hands out the bytes of a column from its beginning.
+/// Returns the bytes of a column in order, from its beginning.
 class PiecesReader {
  public:
   explicit PiecesReader(const ColumnPieces& column) : pieces_(column.pieces) {}

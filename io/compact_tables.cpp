@@ -1,5 +1,5 @@
-// One dataset of values, one of rows that say where they lie, one attribute of facts: a dozen calls
-// of HDF5 for a file, which it builds in memory.
+// A compact file has one dataset of values, one dataset with the places of the columns, and one
+// attribute of facts. HDF5 builds it in memory with a dozen calls.
 #include "io/compact_tables.hpp"
 
 #include "base/file.hpp"
@@ -17,10 +17,10 @@ using nlohmann::json;
 constexpr const char *kFacts = "facts", *kIndex = "index", *kColumns = "columns",
                      *kSegments = "segments", *kComponentNames = "component_names";
 
-/// A row of the index as it stands in the file.
+/// A row of the index in the form that the file has.
 struct IndexRow {
   char name[32];
-  char type[8];                  ///< as NumPy writes it
+  char type[8];                  ///< in NumPy's notation
   std::uint64_t offset, length;  ///< bytes in `columns`
   std::uint64_t checksum;
 };
@@ -54,8 +54,8 @@ Handle text_type(std::size_t size) {
 
 Handle index_type() {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(IndexRow)), "make index type");
-  const auto member = [&](const char* name, std::size_t at, hid_t of) {
-    check(H5Tinsert(type, name, at, of), "make index type");
+  const auto member = [&](const char* name, std::size_t offset, hid_t of) {
+    check(H5Tinsert(type, name, offset, of), "make index type");
   };
   member("name", HOFFSET(IndexRow, name), text_type(sizeof IndexRow::name));
   member("type", HOFFSET(IndexRow, type), text_type(sizeof IndexRow::type));
@@ -65,8 +65,9 @@ Handle index_type() {
   return type;
 }
 
-/// What files are made and read with, made once a process: a quarter of what HDF5 takes for a file.
-/// Each write sets the room of `access`, under the lock (handle.hpp).
+/// Types and property lists for writing and reading, made once per process, because making them
+/// takes a quarter of HDF5's time for a file. Each write sets the memory size of `access`, under
+/// the lock (handle.hpp).
 struct Forms {
   Handle access = file_properties();
   Handle file{H5Pcreate(H5P_FILE_CREATE), "make file properties"},
@@ -81,7 +82,7 @@ struct Forms {
   }
 };
 const Forms& forms() {
-  static const Forms& made = *new Forms;  // HDF5 is not cleaned up at the end (handle.cpp)
+  static const Forms& made = *new Forms;  // never freed, as HDF5 itself (handle.cpp)
   return made;
 }
 
@@ -91,15 +92,15 @@ Handle list_space(hsize_t length) {
 
 std::vector<IndexRow> index_of(std::span<const ColumnView> columns) {
   std::vector<IndexRow> rows;
-  std::uint64_t at = 0;
+  std::uint64_t end = 0;
   for (const ColumnView& view : columns) {
     IndexRow& row = rows.emplace_back(IndexRow{});
     const std::string name = path_of(view.column);
     if (name.size() > sizeof row.name) throw FileFault(fmt::format("{} is too long a name", name));
     std::ranges::copy(name, row.name);
     std::strcpy(row.type, code_of(view.type));
-    row.offset = at, row.length = view.bytes.size(), row.checksum = checksum64(view.bytes);
-    at += row.length;
+    row.offset = end, row.length = view.bytes.size(), row.checksum = checksum64(view.bytes);
+    end += row.length;
   }
   return rows;
 }
@@ -149,8 +150,8 @@ std::vector<T> read_list(hid_t file, const char* name, hid_t type, std::uintmax_
   if (H5Tequal(stored, type) <= 0 || H5Sget_simple_extent_ndims(space) != 1 || length < 0 ||
       std::uint64_t(length) > most)
     throw FileFault(fmt::format("{} does not have the form of a compact file", name));
-  std::vector<T> values(std::size_t(length), T{});  // in parentheses: a list of one number would be
-                                                    // another vector
+  std::vector<T> values(std::size_t(length), T{});  // parentheses, because braces would make a
+                                                    // vector of one number
   if (length > 0)
     check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read", name);
   return values;
@@ -160,18 +161,18 @@ std::string text_in(std::span<const char> padded) {
   return {padded.data(), ::strnlen(padded.data(), padded.size())};
 }
 
-/// The file as HDF5 has built it in memory, its columns filled in.
+/// The bytes of the file that HDF5 has built in memory, with the columns filled in.
 std::span<std::byte> image_of(hid_t file, std::optional<haddr_t> place,
                               std::span<const ColumnView> columns) {
   check(H5Fflush(file, H5F_SCOPE_GLOBAL), "build");
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
-  void** memory = nullptr;  // of the memory driver
+  void** memory = nullptr;  // the buffer of the memory driver
   check(size < 0 ? -1 : H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&memory)),
         "build");
   const std::span image(static_cast<std::byte*>(*memory), std::size_t(size));
   if (place) {
-    auto at = image.begin() + std::ptrdiff_t(*place);
-    for (const ColumnView& view : columns) at = std::ranges::copy(view.bytes, at).out;
+    auto next = image.begin() + std::ptrdiff_t(*place);
+    for (const ColumnView& view : columns) next = std::ranges::copy(view.bytes, next).out;
   }
   return image;
 }
@@ -193,7 +194,7 @@ std::string build_compact(std::span<const ColumnView> columns, const Layout& lay
   constexpr std::size_t kRest = 1 << 13;  // metadata and index
   check(H5Pset_fapl_core(forms().access, std::size_t(length) + kRest, false),
         "choose memory driver");
-  // HDF5 looks for the file even where it stays in memory; there can be none of this name
+  // HDF5 looks for the file even though it stays in memory; no file has this name
   constexpr const char* kNowhere = "/dev/null/in-memory";
   const Handle file(H5Fcreate(kNowhere, H5F_ACC_TRUNC, forms().file, forms().access), "create");
   write_attributes(file, layout);
@@ -275,8 +276,8 @@ const CompactColumn* CompactTables::find(const std::string& column) const {
 }
 
 std::optional<std::uint64_t> CompactTables::place() const {
-  const haddr_t at = H5Dget_offset(columns_);
-  return at == HADDR_UNDEF ? std::nullopt : std::optional<std::uint64_t>(at);
+  const haddr_t offset = H5Dget_offset(columns_);
+  return offset == HADDR_UNDEF ? std::nullopt : std::optional<std::uint64_t>(offset);
 }
 
 std::span<const std::byte> CompactTables::values(const CompactColumn& column) {

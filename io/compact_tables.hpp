@@ -1,5 +1,5 @@
-// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. What
-// HDF5 has to do is the same for any number of columns. Private to io.
+// Compact files, schema 2: the columns of a shard end to end in one dataset, with an index. HDF5
+// then does the same work for any number of columns. Private to io.
 #pragma once
 
 #include "io/table_file.hpp"
@@ -14,42 +14,43 @@
 
 namespace rollcall::io {
 
-/// A major version of their own; the minor one says which columns there are, as in files of schema
-/// 1.
+/// Compact files have a major version of their own. The minor version says which columns there are,
+/// as in files of schema 1.
 inline constexpr int kCompactMajor = 2;
 
-bool is_schema_version(std::string_view attribute);  ///< which an attribute of every file says, so
-                                                     ///< that older programs refuse it by name
+/// Whether the attribute is part of the schema's version. These remain HDF5 attributes in every
+/// file, so that older programs refuse a newer file by name.
+bool is_schema_version(std::string_view attribute);
 
-/// What a compact file holds; the same values give the same bytes. The schema's version stays
-/// attributes, all others become `facts`. Throws FileFault.
+/// The content of a compact file; the same values give the same bytes. The schema's version stays
+/// in attributes, all others become `facts`. Throws FileFault.
 std::string build_compact(std::span<const ColumnView> columns, const Layout& layout);
 
 /// A row of the index.
 struct CompactColumn {
   ElementType type;
-  std::uint64_t offset, bytes;  ///< in the dataset of columns
+  std::uint64_t offset, bytes;  ///< place in the dataset of columns
   std::uint64_t checksum;
   std::vector<std::uint64_t> segments;  ///< checksums; empty where the column is one segment
 };
 
-/// What a compact file says of itself, and its columns. Every fault is a FileFault.
+/// Reads the facts and columns of a compact file. Every fault is a FileFault.
 class CompactTables {
  public:
   static bool is_compact(hid_t file);
-  /// `mapped`: the whole file, where it is at hand; otherwise the columns are read when the first
-  /// one is asked for. `file` must live as long.
+  /// `mapped`: the whole file if it is mapped; otherwise the columns are read when the first one is
+  /// needed. `file` must outlive this object.
   CompactTables(hid_t file, std::span<const std::byte> mapped);
 
-  /// null when the file has no such column
+  /// Null when the file has no such column.
   const CompactColumn* find(const std::string& column) const;
   std::span<const std::byte> values(const CompactColumn& column);
-  std::optional<std::uint64_t> place() const;  ///< of the columns in the file; nothing where all
-                                               ///< are empty
+  std::optional<std::uint64_t> place() const;  ///< offset of the columns in the file; empty where
+                                               ///< all columns are empty
 
   bool has(const std::string& fact) const { return facts_.contains(fact); }
   std::string text(const std::string& fact) const;
-  /// of type i32, u32, u64 or f32
+  /// A number of type i32, u32, u64 or f32.
   void number(const std::string& fact, ElementType type, void* value) const;
   const std::vector<std::string>& component_names() const { return component_names_; }
 

@@ -1,4 +1,4 @@
-// Digests first, since they are small; then the two groups where they part.
+// Compares digests first, because they are small, then the two groups whose digests differ.
 #include "io/difference.hpp"
 
 #include "base/error.hpp"
@@ -55,7 +55,7 @@ ArchivedGroup find(const fs::path& source, const GroupPlace& place) {
   return *found;
 }
 
-/// Bits, not values: NaN equals NaN, and -0 is not 0.
+/// Compares bits instead of values: NaN equals NaN, and -0 differs from 0.
 bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
@@ -86,7 +86,7 @@ std::string list(const char* field, const std::vector<T>& a, const std::vector<T
   return {};
 }
 
-/// The first that is not empty, behind `where`.
+/// The first text that is not empty, with `where` before it.
 std::string first_of(const std::string& where, std::initializer_list<std::string> differences) {
   for (const std::string& difference : differences)
     if (!difference.empty()) return where + difference;
@@ -103,12 +103,12 @@ std::string difference(const Turn& a, const Turn& b) {
 }
 
 std::string difference(const Rollout& a, const Rollout& b) {
-  if (const auto own = first_of(
+  if (const auto part = first_of(
           "", {scalar("sample", a.sample, b.sample), scalar("finish", int(a.finish), int(b.finish)),
                quoted("completion", a.text, b.text),
                scalar("number of turns", a.turns.size(), b.turns.size())});
-      !own.empty())
-    return own;
+      !part.empty())
+    return part;
   for (std::size_t t = 0; t < a.turns.size(); ++t) {
     if (const auto inside = difference(a.turns[t], b.turns[t]); !inside.empty())
       return fmt::format("turn {}: {}", t, inside);
@@ -132,12 +132,12 @@ std::string text_of(const GroupPlace& p) {
 }
 
 std::string first_difference(const ArchivedGroup& a, const ArchivedGroup& b) {
-  if (const auto own = first_of("", {scalar("level", a.group.level, b.group.level),
-                                     scalar("temperature", a.temperature, b.temperature),
-                                     quoted("prompt", a.prompt.text, b.prompt.text),
-                                     quoted("reference", a.prompt.answer, b.prompt.answer)});
-      !own.empty())
-    return own;
+  if (const auto part = first_of("", {scalar("level", a.group.level, b.group.level),
+                                      scalar("temperature", a.temperature, b.temperature),
+                                      quoted("prompt", a.prompt.text, b.prompt.text),
+                                      quoted("reference", a.prompt.answer, b.prompt.answer)});
+      !part.empty())
+    return part;
   for (std::size_t i = 0; i < std::min(a.group.rollouts.size(), b.group.rollouts.size()); ++i) {
     const std::string where = fmt::format("sample {}: ", a.group.rollouts[i].sample);
     if (const auto inside = first_of(where, {difference(a.group.rollouts[i], b.group.rollouts[i]),

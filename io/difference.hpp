@@ -1,5 +1,5 @@
-// Two runs compared by what they hold: the same content hash, or the first group and value that
-// differ.
+// Compares the contents of two runs: they have the same content hash, or there is a first group and
+// value that differ.
 #pragma once
 
 #include "io/archive.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::io {
 
-/// Where a group stands in canonical order.
+/// The place of a group in canonical order.
 struct GroupPlace {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
@@ -23,15 +23,16 @@ std::string text_of(const GroupPlace& place);
 struct Difference {
   std::string content_a{}, content_b{};  ///< content hashes of the two
   std::uint64_t groups_a = 0, groups_b = 0, rollouts_a = 0, rollouts_b = 0;
-  std::uint64_t groups_differing = 0;    ///< of those in both
-  std::uint64_t only_a = 0, only_b = 0;  ///< groups
+  std::uint64_t groups_differing = 0;    ///< among the groups that both have
+  std::uint64_t only_a = 0, only_b = 0;  ///< groups that only one of the two has
   std::string first{};  ///< "train step 3, prompt 7, draw 0: sample 2: reward is 1 and 0"; empty:
-                        ///< none
+                        ///< no difference
 };
-/// Run folders or files. Throws as each_group does.
+/// Compares two run folders or files. Throws as each_group does.
 Difference compare(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// The first value in which two groups of one place differ; empty when their digests are equal.
+/// The first value in which two groups of the same place differ; empty when their digests are
+/// equal.
 std::string first_difference(const ArchivedGroup& a, const ArchivedGroup& b);
 
 }  // namespace rollcall::io

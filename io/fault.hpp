@@ -1,5 +1,5 @@
-// Where a FileFault meets the name of its file and becomes the StorageError that people read.
-// Private to io.
+// Adds the name of the file to a FileFault, which becomes a StorageError that people read. Private
+// to io.
 #pragma once
 
 #include "base/file.hpp"
@@ -25,7 +25,7 @@ namespace rollcall::io {
       "check the disk, then try again; if the error persists, move the file out of the run and repair the run"));
 }
 
-/// Runs `read` as the only user of HDF5; what it finds wrong is said of `path`.
+/// Runs `read` as the only user of HDF5; its faults are reported as faults of the file `path`.
 template <class F>
 auto reading(const std::filesystem::path& path, const F& read) {
   try {

@@ -1,4 +1,4 @@
-// The walk down the ragged tables: group, rollout, turn, token, with one cursor for each.
+// Walks through the ragged tables of groups, rollouts, turns and tokens, with one cursor for each.
 #include "io/group_columns.hpp"
 
 #include "base/error.hpp"
@@ -57,20 +57,20 @@ void append(const Turn& turn, RolloutColumns& c) {
   extend(c.kept_id, turn.kept.id);
 }
 
-/// Hands out consecutive stretches of a column.
+/// Returns consecutive stretches of a column.
 template <class T>
 struct Cursor {
   const std::vector<T>& column;
-  std::size_t at = 0;
+  std::size_t position = 0;
   std::vector<T> take(std::size_t n) {
-    const auto first = column.begin() + std::ptrdiff_t(at);
-    at += n;
+    const auto first = column.begin() + std::ptrdiff_t(position);
+    position += n;
     return {first, first + std::ptrdiff_t(n)};
   }
-  T take_one() { return column[at++]; }
+  T take_one() { return column[position++]; }
   std::string take_text(std::size_t n) {
-    const auto first = column.begin() + std::ptrdiff_t(at);
-    at += n;
+    const auto first = column.begin() + std::ptrdiff_t(position);
+    position += n;
     return {first, first + std::ptrdiff_t(n)};
   }
 };

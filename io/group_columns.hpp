@@ -1,4 +1,4 @@
-// Groups as columns and back. Private to io.
+// Converts groups to columns and back. Private to io.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -13,14 +13,14 @@ void append(const Group& group, const ShardPrompt& prompt, float temperature,
             RolloutColumns& rollouts);
 void append(const std::vector<Score>& scores, std::size_t components, ScoreColumns& columns);
 
-/// The rollouts' own pointers to their group must say what the counts say. Throws FileFault.
+/// Throws FileFault unless column rollouts.group agrees with the counts of rollouts per group.
 void check_group_rows(const KeyColumns& keys);
-/// Rows ascend as in an archive: groups by step, prompt and draw, rollouts by sample. Throws
-/// FileFault.
+/// Throws FileFault unless rows ascend as in an archive: groups by step, prompt and draw, rollouts
+/// by sample.
 void check_order(const KeyColumns& keys);
 
-/// The groups again; the columns must have passed TableReader. Throws FileFault when rollouts.group
-/// contradicts the counts.
+/// Builds the groups from columns that TableReader has checked. Throws FileFault when
+/// rollouts.group contradicts the counts.
 std::vector<Group> groups_of(const KeyColumns& keys, const RolloutColumns& rollouts);
 std::vector<ShardPrompt> prompts_of(const RolloutColumns& rollouts);
 std::vector<std::vector<Score>> scores_of(const KeyColumns& keys, const ScoreColumns& columns,

@@ -1,4 +1,4 @@
-// The HDF5 error stack as one line.
+// Turns the HDF5 error stack into one line.
 #include "io/handle.hpp"
 
 #include "base/error.hpp"
@@ -13,19 +13,19 @@
 namespace rollcall::io {
 namespace {
 
-// Before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up inside HDF5,
-// which after a failed read ends in a crash (1.10: H5F__close_cb of a file that was half opened).
-// All that is open is closed by its Handle.
+// This runs before main, and so before MPI_Init: neither exit() nor MPI_Finalize may clean up
+// inside HDF5, which crashes after a failed read (1.10: H5F__close_cb of a file that was half
+// opened). Handles close everything that is open.
 const bool started =
     (H5dont_atexit(), H5open()) >= 0 && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 
-/// The number behind "errno = " in a message of HDF5's drivers; 0 where there is none.
+/// The number after "errno = " in a message of HDF5's drivers; 0 where there is none.
 int errno_in(std::string_view text) {
   constexpr std::string_view kMark = "errno = ";
-  const auto at = text.find(kMark);
+  const auto mark = text.find(kMark);
   int number = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(text.data() + at + kMark.size(), text.data() + text.size(), number);
+  if (mark != std::string_view::npos)
+    std::from_chars(text.data() + mark + kMark.size(), text.data() + text.size(), number);
   return number;
 }
 
@@ -43,11 +43,11 @@ std::unique_lock<std::mutex> enter_hdf5() {
 }
 
 void hdf5_failure(const char* action, std::string_view subject) {
-  // not every message of HDF5 says why a system call failed
+  // HDF5 does not always say why a system call failed
   const int left = errno == EIO || errno == ESTALE ? errno : 0;
   std::string innermost;
-  // Upward visits the call that found the error first: its words say the most (errno text, checksum
-  // mismatch).
+  // Upward visits the call that found the error first. Its message is the most precise one (errno
+  // text, checksum mismatch).
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned depth, const H5E_error2_t* error, void* text) -> herr_t {
@@ -56,7 +56,7 @@ void hdf5_failure(const char* action, std::string_view subject) {
       },
       &innermost);
   H5Eclear2(H5E_DEFAULT);
-  const int told = errno_in(innermost), error = told != 0 ? told : left;
+  const int stated = errno_in(innermost), error = stated != 0 ? stated : left;
   if (error != 0) innermost = std::strerror(error);
   const std::string words =
       fmt::format("cannot {}{}{}: {}", action, subject.empty() ? "" : " ", subject,

@@ -1,4 +1,5 @@
-// HDF5 identifiers that close themselves and calls that throw with HDF5's own words. Private to io.
+// HDF5 identifiers that close themselves, and a check that throws with HDF5's own message. Private
+// to io.
 #pragma once
 
 #include <hdf5.h>
@@ -10,24 +11,25 @@
 
 namespace rollcall::io {
 
-/// A fault inside one file, without its name: the public functions catch it where the name is known
-/// and throw StorageError.
+/// A fault inside one file, without the file's name. The public functions, which know the name,
+/// catch it and throw StorageError.
 struct FileFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Not damaged: a newer program wrote the file. Becomes an EnvironmentError.
+/// The file is not damaged, but a newer program wrote it. It becomes an EnvironmentError.
 struct NewerSchema : FileFault {
   using FileFault::FileFault;
 };
 
-/// The file system refuses to read: nothing is known of the file. Becomes an UnreadableError.
+/// The file system refuses to read the file, so nothing is known of it. It becomes an
+/// UnreadableError.
 struct UnreadableFault : FileFault {
   using FileFault::FileFault;
 };
 
-/// Entered by every public function that calls HDF5: the library is not thread-safe, and ranks may
-/// be threads of one process in tests.
+/// A lock that every public function takes before it calls HDF5. The library is not thread-safe,
+/// and ranks are threads of one process in some tests.
 std::unique_lock<std::mutex> enter_hdf5();
 
 /// Throws FileFault "cannot <action> <subject>: <innermost HDF5 message>"; UnreadableFault with the
@@ -37,8 +39,8 @@ inline void check(herr_t status, const char* action, std::string_view subject = 
   if (status < 0) hdf5_failure(action, subject);
 }
 
-/// Throws FileFault unless the attribute holds one value: a read into one would write over what
-/// lies behind it.
+/// Throws FileFault unless the attribute holds one value. Reading more values into one variable
+/// would overwrite other memory.
 void check_scalar(hid_t attribute, std::string_view name);
 
 /// Owns one identifier of any kind (file, dataset, space, type, property list, attribute).
@@ -57,11 +59,11 @@ class Handle {
     if (id_ >= 0) H5Idec_ref(id_);
   }
   operator hid_t() const { return id_; }
-  /// Closes now, so that a failed flush is seen.
+  /// Closes the identifier and throws when that fails, so that a failed flush is noticed.
   void close(const char* action) {
     check(H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) < 0 ? -1 : 0, action);
   }
-  /// Gives the identifier up without closing it.
+  /// Returns the identifier and no longer owns it.
   void release() { id_ = H5I_INVALID_HID; }
 
  private:

@@ -1,4 +1,4 @@
-// Numbers of the manifest, and of shapes.
+// Adds the counts in the manifest and the shapes of columns.
 #include "io/kept_rollouts.hpp"
 
 #include "io/run_files.hpp"

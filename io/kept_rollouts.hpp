@@ -1,4 +1,4 @@
-// How many rollouts a run folder holds.
+// The number of rollouts that a run folder holds.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace rollcall::io {
 
-/// Sampled ones, so not those of the purpose `greedy`: what the manifest says of packed files, and
-/// the shapes of shards that are not
-/// packed. Reads no values. Throws StorageError for a damaged manifest.
+/// Counts sampled rollouts, so not those of the purpose `greedy`, by the manifest for packed files
+/// and by the shapes of columns for shards that are not packed. It reads no values. Throws
+/// StorageError for a damaged manifest.
 std::uint64_t kept_rollouts(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::io

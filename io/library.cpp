@@ -1,4 +1,4 @@
-// Asks HDF5 itself.
+// HDF5 itself reports its version.
 #include "io/library.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The manifest as JSON, replaced atomically.
+// The manifest is a JSON file that is replaced atomically.
 #include "io/manifest.hpp"
 
 #include "base/error.hpp"
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-constexpr int kManifestFormat = 2;  // 1 had no checksum of its own
+constexpr int kManifestFormat = 2;  // format 1 had no checksum of the manifest itself
 constexpr const char* kOwnChecksum = "xxh3_64";
 fs::path manifest_path(const fs::path& run_dir) { return run_dir / "archive" / "manifest.json"; }
 
@@ -51,14 +51,15 @@ ArchiveEntry entry_from(const json& j) {
           .tokens = j.at("tokens").get<std::uint64_t>()};
 }
 
-/// With the checksum of all the rest.
+/// The text of the manifest, with the checksum of all other members.
 std::string sealed(json j) {
   j.erase(kOwnChecksum);
   j[kOwnChecksum] = hex64(checksum64(j.dump()));
   return j.dump(1) + "\n";
 }
 
-/// Byte for byte: a changed number would otherwise be said of the file it speaks of.
+/// Compares byte for byte. Otherwise a changed number in the manifest would be reported as damage
+/// of the file that it belongs to.
 void check_whole(const json& j, const std::string& text) {
   if (sealed(j) != text)
     throw std::invalid_argument("it is not as it was written: its checksum or its layout differs");
@@ -80,7 +81,7 @@ Manifest parse_manifest(const fs::path& path) {
     const json j = json::parse(text);
     const int format = j.at("format").get<int>();
     if (format != 1 || j.contains(kOwnChecksum)) check_whole(j, text);
-    // Whole, so nothing is to be mended.
+    // The manifest is undamaged, so there is nothing to repair.
     require<EnvironmentError>(format <= kManifestFormat,
                               fmt::format("{}: format {} where this program reads up to {}",
                                           path.string(), format, kManifestFormat),
@@ -111,7 +112,7 @@ void save_manifest(const fs::path& run_dir, const Manifest& manifest) {
 }
 
 void remove_files(const fs::path& run_dir, const std::vector<PublishedFile>& files) {
-  constexpr std::size_t kThreads = 8;  // a removal waits for the file system, not for the processor
+  constexpr std::size_t kThreads = 8;  // removals wait for the file system, not for the processor
   std::atomic<std::size_t> next{0};
   std::vector<std::string> faults(files.size());
   const auto work = [&] {
@@ -139,13 +140,13 @@ int remove_replaced(const fs::path& run_dir, const Manifest& manifest) {
     const std::uint64_t bytes = fs::file_size(path, ec);
     if (ec == std::errc::no_such_file_or_directory) continue;
     if (ec) reading_failure("look at", path, ec.value());
-    // Only the very bytes that were packed: a step drawn again after a crash has a file of the same
-    // name.
+    // A file is removed only if it has the bytes that were packed, because a step that was drawn
+    // again after a crash has a file of the same name.
     if (bytes == file.bytes && inspect(run_dir, file.path).checksum == file.checksum)
       there.push_back(file);
   }
   if (there.empty()) return 0;
-  // Until the file that holds them now is seen whole, they are the only copy.
+  // Until the file that now holds them has been checked, they are the only copy.
   const PublishedFile& holder = manifest.files.back().file;
   reading(run_dir / holder.path, [&] { check_published(run_dir, holder); });
   remove_files(run_dir, there);

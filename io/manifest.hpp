@@ -1,5 +1,5 @@
-// archive/manifest.json: the list that makes packed files valid, and the shards the latest of them
-// replaces. Private to io.
+// archive/manifest.json: the list that makes packed files valid, and the shards that the latest of
+// them replaces. Private to io.
 #pragma once
 
 #include "io/archive.hpp"
@@ -13,14 +13,15 @@
 namespace rollcall::io {
 
 struct Manifest {
-  std::vector<ArchiveEntry> files;      ///< in the order packed
-  std::vector<PublishedFile> replaced;  ///< shards and scores that the last of `files` holds;
-                                        ///< removed from shards/ at the next opportunity
+  std::vector<ArchiveEntry> files;      ///< in the order in which they were packed
+  std::vector<PublishedFile> replaced;  ///< shards and scores that the last of `files` holds; they
+                                        ///< are removed from shards/ at the next opportunity
 };
 
-/// An empty manifest when there is no file. Throws StorageError naming what is wrong with it.
+/// Reads the manifest of a run; empty when there is no file. Throws StorageError naming what is
+/// wrong with it.
 Manifest load_manifest(const std::filesystem::path& run_dir);
-/// the same of a manifest that is there, wherever it is
+/// Reads a manifest that exists, at any path.
 Manifest parse_manifest(const std::filesystem::path& file);
 void save_manifest(const std::filesystem::path& run_dir, const Manifest& manifest);
 
@@ -29,8 +30,8 @@ ArchiveEntry entry_from_text(const std::string& text);
 
 /// Removes shards that the manifest names as replaced. Throws StorageError.
 void remove_files(const std::filesystem::path& run_dir, const std::vector<PublishedFile>& files);
-/// Removes those replaced shards that are still there with the bytes that were packed; returns how
-/// many files.
+/// Removes those of the replaced shards that still have the bytes that were packed; returns the
+/// number of files.
 int remove_replaced(const std::filesystem::path& run_dir, const Manifest& manifest);
 
 }  // namespace rollcall::io

@@ -1,4 +1,4 @@
-// mmap and sync_file_range.
+// Maps files with mmap, and starts writes with sync_file_range.
 #include "io/mapped_file.hpp"
 
 #include "base/plain_file.hpp"
@@ -30,7 +30,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (error == ENOENT) throw FileFault(words);
     throw UnreadableFault(words);
   }
-#ifdef MADV_POPULATE_READ  // since Linux 5.14: a disk that fails is an error here and SIGBUS later
+  // Since Linux 5.14. A failing disk is an error here instead of a SIGBUS later.
+#ifdef MADV_POPULATE_READ
   if (::madvise(begin, std::size_t(size), MADV_POPULATE_READ) != 0 && errno == EFAULT) {
     ::munmap(begin, std::size_t(size));
     throw UnreadableFault(

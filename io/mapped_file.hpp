@@ -1,5 +1,5 @@
-// A file's bytes where the kernel keeps them: reading costs no copy and no memory of our own.
-// Private to io.
+// A file that is mapped into memory: reading it needs no copy and no memory of the process. Private
+// to io.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace rollcall::io {
 
-/// Only for files that nobody shortens meanwhile: published ones, and our own before that. Throws
-/// FileFault.
+/// Only for files that no program shortens meanwhile: published ones, and those that this process
+/// is writing. Throws FileFault.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -23,7 +23,7 @@ class MappedFile {
 };
 
 /// Asks the kernel to begin writing the file's dirty pages, so that the disk works while the
-/// processor checks. Only a hint: what it says is not looked at.
+/// processor computes checksums. It is a hint, so its result is ignored.
 void start_writeback(const std::filesystem::path& path);
 
 }  // namespace rollcall::io

@@ -1,4 +1,4 @@
-// Reading by columns: no rollout is made of any row.
+// Reads whole columns; no rollouts are built from rows.
 #include "io/mapped_shard.hpp"
 
 #include "io/fault.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 using Address = std::tuple<Purpose, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-/// A pack ends with the removal of what it packed, so it must know every column. Reading may leave
-/// out those of a later minor version.
+/// Throws where the shard is of a later minor version. A reader may ignore columns that it does not
+/// know, but a pack removes the shards in the end, so it must know all columns.
 void check_all_known(const TableReader& reader) {
   if (const auto minor = reader.number<std::int32_t>("schema_minor"); minor > kSchemaMinor)
     throw NewerSchema(fmt::format(
@@ -59,7 +59,7 @@ MappedShard map_shard(const fs::path& run_dir, const PackInput& input) {
     MappedTables tables(run_dir, input.scores, "scores", ColumnChecksums::known);
     check_all_known(tables.reader());
     KeyColumns keys;
-    std::vector<ColumnView> again;  // the keys, which are the shard's
+    std::vector<ColumnView> again;  // the keys, which equal those of the shard
     tables.read(keys, again);
     read_scores(tables);
     if (address_of(tables.reader()) != address)

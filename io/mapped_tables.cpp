@@ -1,4 +1,4 @@
-// What is mapped, and that it is what was published.
+// Maps a file and compares it with what was published.
 #include "io/mapped_tables.hpp"
 
 namespace rollcall::io {

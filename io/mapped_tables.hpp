@@ -1,5 +1,5 @@
-// A published file for those who look at whole columns: small tables are read, tokens and texts
-// stay where they lie in the mapped file. Private to io.
+// A published file for code that works on whole columns: small tables are read, tokens and texts
+// stay in the mapped file. Private to io.
 #pragma once
 
 #include "io/mapped_file.hpp"
@@ -13,11 +13,11 @@
 
 namespace rollcall::io {
 
-/// Checked before anything is believed: its bytes before HDF5 sees them, then schema, types,
-/// checksums, codes and counts. Throws FileFault.
+/// Everything is checked before it is used: the bytes of the file before HDF5 reads them, then
+/// schema, types, checksums, codes and counts. Throws FileFault.
 class MappedTables {
  public:
-  /// `kind`: shard, scores or archive; a scored file is either of the first two.
+  /// `kind`: shard, scores or archive; a scored file counts as a shard and as scores.
   MappedTables(const std::filesystem::path& run_dir, const PublishedFile& file, const char* kind,
                ColumnChecksums checksums);
 
@@ -27,7 +27,7 @@ class MappedTables {
   void read(Set& set, std::vector<ColumnView>& columns) {
     Set::each(set, [&]<class T>(const Column& column, std::vector<T>& values) {
       if (is_large(column) && !reader_.lacks(column)) {
-        const auto bytes = reader_.in_place<T>(column);
+        const auto bytes = reader_.in_place(column, type_of<T>());
         columns.push_back({column, type_of<T>(), bytes, bytes.size() / sizeof(T)});
       } else {
         reader_.read_column(column, values);

@@ -1,4 +1,4 @@
-// A look at every link and data set, and a child process that looks first.
+// Inspects every link and data set, in a child process first where files may come from others.
 #include "io/open_tables.hpp"
 
 #include "base/lfs_pointer.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 Origin origin = Origin::own;
 
-constexpr int kOpenings = 4;  // of a file by one command, at least
+constexpr int kOpenings = 4;  // how often one command opens a file, at least
 constexpr int kDeepest = 2;   // the root, its tables, their columns
 
 std::vector<std::string> names_in(hid_t group) {
@@ -50,7 +50,7 @@ void check_data_set(hid_t dataset, const std::string& name) {
     throw FileFault(fmt::format("{} is stored in chunks, which no file of a run is", name));
 }
 
-/// What a column of ours never is, wherever it lies. `visit` sees the data sets.
+/// Refuses objects that Rollcall never writes, at any depth. `visit` is called for the data sets.
 template <class Visit>
 void check_objects(hid_t group, const std::string& within, int depth, const Visit& visit) {
   if (depth > kDeepest) throw FileFault(fmt::format("{} holds tables within tables", within));
@@ -83,7 +83,7 @@ Handle open_file(const fs::path& path) {
   return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_properties()), "open");
 }
 
-/// As TableReader reads it. Lists of references are never read, neither here nor there.
+/// Reads an attribute as TableReader does. Lists of references are never read in either place.
 void read_attribute(hid_t holder, const char* name) {
   const Handle attribute(H5Aopen(holder, name, H5P_DEFAULT), "open attribute", name);
   const Handle type(H5Aget_type(attribute), "get type of", name),
@@ -96,19 +96,20 @@ void read_attribute(hid_t holder, const char* name) {
   if (texts) H5Dvlen_reclaim(type, space, H5P_DEFAULT, room.data());
 }
 
-/// What one attribute refuses, the reader refuses too, with its own words.
+/// Faults of an attribute are ignored here, because the reader finds them as well and reports them.
 void read_attributes(hid_t object) {
   const auto read = [](hid_t holder, const char* name, const H5A_info_t*, void*) -> herr_t {
     try {
       read_attribute(holder, name);
-    } catch (const std::exception&) {  // none may leave a callback
+    } catch (const std::exception&) {  // no exception may leave a callback of C
     }
     return 0;
   };
   (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, read, nullptr);
 }
 
-/// What the reader asks of a data set; values themselves it takes as they lie in the file.
+/// Makes the calls that the reader makes for a data set; the reader takes values from the file
+/// itself.
 void read_values(hid_t dataset) {
   const Handle type(H5Dget_type(dataset), "get type"), space(H5Dget_space(dataset), "get space");
   (void)H5Dget_offset(dataset), (void)H5Dget_storage_size(dataset);
@@ -126,19 +127,19 @@ void set_limit(decltype(RLIMIT_CPU) what, rlim_t most) {
   (void)::setrlimit(what, &both);
 }
 
-/// What it finds wrong the parent finds, too, and says.
+/// The child ignores faults, because the parent finds them as well and reports them.
 [[noreturn]] void look_in_child(const fs::path& path) {
   constexpr rlim_t kProcessor_s = 5;
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(number, SIG_DFL);
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_CPU, kProcessor_s);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers map terabytes
   set_limit(RLIMIT_AS, rlim_t{64} << 30);
   set_limit(RLIMIT_DATA, rlim_t{4} << 30);
 #endif
   try {
-    // Several times, as readers do: what HDF5 makes of a damaged heap depends on what its memory
-    // held.
+    // Several times, as readers do, because the effect of a damaged heap depends on what HDF5's
+    // memory held before.
     for (int opening = 0; opening < kOpenings; ++opening) {
       const Handle file = open_file(path);
       read_attributes(file);
@@ -166,7 +167,8 @@ std::string end_of_child(const fs::path& path) {
                            ::strsignal(number));
 }
 
-/// Each file once, as it is now: one that does not end takes seconds each time.
+/// Each state of a file is inspected only once, because a file on which HDF5 loops takes seconds
+/// each time.
 void look_first(const fs::path& path) {
   using Version = std::array<std::int64_t, 5>;
   static std::map<Version, std::string> faults;

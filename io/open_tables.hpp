@@ -1,5 +1,5 @@
-// The one way by which HDF5 files are opened for reading: a file that somebody sends may be made to
-// lead elsewhere, to crash the library or to keep it busy for ever. Private to io.
+// The only function that opens HDF5 files for reading. A file from elsewhere may be made to refer
+// to other files, to crash the library or to keep it busy for ever. Private to io.
 #pragma once
 
 #include "io/handle.hpp"
@@ -9,14 +9,14 @@
 
 namespace rollcall::io {
 
-/// Refuses what is no plain file (a pipe would be waited for) and all that a file of ours never
-/// has:
-/// links by name, external storage, virtual data sets, chunks and their filters. Where files are
-/// others' (io/origin.hpp), a child process reads its structure first. Throws FileFault.
+/// Refuses anything but a plain file (opening a pipe would wait), and everything that Rollcall
+/// never writes: links by name, external storage, virtual data sets, chunks and their filters.
+/// Where files may come from others (io/origin.hpp), a child process reads the structure first.
+/// Throws FileFault.
 Handle open_tables(const std::filesystem::path& path);
 
-/// Bytes of a plain file; throws FileFault for anything else, filesystem_error where it is not
-/// there.
+/// Size of a plain file in bytes. Throws FileFault for anything else, filesystem_error where there
+/// is no file.
 std::uintmax_t plain_size(const std::filesystem::path& path);
 
 }  // namespace rollcall::io

@@ -1,4 +1,4 @@
-// Whether the files that are read are this run's own or may be anybody's.
+// Whether the files that are read were written by this run or may come from others.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace rollcall::io {
 
-/// Commands read files of which they know nothing: `others`. HDF5 1.10 crashes or loops on some
-/// damaged structures, so a child process with a limit of processor time reads each file's
-/// structure
-/// before this one does. A job reads what it has just written, and its ranks hold devices: `own`.
+/// Commands read unknown files, so they use `others`. HDF5 1.10 crashes or loops on some damaged
+/// structures, so a child process with a limit of processor time reads the structure of each file
+/// first. A job reads the files that it has just written, and its ranks hold devices, so it uses
+/// `own`.
 enum class Origin : std::uint8_t { own, others };
 void read_files_of(Origin origin);
 
-/// The child's look at one file, whatever the origin. Throws StorageError.
+/// Lets a child process read the structure of one file, for either origin. Throws StorageError.
 void look_through(const std::filesystem::path& file);
 
 }  // namespace rollcall::io

@@ -1,4 +1,4 @@
-// The collective pack: phases, each a local part followed by an agreement of all ranks.
+// The collective pack consists of phases. In each, every rank does its part and then all agree.
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/nfs_visibility.hpp"
@@ -20,7 +20,7 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a rank tells the others of the shards it has read.
+/// What a rank sends to the others about the shards that it has read.
 struct Share {
   std::vector<std::uint64_t> lengths;  ///< [kDims]
   std::vector<std::string> component_names;
@@ -54,7 +54,7 @@ class Packing {
         run_dir_(run_dir),
         path_("archive/" + name + ".h5"),
         inputs_(inputs),
-        identity_(identity) {}  // rank 0's inputs count
+        identity_(identity) {}  // the inputs of rank 0 are used
 
   ArchiveEntry run() {
     const auto start = agreed(ranks_, [&] { return ranks_.rank() == 0 ? begin() : std::string(); });
@@ -112,8 +112,8 @@ std::string Packing::begin() {
   return to_bytes(std::pair(find_packed(), inputs_));
 }
 
-/// A crash after the manifest was written and before the caller noted it: the same shards are in
-/// the archive already.
+/// The entry of an earlier pack of the same shards. There is one after a crash between the writing
+/// of the manifest and the caller's note of it.
 std::string Packing::find_packed() const {
   const Manifest manifest = load_manifest(run_dir_);
   const auto same = [](const PublishedFile& a, const PublishedFile& b) {
@@ -133,7 +133,7 @@ std::string Packing::find_packed() const {
   return {};
 }
 
-/// Takes over what rank 0 found: the entry of a pack already done, or the shards to pack.
+/// Receives from rank 0 the entry of a pack that is already done, or else the shards to pack.
 std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
   auto [entry, inputs] = from_bytes<std::pair<std::string, std::vector<PackInput>>>(start);
   if (!entry.empty()) return entry_from_text(entry);
@@ -141,8 +141,8 @@ std::optional<ArchiveEntry> Packing::adopt(const std::string& start) {
   return std::nullopt;
 }
 
-/// Whole steps go to one rank, because a group's fragments lie in several shards of its step; steps
-/// stay in order, so a rank's rows are one stretch.
+/// A whole step goes to one rank, because a group may have fragments in several shards of its step.
+/// Steps stay in order, so a rank's rows are contiguous.
 std::vector<PackInput> Packing::my_inputs() const {
   std::uint64_t all = 0, before = 0;
   for (const PackInput& input : inputs_) all += input.shard.bytes;
@@ -158,7 +158,7 @@ std::vector<PackInput> Packing::my_inputs() const {
   return mine;
 }
 
-/// Of this rank's rows, without values.
+/// The columns of this rank's rows, without values.
 std::vector<ColumnView> Packing::columns() const {
   std::vector<ColumnView> outlines;
   for (const ColumnPieces& column : own_.columns) outlines.push_back(column.outline());
@@ -168,7 +168,7 @@ std::vector<ColumnView> Packing::columns() const {
 std::string Packing::load() {
   std::vector<StepTraining> training;
   for (const PackInput& input : my_inputs()) {
-    // alone, what cannot be seen is lost
+    // a rank alone has no other rank that could see the file
     if (ranks_.size() > 1)
       await_published(run_dir_, input.shard), await_published(run_dir_, input.scores);
     if (parsed(input).holds == Holds::training) {
@@ -185,8 +185,8 @@ std::string Packing::load() {
   return to_bytes(Share{{lengths.begin(), lengths.end()}, own_.component_names, !shards_.empty()});
 }
 
-/// Every rank's place in the file from every rank's lengths. Counts need no change when files are
-/// joined; only the group numbers move.
+/// Computes every rank's place in the file from the lengths of all ranks. Joining changes no
+/// counts; only the group numbers are shifted.
 void Packing::place(const std::vector<std::string>& shares) {
   const Share* first = nullptr;
   std::vector<Share> all;
@@ -212,24 +212,25 @@ void Packing::place(const std::vector<std::string>& shares) {
     group += std::uint32_t(stretches_[std::size_t(ranks_.rank())].begin[index(Dim::group)]);
 }
 
-/// Returns its entry. A file that could not be finished would only help to fill the disk.
+/// Returns the file's entry. A file that could not be finished is removed, because it would only
+/// fill the disk.
 std::string Packing::make_file() {
   try {
     agreed(ranks_, [&] { return ranks_.rank() == 0 ? create() : std::string(); });
     if (writers() > 1) agreed(ranks_, [&] { return find_partial(); });
-    // inside HDF5 the ranks wait for each other: one that fails there can only end the job
+    // inside HDF5 the ranks wait for each other, so a rank that fails there can only end the job
     const std::string mine = mpi() != nullptr ? write() : "";
     const auto written = agreed(ranks_, [&] { return mpi() != nullptr ? mine : write(); });
     return agreed(ranks_, [&] { return ranks_.rank() == 0 ? publish(written) : std::string(); })[0];
   } catch (const Error&) {
-    std::error_code ignored;  // the first failure is the one to tell of
+    std::error_code ignored;  // the first failure is the one that is reported
     if (ranks_.rank() == 0) fs::remove(partial(), ignored);
     throw;
   }
 }
 
-/// Open MPI keeps files of its own beside one that ranks share, NAME.data.RANK and
-/// NAME.metadata.RANK; where the job was killed, they stay.
+/// Open MPI has files of its own beside a file that ranks share, NAME.data.RANK and
+/// NAME.metadata.RANK. They are left over when the job was killed.
 void remove_files_beside(const fs::path& shared) {
   for (const auto& file : list_folder(shared.parent_path())) {
     if (!file.path().filename().string().starts_with(shared.filename().string() + ".")) continue;
@@ -253,8 +254,8 @@ std::string Packing::create() const {
   return {};
 }
 
-/// Agreed before anyone opens it: that is collective, and who did not see the file would leave the
-/// others inside HDF5.
+/// All ranks agree that they see the file before they open it. Opening is collective, so a rank
+/// that did not see the file would leave the others waiting inside HDF5.
 std::string Packing::find_partial() const {
   require<StorageError>(
       file_seen_in_time(partial()),
@@ -271,11 +272,11 @@ std::string Packing::write() {
     checksums = writing(partial(), [&] {
       return fill_stretches(partial(), own_.columns, stretches_, ranks_.rank(), mpi());
     });
-  shards_.clear();  // they are about to be removed; own_ keeps its outline
+  shards_.clear();  // the shards are about to be removed; own_ keeps its lengths
   return to_bytes(std::as_const(checksums));
 }
 
-/// Their bytes were compared when they were mapped a moment ago.
+/// Removes the shards. Their bytes were compared when they were mapped.
 std::string Packing::remove_mine() const {
   remove_files(run_dir_, files_of(my_inputs()));
   return {};

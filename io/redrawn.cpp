@@ -15,7 +15,8 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-using Digests = std::map<std::uint64_t, std::vector<std::string>>;  ///< by step, of its groups
+using Digests = std::map<std::uint64_t, std::vector<std::string>>;  ///< digests of the groups of
+                                                                    ///< each step
 
 Digests digests_of(const std::vector<ArchivedGroup>& groups,
                    const std::vector<std::string>& component_names) {
@@ -29,7 +30,7 @@ bool is_there(const fs::path& run_dir, const PackInput& shard) {
   return fs::exists(run_dir / shard.shard.path) && fs::exists(run_dir / shard.scores.path);
 }
 
-/// Whether the shards hold every step of the file, and one of them otherwise.
+/// Whether the shards hold every step of the file, at least one of them with another content.
 bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry,
                 const std::vector<PackInput>& shards) {
   std::vector<ArchivedGroup> drawn;
@@ -51,8 +52,8 @@ bool is_redrawn(const fs::path& run_dir, const ArchiveEntry& entry,
                             [&](const auto& step) { return now.at(step.first) != step.second; });
 }
 
-/// One shard of a step's groups. The version is in every token, and the shard's own that of the
-/// first.
+/// Makes one shard of the groups of a step. Every token has its policy version; the shard gets that
+/// of the first token.
 ShardAgain publish_step(const fs::path& run_dir, std::vector<ArchivedGroup> groups,
                         const std::vector<std::string>& names, const RunIdentity& identity) {
   RolloutShard shard;

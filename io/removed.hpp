@@ -1,5 +1,5 @@
-// What was removed because it had never been published: counted, so that nothing goes without a
-// word.
+// Counts of files that were removed because they had never been published, so that the removal is
+// reported.
 #pragma once
 
 #include <cstdint>

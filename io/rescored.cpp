@@ -1,4 +1,4 @@
-// A folder is made beside its name and gets it when everything in it is durable.
+// The folder is made under another name and renamed when everything in it is durable.
 #include "io/rescored.hpp"
 
 #include "base/file.hpp"
@@ -22,7 +22,7 @@ void write_rescored(const fs::path& run_dir, const std::string& name,
   require(!fs::exists(folder), fmt::format("{} already exists", folder.string()),
           "verdicts are never overwritten", "choose another --name, or remove it");
   std::error_code ec;
-  fs::remove_all(partial, ec);  // of a command that was killed
+  fs::remove_all(partial, ec);  // left by a command that was killed
   make_folder(partial);
   for (const Rescored& rescored : all) {
     KeyColumns keys;

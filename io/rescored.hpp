@@ -1,5 +1,4 @@
-// Verdicts on stored rollouts that were given later: score files beside an archive, which they
-// leave as it is.
+// Later verdicts on stored rollouts: score files beside an archive, which stays as it is.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -10,13 +9,14 @@
 
 namespace rollcall::io {
 
-/// Groups in the archive's order; of their rollouts only the samples count.
+/// A group with new scores. Groups are in the archive's order, and rollouts are named by their
+/// sample numbers alone.
 struct RescoredGroup {
   Group group;
   std::vector<Score> scores;  ///< [rollouts]
 };
 
-/// The new verdicts on all rollouts of one purpose.
+/// The new scores of all rollouts of one purpose.
 struct Rescored {
   Purpose purpose = Purpose::train;
   std::vector<std::string> component_names{};
@@ -27,13 +27,14 @@ struct Rescored {
 std::filesystem::path rescored_folder(const std::filesystem::path& run_dir,
                                       const std::string& name);
 
-/// Publishes RUN/rescored/NAME with a file <purpose>.h5 of each: all of them or nothing. `verifier`
-/// says who judged. Throws InputError when there is one of this name, StorageError.
+/// Publishes RUN/rescored/NAME with a file <purpose>.h5 for each purpose: all of them or none.
+/// `verifier` names what gave the verdicts. Throws InputError when the name is taken, StorageError
+/// otherwise.
 void write_rescored(const std::filesystem::path& run_dir, const std::string& name,
                     const std::vector<Rescored>& all, const std::string& verifier,
                     const RunIdentity& identity);
-/// Throws InputError when there is no such file, naming the nearest, StorageError for a damaged
-/// one.
+/// Throws InputError, naming the nearest, when there is no such file, and StorageError for a
+/// damaged one.
 Rescored read_rescored(const std::filesystem::path& run_dir, const std::string& name,
                        Purpose purpose);
 

@@ -1,4 +1,4 @@
-// The two keys that task/jsonl.cpp writes.
+// Reads the two keys that task/jsonl.cpp writes.
 #include "io/row_name.hpp"
 
 #include "base/json.hpp"

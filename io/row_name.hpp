@@ -1,4 +1,4 @@
-// What a prompt's row of task.file is called: by its id, else by its line.
+// The name of a prompt's row in task.file: its id, or else its line.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@ namespace rollcall::io {
 
 struct RowName {
   std::string name{};    ///< the text or number under "id", else the number of the line; empty: the
-                         ///< prompt is of no row
+                         ///< prompt comes from no row
   bool is_line = false;  ///< the row has no id
   /// "row q17", "line 12"
   std::string text() const { return (is_line ? "line " : "row ") + name; }
 };
 
-/// Of `extra` as the archive keeps it (ShardPrompt::extra).
+/// Reads the name from `extra` as the archive stores it (ShardPrompt::extra).
 RowName row_name(const std::string& extra);
 
 }  // namespace rollcall::io

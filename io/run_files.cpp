@@ -1,4 +1,4 @@
-// Folders against the manifest.
+// Compares the files in the folders with the manifest.
 #include "io/run_files.hpp"
 
 #include "base/file.hpp"
@@ -57,8 +57,8 @@ RunFiles list_files(const fs::path& run_dir) {
     const fs::path root = run_dir / folder;
     std::error_code ec, gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
-    const auto known = [&](const fs::path& path) {  // what is gone by now is known to be; what
-                                                    // cannot be looked at is not
+    const auto known = [&](const fs::path& path) {  // a file that is gone counts as known, a file
+                                                    // that cannot be inspected does not
       if (gone && gone != std::errc::no_such_file_or_directory)
         reading_failure("look at", path, gone.value());
       return !gone;
@@ -74,12 +74,12 @@ RunFiles list_files(const fs::path& run_dir) {
     if (ec) reading_failure("list", root, ec.value());
     found.insert(found.end(), names.begin(), names.end());
   }
-  // after the folders: a file that was packed in between is known to it
+  // read after the folders, so that it names a file that was packed in between
   RunFiles files{.packed = read_manifest(run_dir), .others = {}};
   for (const auto& [path, bytes] : found) {
     const auto state = state_of(path, files.packed);
-    // A shard that has gone by now was not in the manifest read above: it stays in the list, or its
-    // step would be in neither.
+    // A shard that is gone by now was not in the manifest that was read above. It stays in the
+    // list, because its step would be missing otherwise.
     if (state && (state == FileState::shard || fs::exists(run_dir / path)))
       files.others.push_back({path, *state, bytes});
   }
@@ -146,9 +146,9 @@ std::vector<Fault> rebuild_manifest(const fs::path& run_dir, std::optional<std::
       else if (!seed || identity_of(run_dir, entry.file).seed == *seed)
         found[{purpose_from_text(entry.purpose), entry.first_step, path}] = entry;
     } catch (const EnvironmentError&) {
-      throw;  // of a newer program: it must not go missing
+      throw;  // a newer program wrote the file, so it must not be dropped
     } catch (const UnreadableError&) {
-      throw;  // nor must what nothing is known of
+      throw;  // nor may a file be dropped that cannot be read
     } catch (const Error& fault) {
       faults.push_back({path, fault.what()});
     }

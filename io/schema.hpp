@@ -14,12 +14,12 @@
 
 namespace rollcall::io {
 
-/// Of archives; compact_tables.hpp has the major version of shards and scores. Readers take every
-/// minor version, which only adds columns and attributes.
+/// The version of archives; compact_tables.hpp has the major version of shards and scores. Readers
+/// accept every minor version, because a minor version only adds columns and attributes.
 inline constexpr int kSchemaMajor = 1, kSchemaMinor = 7;
 
-/// The dimensions of a file. Each is a dimension scale in the table of its rows; strings lie in the
-/// table `text` as UTF-8 bytes end to end.
+/// The dimensions of a file. Each is a dimension scale in the table of its rows. Strings are stored
+/// in the table `text` as UTF-8 bytes, one directly after the other.
 enum class Dim : std::uint8_t {
   group,
   rollout,
@@ -55,13 +55,12 @@ inline constexpr std::array<Dimension, kDims> kDimensions{{{"groups", "group"},
                                                            {"kept", "kept"},
                                                            {"kept_ids", "kept_id"}}};
 inline constexpr std::size_t index(Dim d) { return std::size_t(d); }
-using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file has
-                                                   ///< none
+using Extents = std::array<std::uint64_t, kDims>;  ///< length of each dimension; 0 where a file
+                                                   ///< does not have it
 
 /// One column. A column with `counts` says how many rows of that dimension belong to each of its
-/// rows (CF "contiguous ragged array"):
-/// files concatenate column by column, and the sum of a count column is the length of what it
-/// counts.
+/// rows (CF "contiguous ragged array"). So files can be concatenated column by column, and the sum
+/// of a count column is the length of the dimension that it counts.
 struct Column {
   const char *table, *name;
   Dim rows;
@@ -78,7 +77,7 @@ constexpr Column since(int minor, Column column, double absent) {
   return column;
 }
 
-/// Which rollouts a file speaks of: in shards, scores and archives alike.
+/// The columns that name the rollouts of a file; shards, scores and archives have them.
 struct KeyColumns {
   std::vector<std::uint64_t> step, prompt_id;  // [group]
   std::vector<std::uint32_t> draw, rollout_count;
@@ -103,7 +102,7 @@ struct KeyColumns {
   }
 };
 
-/// What generation produced: in shards and archives.
+/// The results of generation; shards and archives have them.
 struct RolloutColumns {
   std::vector<std::int32_t> level;  // [group]
   std::vector<float> temperature;
@@ -240,7 +239,7 @@ struct RolloutColumns {
   }
 };
 
-/// What scoring says of the same rollouts: in scores and archives.
+/// The results of scoring for the same rollouts; scores and archives have them.
 struct ScoreColumns {
   std::vector<double> reward;  // [rollout]
   std::vector<std::uint8_t> correct;
@@ -304,7 +303,7 @@ struct ScoreColumns {
   }
 };
 
-/// What the step's update made of the same rollouts: in training files and archives.
+/// How the step's update used the same rollouts; training files and archives have it.
 struct TrainingColumns {
   static constexpr std::uint8_t kUnrecorded = 2;  ///< in `trained`
   std::vector<std::uint8_t> trained;              // [rollout]

@@ -1,4 +1,4 @@
-// Segment checksums as two attributes of a dataset.
+// Segment checksums are stored as two attributes of a dataset.
 #include "io/segment.hpp"
 
 #include "base/hash.hpp"
@@ -20,9 +20,9 @@ std::uint64_t segments_of(std::uint64_t column_bytes, std::uint64_t segment) {
 
 std::vector<std::uint64_t> checksums_of(std::span<const std::byte> column, std::uint64_t segment) {
   std::vector<std::uint64_t> checksums;
-  for (std::uint64_t at = 0; at < column.size(); at += segment)
-    checksums.push_back(
-        checksum64(column.subspan(at, std::min<std::uint64_t>(segment, column.size() - at))));
+  for (std::uint64_t offset = 0; offset < column.size(); offset += segment)
+    checksums.push_back(checksum64(
+        column.subspan(offset, std::min<std::uint64_t>(segment, column.size() - offset))));
   return checksums;
 }
 

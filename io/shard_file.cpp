@@ -1,4 +1,4 @@
-// Shards and scores: built in memory, then one write and one rename.
+// Shards and scores are built in memory, then written and renamed.
 #include "io/shard_file.hpp"
 
 #include "base/file.hpp"
@@ -67,7 +67,7 @@ ScoreColumns columns_of(const ScoredShard& scores, const RolloutShard& shard) {
 
 template <class Columns>
 FileDraft draft(const ShardName& name, Columns columns, Layout layout) {
-  // a function can be copied; they are not
+  // a std::function is copyable, and groups must not be copied
   auto parts = std::make_shared<std::pair<Columns, Layout>>(std::move(columns), std::move(layout));
   return {name.path(), [parts] {
             const auto all =
@@ -113,7 +113,7 @@ FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>
                 .attributes = shard_attributes(shard, identity, kKinds[std::size_t(Holds::both)])});
 }
 
-/// The checkpoint that counts its step makes the name durable.
+/// The name is made durable later, by the checkpoint that counts the step.
 PublishedFile publish(const fs::path& run_dir, const FileDraft& draft) {
   const fs::path path = run_dir / draft.path;
   const std::string content = writing(path, draft.content);

@@ -1,5 +1,5 @@
-// Shards and scores as compact HDF5 files, schema 2 (io/README.md): built in memory, checksummed,
-// written aside, fsynced, renamed.
+// Shards and scores as compact HDF5 files, schema 2 (io/README.md). They are built in memory with
+// checksums, written under another name, fsynced and renamed.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -13,23 +13,22 @@
 
 namespace rollcall::io {
 
-/// Facts of the run that every file carries as attributes, so that a file found alone explains
-/// itself.
+/// Facts of the run that every file has as attributes, so that a single file explains itself.
 struct RunIdentity {
   std::string run_id, config_sha256, data_hash, binary_version, slurm_job_id;
   std::uint64_t seed = 0;
   std::string weights_hash{};  ///< XXH3-64 of the weights that the run began with; empty in files
                                ///< of schema 1.1 and before
-  std::string judge{};  ///< JSON: the model that judged beside the verifier; empty where none did
-  std::string numerics{};  ///< JSON: what the run was computed in, step by step; empty where no
-                           ///< resume changed it
-  std::string parent{};    ///< JSON: the run that this one branched off; empty where it began by
-                           ///< itself
+  std::string judge{};  ///< JSON: the model that judged beside the verifier; empty without a judge
+  std::string numerics{};  ///< JSON: the numerics of the run with the steps at which they changed;
+                           ///< empty where no resume has changed them
+  std::string parent{};    ///< JSON: the run from which this one branched off; empty where there is
+                           ///< none
   std::string grader{};    ///< JSON: the files of reward.command with their hashes; empty without a
                            ///< command
 };
 
-/// A published file: what a message says of it. A reader that finds other bytes refuses them.
+/// A published file as messages describe it. A reader refuses a file with other bytes.
 struct PublishedFile {
   std::string path;  ///< relative to the run folder
   std::uint64_t bytes = 0;
@@ -41,34 +40,34 @@ struct PublishedFile {
   }
 };
 
-/// A group's prompt as the archive keeps it, in the shard's order of groups.
+/// A group's prompt as the archive stores it, in the shard's order of groups.
 struct ShardPrompt {
   std::string text, answer;
-  std::string shown{};  ///< as the policy was shown it; empty: as `text` says
-  std::string extra{};  ///< JSON object of its row of a file; empty: it is of none
+  std::string shown{};  ///< the text that the policy was given; empty: `text`
+  std::string extra{};  ///< JSON object of its row of a file; empty: it comes from no file
 };
 
-/// A file that is still to be built and written, which takes its time.
+/// A file that is still to be built and written, which any thread may do later.
 struct FileDraft {
   std::string path;                      ///< relative to the run folder
-  std::function<std::string()> content;  ///< needs nothing of what the draft was made from
+  std::function<std::string()> content;  ///< does not refer to the data from which it was made
 };
-/// shards/<purpose>-<step>-<round>-<producer>.h5.
+/// The draft of shards/<purpose>-<step>-<round>-<producer>.h5.
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                       const RunIdentity& identity);
-/// The scores beside it, as ...-scores.h5.
+/// The draft of the scores beside it, ...-scores.h5.
 FileDraft draft_scores(const ScoredShard& scores, const RolloutShard& shard,
                        const RunIdentity& identity);
-/// Both in one file, ...-scored.h5: half of what two cost the file system and HDF5. It is read as
-/// either.
+/// The draft of both in one file, ...-scored.h5, which costs the file system and HDF5 half as much
+/// as two files. It can be read as a shard and as scores.
 FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,
                        const ScoredShard& scores, const RunIdentity& identity);
-/// Builds and writes it, on any thread. Throws StorageError; on failure nothing is left under the
-/// final name.
+/// Builds and writes the file, on any thread. Throws StorageError; after a failure there is no file
+/// under the final name.
 PublishedFile publish(const std::filesystem::path& run_dir, const FileDraft& draft);
 
-/// For a file that another rank has just published, before it is read: returns when it can be seen
-/// here (base/nfs_visibility.hpp). Throws StorageError.
+/// Waits until a file that another rank has just published is visible on this node
+/// (base/nfs_visibility.hpp). Throws StorageError.
 void await_published(const std::filesystem::path& run_dir, const PublishedFile& file);
 
 /// Reads a published file after checking size, checksum, schema version and every dataset's

@@ -1,4 +1,4 @@
-// Names of shard files to and from text.
+// Converts names of shard files to and from text.
 #include "io/shard_name.hpp"
 
 #include "base/file.hpp"
@@ -17,7 +17,7 @@ namespace {
 // [Holds]
 constexpr std::array<const char*, 4> kEndings{".h5", "-scores.h5", "-scored.h5", "-training.h5"};
 
-/// Takes "-<digits>" off the front.
+/// Removes "-<digits>" from the front and returns the number.
 template <class T>
 bool take_number(std::string_view& text, T& value) {
   if (text.empty() || text.front() != '-') return false;
@@ -46,7 +46,7 @@ std::optional<ShardName> ShardName::parse(const fs::path& path) {
     const auto ending = std::find(kEndings.begin(), kEndings.end(), rest);
     if (ending == kEndings.end()) continue;
     parsed.holds = Holds(ending - kEndings.begin());
-    // one name a shard: no other number of zeros
+    // a shard has exactly one name, so other numbers of zeros are refused
     if (fs::path(parsed.path()).filename() == name) return parsed;
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// What a shard file's name says: purpose, step, round, producer, and whether it holds rollouts,
-// scores, both, or what their step trained on.
+// The name of a shard file: purpose, step, round, producer, and whether it holds rollouts, scores,
+// both, or how their step trained on them.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -14,13 +14,14 @@
 
 namespace rollcall::io {
 
-/// Rollouts and scores are in one file where one rank makes both, in two where another rank scores.
-/// What a step trained on is one file more, of round 0 and producer 0 whoever made it.
+/// Rollouts and scores are in one file where one rank makes both, and in two files where another
+/// rank scores. The training file of a step is one more file; it has round 0 and producer 0,
+/// whichever rank writes it.
 enum class Holds : std::uint8_t { rollouts, scores, both, training };
-/// [Holds], as the files call themselves
+/// [Holds] The attribute `kind` of each.
 inline constexpr std::array<const char*, 4> kKinds{"shard", "scores", "scored", "training"};
 
-/// Ordered as the archive is: purpose, step, round, producer; scores after their shard.
+/// Names are ordered as the archive is: purpose, step, round, producer; scores follow their shard.
 struct ShardName {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;

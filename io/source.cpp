@@ -1,4 +1,4 @@
-// Listing what there is, and walking it in canonical order.
+// Lists the files of a source and walks through them in canonical order.
 #include "io/source.hpp"
 
 #include "base/nearest.hpp"
@@ -31,8 +31,8 @@ ShardName training_name(const ShardName& shard) {
 
 Source list_run(const fs::path& run_dir) {
   Source source{.root = run_dir};
-  const auto names = list_shards(run_dir);  // before the manifest: a shard that is packed in
-                                            // between is then in both, not in neither
+  const auto names = list_shards(run_dir);  // before the manifest, so that a shard that is
+                                            // packed in between is in both lists
   source.packed = read_manifest(run_dir);
   std::sort(source.packed.begin(), source.packed.end(),
             [](const ArchiveEntry& a, const ArchiveEntry& b) { return first_of(a) < first_of(b); });
@@ -142,7 +142,7 @@ bool selects(const Selection& s, const ArchivedGroup& g) {
          g.step <= s.last_step && (!s.prompt || *s.prompt == g.group.id.prompt.value);
 }
 
-/// A run packs while it is read: then some file of the listing is gone.
+/// Whether a file of the listing is gone, because the run has packed it in the meantime.
 bool is_stale(const Source& source) {
   const auto gone = [&](const std::string& path) { return !fs::exists(source.root / path); };
   return source.is_run &&
@@ -151,7 +151,7 @@ bool is_stale(const Source& source) {
                       [&](const auto& path) { return gone(path) || gone(scores_path(path)); }));
 }
 
-/// Everything behind `after`; `done` says how far it came.
+/// Visits everything after `after`; `done` receives how far the walk came.
 void walk(const Source& source, const Selection& selection, const Visit& visit,
           const std::optional<StepKey> after, std::optional<StepKey>& done) {
   for (const Part& part : parts_of(source)) {
@@ -241,13 +241,13 @@ ArchiveEntry describe(const fs::path& root, const std::string& path) {
 
 void each_group(const fs::path& run_or_file, const Selection& selection, const Visit& visit) {
   std::optional<StepKey> done;
-  std::vector<std::string> listed;  // shards of the last attempt
+  std::vector<std::string> listed;  // shards in the last attempt
   for (;;) {
     const Source source = open_source(run_or_file);
     try {
       return walk(source, selection, visit, done, done);
     } catch (const Error&) {
-      // each time the run must have packed again in between
+      // another attempt makes sense only if the run has packed in between
       if (!is_stale(source) || source.loose == listed) throw;
       listed = source.loose;
     }

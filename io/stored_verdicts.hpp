@@ -1,5 +1,5 @@
-// Verdicts, undecided or ended by a clock, of steps that were set aside: a run that draws these
-// steps again repeats them from here, and judges none of them twice.
+// Stored verdicts of steps that were set aside, if they were undecided or ended by a clock. A run
+// that draws these steps again uses them, because judging again might give another verdict.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -18,8 +18,8 @@ struct StoredVerdict {
   Score score;
 };
 
-/// Those of run_dir/set_aside, earliest first. `unreadable` names files of scores that cannot be
-/// read, each with the reason.
+/// The verdicts in run_dir/set_aside, earliest first. `unreadable` receives the files of scores
+/// that cannot be read, each with the reason.
 std::vector<StoredVerdict> verdicts_to_repeat(const std::filesystem::path& run_dir,
                                               std::vector<std::string>& unreadable);
 

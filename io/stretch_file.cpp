@@ -1,4 +1,4 @@
-// Hyperslab writes through MPI-IO and their verification.
+// Writes hyperslabs through MPI-IO, and verifies them.
 #include "io/stretch_file.hpp"
 
 #include "base/error.hpp"
@@ -19,14 +19,16 @@ namespace {
 constexpr std::size_t kPiece =
     std::size_t{8} << 20U;  // bytes of one write: enough for any disk, little enough to stay in the
                             // cache while its checksum is taken
-constexpr std::size_t kPiecesAhead = 8;                // pieces after which the disk is set to work
-constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are looked at several times
+constexpr std::size_t kPiecesAhead = 8;                // pieces after which the disk begins to
+                                                       // write
+constexpr std::size_t kBlock = std::size_t{1} << 20U;  // bytes that are processed several times in
+                                                       // the cache
 
 std::uint64_t row_bytes(const Column& column, ElementType type, const Stretch& stretch) {
   return width_of(type) * (column.by_component ? stretch.length[index(Dim::component)] : 1);
 }
 
-/// One rank's part in writing a column, piece by piece.
+/// Writes one rank's part of a column, piece by piece.
 class ColumnWriter {
  public:
   ColumnWriter(hid_t file, const ColumnPieces& column, const Stretch& mine, hid_t transfer)
@@ -51,7 +53,7 @@ class ColumnWriter {
       check(H5Sselect_hyperslab(in_file_, H5S_SELECT_SET, begin.data(), nullptr, count.data(),
                                 nullptr),
             "select stretch of", c.name);
-    } else {  // a rank without rows takes part in the collective all the same
+    } else {  // a rank without rows takes part in the collective as well
       check(H5Sselect_none(in_file_), "select nothing of", c.name);
       check(H5Sselect_none(in_memory), "select nothing of", c.name);
     }
@@ -72,8 +74,9 @@ class ColumnWriter {
   std::uint64_t done_ = 0;  ///< rows
 };
 
-/// Small stretches of many ranks are gathered into large writes by the ranks together. Once one is
-/// as large as a write should be, each rank writes its own.
+/// The two ways to write. With `together`, ranks combine their small stretches into large writes.
+/// With `alone`, each rank writes its own stretch, which is better once it is as large as a write
+/// should be.
 struct Transfers {
   Handle together, alone;
 };
@@ -101,8 +104,8 @@ std::uint64_t write_column(hid_t file, const std::filesystem::path& path,
   ColumnWriter writer(file, column, stretches[rank],
                       together ? transfers.together : transfers.alone);
   if (writer.is_empty())
-    return writer.checksum();  // on every rank: it has no storage, and a
-                               // collective write of nothing fails on it
+    return writer.checksum();  // on every rank: an empty column has no
+                               // storage, on which a collective write fails
   std::vector<std::byte> buffer(std::min(step, writer.left()) * width);
   if (together) writer.write(writer.left(), buffer);
   for (std::size_t piece = 1; writer.left() > 0; ++piece) {
@@ -115,14 +118,14 @@ std::uint64_t write_column(hid_t file, const std::filesystem::path& path,
 std::string shared;  ///< the file that several ranks write and then close; one at a time
                      ///< (enter_hdf5)
 
-/// A column that was written, and what its ranks say of their stretches.
+/// A column that was written, with the ends and checksums of the ranks' stretches.
 struct Written {
   std::span<const std::byte> bytes;
   std::vector<std::size_t> ends;         ///< [ranks]
   std::vector<std::uint64_t> checksums;  ///< [ranks]
 };
 
-/// Reads it once, for the ranks' checksums and for those that are recorded.
+/// Reads the column once, for the ranks' checksums and for those that are recorded in the file.
 void seal(hid_t dataset, const Written& written, const std::string& name) {
   const std::uint64_t segment = segment_bytes(written.bytes.size());
   Checksum64 whole, of_segment, of_rank;
@@ -191,8 +194,8 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path,
   try {
     for (std::size_t c = 0; c < columns.size(); ++c)
       checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
-    // MPI_File_sync under MPI-IO: what other nodes wrote must be on the server before rank 0 reads
-    // it.
+    // This calls MPI_File_sync under MPI-IO. What other nodes wrote must be on the server before
+    // rank 0 reads it.
     if (mpi_communicator != nullptr) shared = path.string();
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
   } catch (...) {
@@ -229,10 +232,10 @@ void seal_columns(const std::filesystem::path& path, std::span<const ColumnView>
   file.close("close");
 }
 
-/// HDF5 writes its metadata in every flush, shared among the ranks, and in every close of a file
-/// that is open for writing. A rank on which that fails goes on into the collective calls below all
-/// the same, where it and the others would wait for each other; what failed stands on HDF5's error
-/// stack.
+/// Ends this process if HDF5's error stack holds a failure. HDF5 writes its metadata in every
+/// flush, shared among the ranks, and in every close of a file that is open for writing. A rank on
+/// which this fails would continue into the collective calls that follow, where it and the others
+/// would wait for each other for ever.
 static void end_if_a_write_failed() {
   if (shared.empty() || H5Eget_num(H5E_DEFAULT) <= 0) return;
   try {
@@ -246,8 +249,8 @@ static void end_if_a_write_failed() {
 
 }  // namespace rollcall::io
 
-// The calls of HDF5 that follow, here looked at first. Weak, so that a program may have its own;
-// and a profiler that is preloaded sees them still.
+// These replace MPI calls that HDF5 makes next, and check for a failure first. They are weak, so
+// that a program may have its own, and a preloaded profiler still sees the calls.
 #define ROLLCALL_GUARDED(call, parameters, arguments)                                    \
   extern "C" __attribute__((weak)) int call parameters {                                 \
     static const auto next = reinterpret_cast<decltype(&call)>(dlsym(RTLD_NEXT, #call)); \

@@ -1,5 +1,5 @@
-// Creation of table files. One file costs about thirty datasets, so types, spaces and property
-// lists are made once a file.
+// Creates table files. A file has about thirty datasets, so types, spaces and property lists are
+// made once per file.
 #include "io/table_file.hpp"
 
 #include "base/plain_file.hpp"
@@ -15,13 +15,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "columns are written as they lie in memory, and the schema is little-endian");
 
-/// Format of HDF5 1.8 and later (compact headers with checksums); no time stamps, so that equal
-/// content gives equal bytes.
+/// Files have the format of HDF5 1.8 and later (compact headers with checksums), and no time
+/// stamps, so that equal content gives equal bytes.
 class FileWriter {
  public:
   FileWriter(hid_t file, const Layout& layout);
   Handle define(const ColumnView& column, Values values);
-  void finish();  ///< back references of the dimension scales
+  void finish();  ///< writes the back references of the dimension scales
 
  private:
   struct BackReference {
@@ -117,8 +117,8 @@ hid_t FileWriter::table(const char* name) {
   return place->second;
 }
 
-/// A dimension without coordinates is a dataset without storage whose NAME is the sentence netCDF-4
-/// reserves for that.
+/// A dimension without coordinates is a dataset without storage, whose NAME is the sentence that
+/// netCDF-4 reserves for this.
 FileWriter::Scale& FileWriter::scale(Dim dim) {
   auto [place, fresh] = scales_.try_emplace(dim);
   Scale& made = place->second;
@@ -208,7 +208,8 @@ Handle create_file(const char* name, hid_t access) {
   check(H5Pset_obj_track_times(creation, false), "leave out time stamps");
   check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
         "track order");
-  // A root with two dozen attributes stays compact; the dense form costs a heap and two B-trees.
+  // Two dozen attributes of the root stay in compact form; the dense form needs a heap and two
+  // B-trees.
   check(H5Pset_attr_phase_change(creation, 64, 32), "keep attributes compact");
   return Handle(H5Fcreate(name, H5F_ACC_TRUNC, creation, access), "create");
 }
@@ -219,8 +220,8 @@ Handle file_properties() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), "make file properties");
   check(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18), "choose file format");
 #if H5_VERSION_GE(1, 10, 7)
-  // Published files never change and a partial file has one writer: locks would only fail on file
-  // systems without them.
+  // No locks are needed, because published files never change and a partial file has one writer. On
+  // file systems without locks they would fail.
   check(H5Pset_file_locking(access, false, true), "leave out file locks");
 #endif
   return access;
@@ -269,12 +270,13 @@ Extents extents_of(std::span<const ColumnView> columns, std::size_t components) 
 
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
                   const Layout& layout, Values values) {
-  // it would lead to another's file
+  // a link would lead to another file
   if (std::error_code ignored; is_link(path)) std::filesystem::remove(path, ignored);
   const Handle access = file_properties();
-  // Built in memory and written at the close, so that a full disk is met when nothing is left for
-  // HDF5 to do: it does not survive failing writes of its metadata. As fast as plain writes on a
-  // local disk, and one call to a network file system instead of one a column.
+  // The file is built in memory and written at the close, so that a full disk is noticed when HDF5
+  // has nothing else to do; HDF5 does not survive failing writes of its metadata. It is as fast as
+  // plain writes on a local disk, and it makes one call to a network file system instead of one per
+  // column.
   std::size_t room = 1 << 15;
   if (values == Values::here)
     for (const ColumnView& view : columns) room += view.bytes.size();
@@ -302,12 +304,12 @@ Handle open_column(hid_t file, const Column& column) {
 
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
                                         const std::string& name) {
-  const haddr_t at = H5Dget_offset(dataset);
+  const haddr_t offset = H5Dget_offset(dataset);
   const std::uint64_t length = H5Dget_storage_size(dataset);
-  if (at == HADDR_UNDEF) return {};  // an empty column has no storage
-  if (at > file.size() || length > file.size() - at)
+  if (offset == HADDR_UNDEF) return {};  // an empty column has no storage
+  if (offset > file.size() || length > file.size() - offset)
     throw FileFault(fmt::format("{} extends past the end of the file", name));
-  return file.subspan(at, length);
+  return file.subspan(offset, length);
 }
 
 void write_checksum(hid_t dataset, std::uint64_t checksum) {

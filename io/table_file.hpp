@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/hash.hpp"
+#include "io/dimension_lengths.hpp"
 #include "io/handle.hpp"
 #include "io/schema.hpp"
 
@@ -35,8 +36,7 @@ constexpr ElementType type_of() {
     return ElementType::f64;
   }
 }
-/// Bytes of an element in memory and in a file. Unlike H5Tget_size() it may be asked without being
-/// inside HDF5.
+/// Bytes of an element in memory and in a file. Unlike H5Tget_size(), it needs no lock of HDF5.
 constexpr std::size_t width_of(ElementType type) {
   switch (type) {
     case ElementType::i8:
@@ -47,14 +47,14 @@ constexpr std::size_t width_of(ElementType type) {
     case ElementType::u64:
     case ElementType::f64: return 8;
   }
-  return 0;  // no other type has a name
+  return 0;  // there are no other types
 }
 hid_t file_type(ElementType type);  ///< little-endian; also the memory type, see table_file.cpp
 std::string path_of(const Column& column);  ///< "tokens/logprob"
 Handle file_properties();  ///< how every file is opened: format of HDF5 1.8, no locks
 inline constexpr const char* kChecksum = "xxh3_64";
 
-/// A column as it lies in memory: one rank's stretch, or the whole of it.
+/// A column in memory: one rank's stretch, or the whole column.
 struct ColumnView {
   Column column;
   ElementType type;
@@ -71,14 +71,14 @@ std::vector<ColumnView> views(const Sets&... sets) {
   (Sets::each(sets, add), ...);
   return all;
 }
-/// Length of every dimension as the columns have it; throws FileFault when two columns of one
+/// The length of every dimension according to the columns; throws FileFault when two columns of a
 /// dimension differ.
 Extents extents_of(std::span<const ColumnView> columns, std::size_t components);
 
 using Attributes = std::vector<
     std::pair<const char*, std::variant<std::string, std::uint64_t, std::int32_t, float>>>;
 
-/// What a file is made of, apart from the values.
+/// Everything in a file but the values of its columns.
 struct Layout {
   Extents extents{};
   std::vector<std::string> component_names;  ///< empty: the file has no scores
@@ -86,22 +86,25 @@ struct Layout {
 };
 
 /// Writes a file with these columns; the same values give the same bytes. With values `later` the
-/// columns have no storage and zero checksums yet: fill_stretches() and seal_columns() see to that.
+/// columns have no storage and zero checksums until fill_stretches() and seal_columns() are called.
 enum class Values : std::uint8_t { here, later };
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
                   const Layout& layout, Values values);
-/// Of the names of reward components: each followed by a zero byte.
+/// Checksum of the names of reward components, each followed by a zero byte.
 std::uint64_t names_checksum(std::span<const std::string> names);
 Handle open_column(hid_t file, const Column& column);
 void write_checksum(hid_t dataset, std::uint64_t checksum);
-/// The column as it lies in the mapped file: contiguous, little-endian, not filtered. Throws
+/// The bytes of the column in the mapped file: contiguous, little-endian, not filtered. Throws
 /// FileFault.
 std::span<const std::byte> stored_bytes(hid_t dataset, std::span<const std::byte> file,
                                         const std::string& name);
 
-/// Whether columns are compared with their own checksums: not needed, and more work than small
-/// columns are, where the file's bytes were compared already.
+/// Whether columns are compared with their own checksums. This is not needed where the bytes of the
+/// file were compared already, and for small columns it is most of the work.
 enum class ColumnChecksums : std::uint8_t { compare, known };
+
+/// Throws FileFault for a value of a coded column (Column::flags) that has no name.
+void check_codes(const Column& column, std::span<const std::byte> values);
 
 class CompactTables;
 struct CompactColumn;
@@ -110,7 +113,7 @@ struct CompactColumn;
 /// schema. Every fault is a FileFault.
 class TableReader {
  public:
-  /// `mapped`: the whole file, where it is at hand: values are then taken from there.
+  /// `mapped`: the whole file if it is mapped; values are then taken from there.
   explicit TableReader(const std::filesystem::path& path, std::span<const std::byte> mapped = {},
                        ColumnChecksums checksums = ColumnChecksums::compare);
   ~TableReader();
@@ -122,7 +125,7 @@ class TableReader {
     read_number(attribute, type_of<T>(), &value);
     return value;
   }
-  std::vector<std::string> component_names() const;  ///< after the components have been read
+  std::vector<std::string> component_names() const;  ///< only after the components have been read
 
   template <class Set>
   void read(Set& set) {
@@ -131,35 +134,32 @@ class TableReader {
   template <class T>
   void read_column(const Column& column, std::vector<T>& values) {
     if (lacks(column)) {
-      values.assign(extents_[index(column.rows)], static_cast<T>(column.absent));
+      values.assign(lengths_.of(column.rows), static_cast<T>(column.absent));
       return;
     }
     const Found found = find(column);
     values.resize(elements(found, column, type_of<T>()));
     read_values(found, column, type_of<T>(), std::as_writable_bytes(std::span(values)));
     if constexpr (std::same_as<T, std::uint32_t>) {
-      if (column.counts) count(column, values);
+      if (column.counts) lengths_.note_counts(column, values);
     } else if (column.flags != nullptr) {
       check_codes(column, std::as_bytes(std::span(values)));
     }
   }
-  /// A column of plain values where it lies in the mapped file, checked like the others.
-  template <class T>
-  std::span<const std::byte> in_place(const Column& column) {
-    return mapped_values(column, type_of<T>());
-  }
+  /// The bytes of a column in the mapped file, with the same checks as in read_column().
+  std::span<const std::byte> in_place(const Column& column, ElementType type);
   bool has(const Column& column) const;
-  /// The file is of a minor version that does not know the column yet.
+  /// Whether the file has a minor version that does not know the column yet.
   bool lacks(const Column& column) const {
     return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor");
   }
-  std::uint64_t rows(const char* column) const;  ///< of "groups/step"; by its shape alone
+  std::uint64_t rows(const char* column) const;  ///< of "groups/step" for example; by shape alone
   /// After all reads: every sum of counts is the length of what it counts.
-  void check_counts() const;
-  const Extents& extents() const { return extents_; }
+  void check_counts() const { lengths_.check_counts(); }
+  const Extents& extents() const { return lengths_.extents(); }
 
  private:
-  /// A column where it was found: one of the two.
+  /// Where a column was found: as a dataset of a file with tables, or in a compact file.
   struct Found {
     Handle dataset{};
     const CompactColumn* compact = nullptr;
@@ -167,28 +167,19 @@ class TableReader {
   Found find(const Column& column) const;
   std::vector<std::uint64_t> shape(const Found& found, const Column& column,
                                    ElementType type) const;
-  bool in_facts(const char* attribute) const;
   void read_number(const char* attribute, ElementType type, void* value) const;
   std::size_t elements(const Found& found, const Column& column, ElementType type);
   void read_values(const Found& found, const Column& column, ElementType type,
                    std::span<std::byte> bytes) const;
   void check_values(const Found& found, const std::string& name,
                     std::span<const std::byte> bytes) const;
-  std::span<const std::byte> mapped_values(const Column& column, ElementType type);
-  /// Throws FileFault unless the stored column has `length` bytes.
-  std::span<const std::byte> stored(hid_t dataset, const std::string& name,
-                                    std::size_t length) const;
-  void count(const Column& column, std::span<const std::uint32_t> values);
-  static void check_codes(const Column& column, std::span<const std::byte> values);
 
   std::span<const std::byte> mapped_;
   ColumnChecksums checksums_;
   std::uintmax_t file_bytes_;
   Handle file_;
   std::unique_ptr<CompactTables> compact_;  ///< null where the file has tables
-  Extents extents_{};
-  std::array<bool, kDims> seen_{};
-  std::vector<std::pair<Column, std::uint64_t>> sums_;
+  DimensionLengths lengths_;
 };
 
 }  // namespace rollcall::io

@@ -1,5 +1,5 @@
-// Reading of table files: shape, type, checksum and counts of every column are checked before a
-// value is believed.
+// Reads table files. Shape, type, checksum and counts of every column are checked before its values
+// are used.
 #include "io/compact_tables.hpp"
 #include "io/open_tables.hpp"
 #include "io/segment.hpp"
@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace rollcall::io {
 namespace {
@@ -28,7 +27,7 @@ std::uint64_t checksum_of(hid_t dataset, const std::string& name) {
   return wanted;
 }
 
-/// `place`: where in the column, when that is known.
+/// Throws FileFault when the checksums differ. `place`: where in the column, if known.
 void compare_checksum(std::uint64_t wanted, const std::string& name, std::uint64_t found,
                       const std::string& place = {}) {
   if (found != wanted)
@@ -42,6 +41,21 @@ std::string place_text(const std::vector<std::pair<std::uint64_t, std::uint64_t>
   for (const auto& [first, last] : damaged)
     text += fmt::format("{} {} to {}", text.empty() ? ": bytes" : ",", first, last);
   return text.empty() ? text : text + " differ";
+}
+
+/// Compact files keep all attributes but the schema's version among their facts.
+bool is_fact(const CompactTables* compact, const char* attribute) {
+  return compact != nullptr && !is_schema_version(attribute);
+}
+
+/// The column's bytes in the mapped file. Throws FileFault unless there are `length` of them.
+std::span<const std::byte> stored(hid_t dataset, std::span<const std::byte> mapped,
+                                  const std::string& name, std::size_t length) {
+  const auto bytes = stored_bytes(dataset, mapped, name);
+  if (bytes.size() != length)
+    throw FileFault(
+        fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
+  return bytes;
 }
 
 }  // namespace
@@ -72,12 +86,8 @@ TableReader::TableReader(const std::filesystem::path& path, std::span<const std:
 
 TableReader::~TableReader() = default;
 
-bool TableReader::in_facts(const char* attribute) const {
-  return compact_ != nullptr && !is_schema_version(attribute);
-}
-
 std::string TableReader::text(const char* attribute) const {
-  if (in_facts(attribute)) return compact_->text(attribute);
+  if (is_fact(compact_.get(), attribute)) return compact_->text(attribute);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle type(H5Aget_type(opened), "get type of", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
@@ -91,12 +101,13 @@ std::string TableReader::text(const char* attribute) const {
 }
 
 std::string TableReader::text_if_any(const char* attribute) const {
-  const bool has = in_facts(attribute) ? compact_->has(attribute) : H5Aexists(file_, attribute) > 0;
+  const bool has = is_fact(compact_.get(), attribute) ? compact_->has(attribute)
+                                                      : H5Aexists(file_, attribute) > 0;
   return has ? text(attribute) : std::string();
 }
 
 void TableReader::read_number(const char* attribute, ElementType type, void* value) const {
-  if (in_facts(attribute)) return compact_->number(attribute, type, value);
+  if (is_fact(compact_.get(), attribute)) return compact_->number(attribute, type, value);
   const Handle opened(H5Aopen(file_, attribute, H5P_DEFAULT), "open attribute", attribute);
   const Handle space(H5Aget_space(opened), "get space of", attribute);
   if (H5Sget_simple_extent_npoints(space) != 1)
@@ -110,9 +121,9 @@ std::vector<std::string> TableReader::component_names() const {
   const Handle dataset(H5Dopen2(file_, name, H5P_DEFAULT), "open", name);
   const Handle type(H5Dget_type(dataset), "get type of", name);
   if (H5Tis_variable_str(type) <= 0 ||
-      shape_of(dataset) != std::vector<std::uint64_t>{extents_[index(Dim::component)]})
+      shape_of(dataset) != std::vector<std::uint64_t>{lengths_.of(Dim::component)})
     throw FileFault(fmt::format("{} is not one name per column of rollouts/components", name));
-  std::vector<char*> words(extents_[index(Dim::component)], nullptr);
+  std::vector<char*> words(lengths_.of(Dim::component), nullptr);
   if (!words.empty())
     check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()), "read", name);
   std::vector<std::string> names;
@@ -132,7 +143,7 @@ TableReader::Found TableReader::find(const Column& column) const {
   return {{}, found};
 }
 
-/// The index of a compact file has no shapes: a matrix is as wide as there are components.
+/// The index of a compact file has no shapes, but a matrix has a column for each component.
 std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& column,
                                               ElementType type) const {
   bool same_type = false;
@@ -140,8 +151,8 @@ std::vector<std::uint64_t> TableReader::shape(const Found& found, const Column& 
     same_type = found.compact->type == type;
   } else {
     const Handle stored(H5Dget_type(found.dataset), "get type");
-    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order needs no look because reads
-                                                        // ask for little-endian
+    same_type = H5Tequal(stored, file_type(type)) > 0;  // byte order is not checked, because reads
+                                                        // convert to little-endian
   }
   if (!same_type)
     throw FileFault(fmt::format("{} does not have the type that schema {}.{} gives",
@@ -160,16 +171,10 @@ std::size_t TableReader::elements(const Found& found, const Column& column, Elem
   const auto shape = this->shape(found, column, type);
   if (shape.size() != (column.by_component ? 2U : 1U))
     throw FileFault(fmt::format("{} has {} dimensions", path_of(column), shape.size()));
-  const auto agree = [&](Dim dim, std::uint64_t length) {
-    if (std::exchange(seen_[index(dim)], true) && extents_[index(dim)] != length)
-      throw FileFault(fmt::format("{} has {} rows where its table has {}", path_of(column), length,
-                                  extents_[index(dim)]));
-    extents_[index(dim)] = length;
-  };
-  agree(column.rows, shape[0]);
-  if (column.by_component) agree(Dim::component, shape[1]);
-  // Columns are stored whole, so none can be larger than the file: a damaged shape must not ask for
-  // the machine's memory.
+  lengths_.note(column.rows, shape[0], path_of(column));
+  if (column.by_component) lengths_.note(Dim::component, shape[1], path_of(column));
+  // Columns are not compressed, so none is larger than the file. A damaged shape must not make the
+  // reader allocate all memory.
   const std::uint64_t width = width_of(type), rows = shape[0],
                       across = column.by_component ? shape[1] : 1;
   if (rows > file_bytes_ || across > file_bytes_ ||
@@ -184,7 +189,7 @@ void TableReader::read_values(const Found& found, const Column& column, ElementT
   const hid_t dataset = found.dataset;
   if (found.compact != nullptr) std::ranges::copy(compact_->values(*found.compact), bytes.begin());
   else if (!mapped_.empty())
-    std::ranges::copy(stored(dataset, name, bytes.size()),
+    std::ranges::copy(stored(dataset, mapped_, name, bytes.size()),
                       bytes.begin());  // HDF5 would make room for a buffer of its own first
   else if (!bytes.empty())
     check(H5Dread(dataset, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "read",
@@ -192,21 +197,12 @@ void TableReader::read_values(const Found& found, const Column& column, ElementT
   check_values(found, name, bytes);
 }
 
-std::span<const std::byte> TableReader::stored(hid_t dataset, const std::string& name,
-                                               std::size_t length) const {
-  const auto bytes = stored_bytes(dataset, mapped_, name);
-  if (bytes.size() != length)
-    throw FileFault(
-        fmt::format("{} occupies {} bytes where its shape says {}", name, bytes.size(), length));
-  return bytes;
-}
-
-std::span<const std::byte> TableReader::mapped_values(const Column& column, ElementType type) {
+std::span<const std::byte> TableReader::in_place(const Column& column, ElementType type) {
   const std::string name = path_of(column);
   const Found found = find(column);
   const std::size_t length = elements(found, column, type) * width_of(type);
   const auto bytes = found.compact != nullptr ? compact_->values(*found.compact)
-                                              : stored(found.dataset, name, length);
+                                              : stored(found.dataset, mapped_, name, length);
   check_values(found, name, bytes);
   return bytes;
 }
@@ -228,11 +224,7 @@ bool TableReader::has(const Column& column) const {
          H5Lexists(file_, path_of(column).c_str(), H5P_DEFAULT) > 0;
 }
 
-void TableReader::count(const Column& column, std::span<const std::uint32_t> values) {
-  sums_.emplace_back(column, std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
-}
-
-void TableReader::check_codes(const Column& column, std::span<const std::byte> values) {
+void check_codes(const Column& column, std::span<const std::byte> values) {
   const auto codes = std::count(column.flags, column.flags + std::strlen(column.flags), ' ') + 1;
   const auto wild = std::find_if(values.begin(), values.end(), [&](std::byte value) {
     return std::to_integer<int>(value) >= codes;
@@ -240,15 +232,6 @@ void TableReader::check_codes(const Column& column, std::span<const std::byte> v
   if (wild != values.end())
     throw FileFault(fmt::format("{} holds {}, which is none of: {}", path_of(column),
                                 std::to_integer<int>(*wild), column.flags));
-}
-
-void TableReader::check_counts() const {
-  for (const auto& [column, sum] : sums_) {
-    const Dim dim = *column.counts;
-    if (seen_[index(dim)] && sum != extents_[index(dim)])
-      throw FileFault(fmt::format("{} sums to {} where {} has {} rows", path_of(column), sum,
-                                  kDimensions[index(dim)].name, extents_[index(dim)]));
-  }
 }
 
 }  // namespace rollcall::io

@@ -1,4 +1,4 @@
-// Keys as every file has them, and three columns beside them.
+// A training file has the keys that every file has, and three columns more.
 #include "io/training_file.hpp"
 
 #include "base/error.hpp"

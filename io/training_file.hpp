@@ -1,5 +1,5 @@
-// What a step trained on, one file a step beside its shards: which rollouts, how strongly, and with
-// what advantage. Written once the step's decision is known.
+// How a step trained on its rollouts: which of them, with what weight and what advantage. There is
+// one file for each step beside its shards, written once the step's decision is known.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -15,24 +15,24 @@ namespace rollcall::io {
 /// How a rollout entered its step's update.
 struct RolloutTraining {
   bool trained = true;  ///< false: it counted in its group's statistics at most
-  double weight = 1.0;  ///< what the scheduler multiplied its advantage with
-  /// before the first update and before that weight; NaN: none, or one a token
+  double weight = 1.0;  ///< the scheduler's factor on its advantage
+  /// Advantage before the first update and before that weight; NaN: none, or one for each token.
   double advantage = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Of all train rollouts of a step in the archive's order, those without a verdict included.
+/// All train rollouts of a step in the archive's order, including those without a verdict.
 struct StepTraining {
   std::uint64_t step = 0;
   KeyColumns keys{};
   TrainingColumns columns{};
 };
 
-/// Appends a group with what became of its rollouts; groups ascend by GroupId, rollouts by sample.
+/// Appends a group with the training of its rollouts; groups ascend by GroupId, rollouts by sample.
 void append(const Group& group, const std::vector<RolloutTraining>& rollouts, StepTraining& step);
-/// [rollouts] of the group, by their samples; empty where one of them is not in the step.
+/// [rollouts] The training of the group's rollouts; empty where one of them is not in the step.
 std::vector<RolloutTraining> training_of(const StepTraining& step, const Group& group);
 
-/// shards/train-<step>-00-0000-training.h5, whichever rank writes it.
+/// The draft of shards/train-<step>-00-0000-training.h5; the name is the same for every rank.
 FileDraft draft_training(const StepTraining& step, const RunIdentity& identity);
 /// Throws StorageError naming file and fault.
 StepTraining read_training(const std::filesystem::path& run_dir, const PublishedFile& file);

@@ -1,4 +1,4 @@
-// The checks that every read makes, made to go on after the first fault.
+// Makes the checks of every read, but continues after the first fault.
 #include "io/verify.hpp"
 
 #include "io/fault.hpp"
@@ -13,7 +13,8 @@ namespace rollcall::io {
 namespace fs = std::filesystem;
 namespace {
 
-/// The words of a StorageError without file, reason and suggestion, which the report says once.
+/// The problem of a StorageError, without file, reason and suggestion, which the report states
+/// once.
 std::string problem_of(const std::string& message, const std::string& path) {
   const auto file = message.find(path + ": ");
   auto reason = std::string::npos;
@@ -55,7 +56,7 @@ void check_columns(TableReader& reader, std::vector<std::string>& damaged) {
   });
 }
 
-/// Faults of a file whose bytes are not those published: which columns they lie in.
+/// For a file whose bytes are not those published: the columns that are damaged.
 std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
   std::vector<Fault> faults{fault};
   const std::string& path = fault.file;
@@ -73,7 +74,7 @@ std::vector<Fault> located(const fs::path& run_dir, const Fault& fault) {
 
 Holds held_by(const fs::path& path) {
   const auto kind = reading(path, [&] { return TableReader(path).text("kind"); });
-  // one of them: it has been read
+  // `kind` is one of kKinds, because the file has been read before
   return Holds(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
 }
 
@@ -147,7 +148,7 @@ std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path
   return {};
 }
 
-/// What read_archive checks, without making a rollout of any row; and the order of the rows, on
+/// Makes the checks of read_archive without building rollouts, and checks the order of the rows, on
 /// which readers rely.
 std::vector<Fault> verify_archive(const fs::path& run_dir, const ArchiveEntry& entry) {
   const std::string& path = entry.file.path;

@@ -1,5 +1,5 @@
-// What is wrong with a file: against what was published of it, and by its own checksums, column by
-// column.
+// Finds what is wrong with a file, by the published size and checksum, and by the file's own
+// checksums of its columns.
 #pragma once
 
 #include "io/archive.hpp"
@@ -14,26 +14,26 @@ namespace rollcall::io {
 struct Fault {
   enum class Kind {
     damage,
-    newer,      ///< nothing is wrong with it: a newer program wrote it
-    unreadable  ///< nothing is known of it: the file system does not let it be read
+    newer,      ///< nothing is wrong, but a newer program wrote the file
+    unreadable  ///< the file system refuses to read the file, so nothing is known of it
   };
   std::string file;     ///< relative to the run folder
-  std::string problem;  ///< names the column and the bytes in it, where that can be told
+  std::string problem;  ///< names the column and the bytes in it, if they are known
   Kind kind = Kind::damage;
 };
 
-/// `published`: what the manifest or a checkpoint says of the file. Without it, only what the file
-/// says of itself is checked. Empty: nothing is wrong.
+/// The faults of a file; empty: nothing is wrong. `published`: its entry in the manifest or in a
+/// checkpoint. Without it, only the file's own checksums are checked.
 std::vector<Fault> verify_shard(const std::filesystem::path& run_dir, const std::string& path,
                                 const std::optional<PublishedFile>& published);
 std::vector<Fault> verify_archive(const std::filesystem::path& run_dir, const ArchiveEntry& entry);
 
-/// Size and checksum alone: what is wrong with them, if anything.
+/// What is wrong with size and checksum alone; empty: nothing.
 std::optional<Fault> unlike_published(const std::filesystem::path& run_dir,
                                       const PublishedFile& file);
 
-/// Every column that is not what its checksums say, read without HDF5's blocks of variable-length
-/// values, which have no checksum of their own. Throws UnreadableError.
+/// Every column that does not match its checksums. HDF5's blocks of variable-length values, which
+/// have no checksum, are not read. Throws UnreadableError.
 std::vector<std::string> damaged_columns(const std::filesystem::path& path);
 
 }  // namespace rollcall::io

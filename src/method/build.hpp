@@ -1,12 +1,12 @@
-// What program and shared library must have in common: a class is laid out by the compiler that
-// read its header.
+// The build that program and shared library must have in common. They exchange C++ classes, whose
+// layout depends on the headers and the compiler.
 #pragma once
 
 namespace rollcall::method {
 
 inline constexpr char kBuild[] = "rollcall " ROLLCALL_VERSION ", GCC " __VERSION__;
-/// const char* (), the library's kBuild
+/// A function const char* (), which returns the library's kBuild.
 inline constexpr const char* kBuildSymbol = "rollcall_objective_build";
-inline constexpr const char* kEntrySymbol = "rollcall_objective";  ///< const Library* ()
+inline constexpr const char* kEntrySymbol = "rollcall_objective";  ///< a function const Library* ()
 
 }  // namespace rollcall::method

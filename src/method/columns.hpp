@@ -1,4 +1,4 @@
-// The columns that stages hand to an objective and get back, as plain numbers. Letters: B rollouts
+// The columns that stages pass to an objective and get back, as plain numbers. Letters: B rollouts
 // of the step, P prompts (groups), N policy tokens; L rollouts and M tokens of a micro-batch.
 #pragma once
 
@@ -10,119 +10,127 @@
 
 namespace rollcall::method {
 
-/// Names of the optional columns (StepColumns::named) that pieces may ask for. Who computes them is
-/// in METHODS.md.
+/// Names of the optional columns (StepColumns::named) that pieces may ask for. METHODS.md says what
+/// computes each.
 namespace column {
-/// [N] under the reference policy
+/// [N] log-prob under the reference policy
 inline constexpr const char* reference_logprob = "reference_logprob";
-/// [N] and an exponent: under the reference's probabilities to that power, normalised
+/// [N] log-prob under the reference's probabilities raised to a power and normalised; the exponent
+/// follows in the name
 inline constexpr const char* flat_reference = "reference_logprob/";
-inline constexpr const char* teacher_logprob = "teacher_logprob";  ///< [N] under the teacher
+inline constexpr const char* teacher_logprob =
+    "teacher_logprob";                                   ///< [N] log-prob under the teacher
 inline constexpr const char* teacher_kl = "teacher_kl";  ///< [N] exact KL(old policy || teacher) at
-                                                         ///< the token's place
-/// [N] under the policy that this optimizer step starts from
+                                                         ///< the token's place, in nats
+/// [N] log-prob under the policy that this optimizer step starts from
 inline constexpr const char* current_logprob = "current_logprob";
-/// [N] entropy of that policy
+/// [N] entropy of the policy that this optimizer step starts from, in nats
 inline constexpr const char* current_entropy = "current_entropy";
-/// [N] entropy of the policy that sampled the token
+/// [N] entropy of the policy that sampled the token, in nats
 inline constexpr const char* old_entropy = "old_entropy";
-/// [N] sum over the vocabulary of that policy's squared probabilities
+/// [N] sum of the squared probabilities of the whole vocabulary, under the policy that sampled the
+/// token
 inline constexpr const char* sum_squares = "sum_squares";
-inline constexpr const char* value = "value";  ///< [N] value head before the update
+inline constexpr const char* value = "value";  ///< [N] output of the value head before the update
 inline constexpr const char* prior = "prior";  ///< [B] tracked success of the prompt before this
-                                               ///< step, [0, 1]: old results fade
+                                               ///< step, [0, 1]; old results fade
 inline constexpr const char* posterior = "posterior";  ///< [B] mean of Beta(1 + solved, 1 + failed)
                                                        ///< over all results before this step
 inline constexpr const char* predicted = "predicted";  ///< [B] success that a value model predicted
-                                                       ///< of the prompt, [0, 1]
-/// [B] shortest correct answer to the prompt so far, tokens; 0: none yet
+                                                       ///< for the prompt, [0, 1]
+/// [B] length of the shortest correct answer to the prompt so far, in tokens; 0: none yet
 inline constexpr const char* prompt_best_length = "prompt_best_length";
-inline constexpr const char* answer = "answer";  ///< [B] number of the distinct final answer within
-                                                 ///< the group, from 0; -1: none
+inline constexpr const char* answer = "answer";  ///< [B] number of the final answer among the
+                                                 ///< distinct answers of the group, from 0; -1: no
+                                                 ///< answer was found
 inline constexpr const char* correct = "correct";  ///< [B] 1 where the verifier accepted the
                                                    ///< answer, else 0
 /// [B] reward of the prompt's greedy answer
 inline constexpr const char* greedy_reward = "greedy_reward";
 inline constexpr const char* expert = "expert";  ///< [B] 1 for a rollout that no policy of this run
                                                  ///< sampled, else 0
-/// [N] share of so many draws in the place of an expert's token that are this token; 0 of the
-/// policy's own. Behind it the number of draws and their temperature, as a multiple of the policy's
-/// own, "draw_hits/256/1.5". With it LeafColumns::miss_logprob.
+/// [N] for the tokens of experts: at the token's place, a number of tokens is drawn from the
+/// policy, and this is the share of draws that are the expert's token. It is 0 for tokens of the
+/// policy. The number of draws and their temperature, as a multiple of the policy's own, follow in
+/// the name: "draw_hits/256/1.5". Micro-batches then bring MicroBatchColumns::miss_logprob.
 inline constexpr const char* draw_hits = "draw_hits/";
 /// [B] optimizer steps since the rollout was sampled
 inline constexpr const char* version_lag = "version_lag";
-/// [sum of n^2 over groups of n rollouts] for each group, row by row, the cosines between its
-/// rollouts' gradients by the states that the head reads: of the sums of their tokens' log-probs,
-/// under the policy before the update. 0 beside a rollout without policy tokens.
+/// [sum of n^2 over groups of n rollouts] for each group a matrix [n,n], row by row: the cosines
+/// between the gradients of its rollouts under the policy before the update. A rollout's gradient
+/// is that of the sum of its tokens' log-probs by the states that the head reads. The cosine with a
+/// rollout without policy tokens is 0.
 inline constexpr const char* gradient_cosine = "gradient_cosine";
-/// [N] number of the token's reasoning step in its rollout, from 0; -1: behind the last
+/// [N] number of the token's reasoning step in its rollout, from 0; -1: after the last step
 inline constexpr const char* reasoning_step = "reasoning_step";
-/// [N] behind that step, mean probability of the reference answer's tokens; -1 step: 0
+/// [N] mean probability of the reference answer's tokens after that reasoning step; 0 after the
+/// last
 inline constexpr const char* probe_accuracy = "probe_accuracy";
 inline constexpr const char* probe_confidence =
-    "probe_confidence";  ///< [N] behind that step, how sure the policy is of the answer that it
-                         ///< would give; -1 step: 0
+    "probe_confidence";  ///< [N] how sure the policy is, after that reasoning step, of the answer
+                         ///< that it would give; 0 after the last
 }  // namespace column
 
-/// Everything the whole step (or mini-batch) knows before the current policy is evaluated. Rollouts
-/// are in canonical order: ascending GroupId, then sample.
+/// Everything that is known of the whole step (or mini-batch) before the current policy is
+/// evaluated. Rollouts are in canonical order: ascending GroupId, then sample.
 struct StepColumns {
   std::vector<double> reward{};              ///< [B]
   std::vector<std::int64_t> group{};         ///< [B] index 0..P-1 of the rollout's group, ascending
   std::vector<std::int64_t> prompt_level{};  ///< [B]
-  std::vector<std::int64_t> offsets{};       ///< [B+1] tokens of rollout i are offsets[i] ..
+  std::vector<std::int64_t> offsets{};       ///< [B+1] rollout i has the tokens offsets[i] ..
                                              ///< offsets[i+1]
   std::vector<double> old_logprob{};  ///< [N] log-prob under the policy at the start of the update
                                       ///< (the proximal policy)
   std::vector<double> rollout_logprob{};  ///< [N] log-prob stored by generation; equals old_logprob
                                           ///< on-policy
   std::vector<std::int64_t> truncated{};  ///< [B] 1: ended by the token limit
-  double max_new_tokens = 0;              ///< horizon H
-  std::vector<std::int64_t> replayed{};   ///< [B] 1: of an earlier step, trained on again. Only
-                                          ///< metrics look at it
+  double max_new_tokens = 0;              ///< horizon H, in tokens
+  std::vector<std::int64_t> replayed{};   ///< [B] 1: sampled in an earlier step and trained on
+                                          ///< again. Only metrics look at it
   std::vector<std::int64_t> token{};      ///< [N] token ids
-  std::vector<std::int64_t> key{};  ///< [B] the same for the same rollout in any order: addresses
-                                    ///< random choices
-  std::vector<double> group_weight{};  ///< [P] >= 0, what the scheduler multiplies the group's
-                                       ///< advantages with; empty: all 1
+  std::vector<std::int64_t> key{};     ///< [B] addresses random choices; a rollout has the same key
+                                       ///< in any order
+  std::vector<double> group_weight{};  ///< [P] >= 0, the scheduler's factor on the group's
+                                       ///< advantages; empty: all 1
   std::vector<double> trains{};  ///< [B] 0 for rollouts that count in their group's statistics
                                  ///< only; empty: all train
   std::uint64_t seed = 0;        ///< of the run, for random choices
   std::uint64_t step = 0;        ///< training step, from 0
   double progress = 0.0;         ///< share of the training steps already done, [0, 1]
-  /// Optional columns by name, read by single pieces (Objective::columns() says which): per token
-  /// [N] ("reference_logprob"), per rollout [B] ("prior") or per pair ("gradient_cosine").
+  /// Optional columns by name, which single pieces read (Objective::columns() lists them): per
+  /// token [N] ("reference_logprob"), per rollout [B] ("prior") or per pair ("gradient_cosine").
   std::map<std::string, std::vector<double>> named{};
-  /// Moving statistics that pieces left behind in the step before (Prepared::statistics), by name;
-  /// empty at the start of a run.
+  /// Moving statistics as the step before left them (Prepared::statistics), by name; empty at the
+  /// start of a run.
   std::map<std::string, double> statistics{};
 };
 
-/// Least limit of a micro-batch whose columns are known before any forward pass: they take little
-/// room, and an objective takes as long for a few tokens as for thousands.
+/// Smallest token limit of a micro-batch whose columns are known before any forward pass. Such
+/// columns take little memory, and an objective takes as long for a few tokens as for thousands.
 inline constexpr std::int64_t kKnownMicroBatchTokens = 1 << 16;
 
 /// Columns of some rollouts of the step under the current policy, borrowed.
 struct MicroBatchColumns {
   std::span<const std::int64_t> rollouts{};     ///< [L] indices into StepColumns, ascending
-  std::span<const float> logprob{}, entropy{};  ///< [M] tokens of those rollouts one after the
-                                                ///< other
+  std::span<const float> logprob{}, entropy{};  ///< [M] the tokens of those rollouts in their
+                                                ///< order
   const std::vector<float>* value = nullptr;    ///< [M] of the value head; only where
                                                 ///< Objective::needs_value()
-  /// [M] of draws in an expert token's place that are other tokens, the sum of share * log-prob;
-  /// only beside a column draw_hits.
+  /// [M] for the tokens of experts: sum of share * log-prob over the other tokens that were drawn
+  /// in their place; only where the step has a column draw_hits.
   const std::vector<float>* miss_logprob = nullptr;
 };
 
+/// What one micro-batch adds to the step's loss.
 struct MicroBatchLoss {
-  double loss = 0.0;  ///< this micro-batch's share; shares of all micro-batches sum to the step's
-                      ///< loss
-  std::vector<float> dlogprob{}, dentropy{};  ///< [M]
+  double loss = 0.0;  ///< this micro-batch's share; the shares of all micro-batches sum to the
+                      ///< step's loss
+  std::vector<float> dlogprob{}, dentropy{};  ///< [M] derivatives of the loss
   std::vector<float> dvalue{};                ///< [M] where the micro-batch brought values
   std::vector<float> dmiss_logprob{};         ///< [M] where the micro-batch brought them
   std::vector<double> rollout_loss{};  ///< [L] mean surrogate loss of each rollout's tokens, before
                                        ///< weights and denominators; NaN for one without tokens
-  /// metrics over this micro-batch's tokens, by name; see Prepared::merge
+  /// Metric sums and extremes over this micro-batch's tokens, by name; see Prepared::merge.
   std::map<std::string, double> sums{}, minima{}, maxima{};
 };
 

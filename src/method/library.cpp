@@ -1,5 +1,5 @@
-// The shared library lies at the same place beside the program in a build tree and in an
-// installation; other programs find it as the system finds libraries.
+// Finds and loads the shared library. It lies at the same place relative to the program in a build
+// tree and in an installation; other programs find it where the system looks for libraries.
 #include "base/error.hpp"
 #include "method/build.hpp"
 #include "method/method.hpp"
@@ -23,8 +23,8 @@ fs::path beside_program() {
       .lexically_normal();
 }
 
-/// Local and lazy: its symbols are nobody else's, and most of LibTorch's functions are never
-/// called.
+/// Loads locally, so that its symbols do not mix with others, and lazily, because most functions of
+/// LibTorch are never called.
 const Library& load() {
   const fs::path path = beside_program();
   const bool is_there = fs::exists(path);

@@ -1,6 +1,6 @@
-// An objective as the stages see it: a step's columns in, loss and derivative out. What computes
-// them (src/objective, with LibTorch) is a shared library that is loaded when it is first asked
-// for: most commands never do, and LibTorch takes 0.2 s and 110 MB to load.
+// An objective as the stages see it: a step's columns in, loss and derivative out. The code that
+// computes them (src/objective, with LibTorch) is a shared library, which is loaded at the first
+// use, because LibTorch takes 0.2 s and 110 MB to load and most commands never need it.
 #pragma once
 
 #include "method/columns.hpp"
@@ -26,15 +26,16 @@ enum class Family : std::size_t {
 inline constexpr std::array<std::string_view, 7> family_names = {
     "reward", "advantage", "ratio", "surrogate", "weight", "aggregate", "regularizer"};
 
-/// One paper: the pieces it is made of, and the settings in which it departs from their defaults.
+/// One paper: the pieces that its method consists of, and the settings that differ from their
+/// defaults.
 struct Recipe {
   std::string_view name, title, paper;
   int year = 0;
-  std::array<std::string_view, 7> pieces;  ///< by Family; several rewards, weights or regularizers
-                                           ///< are joined by '+'
+  std::array<std::string_view, 7> pieces;  ///< names by Family; several rewards, weights or
+                                           ///< regularizers are joined by '+'
   std::vector<std::pair<std::string_view, std::string_view>> settings;
-  std::string_view lacks = {};  ///< what of the paper's method this row does not do; empty: it is
-                                ///< complete
+  std::string_view lacks = {};  ///< the part of the paper's method that this row does not do;
+                                ///< empty: the row is complete
   std::string_view piece(Family family) const { return pieces[static_cast<std::size_t>(family)]; }
 };
 
@@ -44,75 +45,78 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 class Prepared {
  public:
   virtual ~Prepared() = default;
-  /// Loss and derivative of one micro-batch. The sum over any cut into micro-batches is the same
-  /// (to rounding).
+  /// Loss and derivative of one micro-batch. The sum over all micro-batches is the same for any cut
+  /// of the step (to rounding).
   virtual MicroBatchLoss evaluate(const MicroBatchColumns& micro_batch) const = 0;
-  /// Step metrics of all micro-batches' metrics, see objective::merge. The order of micro-batches
-  /// fixes the rounding.
+  /// Merges the metrics of all micro-batches into metrics of the step, see objective::merge. The
+  /// order of micro-batches fixes the rounding.
   virtual std::map<std::string, double> merge(
       const std::vector<MicroBatchLoss>& micro_batches) const = 0;
-  /// moving ones after this step: what the next step is to be given
+  /// Moving statistics after this step, which the next step is to be given.
   virtual std::map<std::string, double> statistics() const = 0;
-  /// [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN: no tokens
+  /// [B] mean |A| of each rollout's tokens, before the scheduler's weights; NaN for a rollout
+  /// without tokens.
   virtual std::vector<double> rollout_advantages() const = 0;
-  /// [N] A of each token, before the scheduler's weights
+  /// [N] advantage of each token, before the scheduler's weights.
   virtual std::vector<double> token_advantages() const = 0;
-  virtual double lr_factor() const = 0;  ///< on this optimizer step's learning rate; 1 unless a
-                                         ///< piece scales it
+  /// Factor on this optimizer step's learning rate; 1 unless a piece scales it.
+  virtual double lr_factor() const = 0;
 };
 
-/// What a recipe's reward is before it is normalised.
+/// Where a recipe's reward comes from, before it is normalised.
 struct RewardSource {
-  bool is_verifiers = true;         ///< the verifier's, whatever the rollout
-  std::vector<std::string> late{};  ///< pieces that read what only the update knows
+  bool is_verifiers = true;         ///< it equals the verifier's reward for every rollout
+  std::vector<std::string> late{};  ///< names of the reward pieces that read what only the update
+                                    ///< knows
 };
 
-/// What a rollout teaches that is its prompt's only one.
+/// What a rollout teaches that is the only one of its prompt.
 enum class LoneRollouts {
-  teach_as_others,  ///< rollouts of one prompt are not compared with each other
-  teach_plainly,    ///< they are, and alone its plain reward takes the place of the comparison
-  teach_nothing,    ///< alone, what it is paid changes nothing
+  teach_as_others,  ///< as others, because the rollouts of a prompt are not compared at all
+  teach_plainly,    ///< its plain reward takes the place of the comparison
+  teach_nothing,    ///< nothing: its reward does not change the derivative
 };
 
 /// A recipe with its pieces and knobs resolved. Immutable; safe to share by threads.
 class Objective {
  public:
   virtual ~Objective() = default;
+  /// Prepares a step that one update trains on.
   virtual std::shared_ptr<const Prepared> prepare(const StepColumns& step) const = 0;
-  /// A step that several updates train on: what its rollouts say is taken once, before the first of
-  /// them (METHODS.md, "Once a step, and at every update").
+  /// Prepares a step that several updates train on. Pieces that do not read the policy of an update
+  /// run once, here (METHODS.md, "Once a step, and at every update").
   virtual std::shared_ptr<const Prepared> prepare_step(const StepColumns& step) const = 0;
-  /// One of these updates. `step`: made by prepare_step; `rollouts`: [B] which of the step's this
-  /// update trains, ascending.
+  /// Prepares one of these updates. `step`: made by prepare_step; `rollouts`: [B] the step's
+  /// rollouts that this update trains on, ascending.
   virtual std::shared_ptr<const Prepared> prepare_update(
       const StepColumns& update, const Prepared& step,
       std::vector<std::int64_t> rollouts) const = 0;
-  /// [B] what each rollout is paid, before a normalisation and before what a divergence costs: what
-  /// a scheduler hears.
+  /// [B] what each rollout is paid, before a normalisation and before the cost of a divergence. A
+  /// scheduler learns from it.
   virtual std::vector<double> rewards(const StepColumns& step) const = 0;
   virtual RewardSource reward_source() const = 0;
   virtual std::string describe() const = 0;  ///< pieces with formulas and knobs with values, one
                                              ///< line each
   virtual std::vector<std::string> columns() const = 0;  ///< names that StepColumns::named must
                                                          ///< hold
-  virtual std::vector<std::string> unset() const = 0;    ///< knobs that no default can fill and
+  virtual std::vector<std::string> unset() const = 0;    ///< knobs without a sensible default that
                                                          ///< neither row nor run file has set, as
                                                          ///< family.knob
-  virtual bool needs_value() const = 0;  ///< a piece trains the value head: leaves must bring its
-                                         ///< output
-  virtual LoneRollouts lone_rollouts() const = 0;  ///< found by trial, in some milliseconds
+  virtual bool needs_value() const = 0;  ///< a piece trains the value head: micro-batches must
+                                         ///< bring its output
+  virtual LoneRollouts lone_rollouts() const = 0;  ///< found by trial, which takes milliseconds
   virtual bool whole_groups() const = 0;           ///< the loss couples the rollouts of a group: a
                                                    ///< micro-batch must hold all of them
 };
 
-/// What the shared library offers.
+/// The functions of the shared library.
 class Library {
  public:
   virtual std::unique_ptr<const Objective> make(const std::string& recipe, const Settings& pieces,
                                                 const Settings& knobs) const = 0;
   virtual const std::vector<Recipe>& recipes() const = 0;
   virtual std::string torch_version() const = 0;  ///< "2.11.0"
-  /// What besides the settings decides the bits of a gradient: "GenuineIntel family 6 model 143,
+  /// What decides the bits of a gradient besides the settings, as "GenuineIntel family 6 model 143,
   /// LibTorch 2.11.0 (AVX512)".
   virtual std::string arithmetic() const = 0;
 
@@ -120,7 +124,8 @@ class Library {
   ~Library() = default;
 };
 
-/// Loads it at the first call. Throws EnvironmentError when it is missing or another build's.
+/// Loads the shared library at the first call. Throws EnvironmentError when it is missing or comes
+/// from another build.
 const Library& library();
 
 /// Throws ConfigError: unknown recipe, piece or knob (naming the nearest), or an impossible mix

@@ -9,21 +9,22 @@
 
 namespace rollcall::objective {
 
-/// In column answer: none was found.
+/// The value of column answer for a rollout in which no answer was found.
 inline constexpr double kNoAnswer = -1.0;
 
-/// [prompts] rollouts of the group by answer, as column answer numbers them.
+/// [P] for each group, how many of its rollouts gave which answer; keys are numbers of column
+/// answer.
 inline std::vector<std::map<double, double>> votes(const Step& step) {
   const at::Tensor column = step.named(column::answer).contiguous();
   const double* answer = column.const_data_ptr<double>();
-  const auto& begin = step.group_begin();
+  const auto& begin = step.shape.group_begin();
   std::vector<std::map<double, double>> all(begin.empty() ? 0 : begin.size() - 1);
   for (std::size_t g = 0; g < all.size(); ++g)
     for (auto i = begin[g]; i < begin[g + 1]; ++i) all[g][answer[i]] += 1.0;
   return all;
 }
 
-/// Of the shares of these answers among `n` rollouts [nats].
+/// Entropy of the distribution of these answers among `n` rollouts, in nats.
 inline double entropy_of(const std::map<double, double>& votes, double n) {
   double h = 0.0;
   for (const auto& [unused, count] : votes) h -= count / n * std::log(count / n);

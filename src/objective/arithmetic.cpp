@@ -1,5 +1,5 @@
-// Names processor and LibTorch: LibTorch chooses its vector kernels by the processor, so that both
-// are needed to tell whether two machines compute the same bits of an objective.
+// Names the processor and LibTorch. LibTorch chooses its vector kernels by the processor, so both
+// decide whether two machines compute the same bits of an objective.
 #include "objective/arithmetic.hpp"
 
 #include <ATen/Version.h>

@@ -1,5 +1,4 @@
-// Segment sums and gathers over token columns; the number of tensor operations does not depend on
-// the number of rollouts.
+// The columns of a step are checked and counted, and a micro-batch takes its tokens out of them.
 #include "objective/columns.hpp"
 
 #include "base/differing.hpp"
@@ -12,12 +11,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <span>
 
 namespace rollcall::objective {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 at::Tensor zeros(std::int64_t n) { return at::zeros({n}, at::kDouble); }
 
@@ -27,6 +23,26 @@ bool is_column(const at::Tensor& t, std::int64_t n, at::ScalarType type) {
 }
 
 double at_least_one(const at::Tensor& sum) { return std::max(1.0, sum.item<double>()); }
+
+/// The columns with `offsets` contiguous. Throws std::logic_error when a column has not the size
+/// or type that StepColumns names, NumericsError for a reward that is not finite.
+StepColumns checked(StepColumns c) {
+  expect(c.reward.defined() && c.reward.dim() == 1 && c.reward.size(0) > 0, "a step has rollouts");
+  const std::int64_t rollouts = c.reward.size(0);
+  expect(is_column(c.reward, rollouts, at::kDouble) && is_column(c.group, rollouts, at::kLong) &&
+             is_column(c.truncated, rollouts, at::kBool),
+         "reward, group and truncated are [B] float64, int64 and bool");
+  expect(is_column(c.offsets, rollouts + 1, at::kLong), "offsets is [B+1] int64");
+  c.offsets = c.offsets.contiguous();
+  const auto tokens = c.offsets[rollouts].item<std::int64_t>();
+  expect(is_column(c.old_logprob, tokens, at::kDouble) &&
+             is_column(c.rollout_logprob, tokens, at::kDouble),
+         "log-probs are [N] float64");
+  require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite",
+                         "one such value would make the advantages of its whole group meaningless",
+                         "find the rollout in the archive and correct its verifier");
+  return c;
+}
 
 }  // namespace
 
@@ -48,99 +64,31 @@ at::Tensor differing(const at::Tensor& a, const at::Tensor& b) {
   return apart;
 }
 
-Step::Step(StepColumns step_columns) : columns(std::move(step_columns)) {
-  const auto& c = columns;
-  expect(c.reward.defined() && c.reward.dim() == 1 && c.reward.size(0) > 0, "a step has rollouts");
-  rollouts = c.reward.size(0);
-  expect(is_column(c.reward, rollouts, at::kDouble) && is_column(c.group, rollouts, at::kLong) &&
-             is_column(c.truncated, rollouts, at::kBool),
-         "reward, group and truncated are [B] float64, int64 and bool");
-  expect(is_column(c.offsets, rollouts + 1, at::kLong), "offsets is [B+1] int64");
-  columns.offsets = c.offsets.contiguous();
-  tokens = c.offsets[rollouts].item<std::int64_t>();
-  expect(is_column(c.old_logprob, tokens, at::kDouble) &&
-             is_column(c.rollout_logprob, tokens, at::kDouble),
-         "log-probs are [N] float64");
-  require<NumericsError>(at::isfinite(c.reward).all().item<bool>(), "a reward is not finite",
-                         "one such value would make the advantages of its whole group meaningless",
-                         "find the rollout in the archive and correct its verifier");
-  const at::Tensor lengths = c.offsets.diff();
-  expect((lengths >= 0).all().item<bool>() && (c.group.diff() >= 0).all().item<bool>(),
-         "offsets and group ascend");
-  prompts = c.group[rollouts - 1].item<std::int64_t>() + 1;
-  rollout = at::repeat_interleave(lengths);
-  place = at::arange(tokens) - columns.offsets.index_select(0, rollout);
-  length = lengths.to(at::kDouble);
-  group_size = group_sum(at::ones({rollouts}, at::kDouble));
-  expect((group_size >= 1).all().item<bool>(), "groups are numbered without gaps");
-  group_begin_ = {0};
-  const auto size = group_size.accessor<double, 1>();
-  for (std::int64_t g = 0; g < prompts; ++g)
-    group_begin_.push_back(group_begin_.back() + std::int64_t(size[g]));
-  reward = columns.reward;
+Step::Step(StepColumns step_columns)
+    : columns(checked(std::move(step_columns))),
+      shape(columns.group, columns.offsets),
+      reward(columns.reward) {
   count();
 }
 
 void Step::count() {
-  trained_length = keep.defined() ? rollout_sum(keep) : length;
+  trained_length = keep.defined() ? shape.rollout_sum(keep) : shape.length;
   normalizer.tokens = at_least_one(trained_length.sum());
   normalizer.rollouts = at_least_one((trained_length > 0).sum());
-  normalizer.prompts = at_least_one((group_sum(trained_length) > 0).sum());
+  normalizer.prompts = at_least_one((shape.group_sum(trained_length) > 0).sum());
   normalizer.horizon = columns.max_new_tokens;
 }
 
-at::Tensor Step::group_sum(const at::Tensor& per_rollout) const {
-  return zeros(prompts).index_add_(0, columns.group, per_rollout);
+at::Tensor Step::baseline() const {
+  return shape.over_rollouts(shape.group_mean(reward) * (shape.group_size > 1));
 }
-at::Tensor Step::group_mean(const at::Tensor& per_rollout, const at::Tensor& weight) const {
-  const auto bounded = [](const at::Tensor& x, const at::Tensor& least, const at::Tensor& largest) {
-    return at::minimum(at::maximum(x, least), largest);
-  };
-  if (!weight.defined())
-    return bounded(group_sum(per_rollout) / group_size, group_min(per_rollout),
-                   group_max(per_rollout));
-  const at::Tensor total = group_sum(weight), counts = weight > 0;
-  const at::Tensor least = group_min(at::where(counts, per_rollout, infinity)),
-                   largest = group_max(at::where(counts, per_rollout, -infinity));
-  return at::where(total > 0, bounded(group_sum(weight * per_rollout) / total, least, largest),
-                   0.0);
-}
-at::Tensor Step::group_max(const at::Tensor& per_rollout) const {
-  return largest_of(prompts, columns.group, per_rollout, -infinity);
-}
-at::Tensor Step::group_min(const at::Tensor& per_rollout) const { return -group_max(-per_rollout); }
-at::Tensor Step::group_differs(const at::Tensor& per_rollout) const {
-  const at::Tensor values = per_rollout.contiguous(), apart = at::zeros({prompts}, at::kBool);
-  const double* first = values.const_data_ptr<double>();
-  auto* out = apart.data_ptr<bool>();
-  for (std::int64_t g = 0; g < prompts; ++g) {
-    const auto begin = group_begin_[std::size_t(g)], end = group_begin_[std::size_t(g) + 1];
-    out[g] = differ(std::span(first + begin, std::size_t(end - begin)));
-  }
-  return apart;
-}
-
-at::Tensor Step::rollout_sum(const at::Tensor& per_token) const {
-  return zeros(rollouts).index_add_(0, rollout, per_token);
-}
-at::Tensor Step::rollout_mean(const at::Tensor& per_token) const {
-  return rollout_sum(per_token) / length.clamp_min(1);
-}
-at::Tensor Step::over_rollouts(const at::Tensor& per_group) const {
-  return per_group.index_select(0, columns.group);
-}
-at::Tensor Step::over_tokens(const at::Tensor& per_rollout) const {
-  return per_rollout.index_select(0, rollout);
-}
-
-at::Tensor Step::baseline() const { return over_rollouts(group_mean(reward) * (group_size > 1)); }
 
 at::Tensor Step::spread(bool population) const {
-  const at::Tensor centred = reward - over_rollouts(group_mean(reward));
+  const at::Tensor& size = shape.group_size;
+  const at::Tensor centred = reward - shape.over_rollouts(shape.group_mean(reward));
   const at::Tensor deviation =
-      (group_sum(centred.square()) / (population ? group_size : (group_size - 1).clamp_min(1)))
-          .sqrt();
-  return over_rollouts(at::where(group_size > 1, deviation, 1.0));
+      (shape.group_sum(centred.square()) / (population ? size : (size - 1).clamp_min(1))).sqrt();
+  return shape.over_rollouts(at::where(size > 1, deviation, 1.0));
 }
 
 double Step::horizon() const {
@@ -165,10 +113,10 @@ double Step::statistic(const std::string& name, double initial) const {
 }
 
 at::Tensor Step::uniform_rollouts(std::uint64_t purpose) const {
-  at::Tensor drawn = zeros(rollouts);
+  at::Tensor drawn = zeros(shape.rollouts);
   auto* out = drawn.data_ptr<double>();
   const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
-  for (std::int64_t i = 0; i < rollouts; ++i) {
+  for (std::int64_t i = 0; i < shape.rollouts; ++i) {
     out[i] = RandomStream(columns.seed, RandomPurpose::objective, columns.step,
                           std::uint64_t(key ? key[i] : i))
                  .uniform(purpose << 32U);
@@ -177,11 +125,11 @@ at::Tensor Step::uniform_rollouts(std::uint64_t purpose) const {
 }
 
 at::Tensor Step::uniform_tokens(std::uint64_t purpose) const {
-  at::Tensor drawn = zeros(tokens);
+  at::Tensor drawn = zeros(shape.tokens);
   auto* out = drawn.data_ptr<double>();
   const auto* key = columns.key.defined() ? columns.key.const_data_ptr<std::int64_t>() : nullptr;
   const auto* offset = columns.offsets.const_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < rollouts; ++i) {
+  for (std::int64_t i = 0; i < shape.rollouts; ++i) {
     const RandomStream stream(columns.seed, RandomPurpose::objective, columns.step,
                               std::uint64_t(key ? key[i] : i));
     for (std::int64_t t = offset[i]; t < offset[i + 1]; ++t)
@@ -195,7 +143,7 @@ MicroBatchTensors::MicroBatchTensors(const Step& whole, const MicroBatchColumns&
   std::vector<std::int64_t> length;
   for (std::size_t i = 0; i < c.rollouts.size(); ++i) {
     const auto r = c.rollouts[i];
-    expect(r >= 0 && r < step.rollouts && (i == 0 || c.rollouts[i - 1] < r),
+    expect(r >= 0 && r < step.shape.rollouts && (i == 0 || c.rollouts[i - 1] < r),
            "a micro-batch names rollouts of its step, ascending");
     length.push_back(offsets[r + 1] - offsets[r]);
   }
@@ -208,7 +156,7 @@ MicroBatchTensors::MicroBatchTensors(const Step& whole, const MicroBatchColumns&
     expect(!column.defined() || is_column(column, m, at::kDouble),
            "a micro-batch's values are [M] float64");
   if (m > 0) first_ = offsets[c.rollouts.front()];
-  // other micro-batches' tokens lie in between
+  // tokens of rollouts in other micro-batches lie in between
   if (m > 0 && offsets[c.rollouts.back() + 1] - first_ != m) {
     index_ = at::empty({m}, at::kLong);
     auto* out = index_.data_ptr<std::int64_t>();
@@ -257,7 +205,7 @@ std::int64_t MicroBatchTensors::groups() const {
 at::Tensor MicroBatchTensors::group() const {
   const at::Tensor of_step = take_rollouts(step.columns.group);
   if (rollouts() == 0) return of_step;
-  // Ascending, so the groups of the micro-batch are numbered by counting the changes.
+  // Groups ascend, so counting the changes numbers the groups of the micro-batch.
   return at::cat({at::zeros({1}, at::kLong), (of_step.diff() != 0).to(at::kLong)}).cumsum(0);
 }
 
@@ -300,9 +248,9 @@ std::pair<at::Tensor, at::Tensor> MicroBatchTensors::pairs() const {
 void MicroBatchTensors::expect_whole_groups() const {
   const at::Tensor sizes =
       zeros(groups()).index_add(0, group(), at::ones({rollouts()}, at::kDouble));
-  expect(
-      at::equal(over_group(sizes), step.over_rollouts(step.group_size).index_select(0, rollouts_)),
-      "this objective needs leaves of whole groups");
+  expect(at::equal(over_group(sizes),
+                   step.shape.over_rollouts(step.shape.group_size).index_select(0, rollouts_)),
+         "this objective needs leaves of whole groups");
 }
 
 }  // namespace rollcall::objective

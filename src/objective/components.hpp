@@ -13,7 +13,7 @@
 
 namespace rollcall::objective {
 
-/// Columns component/NAME of the step, [B] each, by NAME, but for those of these names.
+/// The step's columns component/NAME, [B] each, by NAME, without the omitted names.
 inline std::map<std::string, at::Tensor> components(const Step& step,
                                                     const std::vector<std::string>& omitted = {}) {
   constexpr std::string_view prefix = "component/";
@@ -27,10 +27,10 @@ inline std::map<std::string, at::Tensor> components(const Step& step,
   return all;
 }
 
-/// Weights that a run file gives components, "correct=1, distance=-0.5"; a component that it does
-/// not name weighs 1, one that the step does not carry is refused. Every verifier fills `correct`,
-/// and those of this project `format`: a row whose source pays for neither omits them, filled or
-/// not.
+/// The weights that a run file gives to components, as in "correct=1, distance=-0.5". A component
+/// that it does not name has weight 1; a name that the step does not carry is refused. Every
+/// verifier fills `correct`, and those of this project fill `format` as well. A row whose source
+/// pays for neither omits both.
 struct ComponentWeights {
   std::map<std::string, double> given;
   std::vector<std::string> omitted;
@@ -47,7 +47,7 @@ struct ComponentWeights {
         },
         "component_weights weighs a component that omit_components leaves out",
         "it would not count", "set omit_components to those that are not to count, or to none");
-    knobs.needs_columns([this] {
+    knobs.needs.columns([this] {
       std::vector<std::string> columns;
       for (const auto& [name, unused] : given) columns.push_back("component/" + name);
       return columns;
@@ -59,7 +59,7 @@ struct ComponentWeights {
     return found == given.end() ? 1.0 : found->second;
   }
 
-  /// [B] sum of those that count, each by its weight; the reward where the step carries none.
+  /// [B] weighted sum of the components that count; the reward where the step carries none.
   at::Tensor sum(const Step& step) const {
     at::Tensor all;
     for (const auto& [name, values] : counted(step).first)
@@ -67,8 +67,9 @@ struct ComponentWeights {
     return all.defined() ? all : step.reward;
   }
 
-  /// Those that count, with their weights' absolute sum, which is above 0 where there are any.
-  /// Throws ConfigError where nothing is left to be paid for.
+  /// The components that count, and the sum of the absolute values of their weights, which is above
+  /// 0 where there are any. Throws ConfigError where the step has components and none of them
+  /// counts.
   std::pair<std::map<std::string, at::Tensor>, double> counted(const Step& step) const {
     auto all = components(step, omitted);
     double total = 0.0;

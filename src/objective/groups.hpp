@@ -1,5 +1,5 @@
-// What the losses that couple a group share: the score of a whole rollout, who is right, and sums
-// over part of a group.
+// Shared by the losses that couple the rollouts of a group: the score of a whole rollout, which
+// rollouts are accepted, and sums over part of a group.
 #pragma once
 
 #include "objective/columns.hpp"
@@ -11,14 +11,15 @@ namespace rollcall::objective {
 
 enum class RolloutScore { log_likelihood, ratio, log_ratio, log_ratio_sum };
 
-/// [L] 1 where the verifier accepted the rollout and it has a trained token.
+/// [L] 1 where the verifier accepted the rollout and the rollout has a trained token, else 0.
 inline at::Tensor accepted(const MicroBatchTensors& micro_batch) {
   return micro_batch.present() *
          (micro_batch.take_rollouts(micro_batch.step.named(column::correct)) > 0.5).to(at::kDouble);
 }
 
-/// [L] over each rollout's trained tokens: mean lp, mean exp(lp - anchor), mean or sum of lp -
-/// anchor; log-ratios held within +-20.
+/// [L] score of each rollout over its trained tokens: the mean of lp, the mean of exp(lp - anchor),
+/// the mean of lp - anchor, or the sum of lp - anchor. Here lp is the log-prob under the current
+/// policy, and log-ratios are held within +-20.
 inline at::Tensor rollout_score(const MicroBatchTensors& micro_batch, RolloutScore score,
                                 const at::Tensor& anchor) {
   const at::Tensor log_ratio = (micro_batch.logprob - anchor).clamp(-20.0, 20.0);
@@ -32,14 +33,15 @@ inline at::Tensor rollout_score(const MicroBatchTensors& micro_batch, RolloutSco
              : sum / micro_batch.take_rollouts(micro_batch.step.trained_length).clamp_min(1);
 }
 
-/// [groups] mean of x over mask > 0; 0 where there is none.
+/// [groups] mean of x over the rollouts with mask > 0; 0 for a group without such a rollout.
 inline at::Tensor masked_group_mean(const MicroBatchTensors& micro_batch, const at::Tensor& x,
                                     const at::Tensor& mask) {
   return micro_batch.group_sum(x * mask) / micro_batch.group_sum(mask).clamp_min(1);
 }
 
-/// [groups] log(anchor + sum exp(x)) over mask > 0, anchor 1 or 0. Without an anchor it is 0 where
-/// there is nothing to sum, with derivative 0.
+/// [groups] log(anchor + sum of exp(x)) over the rollouts with mask > 0; the anchor is 1 if
+/// `anchored`, else 0. A group with nothing to sum has the value 0 and the derivative 0 when there
+/// is no anchor.
 inline at::Tensor masked_logsumexp(const MicroBatchTensors& micro_batch, const at::Tensor& x,
                                    const at::Tensor& mask, bool anchored) {
   const at::Tensor counted = mask > 0;
@@ -52,7 +54,7 @@ inline at::Tensor masked_logsumexp(const MicroBatchTensors& micro_batch, const a
   return at::where(sum > 0, at::where(sum > 0, sum, 1.0).log() + largest, 0.0);
 }
 
-/// [L] the largest r of the group's rollouts with a trained token.
+/// [L] the largest r among the rollouts of the group that have a trained token.
 inline at::Tensor group_best(const MicroBatchTensors& micro_batch, const at::Tensor& r) {
   const double lowest = -std::numeric_limits<double>::infinity();
   const at::Tensor counted = at::where(micro_batch.present() > 0, r, lowest);
@@ -60,8 +62,8 @@ inline at::Tensor group_best(const MicroBatchTensors& micro_batch, const at::Ten
       largest_of(micro_batch.groups(), micro_batch.group(), counted, lowest));
 }
 
-/// Pairs (w, l) of a group with r_w > r_l beyond rounding, as two columns [K]; of the extremes only
-/// the best w and the worst l.
+/// Pairs (w, l) of rollouts of one group with r_w > r_l beyond rounding, as two columns [K]. With
+/// `extremes`, w is among the best and l among the worst of the group.
 inline std::pair<at::Tensor, at::Tensor> ordered_pairs(const MicroBatchTensors& micro_batch,
                                                        const at::Tensor& r, bool extremes) {
   const auto [i, j] = micro_batch.pairs();
@@ -76,14 +78,15 @@ inline std::pair<at::Tensor, at::Tensor> ordered_pairs(const MicroBatchTensors& 
   return {i.masked_select(taken), j.masked_select(taken)};
 }
 
-/// A group's loss on each of its tokens, for prompt-mean or another aggregate to average again.
+/// [M] the group's loss on each of its tokens, so that an aggregate such as prompt-mean averages it
+/// again.
 inline at::Tensor group_loss_on_tokens(const MicroBatchTensors& micro_batch,
                                        const at::Tensor& per_group) {
   return micro_batch.over_tokens(micro_batch.over_group(per_group));
 }
 
-/// Mean over pairs (w, l) of each group: `loss` [K] of pairs, `winner` [K] their first rollout;
-/// also the number of pairs, [groups].
+/// [groups] mean loss over the pairs (w, l) of each group, and [groups] the number of its pairs.
+/// `loss`: [K] of each pair; `winner`: [K] its w.
 inline std::pair<at::Tensor, at::Tensor> group_mean_of_pairs(const MicroBatchTensors& micro_batch,
                                                              const at::Tensor& loss,
                                                              const at::Tensor& winner) {

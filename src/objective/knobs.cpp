@@ -3,7 +3,6 @@
 
 #include "base/joined.hpp"
 #include "base/nearest.hpp"
-#include "method/method.hpp"
 #include "objective/columns.hpp"
 
 #include <fmt/format.h>
@@ -64,6 +63,8 @@ std::map<std::string, double> read_numbers(const std::string& text, const std::s
 void Knobs::enter(std::string_view family, std::string_view piece) {
   family_ = family;
   piece_ = piece;
+  needs.enter(family, piece);
+  reward_use.enter(family, piece);
 }
 
 void Knobs::add(std::string name, std::string meaning, std::string valid,
@@ -146,54 +147,6 @@ std::vector<std::string> Knobs::unset() const {
   return keys;
 }
 
-void Knobs::needs_column(std::function<bool()> needed, std::string column) {
-  needs_columns([needed = std::move(needed), column = std::move(column)] {
-    return std::vector<std::string>(needed() ? 1 : 0, column);
-  });
-}
-void Knobs::needs_column(std::function<std::string()> column) {
-  needs_columns([column = std::move(column)] { return std::vector<std::string>{column()}; });
-}
-void Knobs::needs_columns(std::function<std::vector<std::string>()> columns) {
-  columns_.push_back({family_, piece_, std::move(columns)});
-}
-void Knobs::needs_column(std::string column) {
-  needs_column([] { return true; }, std::move(column));
-}
-
-void Knobs::trains_on(std::string what, std::function<bool()> when,
-                      std::function<at::Tensor(const Step&)> paid) {
-  trains_on_.push_back({family_, piece_, std::move(when), std::move(what), std::move(paid)});
-}
-
-void Knobs::trains_on_correct() {
-  needs_column(column::correct);
-  trains_on(
-      "which answers are correct", [] { return true; },
-      [](const Step& step) { return step.named(column::correct); });
-}
-
-const TrainsOn* Knobs::in_place_of_reward() const {
-  const TrainsOn* first = nullptr;
-  for (const TrainsOn& one : trains_on_)
-    if (one.when() && (first == nullptr ||
-                       one.family == method::family_names[std::size_t(method::Family::surrogate)]))
-      first = &one;
-  return first;
-}
-
-bool Knobs::tokens_paid() const {
-  return std::any_of(pays_tokens_.begin(), pays_tokens_.end(),
-                     [](const auto& when) { return when(); });
-}
-
-std::vector<std::string> Knobs::subtracted() const {
-  std::vector<std::string> all;
-  for (const auto& [when, what] : subtracts_)
-    if (when()) all.push_back(what());
-  return all;
-}
-
 const Knob& Knobs::knob(std::string_view family, std::string_view piece,
                         std::string_view name) const {
   const auto found = std::find_if(knobs_.begin(), knobs_.end(), [&](const Knob& k) {
@@ -229,24 +182,11 @@ void Knobs::check() const {
     require<ConfigError>(!rule.wrong(), rule.problem, rule.why, rule.suggestion);
 }
 
-std::vector<std::string> Knobs::columns() const {
-  std::vector<std::string> names;
-  for (const auto& need : columns_) {
-    for (auto& name : need.columns()) {
-      if (std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> Knobs::columns(std::string_view family, std::string_view piece) const {
-  std::vector<std::string> names;
-  for (const auto& need : columns_) {
-    if (need.family != family || need.piece != piece) continue;
-    for (auto& name : need.columns()) names.push_back(std::move(name));
-  }
-  return names;
+void trains_on_correct(Knobs& knobs) {
+  knobs.needs.column(column::correct);
+  knobs.reward_use.trains_on(
+      "which answers are correct", [] { return true; },
+      [](const Step& step) { return step.named(column::correct); });
 }
 
 }  // namespace rollcall::objective

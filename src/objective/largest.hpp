@@ -1,5 +1,5 @@
-// The largest value of each part of a column, by a loop: LibTorch's index_reduce says on stderr
-// that it is beta.
+// The largest value of each part of a column. It is a loop, because LibTorch's index_reduce warns
+// on stderr that it is beta.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -9,8 +9,9 @@
 
 namespace rollcall::objective {
 
-/// [parts] of values [n] float64, without a derivative; `part`: [n] int64, of each value. `least`
-/// where all are smaller, or there is none.
+/// [parts] largest of the values [n] float64 of each part, without a derivative. `part`: [n] int64,
+/// the part of each value. A part whose values are all smaller than `least`, or that has none, gets
+/// `least`.
 inline at::Tensor largest_of(std::int64_t parts, const at::Tensor& part, const at::Tensor& values,
                              double least) {
   const at::Tensor largest = at::full({parts}, least, at::kDouble),

@@ -16,7 +16,7 @@ namespace {
 at::Tensor tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
 at::Tensor tensor(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
 
-/// Undefined where the step brings none.
+/// An empty column becomes an undefined tensor.
 template <class T>
 at::Tensor optional_tensor(const std::vector<T>& values) {
   return values.empty() ? at::Tensor() : tensor(values);
@@ -49,8 +49,8 @@ StepColumns tensors_of(const method::StepColumns& step) {
   return c;
 }
 
-/// One thread inside an operation, on whatever thread calls (ATen, OpenMP, MKL): the number of
-/// threads then changes nothing.
+/// Makes operations on the calling thread use one thread inside (ATen, OpenMP, MKL), so that the
+/// number of cores does not change the rounding.
 void use_one_thread() {
   thread_local const bool is_set = (at::set_num_threads(1), true);
   static_cast<void>(is_set);

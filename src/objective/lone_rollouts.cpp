@@ -1,5 +1,5 @@
-// Two small steps under a policy that has moved a little; what they teach is the derivative of the
-// loss.
+// Made-up steps under a policy that has moved a little. What a step teaches is the derivative of
+// its loss by log-probs and entropies.
 #include "objective/lone_rollouts.hpp"
 
 #include "base/differing.hpp"
@@ -18,31 +18,30 @@ namespace {
 namespace column = method::column;
 using method::LoneRollouts;
 
-/// A rollout of a trial: its number among those of its prompt and the verdict on it. Two with the
-/// same
-/// of both are alike in every column.
+/// A rollout of a trial. All its columns follow from its number within the group and the verdict on
+/// it, so two rollouts with the same of both have equal columns.
 struct Trial {
   std::int64_t group = 0, sample = 0;
   bool right = false;
 };
 
-constexpr std::int64_t kLength = 6;  // tokens, and one more for each sample
+constexpr std::int64_t kLength = 6;  // tokens of sample 0; each further sample has one more
 constexpr double kHorizon = 32;
 std::int64_t length_of(const Trial& trial) { return kLength + trial.sample; }
 
-/// Irregular numbers in [0, 1) that go by sample and token.
+/// An irregular number in [0, 1) for each sample and token; `by` keeps the columns apart.
 double wave(const Trial& trial, std::int64_t token, double by) {
   const double x = std::sin(double(trial.sample * 31 + token * 7 + 3) * by) * 43758.5453;
   return x - std::floor(x);
 }
 
 double logprob_of(const Trial& trial, std::int64_t token) { return -0.1 - wave(trial, token, 1.3); }
-/// Under the policy that is updated.
+/// Log-prob under the policy that is updated.
 double moved_logprob(const Trial& trial, std::int64_t token) {
   return logprob_of(trial, token) + 0.05 * (wave(trial, token, 2.1) - 0.5);
 }
 
-/// Columns of tokens, of which all but these have one number for a rollout.
+/// The value of a column that has one number per token.
 double token_value(std::string_view name, const Trial& trial, std::int64_t token) {
   if (name == column::reasoning_step) return double(token / 3);
   if (name == column::probe_accuracy || name == column::probe_confidence ||
@@ -70,12 +69,12 @@ double rollout_value(std::string_view name, const Trial& trial) {
   if (name == column::answer) return trial.right ? 0.0 : 1.0;
   if (name == column::expert || name == column::version_lag) return 0.0;
   if (name == column::prompt_best_length) return double(kLength);
-  return 0.5;  // what is known of the prompt
+  return 0.5;  // columns of what is known of the prompt
 }
 
 class TrialStep {
  public:
-  /// Rollouts by group and sample.
+  /// `trials`: ascending by group, then sample.
   TrialStep(const Objective& objective, std::vector<Trial> trials) : trials_(std::move(trials)) {
     std::vector<double> reward, old_logprob;
     std::vector<std::int64_t> group, level, offsets{0}, token, key;
@@ -98,7 +97,7 @@ class TrialStep {
     for (const auto& name : objective.columns()) columns_.named[name] = column_of(name);
   }
 
-  /// [N] what each token's log-prob and entropy are pushed by.
+  /// [2 N] derivatives of the loss by each token's log-prob, then by its entropy.
   std::vector<double> taught(const Objective& objective) const {
     MicroBatchColumns micro_batch;
     std::vector<double> logprob, entropy;
@@ -121,16 +120,16 @@ class TrialStep {
     return all;
   }
 
-  /// The places of one rollout's tokens in what is taught.
+  /// The places in taught() that belong to the tokens of one rollout.
   std::vector<std::size_t> places(std::size_t rollout) const {
     std::size_t first = 0, all = 0;
     for (std::size_t i = 0; i < trials_.size(); ++i)
       (i < rollout ? first : all) += std::size_t(length_of(trials_[i]));
     all += first;
-    std::vector<std::size_t> at;
+    std::vector<std::size_t> indices;
     for (std::int64_t t = 0; t < length_of(trials_[rollout]); ++t)
-      at.push_back(first + std::size_t(t)), at.push_back(all + first + std::size_t(t));
-    return at;
+      indices.push_back(first + std::size_t(t)), indices.push_back(all + first + std::size_t(t));
+    return indices;
   }
 
  private:
@@ -158,11 +157,10 @@ class TrialStep {
   StepColumns columns_;
 };
 
-/// Two prompts with eight rollouts each, of which `right` others than the first are right, alike
-/// but
-/// for the verdict on the first of one prompt: whether the others of that prompt teach something
-/// else
-/// for it than those of the other prompt.
+/// Whether the objective compares the rollouts of a prompt. The trial has two prompts with eight
+/// rollouts each. They are alike but for the first rollout, which is right in one prompt and wrong
+/// in the other; `right` of the other seven are right in both. The objective compares if these
+/// seven teach something different in the two prompts.
 bool compares(const Objective& objective, std::int64_t right) {
   constexpr std::int64_t kSamples = 8;
   std::vector<Trial> trials;
@@ -180,14 +178,14 @@ bool compares(const Objective& objective, std::int64_t right) {
   return false;
 }
 
-/// Some pieces look at groups of few right answers alone.
+/// Several trials, because some pieces look only at groups with few right answers.
 bool compares(const Objective& objective) {
   for (const std::int64_t right : {0, 1, 3, 6})
     if (compares(objective, right)) return true;
   return false;
 }
 
-/// Eight prompts with a rollout each: whether their verdicts change what they teach.
+/// Whether verdicts change what eight prompts with one rollout each teach.
 bool teaches_alone(const Objective& objective) {
   const auto taught = [&](bool flipped) {
     std::vector<Trial> trials;

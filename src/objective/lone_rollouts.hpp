@@ -1,4 +1,4 @@
-// What a rollout teaches that is its prompt's only one.
+// What a rollout teaches that is the only one of its prompt.
 #pragma once
 
 #include "method/method.hpp"
@@ -6,10 +6,10 @@
 
 namespace rollcall::objective {
 
-/// Found by trial: whether a verdict changes what the other rollouts of its prompt teach, and
-/// whether
-/// one changes what a rollout teaches that is alone. A mix of pieces that a trial cannot be made of
-/// counts as one that compares nothing.
+/// Evaluates the objective on small made-up steps. They show whether a verdict changes the
+/// derivatives of the other rollouts of its prompt, and whether it changes the derivative of a
+/// rollout that is alone. An objective for which such a step cannot be made counts as one that does
+/// not compare rollouts.
 method::LoneRollouts lone_rollouts(const Objective& objective);
 
 }  // namespace rollcall::objective

@@ -1,5 +1,5 @@
-// The tables of pairs that exclude or need each other, and the ways that a reward takes to the
-// loss.
+// The tables of pieces that exclude or need each other, and the check that what is paid can reach
+// the loss.
 #include "objective/mixes.hpp"
 
 #include "base/error.hpp"
@@ -14,7 +14,7 @@
 namespace rollcall::objective {
 namespace {
 
-/// Two pieces of which one would silently do nothing.
+/// Two pieces that do not go together, because one of them would silently do nothing.
 struct Mix {
   Family family;
   std::string_view piece;
@@ -26,7 +26,7 @@ constexpr Mix kImpossible[] = {
      "reinforce does not look at the ratio", "use surrogate clip, or ratio token"},
 };
 
-/// A piece that does nothing, or not what its name says, without another.
+/// A piece that does nothing, or not what its name says, unless another piece is chosen as well.
 struct Half {
   Family family;
   std::string_view piece;
@@ -50,7 +50,7 @@ constexpr Half kHalves[] = {
      "nothing would train the value head that it subtracts"},
 };
 
-/// A knob that another piece moves from its own start on.
+/// A knob whose value another piece sets in every step, so that a run file must not set it.
 struct Moved {
   Family family;
   std::string_view piece, knob;
@@ -81,7 +81,7 @@ constexpr std::string_view kKeys[] = {"objective.pieces.reward",     "objective.
 static_assert(std::size(kKeys) == family_names.size());
 std::string_view key_of(Family family) { return kKeys[std::size_t(family)]; }
 
-/// The names with this effect on the reward.
+/// Those of the reward pieces that have this effect on the reward.
 std::vector<std::string> with_effect(const std::vector<std::string>& rewards, Effect effect) {
   std::vector<std::string> found;
   for (const auto& reward : rewards)
@@ -120,7 +120,7 @@ void check_pairs(const Choice& choice, const Settings& given, Faults& faults) {
   }
 }
 
-/// What is paid has a way to the loss.
+/// Refuses reward pieces whose payment another piece replaces, ignores or misreads.
 void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
   const auto rewards = names_of(choice, Family::reward);
   auto paying = with_effect(rewards, Effect::changes),
@@ -141,7 +141,7 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
   if (paying.empty()) return;
   const std::string named =
       fmt::format("objective.pieces.reward holds {}", fmt::join(paying, ", "));
-  const TrainsOn* const other = knobs.in_place_of_reward();
+  const TrainsOn* const other = knobs.reward_use.in_place_of_reward();
   if (other != nullptr) {
     faults.need(
         keys, false,
@@ -151,13 +151,13 @@ void check_pay(const Choice& choice, const Knobs& knobs, Faults& faults) {
     return;
   }
   faults.need(
-      keys, !knobs.tokens_paid() || knobs.token_rewards_read(),
+      keys, !knobs.reward_use.tokens_paid() || knobs.reward_use.reads_token_rewards,
       fmt::format(
           "objective.knobs.kl_reward_to is token, and advantage {} reads no rewards of tokens",
           choice[std::size_t(Family::advantage)]),
       "the divergence would cost nothing",
       "set objective.knobs.kl_reward_to=rollout, or an advantage that reads them: gae, macro_gae or batch_whiten");
-  for (const auto& column : knobs.subtracted())
+  for (const auto& column : knobs.reward_use.subtracted())
     faults.need(
         keys, false,
         fmt::format("{}, and advantage {} subtracts {}", named,

@@ -1,5 +1,5 @@
-// Mixes of pieces that are each right and together cannot be meant: of one of them the run would
-// silently be without.
+// Refuses combinations of pieces that make no sense: each piece is right by itself, but in the
+// combination one of them would silently have no effect.
 #pragma once
 
 #include "objective/knobs.hpp"
@@ -11,14 +11,14 @@
 
 namespace rollcall::objective {
 
-/// piece names by Family, several joined by +
+/// Names of pieces by Family; several pieces of a family are joined by +.
 using Choice = std::array<std::string, family_names.size()>;
 
-/// The names of a family that composes; none is no name.
+/// The pieces of one family as a list; the word `none` gives an empty one.
 std::vector<std::string> names_of(const Choice& choice, Family family);
 
-/// Throws ConfigError, all that is wrong in one. `knobs`: those of the pieces of `choice`, as row
-/// and run file set them; `given`: the run file's.
+/// Throws one ConfigError that names everything that is wrong. `knobs`: those of the chosen pieces,
+/// as row and run file have set them; `given`: the settings of the run file alone.
 void check_mixes(const Choice& choice, const Knobs& knobs, const Settings& given);
 
 }  // namespace rollcall::objective

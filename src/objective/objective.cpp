@@ -1,5 +1,5 @@
-// The two phases of an objective: the step is prepared once, then every micro-batch gets its share
-// of the loss and its derivative.
+// The two phases of an objective: a step is prepared once, then each micro-batch gets its share of
+// the loss and its derivative.
 #include "objective/objective.hpp"
 
 #include "base/error.hpp"
@@ -32,33 +32,35 @@ class Objective::Prepared {
  public:
   explicit Prepared(const StepColumns& columns) : step(columns), statistics(columns.statistics) {}
   Step step;
-  at::Tensor plain_advantage;     ///< [N] before the scheduler's weights; undefined: there are none
-  at::Tensor policy_coefficient;  ///< [N] aggregate times weights: what the surrogate is multiplied
-                                  ///< by
+  at::Tensor plain_advantage;          ///< [N] before the scheduler's weights; undefined where the
+                                       ///< scheduler gives none
+  at::Tensor policy_coefficient;       ///< [N] aggregate times weights, the factor on the surrogate
   at::Tensor regularizer_coefficient;  ///< [N] aggregate alone
-  /// by reward piece: [B] by how much it changed the reward
+  /// For each reward piece: its name and [B] by how much it changed the reward.
   std::vector<std::pair<std::string, at::Tensor>> shaping;
   std::map<std::string, double> statistics;
   double lr_factor = 1.0;
-  std::map<std::string, double> moving;  ///< metrics moving/NAME: what the pieces' schedules and
-                                         ///< controllers had come to
-  std::vector<TokenWeight> weights;      ///< by weight piece: what it made
-  bool knows_trained = true;  ///< no update has a say in what trains with which advantage
+  std::map<std::string, double> moving;  ///< metrics moving/NAME: the present values of the pieces'
+                                         ///< schedules and controllers
+  std::vector<TokenWeight> weights;      ///< the result of each weight piece
+  bool knows_trained = true;  ///< false where a piece of advantage or weight acts at every update
   std::shared_ptr<const Prepared> of_step{};  ///< the step that this is an update of
 
   void remember(const std::map<std::string, double>& changed) {
     for (const auto& [name, value] : changed) statistics[name] = value;
   }
-  void take(OfStep of);                     ///< what the step says of the update's rollouts
-  void close(const at::Tensor& aggregate);  ///< [N] coefficients of losses, once all pieces that
-                                            ///< choose and weigh have run
+  /// Takes the step's results for the rollouts of this update.
+  void take(OfStep of);
+  /// Computes the coefficients from the aggregate's [N], after all weight pieces have run.
+  void close(const at::Tensor& aggregate);
 
-  /// Where rollouts come from, as metrics tell it apart.
+  /// Rollouts of one origin, which have metrics of their own: those of the step's policy ("actor"),
+  /// and replayed ones.
   struct Origin {
     const char* name;
     at::Tensor rollouts;  ///< [B] bool; undefined: all
-    at::Tensor tokens;    ///< [N] float64, 1 for its trained tokens; undefined: all
-    double count = 0;     ///< of those tokens
+    at::Tensor tokens;    ///< [N] float64, 1 for their trained tokens; undefined: all
+    double count = 0;     ///< number of those tokens
   };
   std::vector<Origin> origins;
   void find_origins();
@@ -73,8 +75,8 @@ void Objective::Prepared::take(OfStep of) {
   for (const auto i : of.rollouts)
     for (auto t = offset[i]; t < offset[i + 1]; ++t) places.push_back(t);
   const at::Tensor tokens = at::tensor(places, at::kLong);
-  expect(rollouts.size(0) == step.rollouts &&
-             at::equal(whole.length.index_select(0, rollouts), step.length),
+  expect(rollouts.size(0) == step.shape.rollouts &&
+             at::equal(whole.shape.length.index_select(0, rollouts), step.shape.length),
          "an update holds rollouts of its step");
   const auto of_rollouts = [&](const at::Tensor& column) {
     return column.defined() ? column.index_select(0, rollouts) : column;
@@ -111,7 +113,7 @@ void Objective::Prepared::find_origins() {
     return;
   }
   const auto add = [&](const char* name, const at::Tensor& rollouts) {
-    at::Tensor tokens = step.over_tokens(rollouts.to(at::kDouble));
+    at::Tensor tokens = step.shape.over_tokens(rollouts.to(at::kDouble));
     if (step.keep.defined()) tokens = tokens * step.keep;
     origins.push_back({name, rollouts, tokens, tokens.sum().item<double>()});
   };
@@ -131,8 +133,8 @@ void note_extremes(MicroBatchLoss& out, const std::string& name, at::Tensor valu
   out.maxima[name + "_max"] = high.item<double>();
 }
 
-/// Metrics as shares of the update's means, so that leaves add up. A mean over no tokens is not
-/// noted: it has no value, and 0 would enter the step's mean.
+/// Notes metrics as shares of the step's means, so that the sum over micro-batches is the mean. A
+/// mean over no tokens is not noted, because it has no value and a 0 would enter the step's mean.
 void note_metrics(MicroBatchLoss& out, const MicroBatchTensors& micro_batch,
                   const std::vector<Objective::Prepared::Origin>& origins, const at::Tensor& ratio,
                   const SurrogateLoss& surrogate) {
@@ -180,6 +182,88 @@ void note_column(std::map<std::string, double>& metrics, const std::string& name
   metrics[name + "/max"] = high.item<double>();
 }
 
+/// Pieces that run when a step or an update is prepared: all of them, those that run once for the
+/// whole step, or those that run at every update.
+enum class Part { all, step, update };
+
+bool runs(Part part, bool each_update) {
+  return part == Part::all || each_update == (part == Part::update);
+}
+
+/// Notes the metrics moving/NAME.
+void note_moving(const Objective::Resolved& resolved, Objective::Prepared& prepared) {
+  for (const Moving& moving : resolved.knobs.moving())
+    if (const double value = moving.value(prepared.step); !std::isnan(value))
+      prepared.moving["moving/" + moving.name] = value;
+}
+
+void shape_rewards(const Objective::Resolved& resolved, Objective::Prepared& prepared, Part part) {
+  Step& step = prepared.step;
+  for (const auto& [name, reward, each_update] : resolved.rewards) {
+    if (!runs(part, each_update)) continue;
+    const ShapedReward shaped = reward(step);
+    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()),
+           "a reward piece that reads an update's policy leaves rewards alone");
+    if (shaped.reward.defined())
+      prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
+    step.token_reward = plus(step.token_reward, shaped.token_reward);
+    prepared.remember(shaped.statistics);
+  }
+}
+
+void estimate_advantage(const Objective::Resolved& resolved, Objective::Prepared& prepared,
+                        Part part) {
+  if (!runs(part, resolved.advantage.each_update)) return;
+  Step& step = prepared.step;
+  const Advantage estimate = resolved.advantage.function(step);
+  step.advantage = estimate.advantage, step.value_target = estimate.value_target;
+  prepared.remember(estimate.statistics);
+  if (!step.columns.group_weight.defined()) return;
+  prepared.plain_advantage = step.advantage;
+  step.advantage =
+      step.advantage * step.shape.over_tokens(step.shape.over_rollouts(step.columns.group_weight));
+}
+
+void weigh(const Objective::Resolved& resolved, Objective::Prepared& prepared, Part part) {
+  Step& step = prepared.step;
+  if (step.columns.trains.defined()) {
+    step.keep = step.shape.over_tokens(step.columns.trains);
+    step.count();  // weight pieces choose among the tokens that may train
+  }
+  bool chosen = false;
+  const std::vector<TokenWeight> of_step = std::exchange(prepared.weights, {});
+  for (std::size_t i = 0; i < resolved.weights.size(); ++i) {
+    const auto& [name, weight, each_update] = resolved.weights[i];
+    const TokenWeight w = runs(part, each_update) ? weight(step)
+                          : part == Part::update  ? of_step.at(i)
+                                                  : TokenWeight{};
+    step.factor = times(step.factor, w.factor);
+    step.keep = times(step.keep, w.keep);
+    prepared.lr_factor *= w.lr_factor;
+    chosen = chosen || w.keep.defined();
+    prepared.remember(w.statistics);
+    prepared.weights.push_back(w);
+  }
+  if (chosen) step.count();
+}
+
+/// [L] mean surrogate loss of each rollout's tokens, before the scheduler's weights.
+std::vector<double> rollout_loss(const Objective::Resolved& resolved,
+                                 const Objective::Prepared& prepared,
+                                 const MicroBatchTensors& micro_batch, const at::Tensor& ratio,
+                                 const at::Tensor& loss) {
+  const at::NoGradGuard no_grad;
+  if (!prepared.plain_advantage.defined())
+    return rollout_means(micro_batch.rollout_sum(loss),
+                         micro_batch.rollout_sum(at::ones_like(loss)));
+  // The scheduler learns from the loss without its own weights. Otherwise a weight would influence
+  // the next weight of the same prompt.
+  MicroBatchTensors plain = micro_batch;
+  plain.advantage = micro_batch.take(prepared.plain_advantage);
+  const at::Tensor unweighted = resolved.surrogate(plain, ratio).loss;
+  return rollout_means(micro_batch.rollout_sum(unweighted),
+                       micro_batch.rollout_sum(at::ones_like(unweighted)));
+}
 }  // namespace
 
 Objective::Objective(const std::string& recipe, const Settings& pieces, const Settings& knobs)
@@ -189,11 +273,11 @@ Objective::~Objective() = default;
 std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
-  note_moving(*prepared);
-  for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
-  shape_rewards(*prepared, Part::all);
-  estimate_advantage(*prepared, Part::all);
-  weigh(*prepared, Part::all);
+  note_moving(*resolved_, *prepared);
+  for (const auto& column : resolved_->knobs.needs.column_names()) prepared->step.named(column);
+  shape_rewards(*resolved_, *prepared, Part::all);
+  estimate_advantage(*resolved_, *prepared, Part::all);
+  weigh(*resolved_, *prepared, Part::all);
   prepared->close(resolved_->aggregate(prepared->step));
   return prepared;
 }
@@ -202,10 +286,10 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare_step(
     const StepColumns& columns) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
-  note_moving(*prepared);
-  shape_rewards(*prepared, Part::step);
-  estimate_advantage(*prepared, Part::step);
-  weigh(*prepared, Part::step);
+  note_moving(*resolved_, *prepared);
+  shape_rewards(*resolved_, *prepared, Part::step);
+  estimate_advantage(*resolved_, *prepared, Part::step);
+  weigh(*resolved_, *prepared, Part::step);
   const auto& weights = resolved_->weights;
   prepared->knows_trained =
       !resolved_->advantage.each_update &&
@@ -218,68 +302,14 @@ std::shared_ptr<const Objective::Prepared> Objective::prepare(const StepColumns&
                                                               OfStep of) const {
   const at::NoGradGuard no_grad;
   auto prepared = std::make_shared<Prepared>(columns);
-  note_moving(*prepared);
-  for (const auto& column : resolved_->knobs.columns()) prepared->step.named(column);
+  note_moving(*resolved_, *prepared);
+  for (const auto& column : resolved_->knobs.needs.column_names()) prepared->step.named(column);
   prepared->take(std::move(of));
-  shape_rewards(*prepared, Part::update);
-  estimate_advantage(*prepared, Part::update);
-  weigh(*prepared, Part::update);
+  shape_rewards(*resolved_, *prepared, Part::update);
+  estimate_advantage(*resolved_, *prepared, Part::update);
+  weigh(*resolved_, *prepared, Part::update);
   prepared->close(resolved_->aggregate(prepared->step));
   return prepared;
-}
-
-void Objective::note_moving(Prepared& prepared) const {
-  for (const Moving& moving : resolved_->knobs.moving())
-    if (const double value = moving.value(prepared.step); !std::isnan(value))
-      prepared.moving["moving/" + moving.name] = value;
-}
-
-void Objective::shape_rewards(Prepared& prepared, Part part) const {
-  Step& step = prepared.step;
-  for (const auto& [name, reward, each_update] : resolved_->rewards) {
-    if (!runs(part, each_update)) continue;
-    const ShapedReward shaped = reward(step);
-    expect(!each_update || (!shaped.reward.defined() && !shaped.token_reward.defined()),
-           "a reward piece that reads an update's policy leaves rewards alone");
-    if (shaped.reward.defined())
-      prepared.shaping.emplace_back(name, shaped.reward - step.reward), step.reward = shaped.reward;
-    step.token_reward = plus(step.token_reward, shaped.token_reward);
-    prepared.remember(shaped.statistics);
-  }
-}
-
-void Objective::estimate_advantage(Prepared& prepared, Part part) const {
-  if (!runs(part, resolved_->advantage.each_update)) return;
-  Step& step = prepared.step;
-  const Advantage estimate = resolved_->advantage.function(step);
-  step.advantage = estimate.advantage, step.value_target = estimate.value_target;
-  prepared.remember(estimate.statistics);
-  if (!step.columns.group_weight.defined()) return;
-  prepared.plain_advantage = step.advantage;
-  step.advantage = step.advantage * step.over_tokens(step.over_rollouts(step.columns.group_weight));
-}
-
-void Objective::weigh(Prepared& prepared, Part part) const {
-  Step& step = prepared.step;
-  if (step.columns.trains.defined()) {
-    step.keep = step.over_tokens(step.columns.trains);
-    step.count();  // weight pieces choose among what may train
-  }
-  bool chosen = false;
-  const std::vector<TokenWeight> of_step = std::exchange(prepared.weights, {});
-  for (std::size_t i = 0; i < resolved_->weights.size(); ++i) {
-    const auto& [name, weight, each_update] = resolved_->weights[i];
-    const TokenWeight w = runs(part, each_update) ? weight(step)
-                          : part == Part::update  ? of_step.at(i)
-                                                  : TokenWeight{};
-    step.factor = times(step.factor, w.factor);
-    step.keep = times(step.keep, w.keep);
-    prepared.lr_factor *= w.lr_factor;
-    chosen = chosen || w.keep.defined();
-    prepared.remember(w.statistics);
-    prepared.weights.push_back(w);
-  }
-  if (chosen) step.count();
 }
 
 MicroBatchLoss Objective::evaluate(const Prepared& prepared,
@@ -318,31 +348,15 @@ MicroBatchLoss Objective::evaluate(const Prepared& prepared,
   if (micro_batch.miss_logprob.defined())
     out.dmiss_logprob = or_zero(derivative.back(), micro_batch.miss_logprob);
   note_metrics(out, micro_batch, prepared.origins, ratio.detach(), surrogate);
-  out.rollout_loss = rollout_loss(prepared, micro_batch, ratio, surrogate.loss);
+  out.rollout_loss = rollout_loss(*resolved_, prepared, micro_batch, ratio, surrogate.loss);
   return out;
-}
-
-std::vector<double> Objective::rollout_loss(const Prepared& prepared,
-                                            const MicroBatchTensors& micro_batch,
-                                            const at::Tensor& ratio, const at::Tensor& loss) const {
-  const at::NoGradGuard no_grad;
-  if (!prepared.plain_advantage.defined())
-    return rollout_means(micro_batch.rollout_sum(loss),
-                         micro_batch.rollout_sum(at::ones_like(loss)));
-  // The scheduler learns from what the loss is without its own weights, or they would feed on
-  // themselves.
-  MicroBatchTensors plain = micro_batch;
-  plain.advantage = micro_batch.take(prepared.plain_advantage);
-  const at::Tensor unweighted = resolved_->surrogate(plain, ratio).loss;
-  return rollout_means(micro_batch.rollout_sum(unweighted),
-                       micro_batch.rollout_sum(at::ones_like(unweighted)));
 }
 
 std::vector<double> Objective::rollout_advantages(const Prepared& prepared) {
   const Step& step = prepared.step;
   const at::Tensor& advantage =
       prepared.plain_advantage.defined() ? prepared.plain_advantage : step.advantage;
-  return rollout_means(step.rollout_sum(advantage.abs()), step.length);
+  return rollout_means(step.shape.rollout_sum(advantage.abs()), step.shape.length);
 }
 
 std::vector<double> token_advantages(const Objective::Prepared& prepared) {
@@ -360,13 +374,13 @@ at::Tensor Objective::rewards(const StepColumns& columns) const {
     if (const ShapedReward shaped = reward.function(step); shaped.reward.defined())
       step.reward = shaped.reward;
   }
-  const TrainsOn* const other = resolved_->knobs.in_place_of_reward();
+  const TrainsOn* const other = resolved_->knobs.reward_use.in_place_of_reward();
   return other != nullptr && other->paid ? other->paid(step) : step.reward;
 }
 
 bool Objective::pays_verifiers() const {
   const auto& rewards = resolved_->rewards;
-  const TrainsOn* const other = resolved_->knobs.in_place_of_reward();
+  const TrainsOn* const other = resolved_->knobs.reward_use.in_place_of_reward();
   return (other == nullptr || !other->paid) &&
          std::all_of(rewards.begin(), rewards.end(),
                      [](const auto& r) { return sight_of(r.name) == Sight::unheard; });
@@ -397,10 +411,12 @@ std::string Objective::describe() const {
   return text;
 }
 
-std::vector<std::string> Objective::columns() const { return resolved_->knobs.columns(); }
+std::vector<std::string> Objective::columns() const {
+  return resolved_->knobs.needs.column_names();
+}
 std::vector<std::string> Objective::unset() const { return resolved_->knobs.unset(); }
-bool Objective::needs_value() const { return resolved_->knobs.value_needed(); }
-bool Objective::whole_groups() const { return resolved_->knobs.whole_groups_needed(); }
+bool Objective::needs_value() const { return resolved_->knobs.needs.value_head; }
+bool Objective::whole_groups() const { return resolved_->knobs.needs.whole_groups; }
 std::map<std::string, double> Objective::statistics(const Prepared& prepared) {
   return prepared.statistics;
 }
@@ -441,10 +457,10 @@ std::map<std::string, double> merge(const Objective::Prepared& prepared,
     if (own_change.numel() > 0)
       metrics["critic/shaping/" + name + "/mean"] = own_change.mean().item<double>();
   }
-  // Of all that pushes, the share that pushes up; each rollout counts by its mean advantage,
-  // whatever its length.
+  // The positive share of all absolute advantages. Each rollout counts with the mean advantage of
+  // its trained tokens, whatever its length.
   const at::Tensor push = prepared.knows_trained
-                              ? prepared.step.rollout_sum(times(advantage, keep)) /
+                              ? prepared.step.shape.rollout_sum(times(advantage, keep)) /
                                     prepared.step.trained_length.clamp_min(1)
                               : at::zeros({0}, at::kDouble);
   if (const double all = push.abs().sum().item<double>(); all > 0)

@@ -153,7 +153,7 @@
 namespace rollcall::objective {
 namespace {
 
-/// The row of a piece. The piece lives behind a pointer because its knobs point into it.
+/// The row of a piece. The piece is allocated by itself, because its knobs point into it.
 template <class Function, class Functor>
 constexpr Piece<Function> row() {
   return {Functor::name, Functor::formula, [](Knobs& knobs) -> Function {

@@ -10,8 +10,8 @@
 
 namespace rollcall::objective {
 
-/// What a reward piece makes of the step's rewards. Reward pieces run one after the other; each
-/// sees what the one before left.
+/// The result of a reward piece. Reward pieces run one after the other, and each sees the rewards
+/// that the one before it returned.
 struct ShapedReward {
   at::Tensor reward;        ///< [B] replaces Step::reward
   at::Tensor token_reward;  ///< [N] added to Step::token_reward; undefined: nothing
@@ -19,7 +19,7 @@ struct ShapedReward {
 };
 
 struct Advantage {
-  // most pieces return the column alone
+  // implicit, because most pieces return nothing but the column
   Advantage(at::Tensor per_token) : advantage(std::move(per_token)) {}
   at::Tensor advantage;     ///< [N]
   at::Tensor value_target;  ///< [N] what the value head is to learn; undefined: there is none
@@ -31,31 +31,31 @@ struct Advantage {
 /// prompt-mean.
 struct SurrogateLoss {
   at::Tensor loss;     ///< [M], differentiable
-  at::Tensor clipped;  ///< [M] bool, where a bound took the derivative away; undefined: nowhere
-  /// metrics actor/NAME: mean over the step's tokens of [M]
+  at::Tensor clipped;  ///< [M] bool, where a bound set the derivative to 0; undefined: nowhere
+  /// For metrics actor/NAME: columns [M], whose mean over the step's tokens is reported.
   std::vector<std::pair<std::string, at::Tensor>> means{};
 };
 
-/// What a weight piece makes of tokens. All may be undefined: no effect.
+/// The result of a weight piece. A column that is undefined has no effect.
 struct TokenWeight {
-  at::Tensor factor;  ///< [N] multiplies the policy loss; the denominators stay
+  at::Tensor factor;  ///< [N] multiplies the policy loss; the denominators stay as they are
   at::Tensor keep;    ///< [N] float64 1 or 0; a dropped token leaves the loss, the regularizers and
                       ///< the denominators
-  double lr_factor = 1.0;  ///< on this optimizer step's learning rate
+  double lr_factor = 1.0;  ///< factor on this optimizer step's learning rate
   std::map<std::string, double> statistics{};
 };
 
-/// Families with Step run once a step, before the current policy is known; families with MicroBatch
-/// run on every micro-batch, under autograd.
+/// Functions of a Step run once per step (or update), before the current policy is evaluated.
+/// Functions of MicroBatchTensors run on every micro-batch, under autograd.
 using RewardFunction = std::function<ShapedReward(const Step&)>;
 using AdvantageFunction = std::function<Advantage(const Step&)>;
 using WeightFunction = std::function<TokenWeight(const Step&)>;
-/// -> [N] coefficient of each token's loss
+/// Returns [N], the coefficient of each token's loss.
 using AggregateFunction = std::function<at::Tensor(const Step&)>;
-using RatioFunction = std::function<at::Tensor(const MicroBatchTensors&)>;  ///< -> [M]
+using RatioFunction = std::function<at::Tensor(const MicroBatchTensors&)>;  ///< returns [M]
 using SurrogateFunction =
     std::function<SurrogateLoss(const MicroBatchTensors&, const at::Tensor& ratio)>;
-/// -> [M] added to the loss under the same aggregate
+/// Returns [M], which is added to the loss under the same aggregate.
 using RegularizerFunction = std::function<at::Tensor(const MicroBatchTensors&)>;
 
 template <class Function>

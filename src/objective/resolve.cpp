@@ -83,7 +83,7 @@ std::vector<Chosen<Function>> chosen(std::vector<std::pair<std::string, Function
   return all;
 }
 
-/// The pieces of a family that composes, in the order given; none makes no piece.
+/// The pieces of a family that may have several, in the order given; `none` makes no piece.
 template <class Function>
 std::vector<std::pair<std::string, Function>> make_all(Family family, PieceTable<Function> table,
                                                        const Choice& choice,
@@ -146,9 +146,10 @@ Objective::Resolved::Resolved(const std::string& recipe_name, const Settings& ov
   take(Family::regularizer, [&](const auto& /*name*/) {
     regularizers = make_all(Family::regularizer, objective::regularizers(), choice, *this);
   });
-  faults.require_none();  // which knobs there are follows from the pieces
+  faults.require_none();  // the pieces must be known before their knobs
   for (const auto& [key, value] : recipe->settings) {
-    // A row's setting belongs to the row's own piece; it goes when a run file replaces that piece.
+    // A row's setting belongs to the row's own piece. It is dropped when a run file replaces that
+    // piece.
     const bool bound = std::any_of(knobs.all().begin(), knobs.all().end(),
                                    [&, k = key](const Knob& knob) { return knob.name == k; });
     if (bound) knobs.set(std::string(key), std::string(value));
@@ -178,7 +179,7 @@ void Objective::Resolved::start_controllers() {
 
 void Objective::Resolved::tell_updates_apart() {
   const auto reads_current = [&](Family family, const std::string& piece) {
-    const auto columns = knobs.columns(name_of(family), piece);
+    const auto columns = knobs.needs.column_names(name_of(family), piece);
     return std::any_of(columns.begin(), columns.end(), [](const auto& name) {
       return name == column::current_logprob || name == column::current_entropy;
     });

@@ -9,13 +9,13 @@
 
 namespace rollcall::objective {
 
-/// A chosen piece of a family that works on the step.
+/// A chosen piece of a family whose functions take a Step.
 template <class Function>
 struct Chosen {
   std::string name;
   Function function;
-  bool each_update = false;  ///< it reads the policy that an update starts from, or what such a
-                             ///< piece makes: it acts on each update's rollouts
+  bool each_update = false;  ///< it reads the policy that an update starts from, or the result of
+                             ///< a piece that does, so it runs at every update on its rollouts
 };
 
 struct Objective::Resolved {
@@ -23,7 +23,7 @@ struct Objective::Resolved {
   Resolved(const std::string& recipe, const Settings& overrides, const Settings& settings);
 
   const Recipe* recipe = nullptr;
-  /// (family  name, formula) of each chosen piece
+  /// ("family  name", formula) of each chosen piece, in the order of families
   std::vector<std::pair<std::string, std::string>> cards;
   Knobs knobs;
   std::vector<Chosen<RewardFunction>> rewards;
@@ -36,7 +36,7 @@ struct Objective::Resolved {
 
  private:
   void tell_updates_apart();  ///< sets each_update
-  void start_controllers();   ///< regularizer kl begins with what its controller starts from
+  void start_controllers();   ///< gives regularizer kl the first value of its controller
 };
 
 }  // namespace rollcall::objective

@@ -26,7 +26,7 @@ constexpr Row kRows[] = {
     {"cosine_length", Sight::rollouts, Effect::replaces},
     {"decaying_exit", Sight::rollouts, Effect::replaces},
     {"degenerate", Sight::rollouts, Effect::changes},
-    // it scales a group's rewards, which are alike or differ all the same
+    // it scales the rewards of a group, which does not change whether they differ
     {"difficulty_scale", Sight::unheard, Effect::changes},
     {"diversity", Sight::rollouts, Effect::changes},
     {"entropy_controller", Sight::unheard, Effect::leaves},

@@ -1,25 +1,26 @@
-// What each piece of reward does to the reward, and whether a scheduler hears of it.
+// What each reward piece does to the reward, and whether a scheduler learns from the result.
 #pragma once
 
 #include <string_view>
 
 namespace rollcall::objective {
 
+/// When the result of a reward piece is known.
 enum class Sight {
-  rollouts,  ///< reads the step's rollouts and verdicts: known as soon as they are scored
-  update,    ///< reads what only the update knows: a pass of a model, or what is remembered of a
-             ///< prompt
-  unheard  ///< pays nothing by itself: it standardises, charges a divergence or moves a coefficient
+  rollouts,  ///< once rollouts are scored: it reads the step's rollouts and verdicts alone
+  update,    ///< in the update: it reads columns of a model, or results of a prompt's earlier steps
+  unheard    ///< schedulers do not learn from it: it pays nothing by itself, but standardises,
+             ///< charges for a divergence or moves a coefficient
 };
 
-/// What it makes of the reward that the pieces before it have left.
+/// What a reward piece does with the reward that the pieces before it returned.
 enum class Effect {
-  changes,   ///< pays or takes on top of it, scales it or takes it away from some rollouts
-  replaces,  ///< pays by something else: what was there before is gone
-  leaves     ///< nothing: it moves a coefficient or remembers
+  changes,   ///< it adds or subtracts, scales, or takes the reward away from some rollouts
+  replaces,  ///< it returns another reward; the earlier one is lost
+  leaves     ///< it leaves the reward alone, and moves a coefficient or a statistic
 };
 
-/// Of a piece of reward, by name; both throw std::logic_error for one that the table lacks.
+/// Both look up a reward piece by name and throw std::logic_error for one that the table lacks.
 Sight sight_of(std::string_view reward);
 Effect effect_of(std::string_view reward);
 

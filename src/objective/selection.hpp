@@ -1,4 +1,4 @@
-// Choices among rollouts or tokens of a step that do not depend on their order.
+// Choices among the rollouts or tokens of a step; their order in the step never decides.
 #pragma once
 
 #include "base/max_variance_subset.hpp"
@@ -13,9 +13,9 @@
 
 namespace rollcall::objective {
 
-/// Column of 1 for the `count` candidates (> 0) with the largest score, else 0. Equal scores (as
-/// floats: rounding must not decide) go by the smaller `tie`, a column addressed by the rollout and
-/// not by its place.
+/// Column with 1 for the `count` candidates (candidate > 0) of the largest scores, else 0. Scores
+/// are compared as floats, so that rounding of a double does not decide. Of equal scores the one
+/// with the smaller `tie` comes first; `tie` is random and addressed by the rollout, not its place.
 inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate,
                           const at::Tensor& tie, std::int64_t count) {
   const auto values = score.to(at::kFloat).contiguous();
@@ -38,14 +38,13 @@ inline at::Tensor largest(const at::Tensor& score, const at::Tensor& candidate,
   return chosen;
 }
 
-/// How many a share of n is, rounded up; a product that only rounding lifts above an integer stays
-/// at it.
+/// share * n, rounded up. A product that exceeds an integer by rounding only becomes that integer.
 inline std::int64_t share_of(double share, double n) {
   return std::int64_t(std::ceil(share * n - 1e-9));
 }
 
-/// Column of 1 for the `count` candidates whose values have the largest variance: some of the
-/// lowest and some of the highest. Values at 0 come last.
+/// Column with 1 for the `count` candidates whose values have the largest variance, else 0. These
+/// are some of the lowest and some of the highest. Values at 0 are chosen last.
 inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate,
                          const at::Tensor& tie, std::int64_t count) {
   const at::Tensor apart = candidate * (values.abs() > 1e-9).to(at::kDouble);
@@ -73,10 +72,13 @@ inline at::Tensor widest(const at::Tensor& values, const at::Tensor& candidate,
   return chosen;
 }
 
-/// The papers of one bundle, each with one rollout of each of its groups.
+/// The papers of one bundle (arXiv:2510.00911). A paper is a list of rollouts, one from each group
+/// of the bundle that has one left.
 using Papers = std::vector<std::vector<std::int64_t>>;
 
-/// Bundles of `size` groups that have tokens; who meets whom goes by the addressed `draw`.
+/// Bundles of `size` groups each, from the groups that have tokens. `draw`: [B] random numbers,
+/// addressed by rollout, by which groups are put into bundles and rollouts into papers.
+/// `begin`: StepShape::group_begin().
 inline std::vector<Papers> bundled(const at::Tensor& draw, const at::Tensor& group_tokens,
                                    const std::vector<std::int64_t>& begin, std::size_t size) {
   const auto u = draw.accessor<double, 1>(), tokens = group_tokens.accessor<double, 1>();

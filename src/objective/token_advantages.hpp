@@ -1,4 +1,4 @@
-// The advantages of a prepared step, for those who show them.
+// The advantages of a prepared step, token by token, for views that show them.
 #pragma once
 
 #include "objective/objective.hpp"
@@ -7,7 +7,7 @@
 
 namespace rollcall::objective {
 
-/// A of each token, [N], before the scheduler's weights.
+/// [N] advantage of each token, before the scheduler's weights.
 std::vector<double> token_advantages(const Objective::Prepared& prepared);
 
 }  // namespace rollcall::objective

@@ -1,4 +1,4 @@
-// The metrics of an allocation under the names of verl-gdro: rollout_alloc/*.
+// The metrics of an allocation, under the names that verl-gdro uses: rollout_alloc/*.
 #pragma once
 
 #include "core/plan.hpp"
@@ -10,9 +10,10 @@
 
 namespace rollcall::scheduling {
 
-/// Over the counts n_i of the groups: min, max, mean, std (population), entropy (nats, of the
-/// shares n_i / total; log(groups) when equal) and total_budget; then class_share/<level>, the
-/// level's share of the total, for every one of `levels` (ascending). Empty for no groups.
+/// Figures of the groups' rollout counts n_i: min, max, mean, std (population), entropy of the
+/// shares n_i / total (in nats; log(groups) when the counts are equal) and total_budget. Then
+/// class_share/<level>, the level's share of the total, for each of `levels` (ascending). Without
+/// groups the result is empty.
 std::vector<std::pair<std::string, double>> allocation_metrics(
     const std::vector<GroupPlan>& groups, const std::vector<std::int32_t>& levels);
 

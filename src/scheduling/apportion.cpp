@@ -15,8 +15,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-// Weights below this share of the largest wait until the larger ones are full, so that no product
-// of a scale and a weight leaves the range of a double.
+// Weights below this share of the largest get nothing until the larger ones are full, so that no
+// product of a scale and a weight exceeds the range of a double.
 constexpr double kNegligible = 1e-200;
 
 void check(const std::vector<double>& weight, std::int64_t total, std::int64_t low,
@@ -30,7 +30,7 @@ void check(const std::vector<double>& weight, std::int64_t total, std::int64_t l
   check_budget(std::int64_t(weight.size()), total, low, high);
 }
 
-// Real counts clip(scale * share, low, high) cut into whole parts and remainders.
+// The real counts clip(scale * share, low, high), as whole parts and remainders.
 struct Quotas {
   std::vector<std::int64_t> whole;
   std::vector<double> remainder;  // [0, 1)
@@ -48,8 +48,8 @@ struct Quotas {
   }
 };
 
-// Do the quotas of this scale fit? Whole parts are summed exactly and remainders apart, so a level
-// that fits never hands out more than the total.
+// Whether the quotas of this scale fit into the total. Whole parts are summed exactly, and
+// remainders separately, so a scale that fits never gives out more than the total.
 bool fit(const std::vector<double>& share, double scale, std::int64_t total, std::int64_t low,
          std::int64_t high) {
   double remainder = 0.0;
@@ -78,8 +78,8 @@ double water_level(const std::vector<double>& share, std::int64_t total, std::in
   return std::bit_cast<double>(below);
 }
 
-// Hands out what the whole parts left, one unit a turn, by largest remainder, then by share, then
-// by index.
+// Gives out the rest after the whole parts, one unit at a time, by largest remainder, then by
+// share, then by index.
 void hand_out(Quotas& quotas, const std::vector<double>& share, std::int64_t left,
               std::int64_t high) {
   std::vector<std::size_t> order(quotas.whole.size());
@@ -106,8 +106,8 @@ std::vector<double> shares(const std::vector<double>& weight) {
   return share;
 }
 
-// The positive shares cannot take the total even when full: they are full, and those at zero divide
-// the rest by their own weights.
+// The positive shares cannot take the total even when they are full. So they are full, and the zero
+// shares divide the rest by their own weights.
 std::vector<std::int64_t> full_then_rest(const std::vector<double>& weight,
                                          const std::vector<double>& share, std::int64_t total,
                                          std::int64_t low, std::int64_t high) {

@@ -1,4 +1,4 @@
-// The signals, one line each.
+// The formula of each signal.
 #include "scheduling/arm_signal.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -1,4 +1,4 @@
-// What the rollouts of a prompt are worth to the rollout game, as a function of how many there are.
+// What the rollouts of a prompt are worth to the rollout game, as a function of their number.
 #pragma once
 
 #include "base/config.hpp"
@@ -9,23 +9,25 @@
 
 namespace rollcall::scheduling {
 
-/// J(n) of arXiv:2601.19280, eq. 18, as the outcome of a group's first n rollouts. Arms can be
-/// ranked by what depends on n only:
+/// The gain J(n) of arXiv:2601.19280, eq. 18, from a group's first n rollouts. An arm is a count n.
+/// Three signals depend on n in expectation, so they can rank arms:
 ///   informative      1 where the first n rewards differ, else 0
-///   variance_proxy   -v / n, v their unbiased variance; whose optimum is the square-root law (eq.
-///   30)
+///   variance_proxy   -v / n with v their unbiased variance; its optimum is the square-root law
+///                    (eq. 30)
 ///   solved           1 where one of the first n is correct, else 0
-/// and not by a mean: failure_rate (minus it) and surrogate_loss (minus it) are there for the
-/// paper's own rows.
+/// Two are means, whose expectation is the same for any n, and exist for the paper's own rows:
+///   failure_rate     minus the failure rate
+///   surrogate_loss   minus the group's surrogate loss
 class ArmSignal {
  public:
   void bind(ConfigSchema& knobs);
   const std::string& name() const { return kind_; }
   bool ranks_arms() const { return kind_ != "failure_rate" && kind_ != "surrogate_loss"; }
-  /// NaN where that cannot be said: no rewards, one for a variance, no loss told
+  /// NaN where the gain is unknown: without rewards, for a variance of one reward, or without a
+  /// loss.
   double gain(const GroupReport& report, std::size_t n) const;
-  double least(double cap) const;  ///< range of a gain; a loss has none of its own, so `cap` ends
-                                   ///< it
+  double least(double cap) const;  ///< smallest and largest gain; a loss has no range of its own,
+                                   ///< so its range ends at `cap`
   double most(double cap) const;
 
  private:

@@ -1,4 +1,5 @@
-// Sampler, allocator, rounds and selection in turn; their states under one format number.
+// Calls sampler, allocator, rounds and selection in turn, and saves their states under one format
+// number.
 #include "scheduling/composed.hpp"
 
 #include "base/error.hpp"
@@ -23,10 +24,10 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr int kFormat = 4;  // of the saved state; raise it when a key changes its meaning
+constexpr int kFormat = 4;  // of the saved state; it is raised when a key changes its meaning
 constexpr const char* kWhy = "the run could not continue where it stopped";
 
-/// Few values among many: no copy of the many.
+/// The distinct values, ascending. They are few, so a set is better than sorting a copy.
 std::vector<std::int32_t> distinct(const std::vector<std::int32_t>& values) {
   const std::set<std::int32_t> few(values.begin(), values.end());
   return {few.begin(), few.end()};
@@ -54,8 +55,8 @@ void add_fragments(std::vector<GroupPlan>& groups, const std::vector<GroupPlan>&
   }
 }
 
-/// Adds to the reports what was drawn and has not come back, as rollouts of which nothing is known:
-/// a group that was killed has been drawn all the same.
+/// Adds rollouts that were drawn and have no result as dropped ones, because a group whose rank was
+/// killed counts as drawn as well.
 std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
                                       const std::vector<GroupPlan>& drawn) {
   std::map<GroupId, std::int64_t> missing;
@@ -75,8 +76,8 @@ std::vector<GroupReport> with_missing(std::vector<GroupReport> reports,
   return reports;
 }
 
-/// Of two rounds of a group: their mean by rollouts, since texts of different rounds were not
-/// compared.
+/// The diversity of a group from its two rounds: their mean, weighted by rollouts, because texts of
+/// different rounds were not compared.
 double merged_diversity(const GroupReport& a, const GroupReport& b) {
   if (std::isnan(a.diversity)) return b.diversity;
   if (std::isnan(b.diversity)) return a.diversity;
@@ -105,8 +106,77 @@ void check(const StepRequest& r) {
   require<ConfigError>(r.max_rollouts <= std::numeric_limits<std::int32_t>::max(),
                        fmt::format("scheduler.max_rollouts = {}", r.max_rollouts),
                        "a group numbers its samples with 32 bits", "set a smaller one");
-  // of the whole step, before a piece learns of it
+  // The budget of the whole step is checked before a piece sees a part of it.
   check_budget(r.prompts, r.budget, r.min_rollouts, r.max_rollouts);
+}
+
+using NamedPieces = std::vector<std::pair<const char*, Piece*>>;
+
+NamedPieces named(const Pieces& pieces) {
+  return {{"sampler", pieces.sampler.get()},
+          {"allocator", pieces.allocator.get()},
+          {"rounds", pieces.rounds.get()},
+          {"selection", pieces.selection.get()}};
+}
+
+/// The schema knows the knobs by their own names; a message must give those of the run file.
+void set(ConfigSchema& schema, const std::string& key, const std::string& value) {
+  const std::string assignment = key + "=" + value, origin = "--set " + assignment + ": ";
+  try {
+    schema.set(assignment);
+  } catch (const ConfigError& e) {
+    const std::string text = e.what();
+    throw ConfigError("scheduler.knobs." +
+                      (text.starts_with(origin) ? text.substr(origin.size()) : text));
+  }
+}
+
+PolicyTraits traits_of(const Knowledge& knowledge, const Pieces& pieces) {
+  PolicyTraits traits{.exact_total = pieces.rounds->exact_total(),
+                      .most_rounds = pieces.rounds->most_rounds(),
+                      .hears_rewards = false,
+                      .needs = knowledge.needs(),
+                      .warnings = knowledge.signals.warnings()};
+  for (const auto& [name, piece] : named(pieces)) {
+    for (Need& need : piece->needs()) traits.needs.push_back(std::move(need));
+    traits.hears_rewards = traits.hears_rewards || piece->hears_rewards();
+  }
+  return traits;
+}
+
+/// The state without the prompts' contents.
+nlohmann::json state_of(const SchedulerChoice& choice, const Pieces& pieces, std::uint64_t prompts,
+                        nlohmann::json knowledge,
+                        const std::vector<std::pair<std::string, double>>& metrics) {
+  nlohmann::json state = {
+      {"format", kFormat},
+      {"policy", choice.row},
+      {"pieces", {choice.sampler, choice.allocator, choice.rounds, choice.selection}},
+      {"prompts", prompts},
+      {"knowledge", std::move(knowledge)},
+      {"metrics", metrics}};
+  for (const auto& [name, piece] : named(pieces)) state[name] = piece->save();
+  return state;
+}
+
+/// Throws StorageError when another format, policy or choice of pieces has saved the state.
+void check_origin(const nlohmann::json& state, const SchedulerChoice& choice) {
+  const auto format = state.at("format").get<int>();
+  require<StorageError>(
+      format == kFormat,
+      fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), kWhy,
+      "resume with the version of Rollcall that wrote it");
+  const auto row = state.at("policy").get<std::string>();
+  require<StorageError>(row == choice.row,
+                        fmt::format("scheduler state of the policy {}, not {}", row, choice.row),
+                        kWhy, "resume with the scheduler.policy it was started with");
+  const auto pieces = state.at("pieces").get<std::vector<std::string>>();
+  const std::vector<std::string> own = {choice.sampler, choice.allocator, choice.rounds,
+                                        choice.selection};
+  require<StorageError>(pieces == own,
+                        fmt::format("scheduler state of the pieces {}, not {}",
+                                    joined(pieces, " x "), joined(own, " x ")),
+                        kWhy, "resume with the scheduler section it was started with");
 }
 
 }  // namespace
@@ -115,19 +185,19 @@ ComposedPolicy::ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, Promp
                                std::uint64_t seed)
     : choice_(std::move(choice)),
       knowledge_(std::move(prompts), seed),
-      levels_(distinct(knowledge_.prompts().level)) {
+      levels_(distinct(knowledge_.prompts.level)) {
   pieces_ = {make(samplers(), choice_.sampler, knowledge_),
              make(allocators(), choice_.allocator, knowledge_),
              make(rounds(), choice_.rounds, knowledge_),
              make(selections(), choice_.selection, knowledge_)};
   knowledge_.bind(schema_);
-  for (const auto& [name, piece] : named_pieces()) piece->bind(schema_);
+  for (const auto& [name, piece] : named(pieces_)) piece->bind(schema_);
   const auto row = std::find_if(schedulers().begin(), schedulers().end(),
                                 [&](const auto& r) { return r.name == choice_.row; });
   const auto known = schema_.keys();
   for (const auto& [key, value] : row->settings) {
-    // a setting goes with the piece it belongs to
-    if (std::find(known.begin(), known.end(), key) != known.end()) set(key, value);
+    // A setting is dropped when the piece to which it belongs was replaced.
+    if (std::find(known.begin(), known.end(), key) != known.end()) set(schema_, key, value);
   }
   Faults faults;
   for (const auto& knob : knobs) {
@@ -136,22 +206,11 @@ ComposedPolicy::ComposedPolicy(SchedulerChoice choice, const Knobs& knobs, Promp
         faults.need({key}, !known.empty(),
                     fmt::format("{} is set, but the policy {} has no knobs", key, choice_.row),
                     "it would change nothing", "remove it or choose another scheduler.policy");
-    if (has_some) faults.check({key}, [&] { set(knob.first, knob.second); });
+    if (has_some) faults.check({key}, [&] { set(schema_, knob.first, knob.second); });
   }
   faults.require_none();
   knowledge_.start();
-}
-
-/// Knobs know their own names only; a message gives the run file's.
-void ComposedPolicy::set(const std::string& key, const std::string& value) {
-  const std::string assignment = key + "=" + value, origin = "--set " + assignment + ": ";
-  try {
-    schema_.set(assignment);
-  } catch (const ConfigError& e) {
-    const std::string text = e.what();
-    throw ConfigError("scheduler.knobs." +
-                      (text.starts_with(origin) ? text.substr(origin.size()) : text));
-  }
+  traits_ = traits_of(knowledge_, pieces_);
 }
 
 Decision ComposedPolicy::begin_step(const StepRequest& request) {
@@ -165,7 +224,7 @@ Decision ComposedPolicy::begin_step(const StepRequest& request) {
   for (const PromptDraw& draw : draws) knowledge_.prefetch(draw.prompt);
   for (const PromptDraw& draw : draws) {
     decision.groups.push_back({.id = {request.step, draw.prompt, draw.draw},
-                               .level = knowledge_.prompts().level.at(draw.prompt.value)});
+                               .level = knowledge_.prompts.level.at(draw.prompt.value)});
     decision.probability.push_back(draw.probability);
   }
   if (std::any_of(decision.probability.begin(), decision.probability.end(),
@@ -198,7 +257,7 @@ Decision ComposedPolicy::next_round(const StepRequest& request,
 
 void ComposedPolicy::complete(Decision& decision, const StepRequest& request) {
   for (GroupPlan& group : decision.groups)
-    group.level = knowledge_.prompts().level.at(group.id.prompt.value);
+    group.level = knowledge_.prompts.level.at(group.id.prompt.value);
   if (drawn_.empty()) drawn_ = decision.groups;
   else add_fragments(drawn_, decision.groups);
   std::int64_t total = 0;
@@ -234,94 +293,43 @@ void ComposedPolicy::end_step(const std::vector<GroupReport>& reports) {
   check(reports);
   const std::vector<GroupReport> known = with_verdicts(reports);
   knowledge_.learn(known);
-  const std::vector<GroupReport>& heard = knowledge_.heard(known);
-  for (const auto& [name, piece] : named_pieces()) {
-    piece->learn(heard);
+  const std::vector<GroupReport>& learned = knowledge_.learned(known);
+  for (const auto& [name, piece] : named(pieces_)) {
+    piece->learn(learned);
     for (auto& metric : piece->metrics()) {
-      // two pieces may play the same game, by the same knobs and results
-      const auto same = [&](const auto& told) { return told.first == metric.first; };
+      // Two pieces may play the same game, with the same knobs and results.
+      const auto same = [&](const auto& other) { return other.first == metric.first; };
       if (std::none_of(metrics_.begin(), metrics_.end(), same))
         metrics_.push_back(std::move(metric));
     }
   }
-  for (auto& metric : knowledge_.metrics()) metrics_.push_back(std::move(metric));
+  for (auto& metric : bin_metrics(knowledge_)) metrics_.push_back(std::move(metric));
   pool_.clear(), drawn_.clear();
 }
 
-std::vector<Need> ComposedPolicy::needs() const {
-  std::vector<Need> all = knowledge_.needs();
-  for (const auto& [name, piece] : named_pieces()) {
-    for (Need& need : piece->needs()) all.push_back(std::move(need));
-  }
-  return all;
-}
-
-bool ComposedPolicy::hears_rewards() const {
-  const auto pieces = named_pieces();
-  return std::any_of(pieces.begin(), pieces.end(),
-                     [](const auto& named) { return named.second->hears_rewards(); });
-}
-
 std::optional<Shortage> ComposedPolicy::shortage(const StepRequest& request) const {
-  for (const auto& [name, piece] : named_pieces()) {
+  for (const auto& [name, piece] : named(pieces_)) {
     if (auto found = piece->shortage(request)) return found;
   }
   return std::nullopt;
 }
 
-std::vector<std::pair<const char*, Piece*>> ComposedPolicy::named_pieces() const {
-  return {{"sampler", pieces_.sampler.get()},
-          {"allocator", pieces_.allocator.get()},
-          {"rounds", pieces_.rounds.get()},
-          {"selection", pieces_.selection.get()}};
-}
-
-nlohmann::json ComposedPolicy::head(nlohmann::json knowledge) const {
-  nlohmann::json state = {
-      {"format", kFormat},
-      {"policy", choice_.row},
-      {"pieces", {choice_.sampler, choice_.allocator, choice_.rounds, choice_.selection}},
-      {"prompts", knowledge_.size()},
-      {"knowledge", std::move(knowledge)},
-      {"metrics", metrics_}};
-  for (const auto& [name, piece] : named_pieces()) state[name] = piece->save();
-  return state;
-}
-
 std::string ComposedPolicy::save() const {
-  nlohmann::json state = head(knowledge_.save());
-  state["content"] = knowledge_.prompts().content;
+  nlohmann::json state = state_of(choice_, pieces_, knowledge_.size(), knowledge_.save(), metrics_);
+  state["content"] = knowledge_.prompts.content;
   return state.dump();
 }
 
 PolicyParts ComposedPolicy::save_parts(Rows which) {
-  return {head(knowledge_.head()).dump(), knowledge_.take_rows(which)};
-}
-
-void ComposedPolicy::check_origin(const nlohmann::json& state) const {
-  const auto format = state.at("format").get<int>();
-  require<StorageError>(
-      format == kFormat,
-      fmt::format("scheduler state of format {}, this build reads {}", format, kFormat), kWhy,
-      "resume with the version of Rollcall that wrote it");
-  const auto row = state.at("policy").get<std::string>();
-  require<StorageError>(row == choice_.row,
-                        fmt::format("scheduler state of the policy {}, not {}", row, choice_.row),
-                        kWhy, "resume with the scheduler.policy it was started with");
-  const auto pieces = state.at("pieces").get<std::vector<std::string>>();
-  const std::vector<std::string> own = {choice_.sampler, choice_.allocator, choice_.rounds,
-                                        choice_.selection};
-  require<StorageError>(pieces == own,
-                        fmt::format("scheduler state of the pieces {}, not {}",
-                                    joined(pieces, " x "), joined(own, " x ")),
-                        kWhy, "resume with the scheduler section it was started with");
+  return {state_of(choice_, pieces_, knowledge_.size(), knowledge_.head(), metrics_).dump(),
+          knowledge_.take_rows(which)};
 }
 
 LoadReport ComposedPolicy::load_state(const nlohmann::json& state,
                                       const std::vector<std::uint64_t>& then,
                                       const PromptRows& rows) {
   const auto size = state.at("prompts").get<std::uint64_t>();
-  const auto& now = knowledge_.prompts().content;
+  const auto& now = knowledge_.prompts.content;
   metrics_ = state.at("metrics").get<decltype(metrics_)>();
   if (then == now || then.empty() || now.empty()) {
     require<StorageError>(
@@ -329,7 +337,7 @@ LoadReport ComposedPolicy::load_state(const nlohmann::json& state,
         fmt::format("scheduler state for {} training prompts, not {}", size, knowledge_.size()),
         kWhy, "resume with the task section it was started with");
     knowledge_.load(state.at("knowledge"), rows);
-    for (const auto& [name, piece] : named_pieces()) piece->load(state.at(name));
+    for (const auto& [name, piece] : named(pieces_)) piece->load(state.at(name));
     return {.kept = size};
   }
   expect(!begun_, "a state of other prompts is loaded before the first step");
@@ -339,7 +347,7 @@ LoadReport ComposedPolicy::load_state(const nlohmann::json& state,
                     .fresh = now.size() - map.kept(),
                     .gone = then.size() - map.kept()};
   knowledge_.load_changed(state.at("knowledge"), rows, map);
-  for (const auto& [name, piece] : named_pieces()) {
+  for (const auto& [name, piece] : named(pieces_)) {
     if (!piece->load_changed(state.at(name), map)) report.restarted.emplace_back(name);
   }
   return report;
@@ -348,9 +356,9 @@ LoadReport ComposedPolicy::load_state(const nlohmann::json& state,
 LoadReport ComposedPolicy::load(const std::string& text) {
   try {
     const auto state = nlohmann::json::parse(text);
-    check_origin(state);
+    check_origin(state, choice_);
     return load_state(state, state.at("content").get<std::vector<std::uint64_t>>(),
-                      Knowledge::rows_of(state.at("knowledge")));
+                      rows_of(state.at("knowledge")));
   } catch (const nlohmann::json::exception& e) {
     throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,
                                      "resume from an older checkpoint"));
@@ -361,7 +369,7 @@ LoadReport ComposedPolicy::load_parts(const PolicyParts& parts,
                                       const std::vector<std::uint64_t>& content) {
   try {
     const auto state = nlohmann::json::parse(parts.head);
-    check_origin(state);
+    check_origin(state, choice_);
     return load_state(state, content, parts.rows);
   } catch (const nlohmann::json::exception& e) {
     throw StorageError(error_message(fmt::format("not a scheduler state: {}", e.what()), kWhy,

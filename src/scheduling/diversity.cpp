@@ -12,8 +12,8 @@ namespace rollcall::scheduling {
 namespace {
 
 constexpr std::size_t kOrders = 3;
-constexpr double kNoMatch = 0.1;  // method 1 of Chen and Cherry 2014: n-grams that a share of 0
-                                  // counts as
+constexpr double kNoMatch = 0.1;  // method 1 of Chen and Cherry 2014: number of n-grams that
+                                  // replaces a share of 0
 
 using Answers = std::span<const std::vector<std::int32_t>>;
 
@@ -23,13 +23,13 @@ struct Gram {
   auto operator<=>(const Gram&) const = default;
 };
 
-/// All n-grams of the group, equal ones side by side and by answer.
+/// All n-grams of the group, sorted so that equal ones are adjacent and ordered by answer.
 std::vector<Gram> grams_of(Answers answers, std::size_t n) {
   std::vector<Gram> grams;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    for (std::size_t at = 0; at + n <= answers[i].size(); ++at) {
+    for (std::size_t place = 0; place + n <= answers[i].size(); ++place) {
       Gram& gram = grams.emplace_back();
-      std::copy_n(answers[i].begin() + std::ptrdiff_t(at), n, gram.tokens.begin());
+      std::copy_n(answers[i].begin() + std::ptrdiff_t(place), n, gram.tokens.begin());
       gram.answer = i;
     }
   }
@@ -37,7 +37,7 @@ std::vector<Gram> grams_of(Answers answers, std::size_t n) {
   return grams;
 }
 
-/// f(first, last) for each run of equal n-grams.
+/// Calls f(first, last) for each run of equal n-grams.
 template <class F>
 void each_gram(const std::vector<Gram>& grams, const F& f) {
   for (auto first = grams.begin(); first != grams.end();) {
@@ -48,29 +48,30 @@ void each_gram(const std::vector<Gram>& grams, const F& f) {
   }
 }
 
-/// [answers] how many of each answer's n-grams another answer has, where one counts as often as the
-/// other answer with most of it has it.
+/// [answers] number of each answer's n-grams that another answer has. An n-gram counts at most as
+/// often as in the other answer that has most of it.
 std::vector<double> matches(const std::vector<Gram>& grams, std::size_t answers) {
   std::vector<double> found(answers, 0.0);
   each_gram(grams, [&](auto first, auto last) {
-    std::vector<std::pair<std::int64_t, std::size_t>> counts;  // of the answers that have it
+    std::vector<std::pair<std::int64_t, std::size_t>> counts;  // number of occurrences, and answer
     for (auto gram = first; gram != last; ++gram) {
       if (counts.empty() || counts.back().second != gram->answer)
         counts.emplace_back(0, gram->answer);
       ++counts.back().first;
     }
-    const auto most = std::max_element(counts.begin(), counts.end());
+    const auto largest = std::max_element(counts.begin(), counts.end());
     std::int64_t second = 0;
     for (auto other = counts.begin(); other != counts.end(); ++other)
-      if (other != most) second = std::max(second, other->first);
-    for (auto own = counts.begin(); own != counts.end(); ++own)
-      found[own->second] += double(std::min(own->first, own == most ? second : most->first));
+      if (other != largest) second = std::max(second, other->first);
+    for (auto count = counts.begin(); count != counts.end(); ++count)
+      found[count->second] +=
+          double(std::min(count->first, count == largest ? second : largest->first));
   });
   return found;
 }
 
-/// exp(1 - c / T), c the length nearest to T of another answer, the shorter of two; 1 for an answer
-/// that is no shorter.
+/// exp(1 - c / T), where c is the length of another answer that is nearest to T, the shorter one of
+/// two; 1 for an answer that is not shorter than c.
 double brevity(Answers answers, std::size_t i) {
   const auto own = std::int64_t(answers[i].size());
   std::int64_t nearest = -1;

@@ -1,5 +1,5 @@
-// How much answers to one prompt differ as sequences of tokens: the trajectory diversity of
-// variance-aware sampling.
+// How much the answers to one prompt differ as sequences of tokens: the trajectory diversity score
+// (TDS) of variance-aware sampling.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,21 @@ namespace rollcall::scheduling {
 /// self_bleu | distinct_3
 const std::vector<std::string>& diversity_measures();
 
-/// Of a group's answers, [n][T] token ids each, by a row of diversity_measures(); from 0, all the
-/// same, to 1. NaN for fewer than two answers.
-///   self_bleu   1 - the mean over answers i of BLEU(i; the others): the geometric mean of the
-///   shares of i's n-grams that another answer has, n = 1 to 3, where an
-///               n-gram counts as often as the answer that has most of it, times exp(1 - c / T_i)
-///               where i is shorter than the answer nearest in length, c. A share of 0 counts as
-///               0.1 / n-grams (Chen and Cherry 2014, method 1), but without a common token BLEU is
-///               0
-///   distinct_3  different 3-grams over all 3-grams of the group; 0 where there are none
-/// TDS of arXiv:2509.21268, section 3.1, with the forms of its released verl/curriculum/metrics.py.
-/// Different from there: an answer of one or two tokens is compared by the n-grams that it has,
-/// where a missing order counts as a share of 0.1 there and equal answers of two tokens differ by
-/// half.
+/// Diversity of a group's answers, from 0 (all are the same) to 1; NaN for fewer than two answers.
+/// `answers`: [n][T] token ids. The measure is a row of diversity_measures():
+///   self_bleu   1 - mean over answers i of BLEU(i; the other answers). BLEU is the geometric mean,
+///               for n = 1 to 3, of the share of i's n-grams that other answers contain. An n-gram
+///               of i counts at most as often as in the other answer that has most of it. BLEU is
+///               multiplied by exp(1 - c / T_i) where i is shorter than the answer of the nearest
+///               length, c.
+///               A share of 0 is replaced by 0.1 / n-grams (Chen and Cherry 2014, method 1), but
+///               BLEU is 0 where no token is common.
+///   distinct_3  number of different 3-grams over number of all 3-grams in the group; 0 where there
+///               are none
+/// Source: TDS of arXiv:2509.21268, section 3.1, in the forms of the released
+/// verl/curriculum/metrics.py. What differs: an answer of one or two tokens is compared by the
+/// n-grams that it has. The released code counts a missing order as a share of 0.1, so that equal
+/// answers of two tokens differ by half.
 double diversity(std::string_view measure, std::span<const std::vector<std::int32_t>> answers);
 
 }  // namespace rollcall::scheduling

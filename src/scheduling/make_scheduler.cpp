@@ -1,5 +1,5 @@
-// From names to a policy at work: rows and pieces are looked up, and what is unknown is refused
-// with the nearest name.
+// Makes a policy from names: rows and pieces are looked up, and an unknown name is refused with the
+// nearest known one.
 #include "base/error.hpp"
 #include "base/faults.hpp"
 #include "base/nearest.hpp"

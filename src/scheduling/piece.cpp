@@ -1,4 +1,4 @@
-// Pieces without a state, and rounds that end with the first one.
+// Defaults of pieces without a state, and of rounds that end with the first one.
 #include "scheduling/piece.hpp"
 
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
-// What the four families of scheduling pieces have in common: knobs, learning, and a state that is
-// a value.
+// What the four families of scheduling pieces have in common: knobs, learning, and a state that can
+// be saved.
 #pragma once
 
 #include "base/config.hpp"
@@ -17,89 +17,89 @@
 
 namespace rollcall::scheduling {
 
-/// Pure: what a piece answers depends on its state, the shared knowledge and the addressed random
-/// streams alone. A piece without knobs, state or metrics leaves the members as they are.
+/// A piece is pure: its answers depend on its state, the shared knowledge and the addressed random
+/// streams alone. A piece without knobs, state or metrics does not override those functions.
 class Piece {
  public:
   virtual ~Piece() = default;
-  virtual void bind(ConfigSchema&) {}  ///< its knobs: key, variable, meaning, range; defaults are
-                                       ///< the paper's
-  virtual void learn(const std::vector<GroupReport>&) {}  ///< end of a step, ascending GroupId,
-                                                          ///< after the shared knowledge has
-                                                          ///< learned it
-  virtual nlohmann::json save() const;                    ///< {} by default
-  virtual void load(const nlohmann::json& state);  ///< throws StorageError or a json exception when
-                                                   ///< it is not such a state
-  /// load() of a state whose prompts were others. False: the piece begins anew, which is all that
-  /// one can do whose state names prompts and that does not say how they are renumbered.
+  /// Binds its knobs: key, variable, meaning, range. Defaults are those of the paper.
+  virtual void bind(ConfigSchema&) {}
+  /// End of a step. Reports ascend by GroupId, and the shared knowledge has learned them before.
+  virtual void learn(const std::vector<GroupReport>&) {}
+  virtual nlohmann::json save() const;  ///< {} by default
+  /// Throws StorageError or a json exception when it is not such a state.
+  virtual void load(const nlohmann::json& state);
+  /// Loads a state whose prompts were others. Returns false if the piece starts without a state
+  /// instead, which is the default for a piece whose state names prompts.
   virtual bool load_changed(const nlohmann::json& state, const PromptMap& map);
   virtual std::vector<std::pair<std::string, double>> metrics() const { return {}; }
-  virtual std::vector<Need> needs() const { return {}; }  ///< as its knobs are now
+  virtual std::vector<Need> needs() const { return {}; }  ///< with the present knobs
   virtual bool hears_rewards() const { return false; }    ///< it reads GroupReport::rewards
-  /// Scheduler::shortage
+  /// See Scheduler::shortage.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
 };
 
-/// The n-th choice of a prompt within one step has draw n, from 0.
+/// A choice of a prompt for a step.
 struct PromptDraw {
   PromptId prompt;
-  std::uint32_t draw = 0;
+  std::uint32_t draw = 0;     ///< how often the step has chosen the prompt before
   double probability = -1.0;  ///< chance of this choice; -1: not stated
 };
 
-/// Of counts that are to differ, each within [least, most] and the step's bounds: these leave every
-/// prompt the same where the mean stands at one of their ends.
+/// For counts that are to differ, each within [least, most] and the step's bounds: a shortage where
+/// the mean count equals one of these bounds, so that all prompts get the same count.
 std::optional<Shortage> no_room_to_differ(const StepRequest& request, std::int64_t least,
                                           std::int64_t most);
-/// Of rounds that add up to `more` rollouts (1 at least) to prompts that have the mean already.
+/// For rounds that give up to `more` rollouts (at least 1) to prompts that have the mean already: a
+/// shortage where the step's bounds leave no room for them.
 std::optional<Shortage> no_room_for_more(const StepRequest& request, std::int64_t more);
 
-/// Which prompts a step trains on.
+/// Chooses the prompts of a step.
 class Sampler : public Piece {
  public:
-  /// [request.prompts] draws. A refill asks again within a step, with the number of prompts it
-  /// still needs; what the step holds already comes in `held` (ascending PromptId) and is not drawn
+  /// [request.prompts] draws. A refill calls this again within a step, with the number of prompts
+  /// that it still needs. `held`: prompts that the step has already, ascending; they are not drawn
   /// again while other prompts are left.
   virtual std::vector<PromptDraw> choose(const StepRequest& request,
                                          const std::vector<PromptId>& held) = 0;
 };
 
-/// How many rollouts each chosen prompt gets.
+/// Decides how many rollouts each chosen prompt gets.
 class Allocator : public Piece {
  public:
-  /// Counts are to differ; an allocator whose counts are equal says that it wants no room.
+  /// By default counts are meant to differ; an allocator of equal counts overrides this.
   std::optional<Shortage> shortage(const StepRequest& request) const override {
     return no_room_to_differ(request, request.min_rollouts, request.max_rollouts);
   }
-  /// [groups] counts that sum to request.budget, each within the request's bounds; ends in
-  /// apportion(), which makes the total exact.
+  /// [groups] counts that sum to request.budget, each within the request's bounds. Implementations
+  /// end in apportion(), which makes the total exact.
   virtual std::vector<std::int64_t> counts(const StepRequest& request,
                                            const std::vector<GroupPlan>& groups) = 0;
 };
 
-/// How a step's rollouts are drawn: at once, or in rounds that look at what came back.
+/// Draws a step's rollouts at once, or in rounds that look at the results so far.
 class Rounds : public Piece {
  public:
-  /// What sampler and allocator are asked for in the first round (fewer rollouts than the budget
-  /// when later rounds are to spend the rest).
+  /// The request for sampler and allocator in the first round. It has a smaller budget when later
+  /// rounds are to spend the rest.
   virtual StepRequest first(const StepRequest& request) const { return request; }
-  /// true: another round is wanted, whatever comes back.
+  /// True if another round follows the first one, whatever its results.
   virtual bool looks() const { return false; }
-  /// Next round from `pool`, everything the step returned so far (ascending GroupId, fragments
-  /// merged). Continued groups name their next sample number; new groups come from `sampler`. No
-  /// groups: the step is closed, which last_round must say.
+  /// The next round. `pool`: all results of the step so far (ascending GroupId, fragments merged).
+  /// Continued groups name their next sample number; new groups come from `sampler`. A decision
+  /// without groups ends the step and has last_round set.
   virtual Decision next(const StepRequest& request, std::uint32_t round,
                         const std::vector<GroupReport>& pool, Sampler& sampler);
   virtual bool exact_total() const { return true; }
   virtual std::int64_t hard_cap(const StepRequest& request) const { return request.budget; }
-  virtual std::int64_t most_rounds() const { return 1; }  ///< Scheduler::most_rounds
+  virtual std::int64_t most_rounds() const { return 1; }  ///< PolicyTraits::most_rounds
 };
 
-/// Which of the drawn rollouts train, and how strongly.
+/// Decides which of the drawn rollouts train, and with which weight.
 class Selection : public Piece {
  public:
-  /// For every group whose weight is not 1 or whose rollouts do not all train; ascending GroupId;
-  /// drawn and trained are filled in by the caller.
+  /// An entry for every group whose weight is not 1 or whose rollouts do not all train, ascending
+  /// by GroupId.
   virtual std::vector<GroupTraining> select(const StepRequest& request,
                                             const std::vector<GroupReport>& reports) = 0;
   virtual double weight(PromptId) const {

@@ -56,7 +56,7 @@ std::unique_ptr<Sampler> bandit(Knowledge& knowledge) {
 
 // clang-format off
 constexpr PieceRow<Sampler> kSamplers[] = {
-  {"uniform", "every prompt once an epoch, in an addressed random order", [](Knowledge& k) -> std::unique_ptr<Sampler> { return std::make_unique<UniformSampler>(k.size(), k.seed()); }},
+  {"uniform", "every prompt once an epoch, in an addressed random order", [](Knowledge& k) -> std::unique_ptr<Sampler> { return std::make_unique<UniformSampler>(k.size(), k.seed); }},
   {"gdro_resample", "bin b by q_t(b) = (1 - gamma) w_t(b) / sum w_t + gamma / B, then a prompt of b", knowing<Sampler, GdroResample>},
   {"target_difficulty", "the nearest to a target success rate, or P(x) ~ exp(-|V(x) - target| / temperature)", knowing<Sampler, TargetDifficultySampler>},
   {"thompson_variance", "largest p (1 - p)^2, p drawn from the prompt's Beta posterior", knowing<Sampler, ThompsonVarianceSampler>},

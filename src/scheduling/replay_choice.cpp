@@ -1,4 +1,4 @@
-// Draws without replacement on an addressed stream: every update rank comes to the same groups.
+// Draws without replacement from an addressed stream, so every update rank chooses the same groups.
 #include "scheduling/replay_choice.hpp"
 
 #include "base/random.hpp"

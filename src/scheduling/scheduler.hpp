@@ -1,5 +1,5 @@
-// Rank 0's decisions as pure functions of numbers: which prompts, how many rollouts each, which of
-// them train. No clocks, files, MPI or tensors.
+// Rank 0's decisions as pure functions of numbers: which prompts, how many rollouts each, and which
+// of them train. There are no clocks, files, MPI or tensors here.
 #pragma once
 
 #include "base/id.hpp"
@@ -20,23 +20,23 @@ namespace rollcall::scheduling {
 struct PromptTable {
   std::vector<std::int32_t> level{};   ///< [prompts] indexed by PromptId
   std::vector<std::int32_t> domain{};  ///< [prompts] task or category; empty: all in domain 0
-  std::vector<float> prior{};  ///< [prompts] success expected before anything is seen, by any value
-                               ///< model; empty: none
-  SuccessSection law{};  ///< how their tracked success fades: the run's, which its objective reads
-                         ///< too
-  std::vector<std::uint64_t> content{};  ///< [prompts] hash of what a prompt is; empty: not known,
-                                         ///< and a state then fits tables of its size only
+  std::vector<float> prior{};  ///< [prompts] success that a value model expects before any result;
+                               ///< empty: none
+  SuccessSection law{};  ///< how their tracked success fades; the objective of the run reads the
+                         ///< same settings
+  std::vector<std::uint64_t> content{};  ///< [prompts] hash of the prompt's content; empty:
+                                         ///< unknown, and a state then fits tables of its size only
   std::size_t size() const { return level.size(); }
 };
 
-/// What loading a state did to the prompts it knew.
+/// What became of the prompts of a state when it was loaded.
 struct LoadReport {
   bool same_prompts = true;
   std::uint64_t kept = 0, fresh = 0, gone = 0;  ///< prompts in state and table, in the table only
-                                                ///< (they start anew), in the state only
-                                                ///< (forgotten)
-  std::vector<std::string> restarted{};  ///< pieces whose state could not follow changed prompts:
-                                         ///< they begin anew
+                                                ///< (they have no results), in the state only
+                                                ///< (they are forgotten)
+  std::vector<std::string> restarted{};  ///< pieces that start without a state, because theirs
+                                         ///< could not follow changed prompts
 };
 
 struct StepRequest {
@@ -44,19 +44,20 @@ struct StepRequest {
   std::int64_t prompts = 0;                         ///< prompts to choose
   std::int64_t budget = 0;                          ///< rollouts to spend in total
   std::int64_t min_rollouts = 1, max_rollouts = 1;  ///< per prompt
-  double progress = 0.0;  ///< share of the run that is done, [0, 1): schedules follow it
-  /// Ascending; the only prompts that may be chosen in this step. Empty: all. When there are no
-  /// more of them than are to be chosen, they are the choice.
+  double progress = 0.0;  ///< share of the run that is done, [0, 1); schedules follow it
+  /// The only prompts that may be chosen in this step, ascending; empty: all. When there are at
+  /// most `prompts` of them, all of them are chosen.
   std::vector<PromptId> candidates{};
 };
 
-/// A choice: budget[i] rollouts for prompt[i]; draws of the same prompt in one step are numbered.
+/// The groups of a round: prompts with their rollout counts. Several draws of the same prompt in
+/// one step are numbered.
 struct Decision {
   std::vector<GroupPlan> groups{};
-  bool last_round = true;  ///< false: the policy wants to see this round's reports before it closes
-                           ///< the step
+  bool last_round = true;  ///< false: the policy decides on another round after this round's
+                           ///< reports
   std::vector<double> probability{};  ///< [groups] chance of each choice as the sampler states it;
-                                      ///< empty: it states none
+                                      ///< empty: the sampler states none
 };
 
 /// How one group enters the update. Groups without an entry enter with weight 1 and all their
@@ -64,40 +65,45 @@ struct Decision {
 struct GroupTraining {
   GroupId id;
   double weight = 1.0;               ///< multiplies the group's advantages
-  std::vector<std::uint8_t> keep{};  ///< [n] 1: trains; 0: counts in the group's statistics only.
-                                     ///< Empty: all train
+  std::vector<std::uint8_t> keep{};  ///< [n] 1: the rollout trains; 0: it counts in the group's
+                                     ///< statistics only. Empty: all train
 };
 
-/// Ascending GroupId.
+/// How a step enters the update; groups ascend by GroupId.
 struct Training {
   std::vector<GroupTraining> groups{};
   std::int64_t drawn = 0, trained = 0;  ///< rollouts
 };
 
-/// What a policy cannot do without: a field of PromptTable or GroupReport that is optional for
-/// others, and for which nothing stands in.
+/// A field of PromptTable or GroupReport that is optional for other policies, but that this policy
+/// cannot do without.
 struct Need {
   std::string field{};    ///< domain, prior, diversity or predicted
-  std::string reason{};   ///< what the policy does with it
-  std::string measure{};  ///< of a diversity: a row of diversity_measures()
+  std::string reason{};   ///< what the policy uses it for
+  std::string measure{};  ///< for a diversity: a row of diversity_measures()
 };
 
-/// Bounds of a step within which a policy cannot be what its name says.
+/// Bounds of a step that leave a policy no choice, so that it would act as a plainer one.
 struct Shortage {
-  std::string problem{};  ///< with the settings of the run file that make it
+  std::string problem{};  ///< it names the settings of the run file that cause it
   std::string remedy{};
 };
 
-/// Traits a user or a test may rely on.
+/// What a run may rely on, and what it must provide. It follows from row, pieces and knobs, so it
+/// is the same for the whole run.
 struct PolicyTraits {
-  bool exact_total = true;  ///< draws exactly StepRequest::budget in every step; otherwise never
-                            ///< more than hard_cap()
+  bool exact_total = true;       ///< every step draws exactly StepRequest::budget rollouts;
+                                 ///< otherwise a step draws at most hard_cap()
+  std::int64_t most_rounds = 1;  ///< of a step
+  bool hears_rewards = true;     ///< it reads GroupReport::rewards, not only which are correct
+  std::vector<Need> needs{};
+  std::vector<std::string> warnings{};  ///< what a user should know of its knobs, a sentence each
 };
 
-/// A state cut for checkpoints, which write of it what has changed. The prompts' contents, the same
-/// for a whole run, are its third part.
+/// A state in parts, because a checkpoint writes only the rows that have changed. A third part are
+/// the prompts' contents (Scheduler::content), which are the same for the whole run.
 struct PolicyParts {
-  std::string head{};  ///< JSON with a format number: what does not go by prompts
+  std::string head{};  ///< JSON with a format number: the part that does not go by prompts
   PromptRows rows{};
 };
 enum class Rows {
@@ -106,58 +112,49 @@ enum class Rows {
 };  ///< of all prompts that the policy knows something of; of those
     ///< that changed since rows were taken last
 
-/// One row of the table at work. The state is a value: save() and load() carry all of it, so resume
-/// equals no interruption.
-/// A step is begin_step, any number of next_round, settle, end_step. State is saved between steps
-/// only.
+/// A policy that chooses prompts and budgets: a row of the table of schedulers. save() and load()
+/// carry its whole state, so a resumed run equals one without interruption. A step is begin_step,
+/// any number of next_round, settle, end_step. The state is saved between steps only.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
   /// First round of a step. Throws ConfigError with the feasible range when the budget cannot be
   /// met.
   virtual Decision begin_step(const StepRequest& request) = 0;
-  /// Further rounds, asked only after a decision with last_round == false, with the reports of the
-  /// round before.
+  /// A further round, after a decision with last_round == false, with the reports of the round
+  /// before.
   virtual Decision next_round(const StepRequest& request,
                               const std::vector<GroupReport>& reports) = 0;
-  /// Before next_round: what the rounds so far reported is this now, ascending GroupId, as where
-  /// verdicts are permuted over a step that grows. next_round then has no reports of its own.
+  /// Replaces the reports of all rounds so far by these (ascending GroupId), for runs that permute
+  /// verdicts over the whole step. The next_round that follows has no reports of its own.
   virtual void hear_again(std::vector<GroupReport> reports) = 0;
-  /// All rounds are in: what of it trains, and how strongly. `reports`: everything the step
-  /// returned, ascending GroupId.
+  /// After the last round: which rollouts train, and with which weight. `reports`: all results of
+  /// the step, ascending GroupId.
   virtual Training settle(const StepRequest& request, const std::vector<GroupReport>& reports) = 0;
   /// End of a step, after the update: the same reports, now with loss and mean_abs_advantage. All
   /// learning happens here.
   virtual void end_step(const std::vector<GroupReport>& reports) = 0;
-  virtual PolicyTraits traits() const = 0;
-  virtual std::vector<Need> needs() const { return {}; }  ///< of the stages that feed it
-  virtual bool hears_rewards() const {
-    return true;
-  }  ///< it reads GroupReport::rewards, and not
-     ///< only who was right
-  /// Whether steps of these bounds and this budget leave it no room, so that it would draw as
-  /// another, plainer policy does.
+  virtual const PolicyTraits& traits() const = 0;
+  /// A shortage if steps with these bounds and this budget leave the policy no choice, so that it
+  /// would draw as another, plainer policy does.
   virtual std::optional<Shortage> shortage(const StepRequest&) const { return std::nullopt; }
-  /// what a user should know of its knobs, one sentence each
-  virtual std::vector<std::string> warnings() const { return {}; }
-  /// most rollouts a step of this request draws, over all its rounds
+  /// The largest number of rollouts that a step of this request draws, over all its rounds.
   virtual std::int64_t hard_cap(const StepRequest& request) const = 0;
-  virtual std::int64_t most_rounds() const { return 1; }  ///< that a step takes
-  virtual std::string save() const = 0;                   ///< JSON text with a format number
-  /// The same in parts. Rows::changed: the rows complete those of the call before, which update()
-  /// of prompt_rows.hpp puts together.
+  virtual std::string save() const = 0;  ///< JSON text with a format number
+  /// The same state in parts. With Rows::changed, the rows replace those of the same prompts from
+  /// the calls before; update() of prompt_rows.hpp merges them.
   virtual PolicyParts save_parts(Rows which) = 0;
-  /// as load()
+  /// As load(), from parts.
   virtual LoadReport load_parts(const PolicyParts& parts,
                                 const std::vector<std::uint64_t>& content) = 0;
-  /// PromptTable::content
+  /// The prompts' contents, as in PromptTable.
   virtual const std::vector<std::uint64_t>& content() const = 0;
   /// Before the first step. Throws StorageError when it is not such a state. Prompts are recognised
   /// by PromptTable::content, wherever they stand now.
   virtual LoadReport load(const std::string& state) = 0;
-  /// What a user may want to see of a prompt: its difficulty bin (-1: the policy has no bins) and
-  /// the weight its advantages would get now.
+  /// The prompt's difficulty bin; -1: the policy has no bins.
   virtual std::int32_t bin(PromptId prompt) const = 0;
+  /// The weight that the prompt's advantages would get now.
   virtual double weight(PromptId prompt) const = 0;
   /// Named numbers for the metrics: rollout_alloc/min, max, mean, std, entropy, total_budget,
   /// class_share/<level>; then those of the pieces (gdro/*, ...).
@@ -166,7 +163,7 @@ class Scheduler {
 
 using Knobs = std::vector<std::pair<std::string, std::string>>;
 
-/// A row of the table, and pieces that replace the row's by name (empty: the row's own).
+/// A row of the table, and names of pieces that replace those of the row (empty: the row's own).
 struct SchedulerChoice {
   std::string row{};
   std::string sampler{}, allocator{}, rounds{}, selection{};
@@ -183,7 +180,7 @@ std::vector<std::string> policy_names();
 /// Throws NumericsError for a weight that is negative or not finite.
 std::vector<std::int64_t> apportion(const std::vector<double>& weight, std::int64_t total,
                                     std::int64_t low, std::int64_t high);
-/// What apportion() checks of its numbers.
+/// Throws as apportion() does for numbers that do not fit together.
 void check_budget(std::int64_t size, std::int64_t total, std::int64_t low, std::int64_t high);
 
 }  // namespace rollcall::scheduling

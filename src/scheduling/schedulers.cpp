@@ -1,4 +1,4 @@
-// The table of scheduling schedulers: one paper, one row. METHODS.md has the same rows for people;
+// The table of schedulers: one row for each paper. METHODS.md has the same rows for people;
 // scripts/check_schedulers compares the two.
 #include "scheduling/schedulers.hpp"
 
@@ -36,7 +36,7 @@ const std::vector<SchedulerRow>& schedulers() {
     {"gdro_sqrt", "Square-root law of the variance proxy, per difficulty bin: the oracle of Rollout-GDRO", "arXiv:2601.19280", 2026,
       {"", "uniform", "bin_square_root", "single", "all"}, {}},
 
-    // Which prompts.
+    // Rows that choose prompts.
     {"pcl", "Prompt Curriculum Learning: the nearest to success 1/2 in a random pool", "arXiv:2510.01135", 2025,
       {"", "target_difficulty", "equal", "single", "all"}, {{"pool_factor", "4"}}, "a value model trained beside the policy: V is the success estimate, which any model may begin through PromptTable::prior"},
     {"dots_rr", "DOTS: drawn by the distance of the predicted success from 1/2", "arXiv:2506.05316", 2025,
@@ -65,7 +65,7 @@ const std::vector<SchedulerRow>& schedulers() {
       {"", "pairs", "equal", "single", "all"}, {{"pairs_only", "true"}}, "the paper's bound of at most c failures of G on the easy side, whose c could not be read"},
     {"one_shot", "One-shot RLVR: the prompt of largest historical variance", "arXiv:2504.20571", 2025,
       {"", "historical_deviation", "equal", "single", "all"}, {}},
-    // Refill, skipping and filters.
+    // Rows that refill, skip and filter.
     {"dapo", "DAPO dynamic sampling: filter groups, refill the step", "arXiv:2503.14476", 2025,
       {"", "uniform", "equal", "refill", "informative"}, {}},
     {"dler", "DLER: dynamic sampling until the batch is full", "arXiv:2510.15110", 2025,
@@ -78,7 +78,7 @@ const std::vector<SchedulerRow>& schedulers() {
       {"", "skip_solved", "equal", "single", "informative"}, {}},
     {"brorl", "BroRL: few prompts with hundreds of rollouts, dynamic sampling", "arXiv:2510.01180", 2025,
       {"", "uniform", "equal", "refill", "informative"}, {}},
-    // How many rollouts.
+    // Rows that choose rollout counts.
     {"knapsack", "Knapsack-RL: largest summed value under the exact budget", "arXiv:2509.25849", 2025,
       {"", "uniform", "knapsack", "single", "all"}, {}, "the published rules for prompts at 0 and 1, at the least count, with what the others do not need spread over the unsolved ones: the estimate is never either"},
     {"v0", "V_0: budget by the value model's predicted success", "arXiv:2602.03584", 2026,
@@ -95,7 +95,7 @@ const std::vector<SchedulerRow>& schedulers() {
       {"", "uniform", "equal", "make_up", "informative"}, {{"depth", "hardness"}, {"depth_limit", "64"}}},
     {"xrpo", "XRPO: phases that narrow the widest intervals", "arXiv:2510.06672", 2025,
       {"", "uniform", "equal", "widest_interval", "all"}, {}, "exemplars in the prompts that were never solved: they need another prompt text, which a plan cannot name"},
-    // What trains.
+    // Rows that choose what trains.
     {"pods", "PODS: max-variance down-sampling of each group", "arXiv:2504.13818", 2025,
       {"", "uniform", "equal", "single", "max_variance"}, {}},
     {"rstar2_agent", "Resampling on Correct: half of each group, the cleanest of the right ones", "arXiv:2508.20722", 2025,

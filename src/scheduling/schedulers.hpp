@@ -1,5 +1,5 @@
-// The table of scheduling schedulers and the four tables of pieces that its rows name. METHODS.md
-// has the same rows for people.
+// The table of schedulers, and the four tables of pieces that its rows name. METHODS.md has the
+// same rows for people.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -14,12 +14,12 @@ namespace rollcall::scheduling {
 struct SchedulerRow {
   const char* name;
   const char* title;
-  const char* paper;  ///< arXiv number, or the program it comes from
+  const char* paper;  ///< arXiv number, or the program that it comes from
   int year;
   SchedulerChoice pieces;  ///< `row` empty
-  Knobs settings;          ///< where the paper departs from the pieces' defaults
-  const char* lacks = "";  ///< what of the paper's method this row does not do; empty: it is
-                           ///< complete
+  Knobs settings;          ///< settings of the paper that differ from the pieces' defaults
+  const char* lacks = "";  ///< the part of the paper's method that this row does not do; empty:
+                           ///< the row is complete
 };
 
 const std::vector<SchedulerRow>& schedulers();
@@ -28,9 +28,9 @@ std::span<const PieceRow<Allocator>> allocators();
 std::span<const PieceRow<Rounds>> rounds();
 std::span<const PieceRow<Selection>> selections();
 
-/// A choice with every piece named. Throws ConfigError on an unknown row or piece.
+/// The choice with every piece filled in. Throws ConfigError on an unknown row or piece.
 SchedulerChoice resolve(const SchedulerChoice& choice);
-/// Every knob of the resolved pieces: key, default as the row sets it, meaning; one line each.
+/// One line for every knob of the resolved pieces: key, default as the row sets it, and meaning.
 std::string describe_knobs(const SchedulerChoice& choice);
 std::vector<std::string> knob_names(const SchedulerChoice& choice);
 

@@ -138,7 +138,7 @@ TEST(Pieces, WeightsEqualTheirPlainLoops) {
                                             // standardised
       const TokenWeight w = make(weights(), name)(step);
       const PlainWeight expected = plain_pieces().weight.at(name)(plain, values(step.advantage));
-      const auto n = std::size_t(step.tokens);
+      const auto n = std::size_t(step.shape.tokens);
       spoke = spoke || differs(or_ones(w.factor, n), 1.0) || differs(or_ones(w.keep, n), 1.0) ||
               w.lr_factor != 1.0;
       RC_ASSERT(near(or_ones(w.factor, n), or_ones(expected.factor, n)));
@@ -155,7 +155,7 @@ TEST(Pieces, AggregatesEqualTheirPlainLoops) {
       Step step = step_with_advantage(plain);
       if (*rc::gen::arbitrary<bool>())
         step.keep = make(weights(), "drop_truncated")(step).keep, step.count();
-      const Column keep = or_ones(step.keep, std::size_t(step.tokens));
+      const Column keep = or_ones(step.keep, std::size_t(step.shape.tokens));
       Column got = values(make(aggregates(), name)(step)),
              expected = plain_pieces().aggregate.at(name)(plain, values(step.advantage), keep);
       for (std::size_t t = 0; t < got.size(); ++t) got[t] *= keep[t], expected[t] *= keep[t];

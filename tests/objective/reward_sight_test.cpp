@@ -61,7 +61,7 @@ TEST(RewardSight, KnowsWhatReplacesAndWhatLeavesTheRewardAlone) {
     knobs.enter("reward", piece.name);
     const RewardFunction function = piece.make(knobs);
     Step step(columns), other(columns);
-    other.reward = other.reward + 3.0 * at::arange(other.rollouts, at::kDouble);
+    other.reward = other.reward + 3.0 * at::arange(other.shape.rollouts, at::kDouble);
     const at::Tensor one = function(step).reward, two = function(other).reward;
     if (!one.defined()) {
       EXPECT_NE(effect_of(piece.name), Effect::replaces) << piece.name;

@@ -53,19 +53,20 @@ TEST(ArmSignal, WhatCannotRankCountsIsRefusedByName) {
       }
     }
     for (const std::string signal : {"informative", "variance_proxy", "solved"})
-      EXPECT_TRUE(
-          make_scheduler({row}, {{"arm_signal", signal}}, prompt_table(4), 1)->warnings().empty());
+      EXPECT_TRUE(make_scheduler({row}, {{"arm_signal", signal}}, prompt_table(4), 1)
+                      ->traits()
+                      .warnings.empty());
   }
 }
 
 TEST(ArmSignal, ThePapersOwnRowsWarn) {
   const auto literal = make_scheduler({"gdro_paper_rollout"}, {}, prompt_table(4), 1);
-  ASSERT_EQ(literal->warnings().size(), 1U);
-  EXPECT_NE(literal->warnings().front().find("surrogate_loss"), std::string::npos);
+  ASSERT_EQ(literal->traits().warnings.size(), 1U);
+  EXPECT_NE(literal->traits().warnings.front().find("surrogate_loss"), std::string::npos);
   EXPECT_TRUE(
       make_scheduler({"gdro_paper_rollout"}, {{"arm_signal", "informative"}}, prompt_table(4), 1)
-          ->warnings()
-          .empty());
+          ->traits()
+          .warnings.empty());
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(PaperGdroAllocator, WhatIsDrawnCountsWithAVerdictOrWithout) {
     partly.step(step, 2 * 16, half, 1);
   }
   EXPECT_EQ(partly.allocator.save(), decided.allocator.save());
-  const auto metrics = partly.knowledge.metrics();
+  const auto metrics = bin_metrics(partly.knowledge);
   EXPECT_NE(std::find(metrics.begin(), metrics.end(),
                       std::pair<std::string, double>("gdro/budget/0", 2.0)),
             metrics.end());

@@ -126,7 +126,7 @@ struct Counts {
   void learn(std::uint64_t step, double hard, double easy) {
     std::vector<GroupReport> reports;
     for (std::uint64_t p = 0; p < knowledge.size(); ++p) {
-      const bool right = knowledge.prompts().prior[p] > 0.5F;
+      const bool right = knowledge.prompts.prior[p] > 0.5F;
       reports.push_back(report(step, p, right, right ? easy : hard));
     }
     knowledge.learn(reports);

@@ -71,7 +71,8 @@ TEST(HearsRewards, AreToldByWhatAPolicyDoes) {
   for (const auto& row : policy_names()) {
     const auto policy = make_scheduler({row}, {}, prompt_table(4), 1);
     const bool differs = run({row}, {}, false) != run({row}, {}, true);
-    EXPECT_TRUE(policy->hears_rewards() || !differs) << row << " hears rewards and does not say so";
+    EXPECT_TRUE(policy->traits().hears_rewards || !differs)
+        << row << " hears rewards and does not say so";
     const auto knobs = knob_names({row});
     const auto has = [&](const char* knob) {
       return std::find(knobs.begin(), knobs.end(), knob) != knobs.end();
@@ -79,7 +80,7 @@ TEST(HearsRewards, AreToldByWhatAPolicyDoes) {
     // whose default is a loss; others hear rewards
     const bool by_loss = has("signal") || has("arm_signal");
     const bool rare = row == "gdro_sqrt";  // its bins differ in variance only after longer
-    EXPECT_TRUE(differs || !policy->hears_rewards() || by_loss || rare)
+    EXPECT_TRUE(differs || !policy->traits().hears_rewards || by_loss || rare)
         << row << " says that it hears rewards";
   }
 }

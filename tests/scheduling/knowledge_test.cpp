@@ -15,10 +15,12 @@ namespace {
 
 std::unique_ptr<Knowledge> knowing(const PromptTable& table) {
   auto k = std::make_unique<Knowledge>(table, 1);
-  k->use_bins();
+  k->history.use_bins();
   k->start();
   return k;
 }
+
+void load(Knowledge& k, const nlohmann::json& state) { k.load(state, rows_of(state)); }
 
 void learn(Knowledge& k, std::uint64_t steps, std::uint64_t run = 1) {
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -38,10 +40,10 @@ void learn(Knowledge& k, std::uint64_t steps, std::uint64_t run = 1) {
 TEST(Knowledge, LoadsBitForBitWithTheOrderOfMembers) {
   const auto whole = knowing(prompt_table(50)), resumed = knowing(prompt_table(50));
   learn(*whole, 300);
-  resumed->load(nlohmann::json::parse(whole->save().dump()));
+  load(*resumed, nlohmann::json::parse(whole->save().dump()));
   std::size_t away = 0;
   for (std::int32_t b = 0; b < 6; ++b) {
-    const auto a = whole->bins().members(b), c = resumed->bins().members(b);
+    const auto a = whole->history.bins().members(b), c = resumed->history.bins().members(b);
     // draws take members by place
     EXPECT_EQ(std::vector(a.begin(), a.end()), std::vector(c.begin(), c.end())) << b;
     away += b != 3 ? a.size() : 0;
@@ -54,10 +56,11 @@ TEST(Knowledge, LoadsBitForBitWithTheOrderOfMembers) {
 
 TEST(Knowledge, RefusesStatesThatDoNotFit) {
   const auto k = knowing(prompt_table(5));
-  EXPECT_THROW(k->load({{"prompts", {{5, 0, 0, 0, 0, 1, 3, 0}}}}), StorageError);  // no such prompt
+  EXPECT_THROW(load(*k, {{"prompts", {{5, 0, 0, 0, 0, 1, 3, 0}}}}),
+               StorageError);  // no such prompt
   // leaves a hole in bin 3
-  EXPECT_THROW(k->load({{"prompts", {{0, 0, 0, 0, 0, 1, 1, 0}}}}), StorageError);
-  EXPECT_THROW(k->load({{"prompts", {{0, 0}}}}), nlohmann::json::exception);
+  EXPECT_THROW(load(*k, {{"prompts", {{0, 0, 0, 0, 0, 1, 1, 0}}}}), StorageError);
+  EXPECT_THROW(load(*k, {{"prompts", {{0, 0}}}}), nlohmann::json::exception);
 }
 
 PromptTable with_content(const std::vector<std::uint64_t>& content) {
@@ -71,8 +74,8 @@ TEST(Knowledge, ByBinUsesTheBinsOfTheDecision) {
   GroupReport r = no_results({0, {2}, 0}, 2);
   r.correct = {0, 0, 0};
   k->learn({r});
-  EXPECT_EQ(k->bins().of({2}), 0);      // it moved at the end of the step
-  EXPECT_EQ(k->latest().groups[3], 1);  // its results belong where it was
+  EXPECT_EQ(k->history.bins().of({2}), 0);  // it moved at the end of the step
+  EXPECT_EQ(k->latest().groups[3], 1);      // its results belong where it was
   EXPECT_EQ(k->latest().rollouts[3], 3);
   EXPECT_EQ(k->latest().pass_rate[3], 0.0);
   EXPECT_EQ(k->by_bin({r}).groups[0], 1);

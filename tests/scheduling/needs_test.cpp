@@ -12,8 +12,8 @@ namespace {
 
 std::string needs_of(const SchedulerChoice& choice, const Knobs& knobs = {}) {
   std::string fields;
-  for (const Need& need :
-       make_scheduler(choice, knobs, PromptTable{.level = {1, 2, 3}}, 1)->needs()) {
+  const auto policy = make_scheduler(choice, knobs, PromptTable{.level = {1, 2, 3}}, 1);
+  for (const Need& need : policy->traits().needs) {
     EXPECT_FALSE(need.reason.empty());
     fields += (fields.empty() ? "" : " ") + need.field;
   }

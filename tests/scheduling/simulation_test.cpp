@@ -51,7 +51,7 @@ class Changed final : public Scheduler {
     return policy_->next_round(request, reports);
   }
   void end_step(const std::vector<GroupReport>& reports) override { policy_->end_step(reports); }
-  PolicyTraits traits() const override { return policy_->traits(); }
+  const PolicyTraits& traits() const override { return policy_->traits(); }
   std::int64_t hard_cap(const StepRequest& request) const override {
     return policy_->hard_cap(request);
   }

@@ -49,7 +49,7 @@ class PilotPolicy final : public Scheduler {
     for (const auto& report : reports) all.drawn += drawn(report), all.trained += drawn(report);
     return all;
   }
-  PolicyTraits traits() const override { return {}; }
+  const PolicyTraits& traits() const override { return traits_; }
   std::int64_t hard_cap(const StepRequest& r) const override { return r.budget; }
   std::int32_t bin(PromptId) const override { return -1; }
   double weight(PromptId) const override { return 1.0; }
@@ -71,6 +71,7 @@ class PilotPolicy final : public Scheduler {
  private:
   std::int64_t steps_ = 0;
   std::size_t groups_ = 0;
+  PolicyTraits traits_{};
   std::vector<std::uint64_t> content_{};
 };
 

@@ -122,7 +122,8 @@ std::vector<Contender> read_policies(const Flags& flags) {
     const auto policy =
         scheduling::make_scheduler(contender.settings.choice, contender.settings.knobs,
                                    scheduling::PromptTable{.level = {0}}, 0);
-    for (const auto& warning : policy->warnings()) log_warning("{}: {}", contender.name, warning);
+    for (const auto& warning : policy->traits().warnings)
+      log_warning("{}: {}", contender.name, warning);
   }
   return contenders;
 }

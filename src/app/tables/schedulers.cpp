@@ -97,7 +97,7 @@ ExitCode show(const std::string& name) {
                     ? "spends the step's budget exactly"
                     : "hard cap: never draws more than a step's cap, may draw fewer")
             << "\n";
-  for (const auto& warning : policy->warnings()) std::cout << "  note: " << warning << "\n";
+  for (const auto& warning : policy->traits().warnings) std::cout << "  note: " << warning << "\n";
   if (const std::string knobs = describe_knobs(choice); !knobs.empty())
     std::cout << "knobs, with their defaults in this row:\n" << knobs;
   std::cout

@@ -1,14 +1,14 @@
-// Advantage balanced_center: surplus failures are dropped until a prompt has no more of them than
-// successes; then r - mean.
-//   success: r_i >= mean_g;  with more failures than successes, as many failures as there are too
-//   many, drawn at random, get A_i = 0;
+// Advantage balanced_center: surplus failures of a prompt are dropped, so that it has at most as
+// many failures as successes; then r - mean.
+//   success: r_i >= mean_g;  with F failures and S < F successes, F - S failures, drawn at random,
+//   get A_i = 0;
 //   A_i = r_i - mean of the others
 // Source: Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm, arXiv:2509.24203
 //   (RED-Drop), and its released code (drop: balance).
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from group_center: on a hard prompt as many failures are pushed down as successes
-//   up, each by 1/2, instead of many a little. Dropped
-//   rollouts stay in the denominators, as in the released code; a group of one keeps its plain
+//   are pushed up, each by 1/2, where group_center pushes down all failures a little. Dropped
+//   rollouts stay in the denominators, as in the released code. A group of one keeps its plain
 //   reward.
 #pragma once
 
@@ -27,12 +27,12 @@ struct BalancedCenter {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor draws = step.uniform_rollouts(17),
-                     mean = step.over_rollouts(step.group_mean(step.reward));
-    const at::Tensor kept = at::ones({step.rollouts}, at::kDouble);
+                     mean = step.shape.over_rollouts(step.shape.group_mean(step.reward));
+    const at::Tensor kept = at::ones({step.shape.rollouts}, at::kDouble);
     auto keep = kept.accessor<double, 1>();
     const auto draw = draws.accessor<double, 1>();
     const auto reward = step.reward.accessor<double, 1>(), middle = mean.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       std::vector<std::int64_t> failures;
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
@@ -43,8 +43,9 @@ struct BalancedCenter {
                 [&](auto a, auto b) { return draw[a] < draw[b]; });
       for (std::int64_t k = 0; k < surplus; ++k) keep[failures[std::size_t(k)]] = 0.0;
     }
-    const at::Tensor baseline = step.group_mean(step.reward, kept) * (step.group_size > 1);
-    return step.over_tokens(kept * (step.reward - step.over_rollouts(baseline)));
+    const at::Tensor baseline =
+        step.shape.group_mean(step.reward, kept) * (step.shape.group_size > 1);
+    return step.shape.over_tokens(kept * (step.reward - step.shape.over_rollouts(baseline)));
   }
 };
 

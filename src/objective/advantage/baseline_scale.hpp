@@ -2,17 +2,15 @@
 //   A_i = r_i - b_i, less its mean over the step if recentre;  divided by the spread of r or of r -
 //   b, where that is above adv_eps
 // Source: REINFORCE++ with baseline, arXiv:2501.03262 (tokens); Lite PPO, arXiv:2508.08221 (spread
-//   of r); DLER, arXiv:2510.15110; SPO,
-//   arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215 (posterior); A-LoL, arXiv:2305.14718
-//   (predicted); ReMax, arXiv:2310.10505 (greedy). The spread divides by the count, or by one less
-//   (bessel), as verl does.
+//   of r); DLER, arXiv:2510.15110; SPO, arXiv:2509.13232 (prior); MSSR, arXiv:2512.18215
+//   (posterior); A-LoL, arXiv:2305.14718 (predicted); ReMax, arXiv:2310.10505 (greedy). The spread
+//   divides by the count, or by one less (bessel), as verl does.
 // Shapes: [B] -> [N].   Knobs: baseline, spread_of, moments_over, moments_of, recentre, bessel,
 //   adv_eps.
-// What differs from group_norm: one spread for all groups, so an uneven group is not blown up.
-//   Moments are over rollouts with tokens, or over tokens,
-//   of all groups or of those whose rewards differ: what drop_equal_reward leaves, where the
-//   paper's batch holds no others.
-//   A group of one keeps its plain reward under baseline group.
+// What differs from group_norm: there is one spread for all groups, so an uneven group is not blown
+//   up. The moments are taken over rollouts with tokens or over tokens, of all groups or only of
+//   those whose rewards differ. The latter are the groups that drop_equal_reward keeps, for papers
+//   whose batch has no others. A group of one keeps its plain reward under baseline group.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -56,17 +54,18 @@ struct BaselineScale {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "a spread up to this divides by 1");
     for (const auto& [choice, read] : columns) {
       const auto chosen = [this, wanted = choice] { return baseline == wanted; };
-      knobs.needs_column(chosen, read);
-      knobs.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
+      knobs.needs.column(chosen, read);
+      knobs.reward_use.subtracts_verifiers(chosen, [read = read] { return std::string(read); });
     }
   }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor weight =
-        moments == Moments::tokens ? step.length : (step.length > 0).to(at::kDouble);
+        moments == Moments::tokens ? step.shape.length : (step.shape.length > 0).to(at::kDouble);
     if (groups == Groups::unequal) {
-      const at::Tensor differ = step.group_differs(step.reward).logical_or(step.group_size < 1.5);
-      weight = weight * step.over_rollouts(differ.to(at::kDouble));
+      const at::Tensor differ =
+          step.shape.group_differs(step.reward).logical_or(step.shape.group_size < 1.5);
+      weight = weight * step.shape.over_rollouts(differ.to(at::kDouble));
     }
     const at::Tensor count = weight.sum().clamp_min(1.0), share = weight / count;
     at::Tensor a = step.reward;
@@ -79,7 +78,7 @@ struct BaselineScale {
     const double deviation = variance.sqrt().item<double>();
     if (recentre == Switch::yes) a = a - mean_of(a, weight);
     if (spread != Spread::none && deviation > eps) a = a / deviation;
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

@@ -3,9 +3,8 @@
 //   A_i = (r_i - second_g) / (std_g + eps) for the best rollout, 0 for the others; std with n - 1
 // Source: arXiv:2503.19595 as verl's estimator grpo_passk has it (eps 1e-6).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
-// What differs from group_norm: the leave-one-out change of the group's maximum, so it serves
-//   pass@k. Two equally good rollouts give 0. A group of
-//   one keeps its plain reward.
+// What differs from group_norm: the advantage is the leave-one-out change of the group's maximum,
+//   so it serves pass@k. Two equally good rollouts give 0. A group of one keeps its plain reward.
 #pragma once
 
 #include "base/differing.hpp"
@@ -31,7 +30,7 @@ struct BestMinusSecond {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto reward = step.reward.accessor<double, 1>(), std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       if (begin[g + 1] - begin[g] < 2) continue;
       auto best = begin[g];
@@ -45,7 +44,7 @@ struct BestMinusSecond {
                      ? (reward[best] - second) / (std[best] + eps)
                      : 0.0;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

@@ -4,7 +4,7 @@
 //   section 2.
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs: with surrogate reinforce this is the negative log-likelihood of the selected
-//   answers: no negative signal and no baseline.
+//   answers, without a negative signal and without a baseline.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -15,12 +15,14 @@ struct BestOfGroup {
   static constexpr std::string_view name = "best_of_group",
                                     formula = "A_i = 1 where r_i = max_g and correct, else 0";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::correct); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::correct); }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor best =
-        differing(step.reward, step.over_rollouts(step.group_max(step.reward))).logical_not();
-    return step.over_tokens(best.logical_and(step.named(column::correct) > 0).to(at::kDouble));
+        differing(step.reward, step.shape.over_rollouts(step.shape.group_max(step.reward)))
+            .logical_not();
+    return step.shape.over_tokens(
+        best.logical_and(step.named(column::correct) > 0).to(at::kDouble));
   }
 };
 

@@ -1,19 +1,19 @@
 // Advantage bundle_risk: a risk measure of bundles of prompts, shared out to their rollouts.
 //   A bundle's paper takes one rollout of each of its prompts; S = sum of their rewards.  rvar =
-//   (max(S-lo,0) - max(S-hi,0) [+ lo - hi]) / (u - l); cvar = -max(lo - S, 0) / l;  R = (w cvar +
-//   rvar) / (w + 1) / s, s the spread of S in the bundle (n - 1) + 1e-6
+//   (max(S-lo,0) - max(S-hi,0) [+ lo - hi]) / (u - l);
+//   cvar = -max(lo - S, 0) / l;  R = (w cvar + rvar) / (w + 1) / s, s the spread of S in the bundle
+//   (n - 1) + 1e-6
 //   A_i = R (r_i - mean_g) / sum_paper (r - mean_g), or R / size where that sum is 0
 //   lo <- lo + lr (l - share of S < lo), hi likewise with u: moving quantiles of S
 // Source: RiskPO, arXiv:2510.00911, section 4 (l 0.2, u 0.8, w 1.5, bundles of 5, lr 0.1; released
-//   scripts: no natural baseline, and the division by
-//   the spread, norm_adv_by_std_in_grpo). A bundle of one paper, or whose papers are all alike,
-//   divides by 1; the released code divides the latter by 1e-6.
+//   scripts: no natural baseline, and the division by the spread, norm_adv_by_std_in_grpo). A
+//   bundle of one paper, or whose papers are all alike, divides by 1; the released code divides the
+//   latter by 1e-6.
 // Shapes: [B] -> [N].   Knobs: risk_low, risk_high, risk_weight, risk_rate, bundle_size,
 //   natural_baseline.
-// What differs from group_center: papers that are good anyway push nothing, the lower tail pushes
-//   hardest. Which prompts share a bundle is drawn by
-//   address. Groups without tokens belong to no bundle. Both quantiles start at level *
-//   bundle_size.
+// What differs from group_center: papers with a high score push nothing, and those of the lower
+//   tail push most. Random numbers addressed by rollout decide which prompts share a bundle. Groups
+//   without tokens belong to no bundle. Both quantiles start at level * bundle_size.
 #pragma once
 
 #include "base/differing.hpp"
@@ -54,13 +54,15 @@ struct BundleRisk {
   Advantage operator()(const Step& step) const {
     const double lo = step.statistic("risk_low", low * size),
                  hi = step.statistic("risk_high", high * size);
-    at::Tensor a = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor a = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = a.accessor<double, 1>();
-    const at::Tensor centred = step.reward - step.over_rollouts(step.group_mean(step.reward));
+    const at::Tensor centred =
+        step.reward - step.shape.over_rollouts(step.shape.group_mean(step.reward));
     const auto reward = step.reward.accessor<double, 1>(), lead = centred.accessor<double, 1>();
     double papers = 0, below_lo = 0, below_hi = 0;
-    for (const Papers& bundle : bundled(step.uniform_rollouts(11), step.group_sum(step.length),
-                                        step.group_begin(), std::size_t(size))) {
+    for (const Papers& bundle :
+         bundled(step.uniform_rollouts(11), step.shape.group_sum(step.shape.length),
+                 step.shape.group_begin(), std::size_t(size))) {
       std::vector<double> scores;
       for (const auto& paper : bundle) {
         scores.push_back(0.0);
@@ -77,14 +79,14 @@ struct BundleRisk {
                                                          : 1.0 / double(bundle[k].size()));
       }
     }
-    Advantage shared(step.over_tokens(a));
+    Advantage shared(step.shape.over_tokens(a));
     if (papers > 0)
       shared.statistics = {{"risk_low", lo + rate * (low - below_lo / papers)},
                            {"risk_high", hi + rate * (high - below_hi / papers)}};
     return shared;
   }
 
-  /// Standard deviation of a bundle's scores; 1 where there is nothing to tell apart.
+  /// Standard deviation of a bundle's scores; 1 where there are no two different ones.
   static double spread(const std::vector<double>& scores) {
     double mean = 0, square = 0;
     for (const double s : scores) mean += s / double(scores.size());

@@ -7,9 +7,9 @@
 // Source: COPO, arXiv:2508.04138, section 3, and its released code (log2, torch.std; gamma 20 and
 //   rho 1.5 in its scripts).
 // Shapes: [B] -> [N].   Knobs: blend_gamma, blend_rho, adv_eps.
-// What differs from group_norm: all-right and all-wrong groups still carry signal. The paper blends
-//   two losses; blending their advantages is the same
-//   wherever neither is clipped. Groups without tokens are not among the prompts.
+// What differs from group_norm: groups that are all right or all wrong still carry a signal. The
+//   paper blends two losses; blending their advantages is the same wherever neither is clipped.
+//   Groups without tokens do not count among the prompts.
 #pragma once
 
 #include "objective/advantage/group_norm.hpp"
@@ -31,25 +31,26 @@ struct ConsistencyBlend {
     knobs.number("blend_gamma", gamma, {0.0, 1e6}, "steepness of the blend");
     knobs.number("blend_rho", rho, {0.0, 1e6},
                  "entropy of answers, in bits, at which both halves weigh the same");
-    knobs.needs_column(column::answer);
+    knobs.needs.column(column::answer);
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor counted = (step.group_sum(step.length) > 0).to(at::kDouble),
+    const at::Tensor counted = (step.shape.group_sum(step.shape.length) > 0).to(at::kDouble),
                      prompts = counted.sum();
-    const at::Tensor rate = step.group_mean(step.reward), centred = rate - mean_of(rate, counted);
+    const at::Tensor rate = step.shape.group_mean(step.reward),
+                     centred = rate - mean_of(rate, counted);
     const at::Tensor global =
         centred /
         (((centred.square() * counted).sum() / (prompts - 1.0).clamp_min(1.0)).sqrt() + local.eps);
     const at::Tensor w = (gamma * (answer_entropy(step) - rho)).sigmoid();
-    return step.over_tokens(step.over_rollouts(w)) * local(step) +
-           step.over_tokens(step.over_rollouts((1.0 - w) * global));
+    return step.shape.over_tokens(step.shape.over_rollouts(w)) * local(step) +
+           step.shape.over_tokens(step.shape.over_rollouts((1.0 - w) * global));
   }
 
   static at::Tensor answer_entropy(const Step& step) {
-    at::Tensor entropy = at::zeros({step.prompts}, at::kDouble);
+    at::Tensor entropy = at::zeros({step.shape.prompts}, at::kDouble);
     auto out = entropy.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g)
       out[std::int64_t(g)] = entropy_of(given[g], double(begin[g + 1] - begin[g])) / std::log(2.0);

@@ -5,11 +5,11 @@
 // Source: GDPO, arXiv:2601.05242, section 3 (equal weights by default); eps 1e-4 and n - 1 as in
 //   its TRL trainer.
 // Shapes: [B] columns component/NAME -> [N].   Knobs: adv_eps, component_weights, omit_components.
-// What differs from group_norm: summing first maps different mixes of components to one advantage;
-//   here they stay apart. Without component
-//   columns the reward is the only component. A group of one keeps its plain values. Every verifier
-//   of this project fills the components correct and format, so format counts here as much as
-//   correctness whatever weight the reward gives it, unless component_weights says otherwise.
+// What differs from group_norm: a sum of rewards gives the same advantage to different mixes of
+//   components; here the mixes stay apart. Without component columns the reward is the only
+//   component. A group of one keeps its plain values. Every verifier of this project fills the
+//   components correct and format, so format counts here as much as correctness, whatever weight
+//   the reward gives it, unless component_weights changes that.
 #pragma once
 
 #include "objective/components.hpp"
@@ -26,7 +26,7 @@ struct DecoupledNorm {
   void bind(Knobs& knobs) {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to every standard deviation");
     weights.bind(knobs);
-    knobs.trains_on(
+    knobs.reward_use.trains_on(
         "the verifier's components, each by itself", [] { return true; },
         [this](const Step& step) { return weights.sum(step); });
   }
@@ -40,19 +40,19 @@ struct DecoupledNorm {
       sum = sum.defined() ? sum + one : one;
     }
     if (!sum.defined()) sum = standardised(step, step.reward);
-    const at::Tensor counted = (step.length > 0).to(at::kDouble), count = counted.sum();
+    const at::Tensor counted = (step.shape.length > 0).to(at::kDouble), count = counted.sum();
     const at::Tensor centred = sum - mean_of(sum, counted);
-    return step.over_tokens(
+    return step.shape.over_tokens(
         centred /
         (((centred.square() * counted).sum() / (count - 1.0).clamp_min(1.0)).sqrt() + eps));
   }
 
   at::Tensor standardised(const Step& step, const at::Tensor& values) const {
-    const at::Tensor alone = step.over_rollouts(step.group_size) == 1;
-    const at::Tensor centred = values - step.over_rollouts(step.group_mean(values));
+    const at::Tensor alone = step.shape.over_rollouts(step.shape.group_size) == 1;
+    const at::Tensor centred = values - step.shape.over_rollouts(step.shape.group_mean(values));
     const at::Tensor deviation =
-        (step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1)).sqrt();
-    return at::where(alone, values, centred / (step.over_rollouts(deviation) + eps));
+        (step.shape.group_sum(centred.square()) / (step.shape.group_size - 1).clamp_min(1)).sqrt();
+    return at::where(alone, values, centred / (step.shape.over_rollouts(deviation) + eps));
   }
 };
 

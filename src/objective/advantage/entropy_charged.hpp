@@ -3,8 +3,8 @@
 // Source: GTPO, arXiv:2508.03772, section 4 (0.1). The paper leaves A_i open; its code subtracts
 //   the mean and has the division by the spread commented out.
 // Shapes: [B], [N] column old_entropy -> [N].   Knobs: entropy_charge.
-// What differs from group_center: undecided rollouts are pushed down even where all rewards are
-//   equal. The entropy is a number, not differentiated.
+// What differs from group_center: rollouts with a high entropy are pushed down even where all
+//   rewards are equal. The entropy is a number and is not differentiated.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -18,12 +18,13 @@ struct EntropyCharged {
 
   void bind(Knobs& knobs) {
     knobs.number("entropy_charge", charge, {0.0, 1e6}, "advantage lost per nat of mean entropy");
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
   }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(step.reward - step.baseline() -
-                            charge * step.rollout_mean(step.named(column::old_entropy)));
+    return step.shape.over_tokens(step.reward - step.baseline() -
+                                  charge *
+                                      step.shape.rollout_mean(step.named(column::old_entropy)));
   }
 };
 

@@ -1,9 +1,8 @@
 // Advantage fixed_baseline: rewards minus a constant.
 //   A_i = r_i - baseline
 // Source: Tapered Off-Policy REINFORCE, arXiv:2503.14286: off-policy the baseline sets the share of
-//   good rollouts in the update.
-//   For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on rewards of -1 and 1, at half
-//   the size.
+//   good rollouts in the update. For rewards of 0 and 1, a baseline b is the paper's c = 2 b - 1 on
+//   rewards of -1 and 1, at half the size.
 // Shapes: [B] rewards -> [N].   Knobs: baseline.
 // What differs from group_center: the rollout is not compared with its group, so a stored rollout
 //   needs no siblings; equal rewards still teach.
@@ -21,7 +20,9 @@ struct FixedBaseline {
     knobs.number("baseline", baseline, {-1e6, 1e6}, "reward that is neither good nor bad");
   }
 
-  at::Tensor operator()(const Step& step) const { return step.over_tokens(step.reward - baseline); }
+  at::Tensor operator()(const Step& step) const {
+    return step.shape.over_tokens(step.reward - baseline);
+  }
 };
 
 }  // namespace rollcall::objective

@@ -4,12 +4,13 @@
 //   V after the last token: 0; truncation extend: V of the last token, for rollouts that hit the
 //   token limit, whose reward is left out
 // Source: Schulman et al. 2016, arXiv:1506.02438, eq. 16; lambda = 1 - 1 / (length_alpha T_i) and
-//   the value's own lambda: VAPO, arXiv:2504.05118;
-//   extend: EGAE of Truncated PPO, arXiv:2506.15050.
+//   the value's own lambda: VAPO, arXiv:2504.05118; extend: EGAE of Truncated PPO,
+//   arXiv:2506.15050.
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   value_lambda, length_alpha, truncation, whiten.
-// What differs: a value per token instead of a group; groups do not matter. Step::token_reward
-//   counts, the rollout's reward comes with its last token.
+// What differs: the baseline is a value for each token instead of the group's mean, and groups do
+//   not matter. Step::token_reward counts at its tokens, and the rollout's reward counts at its
+//   last token.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -38,8 +39,8 @@ struct Gae {
     knobs.choice("truncation", truncation, {"end", "extend"},
                  "rollouts at the token limit: ended there, or their last value carried on");
     knobs.choice("whiten", whiten, {"off", "on"}, "advantages standardised over the step's tokens");
-    knobs.needs_column(column::value);
-    knobs.reads_token_rewards();
+    knobs.needs.column(column::value);
+    knobs.reward_use.reads_token_rewards = true;
   }
 
   Advantage operator()(const Step& step) const {
@@ -62,7 +63,7 @@ struct Gae {
     const auto outcome = step.reward.accessor<double, 1>();
     auto *r = reward.data_ptr<double>(), *a = out.data_ptr<double>();
     const auto* v = value.const_data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i) {
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
       const std::int64_t first = offset[i], n = offset[i + 1] - first;
       if (n == 0) continue;
       const bool extended = truncation == Truncation::extend && cut[i];

@@ -6,8 +6,8 @@
 //   trainers; verl's estimator of that name counts the rewarded rollouts.
 // Shapes: [B] -> [N].   Knobs: gpg_norm, gpg_counts.
 // What differs from group_center: a step with many groups that teach nothing is scaled up, so the
-//   size of the derivative depends less on difficulty. A group of
-//   one is never equal.
+//   size of the derivative depends less on difficulty. A group of one never counts as one with
+//   equal rewards.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -33,14 +33,15 @@ struct GpgScale {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor present = step.length > 0;
-    const at::Tensor differ = step.group_differs(step.reward).logical_or(step.group_size < 1.5);
+    const at::Tensor present = step.shape.length > 0;
+    const at::Tensor differ =
+        step.shape.group_differs(step.reward).logical_or(step.shape.group_size < 1.5);
     const at::Tensor teaches = counts == Counts::rewarded
                                    ? step.reward != 0
-                                   : step.over_rollouts(differ.to(at::kDouble)) > 0;
+                                   : step.shape.over_rollouts(differ.to(at::kDouble)) > 0;
     const double few = present.logical_and(teaches).sum().item<double>(),
                  alpha = present.sum().item<double>() / std::max(1.0, few);
-    return step.over_tokens(alpha / norm * (step.reward - step.baseline()));
+    return step.shape.over_tokens(alpha / norm * (step.reward - step.baseline()));
   }
 };
 

@@ -5,9 +5,9 @@
 //   as released; the fallback is this project's).
 // Shapes: [B] -> [N].   Knobs: adv_eps.
 // What differs from group_norm: one outlier does not move the baseline, so fewer signs flip in
-//   small groups. With 0/1 rewards and an odd group the
-//   deviation is always 0, hence the fallback. The median of an even group lies half-way. A group
-//   of one keeps its plain reward.
+//   small groups. With 0/1 rewards and an odd group the deviation is always 0, which is why there
+//   is a fallback. The median of an even group is the mean of the two middle rewards. A group of
+//   one keeps its plain reward.
 #pragma once
 
 #include "base/differing.hpp"
@@ -35,7 +35,7 @@ struct GroupMedian {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       if (begin[g + 1] - begin[g] < 2) continue;
       std::vector<double> values;
@@ -49,7 +49,7 @@ struct GroupMedian {
       for (auto i = begin[g]; i < begin[g + 1] && pushing > 0; ++i)
         out[i] *= double(begin[g + 1] - begin[g]) / pushing;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 
   static double median(std::vector<double> values) {

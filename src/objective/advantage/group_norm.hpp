@@ -1,15 +1,12 @@
 // Advantage group_norm: rewards standardised within their group.
 //   A_i = (r_i - mean_g) / (std_g + eps)
 // Source: DeepSeekMath, arXiv:2402.03300, section 4.1.2. The paper leaves the estimator of the
-//   spread open: the unbiased one (n - 1) and
-//   eps 1e-6 are those of verl.
-//   moments_of trained (PODS, arXiv:2504.13818): mean and spread are those of the rollouts that the
-//   scheduler lets train; finished (Klear-Reasoner, arXiv:2508.07629): of those that did not hit
-//   the token limit.
+//   spread open: the unbiased one (n - 1) and eps 1e-6 are those of verl. moments_of trained (PODS,
+//   arXiv:2504.13818): mean and spread are those of the rollouts that the scheduler lets train;
+//   finished (Klear-Reasoner, arXiv:2508.07629): of those that did not hit the token limit.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps, moments_of.
 // What differs: every group gets unit spread, so rare successes and rare failures weigh most. Equal
-//   rewards give 0; a group of one keeps
-//   its plain reward (spread 1, see Step::baseline).
+//   rewards give 0; a group of one keeps its plain reward (spread 1, see Step::baseline).
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -35,12 +32,14 @@ struct GroupNorm {
     at::Tensor counted = at::ones_like(step.reward);
     if (of == Of::trained && step.columns.trains.defined()) counted = step.columns.trains;
     if (of == Of::finished) counted = step.columns.truncated.logical_not().to(at::kDouble);
-    const at::Tensor n = step.group_sum(counted), several = n > 1;
+    const at::Tensor n = step.shape.group_sum(counted), several = n > 1;
     const at::Tensor centred =
-        step.reward - step.over_rollouts(step.group_mean(step.reward, counted) * several);
-    const at::Tensor variance = step.group_sum(counted * centred.square()) / (n - 1).clamp_min(1);
+        step.reward -
+        step.shape.over_rollouts(step.shape.group_mean(step.reward, counted) * several);
+    const at::Tensor variance =
+        step.shape.group_sum(counted * centred.square()) / (n - 1).clamp_min(1);
     const at::Tensor spread = at::where(several, variance.sqrt() + eps, 1.0);
-    return step.over_tokens(centred / step.over_rollouts(spread));
+    return step.shape.over_tokens(centred / step.shape.over_rollouts(spread));
   }
 };
 

@@ -3,10 +3,9 @@
 //   does not exceed; std with n - 1
 // Source: Quantile Advantage Estimation (QAE), arXiv:2509.22611, section 3 (K 0.4).
 // Shapes: [B] -> [N].   Knobs: quantile, adv_eps.
-// What differs from group_norm: with 0/1 rewards, prompts solved at a rate of at most 1 - K push
-//   only their successes, easier ones only their
-//   failures, which holds the entropy between collapse and explosion. A group of one keeps its
-//   plain reward.
+// What differs from group_norm: with 0/1 rewards, prompts with a success rate of at most 1 - K push
+//   only their successes, and easier prompts push only their failures. This keeps the entropy
+//   between collapse and explosion. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -32,7 +31,7 @@ struct GroupQuantile {
     auto out = a.accessor<double, 1>();
     const at::Tensor spread = step.spread();
     const auto std = spread.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = begin[g + 1] - begin[g];
       if (n < 2) continue;
@@ -43,7 +42,7 @@ struct GroupQuantile {
           sorted[std::size_t(std::max<std::int64_t>(share_of(level, double(n)), 1) - 1)];
       for (auto i = begin[g]; i < begin[g + 1]; ++i) out[i] = (out[i] - base) / (std[i] + eps);
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 };
 

@@ -3,12 +3,11 @@
 //   a_i = (r_i - mean_g) / (std_g + eps);  A_it = (a_i - mean) / (std + eps) over the step's
 //   tokens; both std with n - 1
 // Source: AReaL's released examples (reward_norm by group, adv_norm by batch; eps 1e-5), for
-//   arXiv:2505.24298, which standardises advantages over the
-//   global batch.
+//   arXiv:2505.24298, which standardises advantages over the global batch.
 // Shapes: [B] rewards -> [N].   Knobs: adv_eps.
-// What differs from group_norm: the step's advantages have unit spread also when most groups are
-//   dead, and mean zero over tokens: where right and wrong
-//   answers differ in length, a dead group's tokens are moved as well. A group of one brings its
+// What differs from group_norm: the step's advantages have unit spread even when most groups have
+//   equal rewards, and mean zero over tokens. Where right and wrong answers differ in length,
+//   tokens of groups with equal rewards are therefore moved as well. A group of one brings its
 //   plain reward into the moments.
 #pragma once
 
@@ -28,9 +27,9 @@ struct GroupWhiten {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor spread =
-        at::where(step.over_rollouts(step.group_size) > 1, step.spread() + eps, 1.0);
-    const at::Tensor a = step.over_tokens((step.reward - step.baseline()) / spread);
-    const double count = double(step.tokens);
+        at::where(step.shape.over_rollouts(step.shape.group_size) > 1, step.spread() + eps, 1.0);
+    const at::Tensor a = step.shape.over_tokens((step.reward - step.baseline()) / spread);
+    const double count = double(step.shape.tokens);
     if (count < 2) return a;
     const at::Tensor centred = a - mean_of(a);
     return centred / ((centred.square().sum() / (count - 1)).sqrt() + eps);

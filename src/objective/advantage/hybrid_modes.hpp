@@ -1,16 +1,16 @@
 // Advantage hybrid_modes: the whole rollout is compared within its mode, its first token with the
 // other mode.
-//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i);  best_i = 1 where r_i is the best of its
-//   mode in the group (and, where two and more of a mode are all equal, of the whole group);  win_i
-//   = 1 where i's mode has the larger
-//   mean reward, not thinking being granted mode_margin;  norm(x) = (x - mean_g) / (std_g + eps),
-//   std with n - 1
+//   A_it = norm(best_i) + [t = 0] mode_alpha norm(win_i)
+//   best_i = 1 where r_i is the best of its mode in the group (and, where two and more of a mode
+//   are all equal, of the whole group)
+//   win_i = 1 where i's mode has the larger mean reward, with mode_margin added for not thinking
+//   norm(x) = (x - mean_g) / (std_g + eps), std with n - 1
 // Source: Think Only When You Need (HGPO), arXiv:2505.14631, section 2.3 (alpha 1, margin 0.2).
 // Shapes: [B], [N] token ids -> [N].   Knobs: think_token, mode_alpha, mode_margin, adv_eps.
-// What differs from group_norm: choosing the mode is credited to the one token that chooses. A mode
-//   without rollouts loses. A group of one teaches nothing.
-//   Of a mode that is all wrong nobody is best while the other mode has a better answer: the
-//   paper's argmax leaves ties open (inferred).
+// What differs from group_norm: the choice of the mode is credited to the one token that chooses. A
+//   mode without rollouts loses. A group of one teaches nothing. In a mode whose answers are all
+//   wrong no rollout is the best while the other mode has a better answer: the paper's argmax
+//   leaves ties open (inferred).
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -33,26 +33,28 @@ struct HybridModes {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor first = (step.place == 0).to(at::kDouble);
-    at::Tensor think = at::zeros({step.rollouts}, at::kDouble);
+    const at::Tensor first = (step.shape.place == 0).to(at::kDouble);
+    at::Tensor think = at::zeros({step.shape.rollouts}, at::kDouble);
     if (step.columns.token.defined())
-      think = step.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble) * first);
-    const at::Tensor other = 1.0 - think, none = at::full({step.rollouts}, -1e9, at::kDouble);
+      think = step.shape.rollout_sum((step.columns.token == std::int64_t(token)).to(at::kDouble) *
+                                     first);
+    const at::Tensor other = 1.0 - think, none = at::full({step.shape.rollouts}, -1e9, at::kDouble);
     const auto best_in = [&](const at::Tensor& mode) {
-      return step.over_rollouts(step.group_max(at::where(mode > 0, step.reward, none)));
+      return step.shape.over_rollouts(step.shape.group_max(at::where(mode > 0, step.reward, none)));
     };
     const auto mean_in = [&](const at::Tensor& mode) {
-      const at::Tensor count = step.group_sum(mode);
-      return step.over_rollouts(
-          at::where(count > 0, step.group_sum(step.reward * mode) / count.clamp_min(1.0), -1e9));
+      const at::Tensor count = step.shape.group_sum(mode);
+      return step.shape.over_rollouts(at::where(
+          count > 0, step.shape.group_sum(step.reward * mode) / count.clamp_min(1.0), -1e9));
     };
-    const at::Tensor top = step.over_rollouts(step.group_max(step.reward));
+    const at::Tensor top = step.shape.over_rollouts(step.shape.group_max(step.reward));
     const auto bests = [&](const at::Tensor& mode) {
-      const at::Tensor most = best_in(mode), least = -step.over_rollouts(step.group_max(
+      const at::Tensor most = best_in(mode), least = -step.shape.over_rollouts(step.shape.group_max(
                                                  at::where(mode > 0, -step.reward, none)));
-      const at::Tensor flat = differing(most, least)
-                                  .logical_not()
-                                  .logical_and(step.over_rollouts(step.group_sum(mode)) > 1.5);
+      const at::Tensor flat =
+          differing(most, least)
+              .logical_not()
+              .logical_and(step.shape.over_rollouts(step.shape.group_sum(mode)) > 1.5);
       return differing(step.reward, most)
           .logical_not()
           .logical_and(flat.logical_not().logical_or(differing(most, top).logical_not()));
@@ -62,16 +64,16 @@ struct HybridModes {
                      thinking_wins = (of_think > bar).logical_and(differing(of_think, bar));
     const at::Tensor win =
         at::where(think > 0, thinking_wins, thinking_wins.logical_not()).to(at::kDouble);
-    return step.over_tokens(normed(step, best)) +
-           alpha * first * step.over_tokens(normed(step, win));
+    return step.shape.over_tokens(normed(step, best)) +
+           alpha * first * step.shape.over_tokens(normed(step, win));
   }
 
   at::Tensor normed(const Step& step, const at::Tensor& x) const {
-    const at::Tensor centred = x - step.over_rollouts(step.group_mean(x));
-    return centred /
-           (step.over_rollouts(
-                (step.group_sum(centred.square()) / (step.group_size - 1).clamp_min(1)).sqrt()) +
-            eps);
+    const at::Tensor centred = x - step.shape.over_rollouts(step.shape.group_mean(x));
+    return centred / (step.shape.over_rollouts((step.shape.group_sum(centred.square()) /
+                                                (step.shape.group_size - 1).clamp_min(1))
+                                                   .sqrt()) +
+                      eps);
   }
 };
 

@@ -3,8 +3,7 @@
 // Source: Back to Basics (RLOO), arXiv:2402.14740, section 2.3; the estimator is Kool et al. 2019.
 // Shapes: [B] rewards -> [N].   Knobs: none.
 // What differs from group_center: the baseline does not contain the rollout itself, so the estimate
-//   is unbiased for any n.
-//   A group of one keeps its plain reward.
+//   is unbiased for any n. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -17,8 +16,10 @@ struct LeaveOneOut {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor stretch =
-        at::where(step.group_size > 1, step.group_size / (step.group_size - 1).clamp_min(1), 1.0);
-    return step.over_tokens((step.reward - step.baseline()) * step.over_rollouts(stretch));
+        at::where(step.shape.group_size > 1,
+                  step.shape.group_size / (step.shape.group_size - 1).clamp_min(1), 1.0);
+    return step.shape.over_tokens((step.reward - step.baseline()) *
+                                  step.shape.over_rollouts(stretch));
   }
 };
 

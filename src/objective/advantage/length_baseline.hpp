@@ -16,9 +16,10 @@ struct LengthBaseline {
                                     formula = "A_i = r_i - sum_g T r / sum_g T";
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(
+    return step.shape.over_tokens(
         step.reward -
-        step.over_rollouts(step.group_mean(step.reward, step.length) * (step.group_size > 1)));
+        step.shape.over_rollouts(step.shape.group_mean(step.reward, step.shape.length) *
+                                 (step.shape.group_size > 1)));
   }
 };
 

@@ -1,17 +1,18 @@
 // Advantage macro_gae: generalised advantage estimation over segments of tokens.
 //   segments, the last token one by itself: fixed: of macro_length tokens;  random: of 1, 2, 3, 5
-//   or 10, each length macro_repeats times in a random order, what is left being one segment;
-//   perplexity: a new one before each token whose reference probability is below the token's before
-//   it;  r_k, V_k = pooled over the segment's tokens;  gae over k instead of t: every token of
-//   segment k gets A_k and the target V_k + A_k
+//   or 10, each length macro_repeats times in a random order,
+//   what is left being one segment;  perplexity: a new one before each token whose reference
+//   probability is below the token's before it;  r_k, V_k = pooled over the segment's tokens;  gae
+//   over k instead of t:
+//   every token of segment k gets A_k and the target V_k + A_k
 // Source: MA-RLHF, arXiv:2410.02743 (fixed n-grams of 5, lambda 0.95, gamma 1; pooling equal, last
-//   token or 1 / position, random order without repetition
-//   and the reference's perplexity as in its code, which cuts one token earlier at a rise than the
-//   paper; its number of repeats was not found, here 3).
+//   token or 1 / position, random order without repetition and the reference's perplexity as in its
+//   code, which cuts one token earlier at a rise than the paper; its number of repeats was not
+//   found, here 3).
 // Shapes: [B] rewards, column value [N] -> [N] and value targets [N].   Knobs: gamma, lambda,
 //   macro_border, macro_length, macro_repeats, macro_pool.
-// What differs from gae: credit travels fewer steps; fixed segments of length 1 are gae to the bit.
-//   Segments by parse are not here.
+// What differs from gae: credit passes over fewer steps. With fixed segments of length 1 it is gae
+//   to the bit. Segments by a parse of the text are not implemented.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -42,9 +43,9 @@ struct MacroGae {
     knobs.number("macro_repeats", repeats, {1.0, 1e6}, "random: segments of each length");
     knobs.choice("macro_pool", pool, {"mean", "last", "position"},
                  "reward and value of a segment from its tokens");
-    knobs.needs_column(column::value);
-    knobs.reads_token_rewards();
-    knobs.needs_column([this] { return border == Border::perplexity; }, column::reference_logprob);
+    knobs.needs.column(column::value);
+    knobs.reward_use.reads_token_rewards = true;
+    knobs.needs.column([this] { return border == Border::perplexity; }, column::reference_logprob);
   }
 
   Advantage operator()(const Step& step) const {
@@ -59,15 +60,15 @@ struct MacroGae {
     const auto* g = guide.const_data_ptr<double>();
     auto *r = reward.data_ptr<double>(), *v = value.data_ptr<double>(),
          *a = advantage.data_ptr<double>(), *to = target.data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i)
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i)
       of_rollout(r, v, borders(g, offset[i], offset[i + 1]), a, to);
     Advantage out(advantage);
     return out.value_target = target, out;
   }
 
  private:
-  /// First tokens of the segments of a rollout, and its end. `guide`: what `border` goes by, by
-  /// token.
+  /// The first token of each segment of a rollout, then the end of the rollout. `guide`: the value
+  /// of each token that `border` compares.
   std::vector<std::int64_t> borders(const double* guide, std::int64_t begin,
                                     std::int64_t end) const {
     std::vector<std::int64_t> cuts{begin}, left;

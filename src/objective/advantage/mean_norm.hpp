@@ -3,9 +3,8 @@
 // Source: Maximum Likelihood RL (MaxRL), arXiv:2602.02710; eps 1e-6 is the released code's.
 // Shapes: [B] -> [N].   Knobs: adv_eps.
 // What differs from group_center: with 0/1 rewards the derivative approaches that of log p instead
-//   of p, so rarely solved prompts weigh 1 / p.
-//   Rewards are meant to be >= 0; a mean at or below 0 divides by eps. A group of one keeps its
-//   plain reward.
+//   of p, so rarely solved prompts weigh 1 / p. Rewards are meant to be >= 0; a mean at or below 0
+//   divides by eps. A group of one keeps its plain reward.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,9 +21,10 @@ struct MeanNorm {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor scale =
-        at::where(step.group_size > 1, step.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
-    return step.over_tokens((step.reward - step.baseline()) / step.over_rollouts(scale));
+    const at::Tensor scale = at::where(
+        step.shape.group_size > 1, step.shape.group_mean(step.reward).clamp_min(0.0) + eps, 1.0);
+    return step.shape.over_tokens((step.reward - step.baseline()) /
+                                  step.shape.over_rollouts(scale));
   }
 };
 

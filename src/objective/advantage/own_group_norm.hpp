@@ -20,17 +20,18 @@ struct OwnGroupNorm {
 
   void bind(Knobs& knobs) {
     knobs.number("adv_eps", eps, {1e-12, 1.0}, "added to the standard deviation");
-    knobs.needs_column(column::expert);
+    knobs.needs.column(column::expert);
   }
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor own = (step.named(column::expert) < 0.5).to(at::kDouble),
-                     count = step.group_sum(own);
-    const at::Tensor mean = step.group_mean(step.reward, own) * (count > 1);
-    const at::Tensor centred = (step.reward - step.over_rollouts(mean)) * own;
+                     count = step.shape.group_sum(own);
+    const at::Tensor mean = step.shape.group_mean(step.reward, own) * (count > 1);
+    const at::Tensor centred = (step.reward - step.shape.over_rollouts(mean)) * own;
     const at::Tensor spread =
-        (step.group_sum(centred.square()) / (count - 1).clamp_min(1)).sqrt() + eps;
-    return step.over_tokens(centred / step.over_rollouts(at::where(count > 1, spread, 1.0)));
+        (step.shape.group_sum(centred.square()) / (count - 1).clamp_min(1)).sqrt() + eps;
+    return step.shape.over_tokens(centred /
+                                  step.shape.over_rollouts(at::where(count > 1, spread, 1.0)));
   }
 };
 

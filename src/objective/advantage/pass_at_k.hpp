@@ -4,10 +4,10 @@
 //   failure: (1 - R - C(m-1, k-1) / C(n-1, k-1)) / s;  s = 0: 0
 // Source: Pass@k Training, arXiv:2508.10751, section 2.4 (analytical derivation).
 // Shapes: [B] -> [N].   Knobs: pass_k.
-// What differs from group_norm: k 1 is group_norm with the population spread; larger k moves the
-//   weight to hard prompts and spares failures of
-//   groups that succeed anyway. A success is what the verifier calls correct. k is at most the
-//   group's size; a group of one teaches nothing.
+// What differs from group_norm: k = 1 is group_norm with the population spread. A larger k moves
+//   weight to hard prompts and spares failures of groups that succeed in any case. A success is an
+//   answer that the verifier calls correct. k is at most the group's size; a group of one teaches
+//   nothing.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,14 +25,14 @@ struct PassAtK {
 
   void bind(Knobs& knobs) {
     knobs.number("pass_k", k, {1.0, 1e6}, "size of the sets");
-    knobs.trains_on_correct();
+    trains_on_correct(knobs);
   }
 
   at::Tensor operator()(const Step& step) const {
-    at::Tensor a = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor a = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = a.accessor<double, 1>();
     const auto correct = step.named(column::correct).accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = int(begin[g + 1] - begin[g]), draws = std::min(int(k), n);
       int failures = 0;
@@ -44,7 +44,7 @@ struct PassAtK {
       for (auto i = begin[g]; i < begin[g + 1]; ++i)
         out[i] = (correct[i] > 0 ? all_fail : all_fail - others_fail) / spread;
     }
-    return step.over_tokens(a);
+    return step.shape.over_tokens(a);
   }
 
   /// C(m, k) / C(n, k): the chance that k of n rollouts are all among the m failures.

@@ -4,9 +4,9 @@
 //   w = D / (D + q);  A_i = r_i - w mean_g - (1 - w) V
 // Source: V_0.5, arXiv:2603.10848 (rewards in {-1, 1} there, q = 1 / n).
 // Shapes: [B] -> [N].   Knobs: prior_value, reward_low, reward_high.
-// What differs from group_center: with few rollouts the mean is noisy, and a prior (column
-//   predicted, success in [0, 1]) within the noise is used alone.
-//   A group of one is like any other.
+// What differs from group_center: with few rollouts the mean is noisy, so a prior (column
+//   predicted, success in [0, 1]) that the mean does not contradict beyond this noise is used
+//   alone. A group of one is like any other.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -29,9 +29,9 @@ struct PriorShrinkage {
                     "the prior has no scale", "state the rewards of failure and success");
     knobs.choice("prior_value", value, {"predicted", "prior"},
                  "V: a value model's prediction, or the prompt's tracked success");
-    knobs.needs_column([this] { return value == Value::predicted; }, column::predicted);
-    knobs.needs_column([this] { return value == Value::prior; }, column::prior);
-    knobs.subtracts_verifiers(
+    knobs.needs.column([this] { return value == Value::predicted; }, column::predicted);
+    knobs.needs.column([this] { return value == Value::prior; }, column::prior);
+    knobs.reward_use.subtracts_verifiers(
         [] { return true; },
         [this] { return std::string(value == Value::prior ? column::prior : column::predicted); });
   }
@@ -40,11 +40,11 @@ struct PriorShrinkage {
     const at::Tensor expected =
         low + (high - low) * step.named(value == Value::prior ? column::prior : column::predicted);
     const at::Tensor noise =
-        step.over_rollouts((high - low) * (high - low) / 4.0 / step.group_size);
-    const at::Tensor mean = step.over_rollouts(step.group_mean(step.reward));
+        step.shape.over_rollouts((high - low) * (high - low) / 4.0 / step.shape.group_size);
+    const at::Tensor mean = step.shape.over_rollouts(step.shape.group_mean(step.reward));
     const at::Tensor signal = ((mean - expected).square() - noise).clamp_min(0.0),
                      w = signal / (signal + noise);
-    return step.over_tokens(step.reward - w * mean - (1.0 - w) * expected);
+    return step.shape.over_tokens(step.reward - w * mean - (1.0 - w) * expected);
   }
 };
 

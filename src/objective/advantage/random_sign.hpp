@@ -3,7 +3,7 @@
 // Source: none: no method is made of it. scripts/train_recipes runs rows on it, and they must not
 //   learn.
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs: the rewards are not read, so whatever a row still learns comes from somewhere else.
+// What differs: the rewards are not read, so anything that a row still learns has another cause.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -13,13 +13,13 @@ namespace rollcall::objective {
 struct RandomSign {
   static constexpr std::string_view name = "random_sign",
                                     formula = "A_i = +1 or -1 at random: a control";
-  static constexpr std::uint64_t purpose = 0x516E;  // of the draw
+  static constexpr std::uint64_t purpose = 0x516E;  // address of the random numbers
 
-  // none of a row's rewards is refused: a control is the row with this advantage alone replaced
-  void bind(Knobs& knobs) { knobs.reads_token_rewards(); }
+  // Every reward is accepted, because a control replaces nothing but the advantage of a row.
+  void bind(Knobs& knobs) { knobs.reward_use.reads_token_rewards = true; }
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(
+    return step.shape.over_tokens(
         at::where(step.uniform_rollouts(purpose) < 0.5, 1.0, -1.0).to(at::kDouble));
   }
 };

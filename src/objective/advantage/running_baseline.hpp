@@ -3,8 +3,8 @@
 // Source: Williams 1992, "Simple statistical gradient-following algorithms" (reinforcement
 //   baseline).
 // Shapes: [B] -> [N].   Knobs: baseline_momentum, baseline_start.
-// What differs from group_center: no groups; the baseline comes from earlier steps (statistic
-//   reward_mean), so it is independent of the sample.
+// What differs from group_center: there are no groups. The baseline comes from earlier steps
+//   (statistic reward_mean), so it is independent of the sample.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -26,9 +26,9 @@ struct RunningBaseline {
 
   Advantage operator()(const Step& step) const {
     const double baseline = step.statistic("reward_mean", start);
-    const at::Tensor counted = (step.length > 0).to(at::kDouble);
+    const at::Tensor counted = (step.shape.length > 0).to(at::kDouble);
     const double count = counted.sum().item<double>();
-    Advantage a(step.over_tokens(step.reward - baseline));
+    Advantage a(step.shape.over_tokens(step.reward - baseline));
     if (count > 0)
       a.statistics["reward_mean"] =
           momentum * baseline +

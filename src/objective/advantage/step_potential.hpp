@@ -1,17 +1,17 @@
 // Advantage step_potential: the group's advantage, less of it once the answer has been found, and
 // what each reasoning step gained.
-//   Phi_k = 1.5 acc_k conf_k + 0.5 acc_k - conf_k behind step k;  A_it = f_k A_i + shaping (Phi_k -
-//   Phi_k-1) on the tokens of step k, without the second term on the first step;  f_k =
-//   saturated_share where A_i > 0 and an earlier step had Phi > saturation, else 1.  A_it = A_i
-//   behind the last step
+//   Phi_k = 1.5 acc_k conf_k + 0.5 acc_k - conf_k after step k;  A_it = f_k A_i + shaping (Phi_k -
+//   Phi_k-1) on the tokens of step k, without the second term on
+//   the first step;  f_k = saturated_share where A_i > 0 and an earlier step had Phi > saturation,
+//   else 1.  A_it = A_i after the last step
 // Source: Step Potential Advantage Estimation, arXiv:2601.03823; Phi, 0.9 and the first step from
 //   its released probe. f and the weight of the gain are inferred.
 // Shapes: [B], [N] columns reasoning_step, probe_accuracy, probe_confidence -> [N].
 // Knobs: adv_eps, moments_of, saturation, saturated_share, shaping.
 // What differs from group_norm: steps that bring the policy nearer to the answer earn more than
-//   steps that do not, and steps that check what is found already
-//   earn less, while the final answer behind them does not: so ending pays. An advantage below 0 is
-//   not lessened, or checking would soften a failure.
+//   other steps. Steps that check an answer which is already found earn less, while the final
+//   answer after them earns the full advantage, so ending pays. A negative advantage is not
+//   reduced, because otherwise checking would soften a failure.
 #pragma once
 
 #include "objective/advantage/group_norm.hpp"
@@ -36,7 +36,7 @@ struct StepPotential {
                  "advantage per unit of potential that a step gained");
     for (const char* read :
          {column::reasoning_step, column::probe_accuracy, column::probe_confidence})
-      knobs.needs_column(read);
+      knobs.needs.column(read);
   }
 
   static at::Tensor potential(const at::Tensor& accuracy, const at::Tensor& confidence) {
@@ -52,7 +52,7 @@ struct StepPotential {
     const double *k = number.const_data_ptr<double>(), *potential_of = phi.const_data_ptr<double>();
     const auto* offset = step.columns.offsets.const_data_ptr<std::int64_t>();
     auto* a = advantage.data_ptr<double>();
-    for (std::int64_t i = 0; i < step.rollouts; ++i) {
+    for (std::int64_t i = 0; i < step.shape.rollouts; ++i) {
       double gain = 0.0;
       bool found = false;
       for (std::int64_t t = offset[i]; t < offset[i + 1] && k[t] >= 0; ++t) {

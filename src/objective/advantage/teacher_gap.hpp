@@ -5,9 +5,9 @@
 // Source: on-policy distillation by the reverse divergence per token: GKD, arXiv:2306.13649, and
 //   Thinking Machines 2025; V: vOPD, arXiv:2605.07865.
 // Shapes: columns teacher_logprob, teacher_kl [N] -> [N].   Knobs: distill_baseline, outcome_coef.
-// What differs: the teacher speaks, not the verifier. With the exact V the advantage has mean 0
-//   under the sampling policy at every place, so
-//   the gradient keeps its mean, usually with less variance.
+// What differs: the reward comes from the teacher and not from the verifier. With the exact V the
+//   advantage has mean 0 under the sampling policy at every place, so the gradient keeps its mean,
+//   usually with less variance.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -26,17 +26,18 @@ struct TeacherGap {
     knobs.choice("distill_baseline", baseline, {"none", "exact"},
                  "what is subtracted: nothing, or the value of the place");
     knobs.number("outcome_coef", outcome, {0.0, 1e6}, "weight of the verifier's advantage besides");
-    knobs.needs_column(column::teacher_logprob);
-    knobs.trains_on("what the teacher finds likely (advantage.outcome_coef is 0)",
-                    [this] { return outcome == 0.0; });
-    knobs.needs_column([this] { return baseline == Baseline::exact; }, column::teacher_kl);
+    knobs.needs.column(column::teacher_logprob);
+    knobs.reward_use.trains_on("what the teacher finds likely (advantage.outcome_coef is 0)",
+                               [this] { return outcome == 0.0; });
+    knobs.needs.column([this] { return baseline == Baseline::exact; }, column::teacher_kl);
   }
 
   at::Tensor operator()(const Step& step) const {
     at::Tensor advantage = step.named(column::teacher_logprob) - step.columns.old_logprob;
     if (baseline == Baseline::exact) advantage = advantage + step.named(column::teacher_kl);
-    return outcome == 0.0 ? advantage
-                          : advantage + outcome * step.over_tokens(step.reward - step.baseline());
+    return outcome == 0.0
+               ? advantage
+               : advantage + outcome * step.shape.over_tokens(step.reward - step.baseline());
   }
 };
 

@@ -4,8 +4,8 @@
 // Source: NGRPO, arXiv:2509.18851, section 3.1 (advantage calibration).
 // Shapes: [B] -> [N].   Knobs: best_reward, adv_eps.
 // What differs from group_norm: an all-wrong group gets equal negative advantages instead of none,
-//   so failures teach exploration. An all-right
-//   group has spread 0 and teaches nothing. A group of one is like any other.
+//   so failures teach exploration. An all-right group has spread 0 and teaches nothing. A group of
+//   one is like any other.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -24,14 +24,15 @@ struct VirtualBest {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor n = step.group_size, least = step.group_min(step.reward).clamp_max(best),
-                     largest = step.group_max(step.reward).clamp_min(best);
-    const at::Tensor mean =
-        at::minimum(at::maximum((step.group_sum(step.reward) + best) / (n + 1), least), largest);
-    const at::Tensor centred = step.reward - step.over_rollouts(mean);
+    const at::Tensor n = step.shape.group_size,
+                     least = step.shape.group_min(step.reward).clamp_max(best),
+                     largest = step.shape.group_max(step.reward).clamp_min(best);
+    const at::Tensor mean = at::minimum(
+        at::maximum((step.shape.group_sum(step.reward) + best) / (n + 1), least), largest);
+    const at::Tensor centred = step.reward - step.shape.over_rollouts(mean);
     const at::Tensor sigma =
-        ((step.group_sum(centred.square()) + (best - mean).square()) / n).sqrt();
-    return step.over_tokens(centred / (step.over_rollouts(sigma) + eps));
+        ((step.shape.group_sum(centred.square()) + (best - mean).square()) / n).sqrt();
+    return step.shape.over_tokens(centred / (step.shape.over_rollouts(sigma) + eps));
   }
 };
 

@@ -2,11 +2,10 @@
 //   A_i = mean_j (1 if r_i > r_j, 1/2 if equal, 0 if less) - 1/2, over all rollouts of the group, i
 //   among them
 // Source: Self-Play Preference Optimization, arXiv:2405.00675, section 4: the win rate against the
-//   policy, estimated on all K samples; its code
-//   counts the tie of a sample with itself as well.
+//   policy, estimated on all K samples; its code counts the tie of a sample with itself as well.
 // Shapes: [B] rewards -> [N].   Knobs: none.
-// What differs: only the order of the rewards counts. Equal rewards give 0, and so does a group of
-//   one.
+// What differs: only the order of the rewards counts. Equal rewards give 0, and a group of one
+//   gives 0.
 #pragma once
 
 #include "base/differing.hpp"
@@ -25,7 +24,7 @@ struct WinRate {
     at::Tensor rate = at::zeros_like(reward);
     const auto* r = reward.const_data_ptr<double>();
     auto* out = rate.data_ptr<double>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const double size = double(begin[g + 1] - begin[g]);
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
@@ -35,7 +34,7 @@ struct WinRate {
         out[i] = wins / size - 0.5;
       }
     }
-    return step.over_tokens(rate);
+    return step.shape.over_tokens(rate);
   }
 };
 

@@ -6,7 +6,7 @@
 //   regularizers still see them.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
 // What differs from prompt-mean: long wrong answers cannot outweigh short right ones by their
-//   length, and within a side no token is diluted.
+//   length, and every token of a side has the same weight.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -20,18 +20,19 @@ struct Balanced {
 
   at::Tensor operator()(const Step& step) const {
     const at::Tensor pull =
-        step.rollout_sum(step.keep.defined() ? step.advantage * step.keep : step.advantage) /
+        step.shape.rollout_sum(step.keep.defined() ? step.advantage * step.keep : step.advantage) /
         step.trained_length.clamp_min(1.0);
     const at::Tensor trained = (step.trained_length > 0).to(at::kDouble),
-                     all = step.group_sum(trained).clamp_min(1.0);
+                     all = step.shape.group_sum(trained).clamp_min(1.0);
     const auto side = [&](const at::Tensor& member) {
       const at::Tensor in = member.to(at::kDouble) * trained;
-      const at::Tensor per_token = step.group_sum(in) / all /
-                                   step.group_sum(in * step.trained_length).clamp_min(1.0) /
+      const at::Tensor per_token = step.shape.group_sum(in) / all /
+                                   step.shape.group_sum(in * step.trained_length).clamp_min(1.0) /
                                    step.normalizer.prompts;
-      return in * step.over_rollouts(per_token);
+      return in * step.shape.over_rollouts(per_token);
     };
-    return step.over_tokens(side(pull > 1e-9) + side(pull < -1e-9) + side(pull.abs() <= 1e-9));
+    return step.shape.over_tokens(side(pull > 1e-9) + side(pull < -1e-9) +
+                                  side(pull.abs() <= 1e-9));
   }
 };
 

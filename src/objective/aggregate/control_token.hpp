@@ -4,8 +4,7 @@
 // Source: Thinkless (DeGRPO), arXiv:2505.13379, eq. 7 (alpha 0.001).
 // Shapes: [N] -> [N] coefficients.   Knobs: control_alpha.
 // What differs from token-mean: the token that chooses the mode has a weight of its own, which
-//   neither the length of the answer nor the number of other
-//   tokens changes.
+//   neither the length of the answer nor the number of other tokens changes.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,8 +21,9 @@ struct ControlToken {
   }
 
   at::Tensor operator()(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble),
-                     first = (step.place == 0).to(at::kDouble);
+    const at::Tensor keep = step.keep.defined() ? step.keep
+                                                : at::ones({step.shape.tokens}, at::kDouble),
+                     first = (step.shape.place == 0).to(at::kDouble);
     const at::Tensor firsts = (first * keep).sum().clamp_min(1.0),
                      others = ((1.0 - first) * keep).sum().clamp_min(1.0);
     return first * (alpha / firsts) + (1.0 - first) / others;

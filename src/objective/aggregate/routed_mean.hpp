@@ -5,9 +5,9 @@
 // Source: DYPO, arXiv:2604.08926: prompts are routed by their own successes, and each loss is a
 //   mean over the prompts that were routed to it.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs from kind-mean: a rollout without a part in its prompt's loss counts for nothing,
-//   neither in a denominator nor in a regularizer. Only
-//   rollouts with a trained token decide.
+// What differs from kind-mean: a rollout that has no part in its prompt's loss counts neither in a
+//   denominator nor in a regularizer. Only rollouts with a trained token decide which loss a prompt
+//   gets.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -21,8 +21,8 @@ struct RoutedMean {
           "own, mixed prompts: seq-mean-token-mean; experts, all-wrong prompts: token-mean; else 0";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::correct);
-    knobs.needs_column(column::expert);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(column::expert);
   }
 
   at::Tensor operator()(const Step& step) const {
@@ -30,12 +30,12 @@ struct RoutedMean {
                      length = step.trained_length;
     const at::Tensor own = (length > 0).to(at::kDouble) * (1.0 - expert),
                      good = own * (step.named(column::correct) > 0.5).to(at::kDouble);
-    const at::Tensor right = step.group_sum(good), wrong = step.group_sum(own - good);
+    const at::Tensor right = step.shape.group_sum(good), wrong = step.shape.group_sum(own - good);
     const at::Tensor mixed =
-        own * step.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
-    const at::Tensor hard = expert * step.over_rollouts((right == 0).to(at::kDouble));
-    return step.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
-                            hard / (length * hard).sum().clamp_min(1));
+        own * step.shape.over_rollouts((right > 0).logical_and(wrong > 0).to(at::kDouble));
+    const at::Tensor hard = expert * step.shape.over_rollouts((right == 0).to(at::kDouble));
+    return step.shape.over_tokens(mixed / (length.clamp_min(1) * mixed.sum().clamp_min(1)) +
+                                  hard / (length * hard).sum().clamp_min(1));
   }
 };
 

@@ -15,7 +15,7 @@ struct SeqMeanTokenMean {
                                     formula = "sum_i (sum_t L_it / T_i) / B";
 
   at::Tensor operator()(const Step& step) const {
-    return step.over_tokens(
+    return step.shape.over_tokens(
         (step.trained_length.clamp_min(1) * step.normalizer.rollouts).reciprocal());
   }
 };

@@ -28,7 +28,7 @@ struct SeqMeanTokenSumNorm {
     require<ConfigError>(length > 0.0,
                          "aggregate seq-mean-token-sum-norm has no length to divide by",
                          "the sampler states no token limit", "set the knob aggregate.horizon");
-    return at::full({step.tokens}, 1.0 / (step.normalizer.rollouts * length), at::kDouble);
+    return at::full({step.shape.tokens}, 1.0 / (step.normalizer.rollouts * length), at::kDouble);
   }
 };
 

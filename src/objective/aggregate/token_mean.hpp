@@ -14,7 +14,7 @@ struct TokenMean {
   static constexpr std::string_view name = "token-mean", formula = "sum_it L_it / sum_i T_i";
 
   at::Tensor operator()(const Step& step) const {
-    return at::full({step.tokens}, 1.0 / step.normalizer.tokens, at::kDouble);
+    return at::full({step.shape.tokens}, 1.0 / step.normalizer.tokens, at::kDouble);
   }
 };
 

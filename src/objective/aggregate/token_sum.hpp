@@ -2,8 +2,8 @@
 //   loss = sum_it L_it
 // Source: verl's loss_agg_mode of that name.
 // Shapes: [N] -> [N] coefficients.   Knobs: none.
-// What differs: no denominator: the derivative grows with the batch, and the learning rate must
-//   know it.
+// What differs: there is no denominator. The derivative grows with the batch, and the learning rate
+//   must be chosen for it.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -13,7 +13,9 @@ namespace rollcall::objective {
 struct TokenSum {
   static constexpr std::string_view name = "token-sum", formula = "sum_it L_it";
 
-  at::Tensor operator()(const Step& step) const { return at::ones({step.tokens}, at::kDouble); }
+  at::Tensor operator()(const Step& step) const {
+    return at::ones({step.shape.tokens}, at::kDouble);
+  }
 };
 
 }  // namespace rollcall::objective

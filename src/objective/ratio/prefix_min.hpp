@@ -2,11 +2,11 @@
 //   w_it = rho_it sg(min_{j < t} rho_ij), w_i0 = rho_i0;  rho_it = exp(lp_it - rollout_it);
 //   log-ratios within +-20
 // Source: A Step Back: Prefix Importance Ratio Stabilizes Policy Optimization (MinPRO),
-//   arXiv:2601.22718. That the minimum is frozen is inferred:
-//   otherwise a token would be pushed for what follows it.
+//   arXiv:2601.22718. That the minimum is frozen is inferred: otherwise a token would be pushed for
+//   what follows it.
 // Shapes: [M] -> [M].   Knobs: none.
-// What differs from token: stands in for the product of all ratios so far, which grows or vanishes
-//   with length; one unlikely token damps what follows.
+// What differs from token: it takes the place of the product of all ratios so far, which grows or
+//   vanishes with the length. One unlikely token reduces the ratio of all tokens after it.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,12 +25,12 @@ struct PrefixMinRatio {
         (micro_batch.logprob - micro_batch.take(micro_batch.step.columns.rollout_logprob))
             .clamp(-20.0, 20.0);
     const at::Tensor frozen = d.detach().contiguous(),
-                     place = micro_batch.take(micro_batch.step.place).contiguous();
+                     place = micro_batch.take(micro_batch.step.shape.place).contiguous();
     at::Tensor smallest = at::zeros_like(frozen);
     const auto* in = frozen.const_data_ptr<double>();
     const auto* at_place = place.const_data_ptr<std::int64_t>();
     auto* out = smallest.data_ptr<double>();
-    // a running minimum: one pass is cheaper than any tensor form
+    // A running minimum in one pass is cheaper than any form with tensors.
     for (std::int64_t t = 1; t < micro_batch.tokens(); ++t) {
       if (at_place[t] > 0) out[t] = at_place[t] == 1 ? in[t - 1] : std::min(out[t - 1], in[t - 1]);
     }

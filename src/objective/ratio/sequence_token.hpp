@@ -2,11 +2,10 @@
 //   s_it = sg(s_i) exp(lp_it - sg(lp_it)),  s_i = exp(mean_t (lp_it - old_it)), log of s_it held
 //   within -20 and 10
 // Source: Group Sequence Policy Optimization, arXiv:2507.18071, eqs. 13 and 14 (GSPO-token); the
-//   bound 10 is verl's, beyond which
-//   the derivative stops as well.
+//   bound 10 is verl's, beyond which the derivative stops as well.
 // Shapes: [M] -> [M].   Knobs: none.
-// What differs from sequence: with one advantage a rollout, nothing but this: each token's
-//   derivative follows its own advantage where they differ.
+// What differs from sequence: if all tokens of a rollout have the same advantage there is no
+//   difference. Otherwise each token's derivative follows its own advantage.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,8 +1,8 @@
 // Ratio token: probability of the token now over its probability at the start of the update.
 //   rho_it = exp(lp_it - old_it), log-ratio held within +-log_ratio_bound
 // Source: Proximal Policy Optimization, arXiv:1707.06347, eq. 6; the bound of 20 is verl's and
-//   keeps everything finite; StableReinforce,
-//   arXiv:2505.02835, holds the ratio within 1e-3 and 1e3 (its pre-clip).
+//   keeps everything finite; StableReinforce, arXiv:2505.02835, holds the ratio within 1e-3 and 1e3
+//   (its pre-clip).
 // Shapes: [M] -> [M].   Knobs: log_ratio_bound.
 // What differs: nothing. Where the bits of lp and old agree the ratio is exactly 1.
 #pragma once

@@ -5,10 +5,10 @@
 // Source: Skywork-OR1, arXiv:2505.22312, section on adaptive entropy control: alpha_k = c_k 1{e_k
 //   <= target}.
 // Shapes: entropy [M] -> [M].   Knobs: none.
-// What differs from entropy: the coefficient is state of the run; without the controller, and in
-//   its first step, it is 0. The step's entropy is that
-//   of the policy that sampled it (column old_entropy), over all its rollouts: every update of the
-//   step takes the same decision.
+// What differs from entropy: the coefficient is a state of the run. It is 0 without the controller,
+//   and in the controller's first step. The step's entropy is that of the policy that sampled it
+//   (column old_entropy), over all its rollouts, so every update of the step takes the same
+//   decision.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,12 +22,12 @@ struct AdaptiveEntropy {
       name = "adaptive_entropy",
       formula = "-c [mean old_entropy <= target] H_it, c moved by entropy_controller";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::old_entropy); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::old_entropy); }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
     const Step& step = micro_batch.step.whole();
     const double mean = step.named(column::old_entropy).sum().item<double>() /
-                        double(std::max<std::int64_t>(step.tokens, 1));
+                        double(std::max<std::int64_t>(step.shape.tokens, 1));
     const double coef =
         mean <= step.statistic("entropy_target", 0.0) ? step.statistic("entropy_coef", 0.0) : 0.0;
     return -coef * micro_batch.entropy;

@@ -7,9 +7,9 @@
 // Source: EPO, arXiv:2509.22576, and its released trainer (0.001, 1, 0.1, band 0.8 to 1.2; its
 //   scripts: 0.5 to 1.5).
 // Shapes: entropy [M] -> [M].   Knobs: band_coef, band_smooth, band_charge, band_low, band_high.
-// What differs from entropy: the value only. The charge is a constant on either side of a bound, in
-//   the released code as here, so it has no derivative: it is seen
-//   in the loss and moves no weight.
+// What differs from entropy: the value only. In the released code as here, the charge is a constant
+//   on either side of a bound, so it has no derivative. It is seen in the loss and changes no
+//   weight.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,18 +4,17 @@
 //   k1+ and k3+: the value of the estimator, the derivative of k2;  abs: |d|;  kl_correction ratio:
 //   times exp(lp - old), differentiated with it
 //   kl_coef: towards kl_coef_end in proportion to the training done; or the statistic kl_coef where
-//   a controller keeps one. With kl_coef_turn w: from the middle of both down to kl_coef at share w
-//   of the training, then up to kl_coef_end
+//   a controller keeps one. With kl_coef_turn w: from the middle
+//   of both down to kl_coef at share w of the training, then up to kl_coef_end
 // Source: DeepSeekMath, arXiv:2402.03300, eq. 4 (k3 against the reference policy, kl_coef 0.04);
-//   the names: Schulman 2020, "Approximating
-//   KL divergence"; bounds and "+": verl; correction: TRL (use_bias_correction_kl); moving
-//   coefficient: OThink-MR1, arXiv:2503.16081, eq. 3.
+//   the names: Schulman 2020, "Approximating KL divergence"; bounds and "+": verl; correction: TRL
+//   (use_bias_correction_kl); moving coefficient: OThink-MR1, arXiv:2503.16081, eq. 3.
 // Shapes: [M] -> [M].   Knobs: kl_coef, kl_coef_end, kl_coef_turn, kl_estimator, kl_anchor,
 //   kl_correction.
 // What differs from none: pulls towards the anchor: `old`, the policy at the start of the update
-//   (zero before its first optimizer step),
-//   `reference`, the column reference_logprob, or `rollout`, the policy that sampled. Plain k1 is
-//   refused: its derivative in lp is 1 whatever the anchor.
+//   (zero before its first optimizer step), `reference`, the column reference_logprob, or
+//   `rollout`, the policy that sampled. Plain k1 is refused: its derivative in lp is 1 whatever the
+//   anchor.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -48,7 +47,7 @@ struct Kl {
                     "regularizer.kl_estimator = k1 cannot be a loss",
                     "its derivative does not depend on the anchor, so it pulls towards nothing",
                     "use k2, k3 or k1+, which has k1's value and k2's derivative");
-    knobs.needs_column([this] { return anchor == Anchor::reference; }, reference);
+    knobs.needs.column([this] { return anchor == Anchor::reference; }, reference);
     knobs.moves("kl_coef", [this](const Step& step) {
       return coef_end < 0.0 && !step.columns.statistics.contains("kl_coef") ? NAN : weight(step);
     });

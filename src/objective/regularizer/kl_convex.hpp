@@ -4,11 +4,10 @@
 //   1, d within +-20
 //   b from kl_convex_base to kl_convex_base_end in proportion to the training done
 // Source: Squeeze the Soaked Sponge (ReMix), arXiv:2507.06892, KL-Convex constraint. Its b stays 1
-//   for 50 steps, then falls by 0.1 every 10
-//   steps to 1/2; estimator and coefficient are inferred.
+//   for 50 steps, then falls by 0.1 every 10 steps to 1/2; estimator and coefficient are inferred.
 // Shapes: [M] -> [M].   Knobs: kl_convex_coef, kl_convex_base, kl_convex_base_end.
-// What differs from kl: two anchors at once: the base model keeps what it knows, the old policy
-//   keeps the update small.
+// What differs from kl: there are two anchors at once. The base model preserves what it knows, and
+//   the old policy keeps the update small.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -27,7 +26,7 @@ struct KlConvex {
                  "share b of the divergence from the reference policy, first step");
     knobs.number("kl_convex_base_end", base_end, {0.0, 1.0},
                  "the same at the end of training, reached linearly");
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::reference_logprob);
     knobs.moves("kl_convex_base", [this](const Step& step) { return share(step); });
   }
 

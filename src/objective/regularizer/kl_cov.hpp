@@ -5,10 +5,10 @@
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
 //   arXiv:2505.22617, KL-Cov (coefficient 1, share 2e-4).
 // Shapes: [M] -> [M].   Knobs: kl_cov_coef, kl_cov_share.
-// What differs from kl: a handful of tokens instead of all. Means, N and rank over the step's
-//   trained tokens, under the policy that this optimizer
-//   step starts from (column current_logprob); tokens that tie with the last are taken as well, so
-//   that order does not matter.
+// What differs from kl: it acts on a few tokens instead of all. Means, N and ranks are taken over
+//   the step's trained tokens, under the policy that this optimizer step starts from (column
+//   current_logprob). Tokens that tie with the last one are taken as well, so the order does not
+//   matter.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -28,7 +28,7 @@ struct KlCov {
     knobs.number("kl_cov_coef", coef, {0.0, 1e6}, "weight of the penalty on a chosen token");
     knobs.number("kl_cov_share", share, {0.0, 1.0},
                  "share of the step's tokens that is chosen, at least one");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {
@@ -38,7 +38,8 @@ struct KlCov {
 
  private:
   at::Tensor chosen(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor keep =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     const auto centred = [&](const at::Tensor& x) {
       return x - (x * keep).sum() / step.normalizer.tokens;
     };
@@ -46,7 +47,8 @@ struct KlCov {
                      trained = cov.masked_select(keep > 0);
     if (trained.numel() == 0) return at::zeros_like(keep);
     const auto count = std::max<std::int64_t>(1, std::int64_t(share * double(trained.numel())));
-    // Ties up to rounding belong together: sums in another order must not choose otherwise.
+    // Values that are equal up to rounding are taken together, because sums in another order must
+    // not change the choice.
     const double least = std::get<0>(trained.topk(count)).min().item<double>();
     return (cov >= least - 1e-9 * (1.0 + std::abs(least))).to(at::kDouble) * keep;
   }

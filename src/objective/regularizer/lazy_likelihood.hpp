@@ -5,9 +5,9 @@
 // Source: LLDS, arXiv:2512.04220 (coefficient 0.2, threshold 0); a single-turn response is one
 //   action, so its two gates are the same here.
 // Shapes: [M] -> [M].   Knobs: lazy_coef, lazy_threshold.
-// What differs from kl: one-sided, per token, and off for rollouts that as a whole lost nothing or
-//   are to be pushed down. Zero in the first
-//   optimizer step after sampling. Log-ratios within +-20.
+// What differs from kl: it acts on one side only, for each token, and is off for rollouts that have
+//   lost no likelihood as a whole or that are to be pushed down. It is zero in the first optimizer
+//   step after sampling. Log-ratios are within +-20.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -2,9 +2,9 @@
 //   loss -= positive_nll_coef * mean of lp over the trained tokens of rollouts with correct = 1
 // Source: VAPO, arXiv:2504.05118, "positive example LM loss" (coefficient 0.1).
 // Shapes: [M] -> [M].   Knobs: positive_nll_coef.
-// What differs from forward_kl: correct rollouts only (column correct), as a mean over their
-//   tokens. It is that mean under aggregate token-mean, by
-//   which it is averaged again; under another aggregate the rollouts weigh as they do there.
+// What differs from forward_kl: it uses correct rollouts only (column correct), as a mean over
+//   their tokens. It is this mean under aggregate token-mean, which averages it again; under
+//   another aggregate the rollouts have the weights of that aggregate.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,7 +22,7 @@ struct PositiveNll {
   void bind(Knobs& knobs) {
     knobs.number("positive_nll_coef", coef, {0.0, 1e6},
                  "weight of the likelihood of correct rollouts");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

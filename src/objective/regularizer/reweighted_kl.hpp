@@ -4,15 +4,15 @@
 //   reweighted_coef (u log u - u + 1)
 //   phi = phi_high where r_i is above 1/2, else phi_low
 // Source: RAPO, arXiv:2510.03865: forward divergence to pi_ref^phi(r) / Z, phi increasing. The
-//   paper writes Z for whole answers, whose sum over all answers
-//   nobody can form; here each token's distribution is normalised, that is the reference at 1 / phi
-//   of the temperature. Coefficient and phi are this table's.
+//   paper writes Z for whole answers, whose sum over all answers nobody can form; here each token's
+//   distribution is normalised, that is the reference at 1 / phi of the temperature. Coefficient
+//   and phi are this table's.
 // Shapes: column reference_logprob/PHI [N], [M] -> [M].   Knobs: reweighted_coef, phi_low,
 //   phi_high.
 // What differs from kl: the penalty for tokens that the reference finds unlikely stays small, so
-//   the policy may leave its support. Never
-//   negative; at u = 1 value and derivative (-u log u) are 0, so a policy that is the reweighted
-//   reference is not pulled; log u within +-20.
+//   the policy may leave the support of the reference. It is never negative. At u = 1 the value and
+//   the derivative (-u log u) are 0, so a policy that equals the reweighted reference is not
+//   pulled. log u is within +-20.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -31,12 +31,12 @@ struct ReweightedKl {
     knobs.number("reweighted_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
     knobs.number("phi_low", low, {0.01, 1.0}, "exponent of the reference for rewards up to 1/2");
     knobs.number("phi_high", high, {0.01, 1.0}, "exponent of the reference for rewards above 1/2");
-    knobs.needs_column(column::reference_logprob);
-    knobs.needs_column([this] { return reference(low); });
-    knobs.needs_column([this] { return reference(high); });
+    knobs.needs.column(column::reference_logprob);
+    knobs.needs.column([this] { return reference(low); });
+    knobs.needs.column([this] { return reference(high); });
   }
 
-  /// The column of log(ref^phi / Z).
+  /// Name of the column with log(ref^phi / Z).
   static std::string reference(double phi) {
     return phi == 1.0 ? column::reference_logprob
                       : fmt::format("{}{}", column::flat_reference, phi);

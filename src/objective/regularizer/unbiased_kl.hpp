@@ -5,8 +5,8 @@
 //   coefficient by domain; 0.04 is DeepSeekMath's.
 // Shapes: [M] -> [M].   Knobs: unbiased_kl_coef.
 // What differs from kl with k3: value and derivative are unbiased for tokens that another policy
-//   sampled. The derivative is rho (lp - reference),
-//   so a token that has become unlikely is not pulled back without bound.
+//   sampled. The derivative is rho (lp - reference), so a token that has become unlikely is not
+//   pulled back without bound.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -21,7 +21,7 @@ struct UnbiasedKl {
 
   void bind(Knobs& knobs) {
     knobs.number("unbiased_kl_coef", coef, {0.0, 1e6}, "weight of the divergence in the loss");
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

@@ -3,10 +3,10 @@
 // Source: PPO's released code (OpenAI baselines, ppo2), after Proximal Policy Optimization,
 //   arXiv:1707.06347, eq. 9; width 0.5 is verl's default.
 // Shapes: value [M], column value [N] -> [M].   Knobs: value_coef, value_clip, value_rollouts.
-// What differs from none: trains the value head, and only it. R is the advantage piece's target
-//   (gae, macro_gae); with another advantage piece it is
-//   the rollout's reward. value_rollouts finished leaves rollouts at the token limit out, whose
-//   return is not known.
+// What differs from none: it trains the value head and nothing else. R is the advantage piece's
+//   target (gae, macro_gae); with another advantage piece it is the rollout's reward. With
+//   value_rollouts finished, rollouts at the token limit are left out, because their return is
+//   unknown.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -27,8 +27,8 @@ struct Value {
                  "how far the value may move in one update before it stops learning; 0: no bound");
     knobs.choice("value_rollouts", rollouts, {"all", "finished"},
                  "rollouts that the value learns from");
-    knobs.needs_column(column::value);
-    knobs.needs_value();
+    knobs.needs.column(column::value);
+    knobs.needs.value_head = true;
   }
 
   at::Tensor operator()(const MicroBatchTensors& micro_batch) const {

@@ -1,13 +1,13 @@
-// Reward answer_share: no verifier: an answer earns the share of the group that gave it, less the
-// group's disagreement.
+// Reward answer_share: instead of a verifier's reward, an answer earns the share of the group that
+// gave it, minus the group's disagreement.
 //   r_i = p(a_i) - share_entropy H(p) / ln M;  p the answers' shares in the group, M how many
 //   different ones there are; one answer: H = 0
 // Source: TTRV, arXiv:2510.06783, and its released reward (0.75 of the normalised entropy).
 // Shapes: column answer [B] -> [B].   Knobs: share_entropy.
 // What differs: the verifier's reward is not read, so it trains on prompts without a solution. The
-//   entropy is one number a group: under a baseline of the
-//   group it cancels, and only across groups does it count. Where the majority is wrong it trains
-//   towards a wrong answer: `correct` tells.
+//   entropy is one number per group: a baseline of the group cancels it, so it counts only across
+//   groups. Where the majority is wrong, it trains towards a wrong answer; component `correct`
+//   shows this.
 #pragma once
 
 #include "objective/answers.hpp"
@@ -25,14 +25,14 @@ struct AnswerShare {
   void bind(Knobs& knobs) {
     knobs.number("share_entropy", entropy, {0.0, 1e6},
                  "weight of the group's entropy over answers, as a share of the largest");
-    knobs.needs_column(column::answer);
+    knobs.needs.column(column::answer);
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor reward = at::empty({step.rollouts}, at::kDouble);
+    const at::Tensor reward = at::empty({step.shape.rollouts}, at::kDouble);
     const auto answer = step.named(column::answer).accessor<double, 1>();
     auto out = reward.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);

@@ -4,16 +4,15 @@
 //   min: min_k w_k c_ki;  cautious: mean_k w_k c_ki - variance_lambda var_k w_k c_ki, the variance
 //   with n - 1;  both over the k with w_k != 0
 // Source: sum: RL-Struct, arXiv:2512.00319; mean over a checklist: ACE-RL, arXiv:2509.04903. From
-//   their descriptions; weights were not found, here all 1.
-//   product and conditional are the other common ways to combine, this project's forms. min and
-//   cautious: WCO and UWO of an ensemble of scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for
-//   best-of-n).
+//   their descriptions; weights were not found, here all 1. product and conditional are the other
+//   common ways to combine, this project's forms. min and cautious: WCO and UWO of an ensemble of
+//   scorers, arXiv:2310.02743 (lambda 0.1 for PPO, 0.5 for best-of-n).
 // Shapes: [B] columns component/NAME -> [B].   Knobs: combine, component_weights, omit_components,
 //   variance_lambda.
 // What differs: replaces the verifier's own sum. In a product any component of 0 takes all;
-//   conditional pays the rest to correct answers alone, so that
-//   nothing can be earned in place of correctness; under min and cautious one scorer that is fooled
-//   pays nothing. Without component columns the reward stays.
+//   conditional pays the rest to correct answers alone, so that nothing can be earned in place of
+//   correctness; under min and cautious one scorer that is fooled pays nothing. Without component
+//   columns the reward stays.
 #pragma once
 
 #include "objective/components.hpp"
@@ -45,7 +44,7 @@ struct Components {
         "reward.component_weights has a negative weight, and reward.combine is product",
         "a component of 0 would earn an infinite reward",
         "choose sum, mean or conditional, or weights of at least 0");
-    knobs.needs_column([this] { return combine == Combine::conditional; }, column::correct);
+    knobs.needs.column([this] { return combine == Combine::conditional; }, column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
@@ -69,7 +68,7 @@ struct Components {
   }
 
  private:
-  /// [B] the least of the weighted components, or their mean less the variance among them.
+  /// [B] the smallest of the weighted components, or their mean minus their variance.
   at::Tensor ensemble(const std::map<std::string, at::Tensor>& counted) const {
     std::vector<at::Tensor> scores;
     for (const auto& [component, values] : counted)

@@ -1,7 +1,7 @@
 // Reward contrast: a behaviour is paid where it helps in the group, and charged where it harms.
 //   r_i += m_g contrast_weight [rollout i contains behaviour_token];  m_g = +1 where the mean of
-//   correct with it is above that without by more than contrast_margin, -1 where below, else 0; 0
-//   too where all or none of the group show it
+//   correct with it is above that without by more than
+//   contrast_margin, -1 where below, else 0; 0 too where all or none of the group show it
 // Source: GeometryZero (GCPO), arXiv:2506.07160. From its description: margin (0.1 as in the
 //   catalogue's example) and weight (0.5) are this project's.
 // Shapes: [N] tokens, [B] column correct -> [B].   Knobs: behaviour_token, contrast_weight,
@@ -25,21 +25,21 @@ struct Contrast {
     knobs.must_be_set();
     knobs.number("contrast_weight", weight, {0.0, 1e6}, "what the behaviour gains or costs");
     knobs.number("contrast_margin", margin, {0.0, 1.0}, "difference of success rates that counts");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     if (!step.columns.token.defined()) return {};
-    const at::Tensor used = (step.rollout_sum(
+    const at::Tensor used = (step.shape.rollout_sum(
                                  (step.columns.token == std::int64_t(token)).to(at::kDouble)) > 0)
                                 .to(at::kDouble),
                      unused = 1.0 - used;
     const at::Tensor correct = (step.named(column::correct) > 0).to(at::kDouble),
-                     with = step.group_sum(used), without = step.group_sum(unused);
-    const at::Tensor gap = step.group_sum(correct * used) / with.clamp_min(1.0) -
-                           step.group_sum(correct * unused) / without.clamp_min(1.0);
+                     with = step.shape.group_sum(used), without = step.shape.group_sum(unused);
+    const at::Tensor gap = step.shape.group_sum(correct * used) / with.clamp_min(1.0) -
+                           step.shape.group_sum(correct * unused) / without.clamp_min(1.0);
     const at::Tensor counts = (with > 0).logical_and(without > 0).logical_and(gap.abs() > margin);
-    return {step.reward + weight * used * step.over_rollouts(gap.sign() * counts), {}, {}};
+    return {step.reward + weight * used * step.shape.over_rollouts(gap.sign() * counts), {}, {}};
   }
 };
 

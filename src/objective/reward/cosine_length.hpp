@@ -5,8 +5,8 @@
 //   values of its released scripts for section 4.2.
 // Shapes: [B] column correct -> [B].   Knobs: right_short, right_long, wrong_short, wrong_long,
 //   cut_reward.
-// What differs: replaces the reward. Where the policy fails it is told to think longer, where it
-//   succeeds to be brief.
+// What differs: it replaces the reward. Where the policy fails it is trained to think longer, where
+//   it succeeds to be brief.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -30,12 +30,12 @@ struct CosineLength {
     knobs.number("wrong_long", wrong_long, {-1e6, 1e6},
                  "reward of a wrong answer at the token limit");
     knobs.number("cut_reward", cut, {-1e6, 1e6}, "reward of an answer that the limit cut off");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     const at::Tensor correct = step.named(column::correct) > 0,
-                     at_start = (1.0 + (step.length * (M_PI / step.horizon())).cos()) / 2.0;
+                     at_start = (1.0 + (step.shape.length * (M_PI / step.horizon())).cos()) / 2.0;
     const at::Tensor right = right_long + (right_short - right_long) * at_start,
                      wrong = wrong_long + (wrong_short - wrong_long) * at_start;
     return {at::where(correct, right, wrong).masked_fill(step.columns.truncated, cut), {}, {}};

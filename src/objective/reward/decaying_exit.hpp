@@ -3,8 +3,8 @@
 //   equal lengths share the better place
 // Source: S-GRPO, arXiv:2505.07686, section 3 (decay 1/2 over early exits of one reasoning path).
 // Shapes: [B] -> [B].   Knobs: exit_decay.
-// What differs: replaces the reward. Here the group is of independent rollouts ordered by length,
-//   not of exits cut from one path.
+// What differs: it replaces the reward. Here the group consists of independent rollouts ordered by
+//   length, not of exits cut from one path.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,15 +22,15 @@ struct DecayingExit {
   void bind(Knobs& knobs) {
     knobs.number("exit_decay", decay, {0.0, 1.0},
                  "reward of a correct answer relative to the next shorter one");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
-    at::Tensor reward = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor reward = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = reward.accessor<double, 1>();
-    const auto length = step.length.accessor<double, 1>(),
+    const auto length = step.shape.length.accessor<double, 1>(),
                correct = step.named(column::correct).accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {
         int shorter = 0;

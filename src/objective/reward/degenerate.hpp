@@ -5,8 +5,8 @@
 //   the share of a half are this project's.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: degenerate_reward, degenerate_n, degenerate_share.
 // What differs from repetition and overlong: no slope, and whatever the verifier said is gone.
-//   Garbled text cannot be told by its tokens; a verifier's
-//   component can, under reward constrained.
+//   Garbled text cannot be told by its tokens; a verifier's component can, under reward
+//   constrained.
 #pragma once
 
 #include "objective/ngrams.hpp"

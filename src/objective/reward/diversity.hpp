@@ -4,9 +4,9 @@
 // Source: MultiRole-R1, arXiv:2507.20187: accuracy plus lexical diversity by distinct n-grams. From
 //   its description: form, n and weight are inferred.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: diversity_n, diversity_weight.
-// What differs from repetition: a bonus that is 0 where one run is said over and over and 1 where
-//   all differ. The paper's other term counts perspectives,
-//   which only a verifier can (a component).
+// What differs from repetition: it is a bonus, which is 0 where one n-gram is repeated throughout
+//   and 1 where all differ. The paper's other term counts perspectives, which only a verifier can
+//   do (as a component).
 #pragma once
 
 #include "objective/ngrams.hpp"
@@ -26,7 +26,7 @@ struct Diversity {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor bonus = at::zeros({step.rollouts}, at::kDouble);
+    const at::Tensor bonus = at::zeros({step.shape.rollouts}, at::kDouble);
     auto out = bonus.accessor<double, 1>();
     const auto counted = ngrams(step, std::int64_t(n));
     for (std::size_t i = 0; i < counted.size(); ++i) {

@@ -27,16 +27,16 @@ struct EntropyController {
     knobs.number("entropy_step", by, {0.0, 1e6}, "change of the coefficient a step");
     knobs.number("entropy_start", start, {0.0, 1e6}, "coefficient before the first change");
     knobs.number("entropy_most", most, {0.0, 1e6}, "largest coefficient");
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
     knobs.moves("entropy_coef",
                 [this](const Step& step) { return step.statistic("entropy_coef", start); });
   }
 
   ShapedReward operator()(const Step& step) const {
     const double mean = step.named(column::old_entropy).sum().item<double>() /
-                        double(std::max<std::int64_t>(step.tokens, 1));
+                        double(std::max<std::int64_t>(step.shape.tokens, 1));
     double coef = step.statistic("entropy_coef", start);
-    if (step.tokens > 0 && mean != goal)
+    if (step.shape.tokens > 0 && mean != goal)
       coef = std::clamp(coef + (mean < goal ? by : -by), 0.0, most);
     return {{}, {}, {{"entropy_coef", coef}, {"entropy_target", goal}}};
   }

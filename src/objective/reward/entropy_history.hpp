@@ -5,7 +5,7 @@
 // Source: EPO, arXiv:2509.22576, and its released trainer: the mean over all epochs so far of a
 //   turn's entropy. Here an answer is one turn.
 // Shapes: none change.   Knobs: none.
-// What differs from none: the next step's entropy_band finds the history.
+// What differs from none: the next step's entropy_band reads this history.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -17,14 +17,15 @@ struct EntropyHistory {
                                     formula = "m += (h - m) / k, h the step's mean entropy";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
     knobs.moves("entropy_history",
                 [](const Step& step) { return step.statistic("entropy_history", 0.0); });
   }
 
   ShapedReward operator()(const Step& step) const {
-    if (step.tokens == 0) return {};
-    const double h = step.named(column::old_entropy).sum().item<double>() / double(step.tokens),
+    if (step.shape.tokens == 0) return {};
+    const double h = step.named(column::old_entropy).sum().item<double>() /
+                     double(step.shape.tokens),
                  k = step.statistic("entropy_steps", 0.0) + 1.0;
     const double before = step.statistic("entropy_history", 0.0);
     return {{}, {}, {{"entropy_history", before + (h - before) / k}, {"entropy_steps", k}}};

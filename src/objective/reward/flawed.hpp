@@ -3,10 +3,9 @@
 //   1
 // Source: FAPO, arXiv:2510.22543 (rule reward +1 or -1, penalty 1).
 // Shapes: [B] columns correct, component/sound -> [B].   Knobs: flaw_penalty.
-// What differs: in a group that mostly fails a flawed success has a positive advantage, in one that
-//   mostly succeeds a negative one: first a stepping
-//   stone, later a mistake, without a schedule. Who finds the flaw is no matter here: [judge] or a
-//   command fills component/sound.
+// What differs: in a group that mostly fails, a flawed success has a positive advantage, in a group
+//   that mostly succeeds a negative one. It is first a stepping stone and later a mistake, without
+//   a schedule. Either [judge] or a command may find the flaws and fill component/sound.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,8 +21,8 @@ struct Flawed {
 
   void bind(Knobs& knobs) {
     knobs.number("flaw_penalty", penalty, {0.0, 1e6}, "what a correct answer loses by a flaw");
-    knobs.needs_column(column::correct);
-    knobs.needs_column(sound);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(sound);
   }
 
   ShapedReward operator()(const Step& step) const {

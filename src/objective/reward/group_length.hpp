@@ -6,9 +6,8 @@
 // Source: Kimi k1.5, arXiv:2501.12599 (length penalty, and its start after training without it).
 //   Weight and start were not found: 1/2 and 1/2 are inferred.
 // Shapes: [B] column correct -> [B].   Knobs: group_length_weight, group_length_from.
-// What differs from overlong: measured within the group, not against the limit. A short wrong
-//   answer gains nothing, a long one loses. Rollouts without
-//   tokens are not measured.
+// What differs from overlong: the length is measured within the group, not against the limit. A
+//   short wrong answer gains nothing, a long one loses. Rollouts without tokens are not measured.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -24,20 +23,21 @@ struct GroupLength {
   void bind(Knobs& knobs) {
     knobs.number("group_length_weight", weight, {0.0, 1e6}, "weight w of the length reward");
     knobs.number("group_length_from", from, {0.0, 1.0}, "share of training after which it counts");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     if (step.columns.progress < from) return {};
-    const at::Tensor there = step.length > 0, longest = step.group_max(step.length);
-    const at::Tensor shortest =
-                         at::minimum(step.group_min(at::where(there, step.length, 1e18)), longest),
+    const at::Tensor there = step.shape.length > 0,
+                     longest = step.shape.group_max(step.shape.length);
+    const at::Tensor shortest = at::minimum(
+                         step.shape.group_min(at::where(there, step.shape.length, 1e18)), longest),
                      range = longest - shortest;
-    const at::Tensor l = 0.5 - (step.length - step.over_rollouts(shortest)) /
-                                   step.over_rollouts(range.clamp_min(1.0));
+    const at::Tensor l = 0.5 - (step.shape.length - step.shape.over_rollouts(shortest)) /
+                                   step.shape.over_rollouts(range.clamp_min(1.0));
     const at::Tensor bounded = at::where(step.named(column::correct) > 0, l, l.clamp_max(0.0));
-    return {step.reward +
-                weight * at::where(there.logical_and(step.over_rollouts(range) > 0), bounded, 0.0),
+    return {step.reward + weight * at::where(there.logical_and(step.shape.over_rollouts(range) > 0),
+                                             bounded, 0.0),
             {},
             {}};
   }

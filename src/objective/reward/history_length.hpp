@@ -4,9 +4,9 @@
 //   wrong: r_i += w min(0, c_i)
 // Source: HAPO, arXiv:2505.11225, section 3 (cosine form, w 1, floor -0.7).
 // Shapes: [B] -> [B].   Knobs: history_weight, history_floor.
-// What differs: the yardstick h (column prompt_best_length) belongs to the prompt and outlives the
-//   step. Short wrong answers win nothing, and
-//   the floor keeps every correct answer above every wrong one.
+// What differs: the length h to compare with (column prompt_best_length) belongs to the prompt and
+//   outlives the step. Short wrong answers win nothing, and the floor keeps every correct answer
+//   above every wrong one.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -24,13 +24,14 @@ struct HistoryLength {
   void bind(Knobs& knobs) {
     knobs.number("history_weight", weight, {0.0, 1.0}, "weight w of the length reward");
     knobs.number("history_floor", floor, {-1.0, 0.0}, "least length reward of a correct answer");
-    knobs.needs_column(column::prompt_best_length);
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::prompt_best_length);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     const at::Tensor& best = step.named(column::prompt_best_length);
-    const at::Tensor c = ((step.length / best.clamp_min(1.0)).clamp_max(2.0) * (M_PI / 2)).cos();
+    const at::Tensor c =
+        ((step.shape.length / best.clamp_min(1.0)).clamp_max(2.0) * (M_PI / 2)).cos();
     const at::Tensor bounded =
         at::where(step.named(column::correct) > 0, c.clamp_min(floor), c.clamp_max(0.0));
     return {step.reward + weight * at::where(best > 0, bounded, 0.0), {}, {}};

@@ -7,9 +7,9 @@
 // Source: Proximal Policy Optimization, arXiv:1707.06347, section 4; proportional: Ziegler et al.
 //   2019, arXiv:1909.08593, section 2.2.
 // Shapes: none change.   Knobs: kl_target, kl_rule, kl_start, kl_horizon.
-// What differs from none: acts at every update, and the update's own kl still has the coefficient
-//   from before it. One that starts from the sampling policy (D exactly
-//   0) has nothing to measure, and changes nothing.
+// What differs from none: it acts at every update, and the update's own kl still has the
+//   coefficient from before. An update that starts from the sampling policy (D exactly 0) gives no
+//   information and changes nothing.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -33,11 +33,11 @@ struct KlController {
     knobs.number("kl_horizon", horizon, {1.0, 1e12},
                  "rollouts over which the proportional rule acts");
     knobs.choice("kl_rule", rule, {"halving", "proportional"}, "how the coefficient answers");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   ShapedReward operator()(const Step& step) const {
-    const double count = double(std::max<std::int64_t>(step.tokens, 1));
+    const double count = double(std::max<std::int64_t>(step.shape.tokens, 1));
     const double gone = (step.columns.old_logprob - step.named(column::current_logprob))
                             .clamp(-20.0, 20.0)
                             .sum()
@@ -45,7 +45,8 @@ struct KlController {
                         count;
     double coef = step.statistic("kl_coef", start);
     if (gone != 0.0 && rule == Rule::proportional)
-      coef *= 1.0 + std::clamp(gone / target - 1.0, -0.2, 0.2) * double(step.rollouts) / horizon;
+      coef *=
+          1.0 + std::clamp(gone / target - 1.0, -0.2, 0.2) * double(step.shape.rollouts) / horizon;
     if (gone != 0.0 && rule == Rule::halving)
       coef *= gone < target / 1.5 ? 0.5 : gone > 1.5 * target ? 2.0 : 1.0;
     return {{}, {}, {{"kl_coef", std::clamp(coef, 1e-12, 1e6)}}};

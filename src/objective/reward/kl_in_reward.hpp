@@ -6,9 +6,9 @@
 //   2020); 0.05 is TRL's default for RLOO.
 // Shapes: [N] -> [B], or [N] -> [N].   Knobs: kl_reward_coef, kl_reward_to.
 // What differs from regularizer kl: the k1 estimator is frozen into the reward, so the baseline
-//   sees it and the advantage carries it; no pull on
-//   the policy by itself. `token` leaves Step::token_reward to advantages that read it (gae,
-//   macro_gae, batch_whiten), and is refused beside others.
+//   sees it and the advantage carries it; no pull on the policy by itself. `token` leaves
+//   Step::token_reward to advantages that read it (gae, macro_gae, batch_whiten), and is refused
+//   beside others.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -27,15 +27,15 @@ struct KlInReward {
     knobs.number("kl_reward_coef", coef, {0.0, 1e6}, "reward lost per nat of divergence");
     knobs.choice("kl_reward_to", to, {"rollout", "token"},
                  "whether the cost joins the rollout's reward or stays at its tokens");
-    knobs.needs_column(column::reference_logprob);
-    knobs.pays_tokens([this] { return to == To::token; });
+    knobs.needs.column(column::reference_logprob);
+    knobs.reward_use.pays_tokens([this] { return to == To::token; });
   }
 
   ShapedReward operator()(const Step& step) const {
     const at::Tensor d =
         (step.columns.old_logprob - step.named(column::reference_logprob)).clamp(-20.0, 20.0);
     if (to == To::token) return {{}, -coef * d, {}};
-    return {step.reward - coef * step.rollout_sum(d), {}, {}};
+    return {step.reward - coef * step.shape.rollout_sum(d), {}, {}};
   }
 };
 

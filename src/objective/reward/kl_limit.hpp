@@ -3,8 +3,8 @@
 // Source: The Perfect Blend (CGPO), arXiv:2409.20370 (KL_max of the constrained reward; 5 is its
 //   looser example, for mathematics and code).
 // Shapes: [N] -> [B].   Knobs: kl_most.
-// What differs from kl_in_reward: a gate, not a price: below the limit nothing is charged, above it
-//   no score can pay for it.
+// What differs from kl_in_reward: it is a gate and not a price. Below the limit nothing is charged,
+//   and above it no score can make up for the divergence.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -20,13 +20,14 @@ struct KlLimit {
   void bind(Knobs& knobs) {
     knobs.number("kl_most", most, {0.0, 1e6},
                  "log-ratio of a whole answer to the reference that is still allowed, nats");
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   ShapedReward operator()(const Step& step) const {
-    return {step.reward.masked_fill(step.rollout_sum(step.columns.old_logprob -
-                                                     step.named(column::reference_logprob)) > most,
-                                    0.0),
+    return {step.reward.masked_fill(
+                step.shape.rollout_sum(step.columns.old_logprob -
+                                       step.named(column::reference_logprob)) > most,
+                0.0),
             {},
             {}};
   }

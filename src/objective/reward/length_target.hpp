@@ -1,11 +1,12 @@
-// Reward length_target: an answer loses by how far its length is from the one that is asked for.
+// Reward length_target: an answer loses reward in proportion to the distance of its length from a
+// target length.
 //   r_i -= target_weight min(1, |T_i - L| / L), L = target_share H, H the token limit
 // Source: ACE-RL, arXiv:2509.04903 (a length reward for the asked length beside the constraints).
-//   Its formula was not found: this is inferred, linear as
-//   L1's, arXiv:2503.04697. Weight 1/4 and target 1/2 are this project's.
+//   Its formula was not found: this is inferred, linear as L1's, arXiv:2503.04697. Weight 1/4 and
+//   target 1/2 are this project's.
 // Shapes: [B] -> [B].   Knobs: target_share, target_weight.
-// What differs from triangular_length: one target throughout, also for wrong answers. A length that
-//   the prompt asks for is a matter for its verifier.
+// What differs from triangular_length: there is one target throughout, also for wrong answers. A
+//   length that the prompt states is checked by its verifier.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,11 +26,13 @@ struct LengthTarget {
                  "what an empty answer, or one of twice the length, loses");
   }
 
-  // |T - L| before the division: answers equally far from L lose the same to the last bit, which a
-  // standardised advantage would magnify.
+  // |T - L| is taken before the division, so that answers equally far from L lose the same to the
+  // last bit. A standardised advantage would magnify a difference.
   ShapedReward operator()(const Step& step) const {
     const double wanted = share * step.horizon();
-    return {step.reward - weight * ((step.length - wanted).abs() / wanted).clamp_max(1.0), {}, {}};
+    return {step.reward - weight * ((step.shape.length - wanted).abs() / wanted).clamp_max(1.0),
+            {},
+            {}};
   }
 };
 

@@ -1,13 +1,13 @@
-// Reward majority_vote: no verifier: the answer that most rollouts of the group give counts as
-// right.
+// Reward majority_vote: instead of a verifier's verdict, the answer that most rollouts of the group
+// give counts as right.
 //   r_i = 1 where v(a_i) = max_b v(b) >= 2, else 0;  v(a) the rollouts of the group that answer a
 // Source: TTRL, arXiv:2504.16084, whose labels ETTRL, arXiv:2508.11356, keeps; SPELL,
 //   arXiv:2509.23863, rewards its verifier role so. From summaries.
 // Shapes: column answer [B] -> [B].   Knobs: none.
-// What differs from answer_share: a label, 0 or 1. Answers that tie are all right, and groups
-//   without two alike teach nothing: this project's choices. An answer
-//   that was not found neither votes nor earns, or saying nothing could win. Where the majority is
-//   wrong it trains towards it: `correct` tells.
+// What differs from answer_share: it is a label, 0 or 1. Answers that tie are all right, and a
+//   group without two equal answers teaches nothing; both are this project's choices. A rollout
+//   without an answer neither votes nor earns, because otherwise giving no answer could win. Where
+//   the majority is wrong, it trains towards the wrong answer; component `correct` shows this.
 #pragma once
 
 #include "objective/answers.hpp"
@@ -21,13 +21,13 @@ struct MajorityVote {
       name = "majority_vote",
       formula = "r_i = 1 where no answer of the group has more votes than a_i, and a_i two";
 
-  void bind(Knobs& knobs) { knobs.needs_column(column::answer); }
+  void bind(Knobs& knobs) { knobs.needs.column(column::answer); }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor reward = at::zeros({step.rollouts}, at::kDouble);
+    const at::Tensor reward = at::zeros({step.shape.rollouts}, at::kDouble);
     const auto answer = step.named(column::answer).accessor<double, 1>();
     auto out = reward.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     const auto given = votes(step);
     for (std::size_t g = 0; g < given.size(); ++g) {
       double most = 2.0;

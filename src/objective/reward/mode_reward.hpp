@@ -3,8 +3,8 @@
 //   otherwise, reward_wrong if not
 // Source: Thinkless, arXiv:2505.13379, section 3.2 (1, 0.5, -1).
 // Shapes: [B] -> [B].   Knobs: short_token, reward_short, reward_think, reward_wrong.
-// What differs: replaces the reward; the mode is read off the first policy token. Until short_token
-//   is set, every rollout counts as thinking.
+// What differs: it replaces the reward. The first policy token is the mode. Until short_token is
+//   set, every rollout counts as thinking.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -24,14 +24,15 @@ struct ModeReward {
     knobs.number("reward_think", think, {-1e6, 1e6},
                  "reward of a correct answer in the thinking mode");
     knobs.number("reward_wrong", wrong, {-1e6, 1e6}, "reward of a wrong answer");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
-    at::Tensor is_short = at::zeros({step.rollouts}, at::kDouble);
+    at::Tensor is_short = at::zeros({step.shape.rollouts}, at::kDouble);
     if (step.columns.token.defined())
-      is_short = step.rollout_sum(
-          (step.columns.token == std::int64_t(token)).logical_and(step.place == 0).to(at::kDouble));
+      is_short = step.shape.rollout_sum((step.columns.token == std::int64_t(token))
+                                            .logical_and(step.shape.place == 0)
+                                            .to(at::kDouble));
     return {at::where(step.named(column::correct) > 0, think + (brief - think) * is_short, wrong),
             {},
             {}};

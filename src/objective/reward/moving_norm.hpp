@@ -1,13 +1,13 @@
-// Reward moving_norm: rewards are standardised by all that the run has seen, and bounded.
+// Reward moving_norm: rewards are standardised by the moments of the whole run so far, and bounded.
 //   r_i = clip((r_i - m) / (s + 1e-4), +-moving_bound);  m, s mean and deviation of the rewards of
-//   all steps so far, this one included, of which those k steps back weigh moving_decay^k;
+//   all steps so far, this one included; those of k steps ago have the weight moving_decay^k
 //   statistics moving_count, moving_sum, moving_squares
 // Source: PPO-max in Secrets of RLHF, arXiv:2307.04964 (normalisation by past moments, and
 //   clipping). Its bound was not found, here 5.
 // Shapes: [B] -> [B].   Knobs: moving_decay, moving_bound.
 // What differs from whitened advantages: no batch decides its own scale, so a step in which all
-//   fail stays a bad one. Rollouts without tokens are not counted. Metrics moving/moving_mean and
-//   moving/moving_spread are m and s of the steps before.
+//   rollouts fail stays a bad one. Rollouts without tokens are not counted. Metrics
+//   moving/moving_mean and moving/moving_spread are m and s of the steps before.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -41,7 +41,7 @@ struct MovingNorm {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor counted = (step.length > 0).to(at::kDouble), own = step.reward * counted;
+    const at::Tensor counted = (step.shape.length > 0).to(at::kDouble), own = step.reward * counted;
     const double count = decay * step.statistic("moving_count", 0.0) + counted.sum().item<double>();
     const double sum = decay * step.statistic("moving_sum", 0.0) + own.sum().item<double>();
     const double squares =

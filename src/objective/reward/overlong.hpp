@@ -1,10 +1,9 @@
-// Reward overlong: a soft punishment over the last stretch before the token limit.
+// Reward overlong: a punishment that grows over the last part before the token limit.
 //   r_i -= overlong_penalty * clip((T_i - (1 - s) H) / (s H), 0, 1), s = overlong_share
 // Source: DAPO, arXiv:2503.14476, eq. 13 (H = 20480 with a buffer of 4096: share 0.2, penalty 1).
 // Shapes: [B] -> [B].   Knobs: overlong_share, overlong_penalty.
-// What differs from none: an answer that nears the limit loses reward linearly, before it is cut.
-//   The buffer is a share of the limit, so that
-//   it moves with it.
+// What differs from none: an answer near the limit loses reward linearly, before it is cut off. The
+//   length of this zone is a share of the limit, so it follows the limit.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -26,7 +25,7 @@ struct Overlong {
   ShapedReward operator()(const Step& step) const {
     const double limit = step.horizon();
     const at::Tensor excess =
-        ((step.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
+        ((step.shape.length - (1.0 - share) * limit) / (share * limit)).clamp(0.0, 1.0);
     return {step.reward - penalty * excess, {}, {}};
   }
 };

@@ -1,13 +1,13 @@
-// Reward repetition: an answer loses by the share of its runs of tokens that it has said before.
+// Reward repetition: an answer loses by the share of its n-grams of tokens that repeat earlier
+// ones.
 //   r_i -= repetition_weight (1 - distinct_i / all_i), over the runs of repetition_n tokens of
 //   rollout i; nothing where it has none
 // Source: Demystifying Long Chain-of-Thought Reasoning, arXiv:2502.03373: the form for whole
-//   answers in its released code (reward/repetition.py), there over
-//   words; its runs charge every repeated token instead. Runs of 3 as in HAPO, arXiv:2505.11225,
-//   where the term is off.
+//   answers in its released code (reward/repetition.py), there over words; its runs charge every
+//   repeated token instead. Runs of 3 as in HAPO, arXiv:2505.11225, where the term is off.
 // Shapes: [N] tokens, [B] -> [B].   Knobs: repetition_n, repetition_weight.
-// What differs from overlong: a loop is punished whatever its length, and a long answer that says
-//   new things is not.
+// What differs from overlong: a loop is punished whatever its length, and a long answer without
+//   repetitions is not.
 #pragma once
 
 #include "objective/ngrams.hpp"

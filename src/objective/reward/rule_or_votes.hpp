@@ -1,11 +1,11 @@
-// Reward rule_or_votes: an answer is right where the rule says so or most judgements do.
+// Reward rule_or_votes: an answer is right where the rule accepts it or most judgements do.
 //   r_i = max(correct_i, [component/votes > 1/2]);  component/votes: the share of judgements that
 //   say yes
 // Source: SPELL, arXiv:2509.23863 (the responder's reward: cover match or the majority of G
 //   judgements).
 // Shapes: [B] columns correct, component/votes -> [B].   Knobs: none.
-// What differs: replaces the reward. An answer that is right in other words than the reference's is
-//   not lost; an even vote is a no.
+// What differs: it replaces the reward. An answer that is right in other words than those of the
+//   reference still counts. A tie of votes counts as no.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -19,8 +19,8 @@ struct RuleOrVotes {
   static constexpr const char* votes_column = "component/votes";
 
   void bind(Knobs& knobs) {
-    knobs.needs_column(column::correct);
-    knobs.needs_column(votes_column);
+    knobs.needs.column(column::correct);
+    knobs.needs.column(votes_column);
   }
 
   ShapedReward operator()(const Step& step) const {

@@ -5,7 +5,8 @@
 // Source: Reinforcement Mid-Training, arXiv:2509.24375, section 4 (800, 0.2; the weight w is not
 //   printed, here 0.1).
 // Shapes: [B] -> [B].   Knobs: budget_start, budget_decay, length_share.
-// What differs: peaks at the budget instead of rewarding ever shorter answers.
+// What differs: the reward is largest at the budget, whereas other pieces reward ever shorter
+//   answers.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -34,7 +35,8 @@ struct TriangularLength {
   }
 
   ShapedReward operator()(const Step& step) const {
-    const at::Tensor triangle = (1.0 - (step.length / budget(step) - 1.0).abs()).clamp_min(0.0);
+    const at::Tensor triangle =
+        (1.0 - (step.shape.length / budget(step) - 1.0).abs()).clamp_min(0.0);
     return {(1.0 - share) * step.reward + share * triangle, {}, {}};
   }
 };

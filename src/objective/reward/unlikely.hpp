@@ -4,9 +4,9 @@
 // Source: Rewarding the Unlikely, arXiv:2506.02355, section 4 (coefficient 0.25; rank 0 is the most
 //   likely).
 // Shapes: [B] -> [B].   Knobs: unlikely_beta.
-// What differs: counters the rank bias of group methods, which push the likely of the correct
-//   answers first. Wrong answers stay as they are.
-//   Probability is that of the whole response under the policy at the start of the update.
+// What differs: it counters the rank bias of group methods, which reinforce the likely ones of the
+//   correct answers first. Wrong answers stay as they are. The probability is that of the whole
+//   response under the policy at the start of the update.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -22,16 +22,16 @@ struct Unlikely {
   void bind(Knobs& knobs) {
     knobs.number("unlikely_beta", beta, {0.0, 1.0},
                  "share of the reward that the likeliest answer loses");
-    knobs.needs_column(column::correct);
+    knobs.needs.column(column::correct);
   }
 
   ShapedReward operator()(const Step& step) const {
     at::Tensor reward = step.reward.clone();
     auto out = reward.accessor<double, 1>();
-    const at::Tensor logprob = step.rollout_sum(step.columns.old_logprob);
+    const at::Tensor logprob = step.shape.rollout_sum(step.columns.old_logprob);
     const auto lp = logprob.accessor<double, 1>(),
                correct = step.named(column::correct).accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const double n = double(begin[g + 1] - begin[g]);
       for (auto i = begin[g]; i < begin[g + 1]; ++i) {

@@ -1,8 +1,7 @@
 // Surrogate cispo_upper: log-probability weighted by the ratio up to an absolute bound, frozen.
 //   L = -sg(min(rho, cispo_cap)) A lp
 // Source: The Art of Scaling Reinforcement Learning Compute for LLMs (ScaleRL), arXiv:2510.13786;
-//   TRL's loss type "cispo".
-//   The cap 5 is what TRL's documentation suggests.
+//   TRL's loss type "cispo". The cap 5 is what TRL's documentation suggests.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: cispo_cap.
 // What differs from cispo: there is no lower bound, and the upper one is the largest weight itself,
 //   not its distance from 1.

@@ -4,8 +4,8 @@
 //   clip_centre old: m = exp(old - rollout), for ratios against the sampler: the interval lies
 //   around the old policy (ReMix, arXiv:2507.06892)
 // Source: Proximal Policy Optimization, arXiv:1707.06347, eq. 7 (one width, 0.2); two widths: DAPO,
-//   arXiv:2503.14476, eq. 10;
-//   dual clip: arXiv:1912.09729, eq. 5 (c = 3 there; verl has it always on, here it is off).
+//   arXiv:2503.14476, eq. 10; dual clip: arXiv:1912.09729, eq. 5 (c = 3 there; verl has it always
+//   on, here it is off).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, clip_centre, dual_clip.
 // What differs: the reference form. A token counts as clipped where the bound is strictly the
 //   larger loss, or the dual bound the smaller one.

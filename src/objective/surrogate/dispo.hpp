@@ -1,10 +1,10 @@
-// Surrogate dispo: log-probability weighted by the frozen ratio, with bounds of their own for good
-// and bad rollouts.
+// Surrogate dispo: log-probability weighted by the frozen ratio, with separate bounds for good and
+// bad rollouts.
 //   L = -sg(w) A lp;  A > 0: w = clip(rho, 1 - dispo_low_pos, 1 + dispo_high_pos);  else w =
 //   clip(rho, 1 - dispo_low_neg, 1 + dispo_high_neg)
 // Source: DISPO, arXiv:2602.00983; its bounds 0.2, 10, 1 and 100 as a summary of the paper gives
-//   them. With 0, 0, 1, 0 and the ratio of whole
-//   rollouts it is the taper of TOPR, arXiv:2503.14286.
+//   them. With 0, 0, 1, 0 and the ratio of whole rollouts it is the taper of TOPR,
+//   arXiv:2503.14286.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: dispo_low_pos, dispo_high_pos, dispo_low_neg,
 //   dispo_high_neg.
 // What differs from cispo: four bounds instead of two; metrics count the tokens of the four regimes

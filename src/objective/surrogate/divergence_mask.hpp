@@ -5,13 +5,12 @@
 //   kl: b = q ln(q / p) + (1 - q) ln((1 - q) / (1 - p));  keep = b <= mask_high or p <= q where A >
 //   0, else b <= mask_low or p >= q
 // Source: Rethinking the Trust Region in LLM Reinforcement Learning (DPPO), arXiv:2602.04879,
-//   binary divergences, whose thresholds the rows set;
-//   the defaults are those of verl's policy losses dppo_tv and dppo_kl (cap 20, threshold from its
-//   clip ratio 0.2).
+//   binary divergences, whose thresholds the rows set; the defaults are those of verl's policy
+//   losses dppo_tv and dppo_kl (cap 20, threshold from its clip ratio 0.2).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: mask_divergence, mask_low, mask_high, mask_cap,
 //   mask_anchor.
-// What differs from clip: the interval is one of probability mass, so rare tokens may multiply
-//   their ratio and common ones may not move far.
+// What differs from clip: the interval is one of probability mass, so rare tokens may change their
+//   ratio a lot and common ones only a little.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -41,7 +40,7 @@ struct DivergenceMask {
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
-    // A log-probability above 0 is no probability: held at 0, so that every column gives a finite
+    // Rounded log-probs may be above 0; they are held at 0, so that every column gives a finite
     // loss.
     const at::Tensor log_p = micro_batch.logprob.detach().clamp_max(0.0), p = log_p.exp();
     const at::Tensor log_q = (anchor == Anchor::old

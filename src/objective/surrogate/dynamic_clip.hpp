@@ -3,8 +3,7 @@
 //   dynamic_high / q)) / 2, dynamic_cap)
 //   L = max(-min(rho, dynamic_cap) A, -clip(rho, low, high) A)
 // Source: DCPO, arXiv:2509.02333 (dynamic adaptive clipping; 0.16, 0.2 and 10): the roots of |rho
-//   (rho - 1)| q <= epsilon. That the
-//   cap holds for bad tokens too is its released code's.
+//   (rho - 1)| q <= epsilon. That the cap holds for bad tokens too is its released code's.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: dynamic_low, dynamic_high, dynamic_cap.
 // What differs from clip: a rare token may move far in ratio, because it hardly moves in
 //   probability; below q = 4 dynamic_low the lower bound is 1/2.

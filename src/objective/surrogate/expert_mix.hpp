@@ -8,8 +8,8 @@
 //   1, warm-up 0, 0.9 to 0.05 in 200 steps).
 // Shapes: [M] -> [M].   Knobs: mu_peak, mu_valley, mu_warmup, mu_decay, expert_weight, and those of
 //   clip.
-// What differs from clip: tokens of the expert that are already certain, or hopeless under the
-//   policy, hardly count. At mu 0 it is clip to the bit.
+// What differs from clip: tokens of the expert that the policy finds nearly certain or nearly
+//   impossible hardly count. At mu 0 it is clip to the bit.
 #pragma once
 
 #include "objective/surrogate/clip.hpp"
@@ -36,7 +36,7 @@ struct ExpertMix {
     knobs.number("mu_decay", decay, {0.0, 1e9}, "steps from peak to valley");
     knobs.choice("expert_weight", phi, {"uncertainty", "one", "probability"},
                  "weight of an expert's token: p (1 - p), 1 or p");
-    knobs.needs_column(column::expert);
+    knobs.needs.column(column::expert);
     knobs.moves("mu", [this](const Step& step) { return mu(double(step.columns.step)); });
   }
 

@@ -5,8 +5,8 @@
 //   and 2), there on the ratio of whole rollouts.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: gamma_k_pos, gamma_lambda_pos, gamma_k_neg,
 //   gamma_lambda_neg.
-// What differs from cispo: no bound has to be set; a weight that is too large is reduced towards 0,
-//   not held at the bound.
+// What differs from cispo: no bound has to be set. A weight that is too large is reduced towards 0
+//   instead of being held at a bound.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -1,7 +1,7 @@
 // Surrogate gradient_preserving: clip whose bounds still let a derivative of bounded size through.
-//   A > 0 and rho > 1 + clip_high: L = -beta_high (1 + clip_high) rho / sg(rho) A;  A < 0 and rho <
-//   1 - clip_low: L = -beta_low (1 - clip_low) rho / sg(rho) A else L = -rho A;  with dual_clip c,
-//   where A < 0 and rho > c: L = -c A
+//   A > 0 and rho > 1 + clip_high: L = -beta_high (1 + clip_high) rho / sg(rho) A
+//   A < 0 and rho < 1 - clip_low: L = -beta_low (1 - clip_low) rho / sg(rho) A
+//   else L = -rho A;  with dual_clip c, where A < 0 and rho > c: L = -c A
 // Source: GPPO in Klear-Reasoner, arXiv:2508.07629 (both scales 1, dual clip 10 in its scripts);
 //   CE-GPPO, arXiv:2509.20712 (scales beta).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, beta_low, beta_high,

@@ -1,5 +1,5 @@
-// Surrogate group_alignment: each prompt goes the way its own rollouts say: dropped when all are
-// right, to an expert when all are wrong.
+// Surrogate group_alignment: a prompt's own rollouts decide what it learns from. It is dropped when
+// all are right, and it learns from an expert when all are wrong.
 //   both kinds: alpha clip(rho, A) + (1 - alpha) mean_{s right, f wrong} -log sigmoid(beta (l_s -
 //   l_f)),  l = sum_t (lp - ref)
 //   all wrong: expert rollouts (column expert) get -gamma lp;  everything else 0
@@ -31,8 +31,8 @@ struct GroupAlignment {
     knobs.number("expert_coef", gamma, {0.0, 1e6},
                  "weight of the expert's likelihood where every own rollout is wrong");
     for (const auto* needed : {column::correct, column::expert, column::reference_logprob})
-      knobs.needs_column(needed);
-    knobs.needs_whole_groups();
+      knobs.needs.column(needed);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {

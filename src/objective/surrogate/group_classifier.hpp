@@ -8,8 +8,7 @@
 // Shapes: [M] -> [M], the rollout's loss on each of its tokens.   Knobs: classifier_beta,
 //   classifier_score, classifier_centre, class_balance.
 // What differs: the policy gradient's direction with the bounded weight sigmoid(psi) - y: actor and
-//   critic are one network. Groups of one class
-//   still train once the ratios inside them differ.
+//   critic are one network. Groups of one class still train once the ratios inside them differ.
 #pragma once
 
 #include "objective/groups.hpp"
@@ -38,8 +37,8 @@ struct GroupClassifier {
                  "what is subtracted from it: mean of the other rollouts, of the group, nothing");
     knobs.choice("class_balance", balance, {"off", "on"},
                  "right and wrong answers of a prompt weigh the same in sum");
-    knobs.trains_on_correct();
-    knobs.needs_whole_groups();
+    trains_on_correct(knobs);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

@@ -5,8 +5,7 @@
 //   length_tau) normalised over the right ones,
 //   l = length / horizon
 // Source: DisCO, arXiv:2505.12366 (tau 10 for likelihood, 1 for ratio; the plain form is DisCO-b);
-//   lengths: DRPO, arXiv:2510.04474 (which
-//   sums over the wrong ones: a constant tau log n apart).
+//   lengths: DRPO, arXiv:2510.04474 (which sums over the wrong ones: a constant tau log n apart).
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: contrast_score, contrast_form,
 //   contrast_tau, length_tau.
 // What differs: no advantage enters, so a prompt's derivative does not depend on its success rate;
@@ -43,8 +42,8 @@ struct GroupContrast {
                     "surrogate.length_tau is below 0.01",
                     "the weights of long answers would vanish",
                     "use 0 (off) or 0.1, the paper's value");
-    knobs.trains_on_correct();
-    knobs.needs_whole_groups();
+    trains_on_correct(knobs);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
@@ -71,8 +70,8 @@ struct GroupContrast {
     if (length_tau == 0.0) return at::ones({micro_batch.rollouts()}, at::kDouble);
     const double longest = micro_batch.step.normalizer.horizon > 0
                                ? micro_batch.step.normalizer.horizon
-                               : std::max(1.0, micro_batch.step.length.max().item<double>());
-    return (-(micro_batch.take_rollouts(micro_batch.step.length) / longest).clamp_max(1.0) /
+                               : std::max(1.0, micro_batch.step.shape.length.max().item<double>());
+    return (-(micro_batch.take_rollouts(micro_batch.step.shape.length) / longest).clamp_max(1.0) /
             length_tau)
         .exp();
   }

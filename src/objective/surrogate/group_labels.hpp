@@ -28,8 +28,8 @@ struct GroupLabels {
     knobs.number("label_tau", tau, {1e-3, 1e6}, "temperature of the score");
     knobs.choice("label_form", form, {"split", "product", "bce"},
                  "how the logits of a group make a loss");
-    knobs.trains_on_correct();
-    knobs.needs_whole_groups();
+    trains_on_correct(knobs);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

@@ -4,8 +4,8 @@
 //   q = sum or mean over t of lp - anchor;  standardised: x_i = A_i - (q_i - mean q) / sqrt(var q +
 //   std_floor^2), var with n - 1 as group_norm's
 // Source: REBEL, arXiv:2404.16767; CoPG, arXiv:2406.19185; GVPO, arXiv:2504.19599; Reg-GRPO,
-//   arXiv:2506.07464; SPPO, arXiv:2405.00675. By
-//   sum_{i<j} (z_i - z_j)^2 = n sum_i (z_i - mean z)^2 the pairwise ones take linear time.
+//   arXiv:2506.07464; SPPO, arXiv:2405.00675. By sum_{i<j} (z_i - z_j)^2 = n sum_i (z_i - mean z)^2
+//   the pairwise ones take linear time.
 // Shapes: [M] -> [M], the rollout's loss on each of its tokens.   Knobs: regression_beta,
 //   regression_anchor, regression_pool, regression_centre,
 //   regression_pairs, regression_scale, standardise, std_floor.
@@ -45,8 +45,8 @@ struct GroupRegression {
                  "n / (n - 1): the mean over pairs instead of over rollouts");
     knobs.choice("standardise", standardise, {"off", "on"},
                  "log-ratios standardised within the group; regression_beta does not count then");
-    knobs.needs_column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
-    knobs.needs_whole_groups();
+    knobs.needs.column([this] { return anchor == Anchor::reference; }, column::reference_logprob);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,

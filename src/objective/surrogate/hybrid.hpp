@@ -4,13 +4,12 @@
 //   s_i = exp(mean_t ln rho_it);  m = mix_weight, or the token's entropy over the largest of its
 //   rollout (frozen)
 // Source: Dynamic Hybrid Policy Optimization, arXiv:2601.05607: averaged and entropy-guided mixing,
-//   a trust interval for each branch. Taking
-//   the pessimistic side branch by branch, and this normalisation of the entropy, are inferred from
-//   its abstract. Widths: those of GRPO and GSPO.
+//   a trust interval for each branch. Taking the pessimistic side branch by branch, and this
+//   normalisation of the entropy, are inferred from its abstract. Widths: those of GRPO and GSPO.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: clip_low, clip_high, sequence_clip_low,
 //   sequence_clip_high, mix, mix_weight.
-// What differs from clip: at mix_weight 1 nothing; at 0 it is clip on ratio sequence. A token has
-//   no derivative only where both branches are bounded.
+// What differs from clip: at mix_weight 1 there is no difference; at 0 it is clip on ratio
+//   sequence. A token has no derivative only where both branches are bounded.
 #pragma once
 
 #include "objective/largest.hpp"
@@ -36,7 +35,7 @@ struct Hybrid {
     knobs.choice("mix", mix, {"constant", "entropy"}, "what the token branch weighs");
     knobs.number("mix_weight", weight, {0.0, 1.0},
                  "weight of the token branch where mix is constant");
-    knobs.needs_column([this] { return mix == Mix::entropy; }, column::old_entropy);
+    knobs.needs.column([this] { return mix == Mix::entropy; }, column::old_entropy);
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch, const at::Tensor& ratio) const {
@@ -50,8 +49,9 @@ struct Hybrid {
       return {weight * token_loss + (1.0 - weight) * sequence_loss, clipped};
     const Step& step = micro_batch.step;
     const at::Tensor entropy = step.named(column::old_entropy);
-    const at::Tensor largest = largest_of(step.rollouts, step.rollout, entropy, 0.0);
-    const at::Tensor m = micro_batch.take(entropy / step.over_tokens(largest).clamp_min(1e-12));
+    const at::Tensor largest = largest_of(step.shape.rollouts, step.shape.rollout, entropy, 0.0);
+    const at::Tensor m =
+        micro_batch.take(entropy / step.shape.over_tokens(largest).clamp_min(1e-12));
     return {m * token_loss + (1.0 - m) * sequence_loss, clipped};
   }
 

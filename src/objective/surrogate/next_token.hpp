@@ -1,5 +1,5 @@
-// Surrogate next_token: every token of an expert's text as a one-step episode of policy gradient,
-// its draws averaged out exactly or made.
+// Surrogate next_token: every token of an expert's text is a one-step episode of policy gradient,
+// whose draws are either averaged exactly or made.
 //   reward of drawing a where the text has y: p(y)^-q for a = y, c for a != y;  E_a[r_a grad log
 //   p(a)] = (p(y)^-q - c) p(y) grad log p(y)
 //   expert (column expert): L = -(p^(1 - q) - c p) lp, p = exp(lp), the factor frozen;  own: L = 0
@@ -9,10 +9,10 @@
 //   Precision, arXiv:2512.22955 (cross-entropy is q = 1, c = 0; form inferred, one reward for all
 //   wrong tokens).
 // Shapes: [M] -> [M].   Knobs: target_power, wrong_reward, draws, draw_temperature.
-// What differs from expert_mix: nothing is learned from own rollouts, and q moves between
-//   likelihood (1) and the probability itself (0), which micro-batches tokens alone that the policy
-//   does not believe in. Draws are made once a step, by the policy that it starts from, at
-//   addresses of their own.
+// What differs from expert_mix: nothing is learned from the policy's own rollouts. q moves between
+//   likelihood (1) and the probability itself (0), which leaves alone tokens that the policy finds
+//   very unlikely. Draws are made once per step, by the policy that it starts from, with addressed
+//   random numbers.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -45,9 +45,9 @@ struct NextToken {
         "draw_temperature is set, and draws is 0",
         "what draws at another temperature tend to is no multiple of the gradient of the text's token",
         "set draws, for example to 256");
-    knobs.needs_column(column::expert);
-    knobs.trains_on("the texts of experts", [] { return true; });
-    knobs.needs_columns(
+    knobs.needs.column(column::expert);
+    knobs.reward_use.trains_on("the texts of experts", [] { return true; });
+    knobs.needs.columns(
         [this] { return std::vector<std::string>(draws > 0.0 ? 1 : 0, hits_column()); });
   }
 

@@ -2,20 +2,19 @@
 //   h = beta a (l_w - l_l), r_w > r_l;  logistic: -log sigmoid(h);  square: (l_w - l_l - 1 / (2
 //   beta))^2;  mean over the group's pairs
 //   l = sum or mean over t of lp - anchor;  anchor: reference, old, or blend = share reference + (1
-//   - share) old;  a = anisotropy where the verifier accepted w, else 1 a step without any pair, on
-//   request: mean_i -log sigmoid(+-l_i), + where accepted, without beta; as TRPA's code has it for
-//   a batch
-//   pair_mean step, for token-mean: over all pairs of the step, or all its rollouts where there is
-//   none, instead of within each prompt
+//   - share) old;  a = anisotropy where the verifier accepted w, else 1
+//   lone_levels, for a step without any pair: mean_i -log sigmoid(+-l_i), + where the verifier
+//   accepted i, without beta, as TRPA's code has it for a batch
+//   pair_mean step, for token-mean: the mean over all pairs of the step, or over all its rollouts
+//   where there is no pair, instead of the mean within each prompt
 // Source: DPO, arXiv:2305.18290, eq. 7, online as in arXiv:2402.04792; IPO, arXiv:2310.12036, eq.
-//   17; blend: INPO,
-//   arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels and anisotropy:
-//   TRPA, arXiv:2504.04524.
+//   17; blend: INPO, arXiv:2407.00617, where beta is its eta and the share its tau / eta; levels
+//   and anisotropy: TRPA, arXiv:2504.04524.
 // Shapes: [M] -> [M], the group's loss on each token.   Knobs: pair_beta, pair_loss, pair_choice,
-//   pair_anchor, anchor_share, pair_pool, pair_mean,
-//   anisotropy, lone_levels.
-// What differs: only the order of the rewards counts. pair_choice extremes: best against worst,
-//   ties all taking part.
+//   pair_anchor, anchor_share, pair_pool, pair_mean, anisotropy, lone_levels.
+// What differs: only the order of the rewards counts. With pair_choice extremes, the pairs are
+// those
+//   of a best and a worst answer; all answers that tie take part.
 #pragma once
 
 #include "base/differing.hpp"
@@ -57,9 +56,9 @@ struct PairPreference {
         "pairs averaged within their prompt, or all of the step alike (aggregate token-mean)");
     knobs.choice("lone_levels", lone, {"skip", "push"},
                  "a step without a pair: teaches nothing, or each rollout is pushed by itself");
-    knobs.needs_column([this] { return anchor != Anchor::old; }, column::reference_logprob);
-    knobs.needs_column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
-    knobs.needs_whole_groups();
+    knobs.needs.column([this] { return anchor != Anchor::old; }, column::reference_logprob);
+    knobs.needs.column([this] { return anisotropy != 1.0 || lone == Lone::push; }, column::correct);
+    knobs.needs.whole_groups = true;
   }
 
   SurrogateLoss operator()(const MicroBatchTensors& micro_batch,
@@ -103,12 +102,12 @@ struct PairPreference {
                ? reference
                : share * reference + (1.0 - share) * micro_batch.old_logprob;
   }
-  /// Number of the step's pairs of trained rollouts: of the whole step, so that no cut into
-  /// micro-batches can change the loss.
+  /// Number of pairs of trained rollouts in the whole step, so that the loss does not depend on the
+  /// cut into micro-batches.
   static double pairs_of(const Step& step, bool extremes) {
     const auto reward = step.reward.accessor<double, 1>(),
                length = step.trained_length.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     double pairs = 0.0;
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       std::vector<double> trained;
@@ -125,8 +124,8 @@ struct PairPreference {
     }
     return pairs;
   }
-  /// [groups] what turns a group's mean over `own` of them into its part of the mean over `all`, on
-  /// each of its tokens, when tokens are averaged over the step.
+  /// [groups] factor on the tokens of a group whose loss is a mean over `own` pairs (or rollouts).
+  /// With it, the mean over the step's tokens is the mean over `all` pairs.
   static at::Tensor shared(const MicroBatchTensors& micro_batch, const at::Tensor& own,
                            double all) {
     return own / std::max(all, 1.0) * micro_batch.step.normalizer.tokens /

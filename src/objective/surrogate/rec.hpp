@@ -8,8 +8,8 @@
 //   RED-Weight), and its code in Trinity-RFT.
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: rec_range, rec_weight, clip_low, clip_high,
 //   ring_low, ring_high, rec_temperature.
-// What differs from clip: the range alone is what stabilises; inside it the derivative does not
-//   contain the ratio unless rec_weight says so.
+// What differs from clip: only the range stabilises training. Inside the range the derivative does
+//   not contain the ratio, unless rec_weight asks for it.
 #pragma once
 
 #include "objective/pieces.hpp"

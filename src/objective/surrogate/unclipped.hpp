@@ -2,8 +2,8 @@
 //   L = -rho A
 // Source: Proximal Policy Optimization, arXiv:1707.06347, eq. 6 (conservative policy iteration).
 // Shapes: ratio [M], advantage [M] -> [M].   Knobs: none.
-// What differs from clip: there is no trust interval; something else must keep the policy near (a
-//   regularizer, a weight).
+// What differs from clip: there is no trust interval, so something else (a regularizer, a weight)
+//   must keep the policy near.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -4,13 +4,11 @@
 //   bounded by the clip
 //   w_it = 0 for max(1, floor(cov_share N)) candidates drawn at random, else 1
 // Source: The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models,
-//   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1
-//   in its scripts).
+//   arXiv:2505.22617, Clip-Cov (1, 5 and 2e-4; clip widths 1 in its scripts).
 // Shapes: [N] -> [N].   Knobs: cov_share, cov_low, cov_high, cov_clip_low, cov_clip_high.
-// What differs from clip: it takes out the tokens that lower the entropy most, whatever their
-//   ratio. Means and N over the tokens kept so far, under
-//   the policy that this optimizer step starts from (column current_logprob); the draw does not
-//   depend on order or rank.
+// What differs from clip: it leaves out the tokens that lower the entropy most, whatever their
+//   ratio. Means and N are taken over the tokens kept so far, under the policy that this optimizer
+//   step starts from (column current_logprob). The draw does not depend on order or rank.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
@@ -24,7 +22,7 @@ struct ClipCov {
   static constexpr std::string_view
       name = "clip_cov",
       formula = "w_it = 0 for a random share of the tokens with cov_low < cov(A, lp) < cov_high";
-  static constexpr std::uint64_t purpose = 0xC11C;  // of the draw
+  static constexpr std::uint64_t purpose = 0xC11C;  // address of the random numbers
   double share = 2e-4, low = 1.0, high = 5.0, clip_low = 1.0, clip_high = 1.0;
 
   void bind(Knobs& knobs) {
@@ -35,11 +33,12 @@ struct ClipCov {
     knobs.number("cov_clip_low", clip_low, {0.0, 1.0},
                  "the surrogate's lower width: bounded tokens are no candidates");
     knobs.number("cov_clip_high", clip_high, {0.0, 1e6}, "the surrogate's upper width");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor keep = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor keep =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     const at::Tensor &current = step.named(column::current_logprob), &a = step.advantage;
     const double n = keep.sum().item<double>();
     const auto centred = [&](const at::Tensor& x) {
@@ -58,7 +57,7 @@ struct ClipCov {
                                 candidate.sum().item<std::int64_t>());
     if (taken == 0) return {};
     const at::Tensor drawn = at::where(candidate, step.uniform_tokens(purpose), 2.0);
-    return {at::ones({step.tokens}, at::kDouble)
+    return {at::ones({step.shape.tokens}, at::kDouble)
                 .index_fill_(0, std::get<1>(drawn.topk(taken, 0, /*largest=*/false)), 0.0),
             {}};
   }

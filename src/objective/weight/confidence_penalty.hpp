@@ -20,15 +20,17 @@ struct ConfidencePenalty {
 
   void bind(Knobs& knobs) {
     knobs.number("ace_alpha", alpha, {0.0, 1e6}, "weight of the penalty");
-    knobs.needs_column(column::current_logprob);
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::current_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor shift = step.rollout_sum(step.named(column::current_logprob) -
+    const at::Tensor shift = step.shape
+                                 .rollout_sum(step.named(column::current_logprob) -
                                               step.named(column::reference_logprob))
                                  .clamp(-20.0, 20.0);
-    return {at::where(step.advantage < 0, step.over_tokens(1.0 + alpha * shift.exp().log1p()), 1.0),
+    return {at::where(step.advantage < 0, step.shape.over_tokens(1.0 + alpha * shift.exp().log1p()),
+                      1.0),
             {}};
   }
 };

@@ -8,8 +8,8 @@
 //   project's).
 // Shapes: [N] column current_entropy -> [N].   Knobs: rollouts_start, rollouts_end, tokens_start,
 //   tokens_end.
-// What differs from none: chosen across groups without a second normalisation. Shares of 1 keep
-//   everything. Equal ones by addressed draw.
+// What differs from none: rollouts are chosen across groups, without a second normalisation. Shares
+//   of 1 keep everything. Of equal values, an addressed draw decides.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
@@ -32,7 +32,7 @@ struct DownSample {
     knobs.number("tokens_start", tokens_start, {0.0, 1.0},
                  "share k of their tokens that stay, first step");
     knobs.number("tokens_end", tokens_end, {0.0, 1.0}, "the same at the end of training");
-    knobs.needs_column(column::current_entropy);
+    knobs.needs.column(column::current_entropy);
     knobs.moves("rollouts_share", [this](const Step& step) { return rollouts_share(step); });
     knobs.moves("tokens_share", [this](const Step& step) { return tokens_share(step); });
   }
@@ -48,8 +48,8 @@ struct DownSample {
   TokenWeight operator()(const Step& step) const {
     const at::Tensor counted = (step.trained_length > 0).to(at::kDouble);
     const auto count = share_of(rollouts_share(step), counted.sum().item<double>());
-    const at::Tensor kept = step.over_tokens(
-        widest(step.rollout_mean(step.advantage), counted, step.uniform_rollouts(14), count));
+    const at::Tensor kept = step.shape.over_tokens(
+        widest(step.shape.rollout_mean(step.advantage), counted, step.uniform_rollouts(14), count));
     const at::Tensor score = step.advantage.abs() * step.named(column::current_entropy);
     return {{},
             largest(score, kept, step.uniform_tokens(15),

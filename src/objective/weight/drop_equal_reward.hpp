@@ -5,8 +5,8 @@
 //   groups of one stay, as in verl.
 // Shapes: [B] -> [N].   Knobs: equal_which, equal_by.
 // What differs from none: such groups have no policy gradient under group baselines, but they would
-//   stay in the denominators and in the
-//   regularizers, so the step size would depend on how many there are.
+//   stay in the denominators and in the regularizers, so the step size would depend on their
+//   number.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,17 +25,20 @@ struct DropEqualReward {
   void bind(Knobs& knobs) {
     knobs.choice("equal_which", which, {"any", "solved"},
                  "which groups of equal rewards go: all, those whose answers are right");
-    knobs.needs_column([this] { return which == Which::solved; }, column::correct);
+    knobs.needs.column([this] { return which == Which::solved; }, column::correct);
     knobs.choice("equal_by", by, {"verifier", "shaped"},
                  "whether the verifier's or the shaped rewards are compared");
   }
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor& reward = by == By::verifier ? step.columns.reward : step.reward;
-    at::Tensor dropped = step.group_differs(reward).logical_not().logical_and(step.group_size > 1);
+    at::Tensor dropped =
+        step.shape.group_differs(reward).logical_not().logical_and(step.shape.group_size > 1);
     if (which == Which::solved)
-      dropped = dropped.logical_and(step.group_min(step.named(column::correct)) > 0.5);
-    return {{}, step.over_tokens(step.over_rollouts(dropped.logical_not().to(at::kDouble)))};
+      dropped = dropped.logical_and(step.shape.group_min(step.named(column::correct)) > 0.5);
+    return {
+        {},
+        step.shape.over_tokens(step.shape.over_rollouts(dropped.logical_not().to(at::kDouble)))};
   }
 };
 

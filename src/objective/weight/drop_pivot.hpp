@@ -1,10 +1,10 @@
-// Weight drop_pivot: of an odd group, the one rollout that is the median leaves the step.
+// Weight drop_pivot: the one rollout of an odd group that is its median leaves the step.
 //   keep_it = 0 for one rollout with r_i = median_g of every group of 3, 5, ...; of several such
 //   rollouts the one with the smallest addressed draw
 // Source: MC-GRPO, arXiv:2601.22582, section 3 (G + 1 rollouts are sampled, G are trained).
 // Shapes: [B] -> [N].   Knobs: none.
-// What differs from dropping all zero advantages: exactly one rollout goes, so a prompt trains the
-//   same number whatever the rewards.
+// What differs from dropping all zero advantages: exactly one rollout leaves, so a prompt always
+//   trains the same number of rollouts.
 #pragma once
 
 #include "base/differing.hpp"
@@ -21,11 +21,11 @@ struct DropPivot {
       formula = "keep_it = 0 for one median rollout of every odd group of 3 and more";
 
   TokenWeight operator()(const Step& step) const {
-    at::Tensor keep = at::ones({step.rollouts}, at::kDouble);
+    at::Tensor keep = at::ones({step.shape.rollouts}, at::kDouble);
     auto out = keep.accessor<double, 1>();
     const at::Tensor draws = step.uniform_rollouts(12);
     const auto reward = step.reward.accessor<double, 1>(), draw = draws.accessor<double, 1>();
-    const auto& begin = step.group_begin();
+    const auto& begin = step.shape.group_begin();
     for (std::size_t g = 0; g + 1 < begin.size(); ++g) {
       const auto n = begin[g + 1] - begin[g];
       if (n < 3 || n % 2 == 0) continue;
@@ -39,7 +39,7 @@ struct DropPivot {
       }
       out[pivot] = 0.0;
     }
-    return {{}, step.over_tokens(keep)};
+    return {{}, step.shape.over_tokens(keep)};
   }
 };
 

@@ -3,8 +3,7 @@
 // Source: DAPO, arXiv:2503.14476, section 3.4 ("overlong filtering").
 // Shapes: [B] -> [N].   Knobs: none.
 // What differs from none: dropped rollouts leave loss, regularizers and denominators. Their rewards
-//   still count in the advantages of their
-//   group, which are computed before.
+//   still count in the advantages of their group, which are computed before.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -15,7 +14,7 @@ struct DropTruncated {
   static constexpr std::string_view name = "drop_truncated", formula = "keep_it = not truncated_i";
 
   TokenWeight operator()(const Step& step) const {
-    return {{}, step.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))};
+    return {{}, step.shape.over_tokens(step.columns.truncated.logical_not().to(at::kDouble))};
   }
 };
 

@@ -5,9 +5,8 @@
 //   lies above it).
 // Shapes: [N] column old_entropy -> [N].   Knobs: entropy_limit.
 // What differs from a dropped rollout: it stays in the denominators and the regularizers, as in the
-//   paper's mean over the group.
-//   The statistic first_entropy keeps the mean over the first step's rollouts; it is a metric from
-//   the second step on.
+//   paper's mean over the group. The statistic first_entropy keeps the mean over the first step's
+//   rollouts; it is a metric from the second step on.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -25,19 +24,19 @@ struct DropUncertain {
   void bind(Knobs& knobs) {
     knobs.number("entropy_limit", limit, {0.0, 1e6},
                  "largest mean entropy of a rollout that is learned from, nats");
-    knobs.needs_column(column::old_entropy);
+    knobs.needs.column(column::old_entropy);
     knobs.moves("first_entropy",
                 [](const Step& step) { return step.statistic("first_entropy", NAN); });
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor mean = step.rollout_mean(step.named(column::old_entropy)),
-                     counted = (step.length > 0).to(at::kDouble);
+    const at::Tensor mean = step.shape.rollout_mean(step.named(column::old_entropy)),
+                     counted = (step.shape.length > 0).to(at::kDouble);
     const double here =
         (mean * counted).sum().item<double>() / std::max(1.0, counted.sum().item<double>());
     const double first = step.statistic("first_entropy", here);
     TokenWeight weight;
-    if (first <= limit) weight.factor = step.over_tokens((mean <= limit).to(at::kDouble));
+    if (first <= limit) weight.factor = step.shape.over_tokens((mean <= limit).to(at::kDouble));
     return weight.statistics["first_entropy"] = first, weight;
   }
 };

@@ -4,8 +4,8 @@
 // Source: MSSR, arXiv:2512.18215 (entropy-based shaping; this form and 0.4, 2 after
 //   arXiv:2506.14758, eq. 5).
 // Shapes: [N] column current_entropy -> [N].   Knobs: shaping_coef, shaping_kappa.
-// What differs from regularizer entropy: a number, not differentiated. With kappa >= 1 no sign can
-//   flip: w lies within 1 +- 1 / kappa.
+// What differs from regularizer entropy: it is a number and is not differentiated. With kappa >= 1
+//   no sign can flip, because w is within 1 +- 1 / kappa.
 // Acts at every update, on its rollouts.
 #pragma once
 
@@ -22,7 +22,7 @@ struct EntropyShaping {
   void bind(Knobs& knobs) {
     knobs.number("shaping_coef", coef, {0.0, 1e6}, "advantage gained per nat of entropy");
     knobs.number("shaping_kappa", kappa, {1.0, 1e6}, "the gain is at most |A| over this");
-    knobs.needs_column(column::current_entropy);
+    knobs.needs.column(column::current_entropy);
   }
 
   TokenWeight operator()(const Step& step) const {

@@ -4,10 +4,10 @@
 // Source: Stable Asynchrony (VCPO), arXiv:2602.17616: the square root for Adam-like optimizers,
 //   ess_base 1, weights not truncated.
 // Shapes: [N] column current_logprob -> one number.   Knobs: ess_base, ess_rule.
-// What differs from importance: tokens keep their weight; a step that few rollouts dominate takes a
-//   smaller step. B counts rollouts with tokens.
-//   w is that of the policy that the optimizer step starts from. Log-weights are taken relative to
-//   the largest, so that no product of ratios can overflow.
+// What differs from importance: tokens keep their weight, but a step that few rollouts dominate has
+//   a smaller learning rate. B counts rollouts with tokens. w is computed under the policy that the
+//   optimizer step starts from. Log-weights are taken relative to the largest, so that no product
+//   of ratios can overflow.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
@@ -30,12 +30,12 @@ struct EssLearningRate {
     knobs.number("ess_base", base, {1e-6, 1.0},
                  "effective share of the step at which the learning rate is whole");
     knobs.choice("ess_rule", rule, {"sqrt", "linear"}, "how the learning rate follows");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
     const at::Tensor all =
-        step.rollout_sum(step.named(column::current_logprob) - step.columns.rollout_logprob);
+        step.shape.rollout_sum(step.named(column::current_logprob) - step.columns.rollout_logprob);
     const at::Tensor logs = all.masked_select(step.trained_length > 0);
     if (logs.numel() == 0) return {};
     const at::Tensor w = (logs - logs.max()).exp();

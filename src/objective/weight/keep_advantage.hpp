@@ -4,8 +4,8 @@
 // Source: A-LoL, arXiv:2305.14718, section 3.2 (positive); NSR and PSR, arXiv:2506.01347, section 3
 //   (one side of the samples).
 // Shapes: [N] -> [N].   Knobs: keep_sign.
-// What differs from none: the others leave the denominators too, so what is trained is a mean over
-//   the kept tokens.
+// What differs from none: the other tokens leave the denominators as well, so the loss is a mean
+//   over the kept tokens.
 #pragma once
 
 #include "objective/pieces.hpp"

@@ -3,8 +3,8 @@
 //   w_i = middle_lambda where component/masked is 1, else 1
 // Source: RLPT, arXiv:2509.19249: J = E_ASR[r] + lambda E_MSR[r], lambda between 0 and 1.
 // Shapes: column component/masked [B] -> [N].   Knobs: middle_lambda.
-// What differs from none: one factor a rollout, on the kind of question. Rewards cannot carry it,
-//   since a group's spread divides them.
+// What differs from none: there is one factor for a rollout, by the kind of question. A reward
+//   cannot carry it, because the group's spread divides rewards.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -20,11 +20,11 @@ struct MiddleWeight {
   void bind(Knobs& knobs) {
     knobs.number("middle_lambda", lambda, {0.0, 1.0},
                  "weight of sentences missing in the middle of a text");
-    knobs.needs_column("component/masked");
+    knobs.needs.column("component/masked");
   }
 
   TokenWeight operator()(const Step& step) const {
-    return {step.over_tokens(1.0 - (1.0 - lambda) * step.named("component/masked")), {}};
+    return {step.shape.over_tokens(1.0 - (1.0 - lambda) * step.named("component/masked")), {}};
   }
 };
 

@@ -3,10 +3,9 @@
 // Source: DeepSeek-V3.2, arXiv:2512.02556, section 3.1, "off-policy sequence masking"; its
 //   threshold is not printed. 1e-4 is slime's default.
 // Shapes: [N] -> [N].   Knobs: opsm_delta.
-// What differs from reject: only bad rollouts, only in one direction, and from the policy that this
-//   optimizer step starts from (column
-//   current_logprob). The denominators stay, as in the paper's objective. A_i is the mean advantage
-//   of the rollout's tokens.
+// What differs from reject: it drops bad rollouts only, in one direction only, measured from the
+//   policy that this optimizer step starts from (column current_logprob). The denominators stay, as
+//   in the paper's objective. A_i is the mean advantage of the rollout's tokens.
 // Acts at every update, on its rollouts.
 #pragma once
 
@@ -23,16 +22,16 @@ struct OffPolicySequenceMask {
   void bind(Knobs& knobs) {
     knobs.number("opsm_delta", delta, {0.0, 1e6},
                  "largest mean log-ratio of the sampler over the current policy");
-    knobs.needs_column(column::current_logprob);
+    knobs.needs.column(column::current_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor moved = step.rollout_mean(step.columns.rollout_logprob -
-                                               step.named(column::current_logprob)) > delta;
-    return {
-        step.over_tokens(
-            moved.logical_and(step.rollout_mean(step.advantage) < 0).logical_not().to(at::kDouble)),
-        {}};
+    const at::Tensor moved = step.shape.rollout_mean(step.columns.rollout_logprob -
+                                                     step.named(column::current_logprob)) > delta;
+    return {step.shape.over_tokens(moved.logical_and(step.shape.rollout_mean(step.advantage) < 0)
+                                       .logical_not()
+                                       .to(at::kDouble)),
+            {}};
   }
 };
 

@@ -1,5 +1,5 @@
-// Weight reference_ratio: importance of a whole answer that the reference policy is taken to have
-// written.
+// Weight reference_ratio: importance weight of a whole answer, under the assumption that the
+// reference policy wrote it.
 //   w_it = clip(exp(sum_t (current_it - reference_it)), 1 - reference_clip, 1 + reference_clip),
 //   log held within +-20, frozen
 // Source: A-LoL, arXiv:2305.14718, eq. 3 (clip 0.9; one ratio for the response).
@@ -21,15 +21,16 @@ struct ReferenceRatio {
 
   void bind(Knobs& knobs) {
     knobs.number("reference_clip", width, {0.0, 1.0}, "half-width c of the interval of weights");
-    knobs.needs_column(column::current_logprob);
-    knobs.needs_column(column::reference_logprob);
+    knobs.needs.column(column::current_logprob);
+    knobs.needs.column(column::reference_logprob);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor log_ratio = step.rollout_sum(step.named(column::current_logprob) -
+    const at::Tensor log_ratio = step.shape
+                                     .rollout_sum(step.named(column::current_logprob) -
                                                   step.named(column::reference_logprob))
                                      .clamp(-20.0, 20.0);
-    return {step.over_tokens(log_ratio.exp().clamp(1.0 - width, 1.0 + width)), {}};
+    return {step.shape.over_tokens(log_ratio.exp().clamp(1.0 - width, 1.0 + width)), {}};
   }
 };
 

@@ -3,14 +3,14 @@
 //   x = ln w = old - rollout, within +-20;  k1: reject_low <= exp(x) <= reject_high;  k2 = x^2 / 2
 //   <= reject_high;  k3 = exp(x) - 1 - x <= reject_high
 //   token: each token by itself;  seq_sum, seq_mean: the rollout by the sum or mean of x, k2 or k3;
-//   seq_max: the rollout by its worst token what is rejected leaves the step (drop), or weighs 0
-//   and keeps its place in the denominators and its regularizers (zero)
+//   seq_max: the rollout by its worst token
+//   what is rejected leaves the step (drop), or has the weight 0 but stays in the denominators and
+//   the regularizers (zero)
 // Source: verl's rollout correction (rollout_rs), which drops: "Geo-RS" is k1 with seq_mean;
-//   seq-mask-tis of NeMo-RL and OpenRLHF is the same mask
-//   as a weight of 0.
+//   seq-mask-tis of NeMo-RL and OpenRLHF is the same mask as a weight of 0.
 // Shapes: [N] -> [N].   Knobs: reject_statistic, reject_scope, reject_low, reject_high,
 //   reject_outside.
-// What differs from importance: what stays is not reweighted.
+// What differs from importance: the rollouts and tokens that stay are not reweighted.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -54,9 +54,10 @@ struct Reject {
                                                           : x.exp() - 1.0 - x;
     if (scope == Scope::token) return kept(value);
     if (scope == Scope::seq_max)
-      return step.over_tokens((step.rollout_sum(1.0 - kept(value)) == 0).to(at::kDouble));
-    return step.over_tokens(
-        kept(scope == Scope::seq_sum ? step.rollout_sum(value) : step.rollout_mean(value)));
+      return step.shape.over_tokens(
+          (step.shape.rollout_sum(1.0 - kept(value)) == 0).to(at::kDouble));
+    return step.shape.over_tokens(kept(scope == Scope::seq_sum ? step.shape.rollout_sum(value)
+                                                               : step.shape.rollout_mean(value)));
   }
   at::Tensor kept(const at::Tensor& value) const {
     const at::Tensor measured = statistic == Statistic::k1 ? value.exp() : value;

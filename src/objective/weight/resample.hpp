@@ -6,9 +6,9 @@
 // Source: PF-PPO, arXiv:2409.06957, as verl's pf_ppo (pow, p 2; max_min and max_random are left
 //   out).
 // Shapes: [B] -> [N].   Knobs: resample_power.
-// What differs from drawing with replacement: the same expectation e_i, but no rollout's
-//   multiplicity is off by one or more, and the draw of one rollout
-//   does not depend on the others' order.
+// What differs from drawing with replacement: the expectation e_i is the same, but the multiplicity
+//   of a rollout differs from it by less than one, and the draw of one rollout does not depend on
+//   the order of the others.
 #pragma once
 
 #include "objective/pieces.hpp"
@@ -34,7 +34,7 @@ struct Resample {
                      whole = expected.floor();
     const at::Tensor times = whole + (step.uniform_rollouts(16) < expected - whole).to(at::kDouble);
     const at::Tensor drawn = (times * step.trained_length).sum().clamp_min(1);
-    return {step.over_tokens(times * (step.normalizer.tokens / drawn)), {}};
+    return {step.shape.over_tokens(times * (step.normalizer.tokens / drawn)), {}};
   }
 };
 

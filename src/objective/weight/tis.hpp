@@ -3,9 +3,9 @@
 // Source: Yao et al. 2025, "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training"
 //   (blog); cap 2 is verl's default for it.
 // Shapes: [N] -> [N].   Knobs: tis_cap.
-// What differs from none: corrects for a generator that does not compute the trainer's
-//   probabilities bit for bit, or is older than the step.
-//   Exactly 1 where it is neither. The denominators stay.
+// What differs from none: it corrects for a sampler that does not compute the trainer's
+//   probabilities bit for bit, or that is older than the step. It is exactly 1 where the sampler is
+//   neither. The denominators stay.
 #pragma once
 
 #include "objective/pieces.hpp"

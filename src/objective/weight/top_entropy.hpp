@@ -3,9 +3,9 @@
 //   still kept, else 0; equal ones by addressed draw
 // Source: Beyond the 80/20 Rule, arXiv:2506.01939, section 5 (0.2).
 // Shapes: [N] column current_entropy -> [N].   Knobs: top_entropy_share.
-// What differs from none: forking tokens alone carry the gradient, and the denominators count them
-//   alone. Chosen over the whole update, so neither micro-batch
-//   nor rank can change the choice. The released code chooses per micro-batch.
+// What differs from none: only forking tokens carry the gradient, and the denominators count only
+//   them. They are chosen over the whole update, so neither micro-batch nor rank can change the
+//   choice; the released code chooses per micro-batch.
 // Acts at every update, on its rollouts: B, N and means are the update's.
 #pragma once
 
@@ -22,11 +22,12 @@ struct TopEntropy {
 
   void bind(Knobs& knobs) {
     knobs.number("top_entropy_share", share, {0.0, 1.0}, "share of the tokens that are trained");
-    knobs.needs_column(column::current_entropy);
+    knobs.needs.column(column::current_entropy);
   }
 
   TokenWeight operator()(const Step& step) const {
-    const at::Tensor open = step.keep.defined() ? step.keep : at::ones({step.tokens}, at::kDouble);
+    const at::Tensor open =
+        step.keep.defined() ? step.keep : at::ones({step.shape.tokens}, at::kDouble);
     return {{},
             largest(step.named(column::current_entropy), open, step.uniform_tokens(13),
                     share_of(share, open.sum().item<double>()))};

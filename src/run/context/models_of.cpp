@@ -49,7 +49,7 @@ sizing::RunModels models_of(const RunConfig& c, const text::Tokenizer& tokenizer
 void add_step_bounds(sizing::RunModels& models, const RunConfig& c) {
   const auto scheduler = policy_without_prompts(c);
   models.most_rollouts = scheduler->hard_cap(step_bounds(c)),
-  models.most_rounds = scheduler->most_rounds();
+  models.most_rounds = scheduler->traits().most_rounds;
 }
 
 model::ModelConfig judge_config(const JudgeSection& section) {

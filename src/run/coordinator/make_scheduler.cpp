@@ -34,7 +34,7 @@ scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
 
 void check_needs(const scheduling::Scheduler& policy, const std::string& name, bool domains,
                  bool priors) {
-  for (const auto& need : policy.needs()) {
+  for (const auto& need : policy.traits().needs) {
     // scoring measures it
     const bool given = (need.field == "domain" && domains) || (need.field == "prior" && priors) ||
                        need.field == "diversity";
@@ -56,7 +56,7 @@ void check_needs(const scheduling::Scheduler& policy, const std::string& name, b
 }  // namespace
 
 std::string diversity_of(const scheduling::Scheduler& policy) {
-  for (const auto& need : policy.needs())
+  for (const auto& need : policy.traits().needs)
     if (need.field == "diversity") return need.measure;
   return {};
 }

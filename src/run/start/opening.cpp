@@ -317,7 +317,7 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
                 const scheduling::Scheduler& policy, int cores) {
   const RunConfig& config = context.config;
   tell_text(context);
-  for (const auto& warning : policy.warnings())
+  for (const auto& warning : policy.traits().warnings)
     log_warning("scheduler.policy {}: {}", config.scheduler.policy, warning);
   if (kind != JobKind::train) return;
   if (config.sft.steps > 0)

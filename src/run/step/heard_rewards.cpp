@@ -28,7 +28,7 @@ void check_hears(const RunConfig& config, const method::Objective& objective,
                  const scheduling::Scheduler& policy) {
   if (!hears_recipe(config, objective)) return;
   const bool replays = config.replay.share > 0 && config.replay.choose == "advantage";
-  const bool schedules = config.train.from_archive.empty() && policy.hears_rewards();
+  const bool schedules = config.train.from_archive.empty() && policy.traits().hears_rewards;
   const auto late = objective.reward_source().late;
   require<ConfigError>(
       late.empty() || !(schedules || replays),
@@ -41,7 +41,7 @@ void check_hears(const RunConfig& config, const method::Objective& objective,
 
 bool sends_rollouts(const RunConfig& config, const method::Objective& objective,
                     const scheduling::Scheduler& policy) {
-  return hears_recipe(config, objective) && policy.hears_rewards();
+  return hears_recipe(config, objective) && policy.traits().hears_rewards;
 }
 
 std::vector<std::vector<double>> rewards_by_group(const method::Objective& objective,

@@ -1,4 +1,4 @@
-// Square roots of the bins' fading reward variances, made whole by apportion().
+// Square roots of the bins' fading reward variances, which apportion() turns into counts.
 #include "scheduling/allocator/bin_square_root.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ std::vector<std::int64_t> BinSquareRootAllocator::counts(const StepRequest& requ
                                                          const std::vector<GroupPlan>& groups) {
   std::vector<double> weight(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto b = std::size_t(knowledge_->bins().of(groups[i].id.prompt));
+    const auto b = std::size_t(knowledge_->history.bins().of(groups[i].id.prompt));
     weight[i] =
         std::sqrt(std::max(b < variance_.size() ? variance_[b] : prior_variance_, variance_floor_));
   }
@@ -41,7 +41,7 @@ nlohmann::json BinSquareRootAllocator::save() const { return {{"variance", varia
 
 void BinSquareRootAllocator::load(const nlohmann::json& state) {
   auto variance = state.at("variance").get<std::vector<double>>();
-  require<StorageError>(variance.empty() || variance.size() == knowledge_->bins().size(),
+  require<StorageError>(variance.empty() || variance.size() == knowledge_->history.bins().size(),
                         "the saved variances have another number of difficulty bins",
                         "the run would not continue where it stopped",
                         "resume with the knobs it was started with");

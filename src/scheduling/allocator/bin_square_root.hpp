@@ -1,5 +1,5 @@
-// The allocator `bin_square_root`: the square-root law of Rollout-GDRO per difficulty bin, the
-// oracle its bandits are compared with.
+// The allocator `bin_square_root`: the square-root law of Rollout-GDRO for each difficulty bin, the
+// oracle with which its bandits are compared.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -14,7 +14,7 @@ namespace rollcall::scheduling {
 class BinSquareRootAllocator final : public Allocator {
  public:
   explicit BinSquareRootAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-    knowledge.use_bins();
+    knowledge.history.use_bins();
   }
   void bind(ConfigSchema& knobs) override;
   bool hears_rewards() const override { return true; }
@@ -23,18 +23,18 @@ class BinSquareRootAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
 
  private:
   Knowledge* knowledge_;
-  double beta_ = 0.12;            // as fast as the scores of the prompt game
+  double beta_ = 0.12;            // fades as fast as the scores of the prompt game
   double variance_floor_ = 0.01;  // v at p = 1 %: bins that look hopeless or solved keep a fifth of
                                   // the largest weight
-  double prior_variance_ = 0.25;  // largest of a 0/1 reward: an unknown bin gets rollouts rather
-                                  // than none
+  double prior_variance_ = 0.25;  // the largest variance of a 0/1 reward, so that an unknown bin
+                                  // gets rollouts
   std::vector<double> variance_;  // state; empty before the first step
 };
 

@@ -1,4 +1,4 @@
-// Equal weights, made whole by apportion().
+// Equal weights, which apportion() turns into counts.
 #include "scheduling/allocator/equal.hpp"
 
 namespace rollcall::scheduling {

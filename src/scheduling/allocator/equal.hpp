@@ -1,5 +1,5 @@
-// The allocator `equal`: the budget spread evenly, what does not divide goes to the first prompts
-// of the (random) order.
+// The allocator `equal`: every prompt gets the same number of rollouts; the remainder of the budget
+// goes to the first prompts of the (random) order, one each.
 #pragma once
 
 #include "scheduling/piece.hpp"

@@ -1,4 +1,4 @@
-// What a rollout adds to the utility.
+// Computes how much one more rollout adds to the utility.
 #include "scheduling/allocator/failure_utility.hpp"
 
 #include "scheduling/allocator/greedy.hpp"

@@ -1,5 +1,5 @@
-// The allocator `failure_utility` (V_0): rollouts one by one to where the failures that come with a
-// success grow most.
+// The allocator `failure_utility` (V_0): each rollout goes to the prompt whose expected number of
+// failures in a group with a success grows most.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -17,7 +17,7 @@ class FailureUtilityAllocator final : public Allocator {
   }
   std::vector<std::int64_t> counts(const StepRequest& request,
                                    const std::vector<GroupPlan>& groups) override;
-  /// For known rates; throws as apportion() does.
+  /// Counts for known success rates; throws as apportion() does.
   static std::vector<std::int64_t> best(const std::vector<double>& success, std::int64_t total,
                                         std::int64_t low, std::int64_t high);
 

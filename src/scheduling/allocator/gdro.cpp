@@ -1,4 +1,4 @@
-// Arms drawn at the budget; what each further rollout added, back to the counts that it tells of.
+// Draws the bins' arms at the budget, and learns what each further rollout of a group has added.
 #include "scheduling/allocator/gdro.hpp"
 
 #include "base/json.hpp"
@@ -10,18 +10,18 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step: 0 which of the
-                                          // two, 1 the total, 2 + i the i-th bin with prompts
-constexpr double kFewCombinations = 50;   // below these a total leaves bins no choice: it gets some
-                                          // slack
-constexpr double kLeastChance = 0.05;  // c: an estimate counts at most 1 / c times; 0.02 to 0.2 do
-                                       // alike (benchmarks/README.md)
-constexpr double kSteepest = 64.0;     // prices of one rollout that are looked at: exp(64) leaves a
-                                       // bin one arm
+constexpr std::uint64_t kArmDraws = 301;  // this piece's random numbers of a step: 0 chooses Q_w
+                                          // or Q_u, 1 the total, 2 + i the i-th bin with prompts
+constexpr double kFewCombinations = 50;   // a total with fewer combinations leaves bins no choice,
+                                          // so it gets some slack
+constexpr double kLeastChance = 0.05;     // c: an estimate counts at most 1 / c times; 0.02 to 0.2
+                                          // work equally well (benchmarks/README.md)
+constexpr double kSteepest = 64.0;        // largest price of a rollout that is tried: at exp(64) a
+                                          // bin has only one arm left
 constexpr int kHalvings = 40;
 
-/// Single rollouts, one a group in the order of the decision and again from the start, until the
-/// total is met.
+/// Gives or takes single rollouts, one per group in the order of the decision, again from the
+/// start, until the total is met.
 std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing,
                     const StepRequest& request) {
   const std::int64_t unit = missing > 0 ? 1 : -1, repaired = std::abs(missing);
@@ -37,8 +37,8 @@ std::int64_t repair(std::vector<std::int64_t>& count, std::int64_t missing,
 }  // namespace
 
 GdroAllocator::GdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_arm_signal(true);
+  knowledge.history.use_bins();
+  knowledge.signals.use_arm_signal(true);
 }
 
 void GdroAllocator::bind(ConfigSchema& s) {
@@ -54,7 +54,7 @@ void GdroAllocator::bind(ConfigSchema& s) {
       {0, 0.25});
 }
 
-/// exp(x_b (L_b(n) - price (n - low))) of the arms from `low` on, relative to the largest.
+/// exp(x_b (L_b(n) - price (n - low))) for the arms from `low` on, relative to the largest.
 std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, std::size_t size,
                                            double price) const {
   std::vector<double> w(size);
@@ -65,9 +65,9 @@ std::vector<double> GdroAllocator::weights(std::size_t bin, std::int64_t low, st
   return w;
 }
 
-/// The price a rollout would have if every bin drew for itself and all together spent the budget on
-/// average. Given the total it cancels: all it does is keep the weights of the combinations that
-/// meet the budget within the range of a double, and choose among totals where there is slack.
+/// The price of a rollout at which independent bins would spend the budget on average. For a given
+/// total the price cancels. It only keeps the weights of the combinations that meet the budget
+/// within the range of a double, and decides among totals where there is slack.
 double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins,
                             const std::vector<std::size_t>& bin, std::int64_t low,
                             const StepRequest& request) const {
@@ -87,8 +87,8 @@ double GdroAllocator::price(const std::vector<BudgetedArms::Bin>& bins,
   return 0.5 * (below + above);
 }
 
-/// Draws every present bin's arm into plays_. False where no combination comes near enough to the
-/// budget.
+/// Draws an arm for every bin that has prompts in the step, into plays_. Returns false where no
+/// combination is near enough to the budget.
 bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int64_t>& prompts) {
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
@@ -114,7 +114,7 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   for (std::size_t k = 0; k < bins.size(); ++k)
     bins[k].weight = weights(bin[k], low, bins[k].weight.size(), at);
   BudgetedArms weighted(bins, low, request.budget, most_slack);
-  // beyond the range of a double
+  // the weights exceed the range of a double
   const double explore = weighted.mass(slack) > 0.0 ? explore_ : 1.0;
   if (explore < 1.0) weighted.condition(slack);
 
@@ -123,7 +123,7 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
   for (std::size_t k = 0; k < bins.size(); ++k) {
     Play& play = plays_[bin[k]];
     play.count = low + std::int64_t(arm[k]);
-    play.reached.assign(table_.arms(), 1.0);  // below `low` always
+    play.reached.assign(table_.arms(), 1.0);  // arms below `low` are always reached
     double sum = 0.0;
     for (std::int64_t n = high; n >= low; --n) {
       const auto a = std::size_t(n - low);
@@ -137,10 +137,10 @@ bool GdroAllocator::play(const StepRequest& request, const std::vector<std::int6
 
 std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request,
                                                 const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   plays_.assign(bins.prompts.size(), {});
   repaired_ = 0;
-  table_.arms();  // refuses arms that cannot be
+  table_.arms();  // throws for impossible arms
   if (!play(request, bins.prompts))
     return apportion(std::vector<double>(groups.size(), 1.0), request.budget, request.min_rollouts,
                      request.max_rollouts);
@@ -154,19 +154,19 @@ std::vector<std::int64_t> GdroAllocator::counts(const StepRequest& request,
 void GdroAllocator::learn(const std::vector<GroupReport>& reports) {
   std::vector<Play> plays = std::move(plays_);
   plays_.clear();
-  const std::vector<std::int32_t>& bin_of = knowledge_->latest_bins();
+  const std::vector<std::int32_t>& bin_of = knowledge_->latest().bin_of_report;
   if (plays.empty() || bin_of.size() != reports.size()) return;
   const std::size_t arms = table_.arms();
   auto& log_weight = table_.rows(plays.size());
-  // [bins][arms] sum of J(n) - J(n - 1), and of how many
+  // [bins][arms] sum of J(n) - J(n - 1), and the number of summands
   std::vector<std::vector<double>> added(plays.size(), std::vector<double>(arms)), groups = added;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin_of[i]);
-    // cut short by a repair: it did not play its bin's arm
+    // A repair has changed its count, so it did not play its bin's arm.
     if (std::int64_t(reports[i].rewards.size()) < plays[b].count) continue;
     for (std::int64_t n = table_.least() + 1; n <= plays[b].count; ++n) {
-      const double step = knowledge_->gain(reports[i], std::size_t(n)) -
-                          knowledge_->gain(reports[i], std::size_t(n - 1));
+      const double step = knowledge_->signals.gain(reports[i], std::size_t(n)) -
+                          knowledge_->signals.gain(reports[i], std::size_t(n - 1));
       if (!std::isfinite(step)) continue;
       added[b][std::size_t(n - table_.least())] += step;
       groups[b][std::size_t(n - table_.least())] += 1.0;
@@ -192,7 +192,7 @@ std::vector<std::pair<std::string, double>> GdroAllocator::metrics() const {
 nlohmann::json GdroAllocator::save() const { return {{"weights", table_.save()}}; }
 
 void GdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("weights"), knowledge_->bins().size());
+  table_.load(state.at("weights"), knowledge_->history.bins().size());
   plays_.clear();
 }
 

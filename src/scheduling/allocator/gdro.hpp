@@ -1,5 +1,5 @@
-// The allocator `gdro`: Rollout-GDRO, the bins' rollout counts drawn jointly at the exact budget
-// (arXiv:2601.19280, section 3.3, played another way).
+// The allocator `gdro`: Rollout-GDRO with the bins' rollout counts drawn jointly at the exact
+// budget (the game of arXiv:2601.19280, section 3.3, with another algorithm).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"
@@ -16,11 +16,10 @@ namespace rollcall::scheduling {
 /// bins' counts. All bins draw together, given the budget, from
 ///   (1 - g) Q_w + g Q_u,  Q_w ~ prod_b exp(x_b L_b(n_b)), Q_u uniform, x_b the bin's share of the
 ///   step's prompts relative to the mean bin.
-/// A prompt's n rollouts show what fewer would have been worth, so every step up that was played
-/// teaches, not the played arm alone: with D_b(a) the mean of J(a) - J(a - 1) over the bin's
-/// groups,
+/// A prompt's n rollouts show what fewer of them would have been worth, so the played arm teaches
+/// about all arms below it as well. With D_b(a) the mean of J(a) - J(a - 1) over the bin's groups,
 ///   L_b(a) <- (1 - fade) L_b(a) + rate sum_{a' <= min(a, n_b)} D_b(a') / (P(N_b >= a') + c).
-/// Differences within a group need no baseline. METHODS.md has the rest, to the last random number.
+/// Differences within a group need no baseline. METHODS.md gives all details.
 class GdroAllocator final : public Allocator {
  public:
   explicit GdroAllocator(Knowledge& knowledge);
@@ -34,7 +33,7 @@ class GdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
@@ -43,11 +42,11 @@ class GdroAllocator final : public Allocator {
   double log_weight(std::size_t bin, std::int64_t count) const { return table_.at(bin, count); }
 
  private:
-  /// What a bin was given in the step at hand.
+  /// What a bin was given in the open step.
   struct Play {
-    std::int64_t count = 0;         // of its arm; 0: none, and nothing is learned
+    std::int64_t count = 0;         // rollouts of its arm; 0: no arm was played, nothing is learned
     double share = 0.0;             // x_b
-    std::vector<double> reached{};  // [arms] chance of at least this arm
+    std::vector<double> reached{};  // [arms] chance that the bin plays this arm or a larger one
   };
   std::vector<double> weights(std::size_t bin, std::int64_t low, std::size_t size,
                               double price) const;
@@ -59,8 +58,8 @@ class GdroAllocator final : public Allocator {
   ArmTable table_;                     // state: L_b(n)
   double rate_ = 0.25, fade_ = 0.002;  // measured: benchmarks/README.md
   double explore_ = 0.05;              // g
-  double slack_ = 0.05;                // of the budget
-  std::vector<Play> plays_;            // [bins] of the step at hand; empty between steps
+  double slack_ = 0.05;                // share of the budget
+  std::vector<Play> plays_;            // [bins] of the open step; empty between steps
   std::int64_t repaired_ = 0;
 };
 

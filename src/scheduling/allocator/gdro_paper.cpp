@@ -1,5 +1,5 @@
-// Arms of the bandits, made to meet the budget together; results back to the arms that were really
-// played.
+// Chooses arms of the bandits that meet the budget together, and credits results to the arms that
+// were actually played.
 #include "scheduling/allocator/gdro_paper.hpp"
 
 #include "base/json.hpp"
@@ -16,8 +16,8 @@ constexpr std::uint64_t kArmDraws = 302;  // this piece's random numbers of a st
 }  // namespace
 
 PaperGdroAllocator::PaperGdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_arm_signal(false);
+  knowledge.history.use_bins();
+  knowledge.signals.use_arm_signal(false);
 }
 
 void PaperGdroAllocator::bind(ConfigSchema& s) {
@@ -43,7 +43,7 @@ std::vector<double> PaperGdroAllocator::probabilities(std::size_t bin) const {
 
 /// log p_a + draw * Gumbel noise: their maximum over the arms is a draw from p when draw = 1
 /// (Gumbel 1954), and its budgeted maximum perturbs and optimises (Papandreou and Yuille 2011).
-/// Always the most probable arm would never try another: the arm played first gains most.
+/// Without noise the most probable arm is always played, so no other arm is ever tried.
 std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::size_t bin) const {
   std::vector<double> score = probabilities(bin);
   const RandomStream random = knowledge_->random(step, kArmDraws);
@@ -56,10 +56,10 @@ std::vector<double> PaperGdroAllocator::drawn_scores(std::uint64_t step, std::si
 
 std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
                                                      const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
-  std::vector<double> share(groups.size(), 1.0);  // no arm within the bounds: equal
+  std::vector<double> share(groups.size(), 1.0);  // equal shares where no arm is within the bounds
   excess_ = 0.0;
   if (low <= high) {
     std::vector<std::int64_t> count(std::size_t(high - low + 1));
@@ -81,10 +81,10 @@ std::vector<std::int64_t> PaperGdroAllocator::counts(const StepRequest& request,
   return apportion(share, request.budget, request.min_rollouts, request.max_rollouts);
 }
 
-/// The penalised loss of eq. 20 turned into EXP3.P's reward in [0, 1] by the range it can have at
-/// this price: lower loss, more reward.
+/// Maps the penalised loss of eq. 20 to EXP3.P's reward in [0, 1] by the range of the loss at this
+/// price. A lower loss is a higher reward.
 double PaperGdroAllocator::reward(double gain, std::int64_t count) const {
-  const ArmSignal& kind = knowledge_->arm_signal();
+  const ArmSignal& kind = knowledge_->signals.arm_signal();
   const double loss =
       -std::clamp(gain, kind.least(score_cap_), kind.most(score_cap_)) + price_ * double(count);
   const auto [cheap, dear] =
@@ -100,7 +100,7 @@ void PaperGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   auto& weights = table_.rows(bins);
   for (std::size_t b = 0; b < bins; ++b) {
     if (results.groups[b] == 0 || !std::isfinite(results.gain[b])) continue;
-    // after repairs and later rounds
+    // The count may differ from the arm after repairs and later rounds.
     const std::int64_t played = std::llround(double(results.drawn[b]) / double(results.groups[b]));
     if (played < table_.least() || played > table_.most()) continue;
     Exp3p arm_player = bandit(b);
@@ -122,7 +122,7 @@ nlohmann::json PaperGdroAllocator::save() const {
 }
 
 void PaperGdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("log_weights"), knowledge_->bins().size());
+  table_.load(state.at("log_weights"), knowledge_->history.bins().size());
   price_ = state.at("price").get<double>();
 }
 

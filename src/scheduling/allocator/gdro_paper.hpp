@@ -1,5 +1,5 @@
-// The allocator `gdro_paper`: Rollout-GDRO as its paper states it, an EXP3.P a difficulty bin and a
-// shadow price (arXiv:2601.19280, section 3.3).
+// The allocator `gdro_paper`: Rollout-GDRO as its paper states it, with an EXP3.P bandit for each
+// difficulty bin and a shadow price (arXiv:2601.19280, section 3.3).
 #pragma once
 
 #include "scheduling/game/arm_table.hpp"
@@ -20,9 +20,10 @@ inline double shadow_price(double mu, double alpha, double n, double n_bar) {
 
 /// Penalised loss of n rollouts in bin b: L_b(n) = -J_b(n) + mu n (18, 20). Every bin plays an
 /// EXP3.P over the arms with its own constants and exploration; a dynamic program takes the arms
-/// that are jointly most probable and meet the budget exactly. mu <- mu + alpha (n_realised -
-/// n_bar) (21), n_realised what the arms spend: where they meet the budget it does not move. Where
-/// no combination does, the nearest one is made whole by largest remainders.
+/// that are jointly most probable and meet the budget exactly. The price mu <- mu + alpha
+/// (n_realised - n_bar) (21), with n_realised the mean that the arms spend, does not move where
+/// they meet the budget. Where no combination does, the nearest one is completed by largest
+/// remainders.
 class PaperGdroAllocator final : public Allocator {
  public:
   explicit PaperGdroAllocator(Knowledge& knowledge);
@@ -36,7 +37,7 @@ class PaperGdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
@@ -54,9 +55,9 @@ class PaperGdroAllocator final : public Allocator {
   std::int64_t horizon_ = 1000;  // the released launchers' steps
   double delta_ = 0.05;          // the regret bound holds with probability 1 - delta
   double price_rate_ = 0.05;     // alpha_mu: released dual learning rate
-  double draw_ = 0.0;            // the paper's text plays the most probable arms
-  double score_cap_ = 3.0;       // ours: a loss has no range of its own
-  double excess_ = 0.0;          // n_realised - n_bar of the step at hand
+  double draw_ = 0.0;            // 0: the most probable arms, as in the paper's text
+  double score_cap_ = 3.0;       // this project's: a loss has no range of its own
+  double excess_ = 0.0;          // n_realised - n_bar of the open step
   double price_ = 0.0;           // state: mu
 };
 

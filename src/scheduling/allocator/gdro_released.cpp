@@ -1,4 +1,4 @@
-// Most probable counts at the budget, and what they were credited with.
+// Plays the most probable counts at the budget, and credits the results to them.
 #include "scheduling/allocator/gdro_released.hpp"
 
 #include "base/json.hpp"
@@ -11,15 +11,15 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLeastChance = 1e-12;  // below it a chance counts as this much, as in the released
+constexpr double kLeastChance = 1e-12;  // smaller chances count as this one, as in the released
                                         // code
 
 }  // namespace
 
 ReleasedGdroAllocator::ReleasedGdroAllocator(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_signal();
-  knowledge.use_arm_signal(false);
+  knowledge.history.use_bins();
+  knowledge.signals.use_signal();
+  knowledge.signals.use_arm_signal(false);
 }
 
 void ReleasedGdroAllocator::bind(ConfigSchema& knobs) {
@@ -36,7 +36,7 @@ std::vector<double> ReleasedGdroAllocator::probabilities(std::size_t bin) const 
   return p;
 }
 
-/// least_arm rollouts for every prompt, and what is left by q of the prompt's bin.
+/// Gives every prompt least_arm rollouts, and the rest in proportion to q of the prompt's bin.
 std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& request,
                                                           const StepBins& bins) const {
   const auto prompts = std::int64_t(bins.of.size());
@@ -56,16 +56,16 @@ std::vector<std::int64_t> ReleasedGdroAllocator::by_share(const StepRequest& req
 
 std::vector<std::int64_t> ReleasedGdroAllocator::counts(const StepRequest& request,
                                                         const std::vector<GroupPlan>& groups) {
-  const StepBins bins = knowledge_->step_bins(groups);
+  const StepBins bins = knowledge_->history.step_bins(groups);
   const std::int64_t low = std::max(table_.least(), request.min_rollouts),
                      high = std::min(table_.most(), request.max_rollouts);
   played_.assign(bins.prompts.size(), 0);
-  table_.arms();  // refuses arms that cannot be
+  table_.arms();  // throws for impossible arms
   if (low > high) return by_share(request, bins);
   std::vector<std::int64_t> count(std::size_t(high - low + 1));
   std::iota(count.begin(), count.end(), low);
-  std::vector<std::size_t> order;  // the bin that comes first in the step is the last: ties go to
-                                   // its smallest counts, as in the released code
+  std::vector<std::size_t> order;  // bins in reverse order of their first prompt, so that ties give
+                                   // the first bin its smallest counts, as in the released code
   for (const std::size_t b : bins.of) {
     if (std::find(order.begin(), order.end(), b) == order.end()) order.insert(order.begin(), b);
   }
@@ -92,8 +92,9 @@ void ReleasedGdroAllocator::learn(const std::vector<GroupReport>& reports) {
   game_.learn(results);
   auto& score = table_.rows(results.groups.size());
   for (std::size_t b = 0; b < played.size(); ++b) {
-    // The released sign: a count whose rollouts lost more gains. Its price of a rollout stays 0,
-    // since it moves by what exact totals exceed the budget.
+    // The sign of the released code: a count whose rollouts had a higher loss gains. The price of a
+    // rollout stays 0 there, because it follows the excess over the budget, which exact totals do
+    // not have.
     if (played[b] > 0 && std::isfinite(results.gain[b]))
       score[b][std::size_t(played[b] - table_.least())] += -results.gain[b];
   }
@@ -104,8 +105,8 @@ nlohmann::json ReleasedGdroAllocator::save() const {
 }
 
 void ReleasedGdroAllocator::load(const nlohmann::json& state) {
-  table_.load(state.at("counts"), knowledge_->bins().size());
-  game_.load(state.at("game"), knowledge_->bins().size());
+  table_.load(state.at("counts"), knowledge_->history.bins().size());
+  game_.load(state.at("game"), knowledge_->history.bins().size());
   played_.clear();
 }
 

@@ -1,4 +1,4 @@
-// The allocator `gdro_released`: Rollout-GDRO as the code of arXiv:2601.19280 means to play it
+// The allocator `gdro_released`: Rollout-GDRO as the released code of arXiv:2601.19280 intends it
 // (github.com/kishanpb/verl-gdro, commit b391899).
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace rollcall::scheduling {
 
-/// Every bin keeps a sum for each count that it has played, s_b(n) <- s_b(n) + mean loss, with
-/// p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma / K of it. The jointly most probable counts
-/// that meet the budget exactly are played, and only these teach. Where none meet it every prompt
-/// gets `least_arm` rollouts and the rest goes by the chance q of the prompt's bin (eq. 15 over the
-/// bins of the step), by largest remainders.
-/// METHODS.md says what of the released code is kept, the sign of the loss among it, and what is
-/// not.
+/// Every bin keeps a sum for each count that it has played, s_b(n) <- s_b(n) + mean loss. A count
+/// is played with the chance p_b(n) = (1 - gamma) exp(eta s_b(n)) / sum + gamma / K. The jointly
+/// most probable counts that meet the budget exactly are played, and only such counts teach. Where
+/// no combination meets the budget, every prompt gets `least_arm` rollouts, and the rest is spread
+/// in proportion to the chance q of the prompt's bin (eq. 15 over the bins of the step), by largest
+/// remainders. METHODS.md says which parts of the released code are kept, among them the sign of
+/// the loss.
 class ReleasedGdroAllocator final : public Allocator {
  public:
   explicit ReleasedGdroAllocator(Knowledge& knowledge);
@@ -32,7 +32,7 @@ class ReleasedGdroAllocator final : public Allocator {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }
@@ -46,7 +46,7 @@ class ReleasedGdroAllocator final : public Allocator {
   Knowledge* knowledge_;
   PromptGame game_;                   // state: the bins' scores; eta and gamma are also the counts'
   ArmTable table_;                    // state: s_b(n)
-  std::vector<std::int64_t> played_;  // [bins] counts of the step at hand, 0: none that teaches;
+  std::vector<std::int64_t> played_;  // [bins] counts of the open step, 0: no count that teaches;
                                       // empty between steps
 };
 

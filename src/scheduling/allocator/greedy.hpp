@@ -1,5 +1,5 @@
-// Rollouts one by one to the prompt where the next one adds most: for allocators that differ in
-// what a rollout adds.
+// Gives rollouts one by one to the prompt where the next one gains most, for allocators that differ
+// in how they measure this gain.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -9,9 +9,10 @@
 
 namespace rollcall::scheduling {
 
-/// Counts between low and high with this total. `gain(p, n)`: what rollout n + 1 of a prompt of
-/// success rate p adds. Equal gains go to the fewest rollouts so far, then to the first prompt, so
-/// that prompts without any gain share evenly. Throws as apportion() does.
+/// Counts between low and high with this total. `gain(p, n)`: what rollout n + 1 adds for a prompt
+/// with success rate p. Of prompts with equal gains, the one with the fewest rollouts so far comes
+/// first, then the first in order, so prompts without any gain share evenly. Throws as apportion()
+/// does.
 template <class Gain>
 std::vector<std::int64_t> greedy_counts(const std::vector<double>& success, std::int64_t total,
                                         std::int64_t low, std::int64_t high, Gain gain) {

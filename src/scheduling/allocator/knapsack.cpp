@@ -1,4 +1,4 @@
-// What a rollout adds to the chance that a group teaches.
+// Computes how much one more rollout adds to the chance that a group teaches.
 #include "scheduling/allocator/knapsack.hpp"
 
 #include "scheduling/allocator/greedy.hpp"

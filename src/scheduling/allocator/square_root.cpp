@@ -1,4 +1,4 @@
-// Square-root weights of the estimated reward variances, made whole by apportion().
+// Square roots of the estimated reward variances, which apportion() turns into counts.
 #include "scheduling/allocator/square_root.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The numbers that the rollout games learn, a row of counts for each difficulty bin: knobs, size,
-// and what a checkpoint holds of them.
+// Knobs, size, metrics and saved form of the numbers that the rollout games learn.
 #include "scheduling/game/arm_table.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// What the rollout games learn: one number for each count that a difficulty bin may play.
+// What the rollout games learn: one number for each rollout count that a difficulty bin may play.
 #pragma once
 
 #include "base/config.hpp"
@@ -13,14 +13,14 @@
 
 namespace rollcall::scheduling {
 
-/// Counts from `least_arm` to `most_arm`, the same for every bin; a row of numbers a bin, zero
-/// before anything is learned.
+/// The counts go from `least_arm` to `most_arm` and are the same for every bin. Each bin has a row
+/// of numbers, which are zero before anything is learned.
 class ArmTable {
  public:
   void bind(ConfigSchema& knobs);
   std::int64_t least() const { return least_; }
   std::int64_t most() const { return most_; }
-  std::size_t arms() const;  ///< throws ConfigError where there are not 2 to 256 of them
+  std::size_t arms() const;  ///< throws ConfigError unless there are 2 to 256 arms
   bool empty() const { return rows_.empty(); }
   double at(std::size_t bin, std::int64_t count) const {
     return bin < rows_.size() ? rows_[bin][std::size_t(count - least_)] : 0.0;
@@ -29,14 +29,14 @@ class ArmTable {
   std::vector<double> row(std::size_t bin) const {
     return bin < rows_.size() ? rows_[bin] : std::vector<double>(arms());
   }
-  /// [bins][arms], to learn into
+  /// [bins][arms], for learning
   std::vector<std::vector<double>>& rows(std::size_t bins);
-  /// What is learned of a bin: gdro/best_count/<bin>, the count of its largest number (the smallest
-  /// of equals), and gdro/count_spread/<bin>, how far that lies above the least. None before
-  /// anything is learned.
+  /// Metrics of each bin: gdro/best_count/<bin>, the count with the largest number (the smallest
+  /// count of equals), and gdro/count_spread/<bin>, the largest number minus the smallest. There
+  /// are none before anything is learned.
   std::vector<std::pair<std::string, double>> metrics() const;
   nlohmann::json save() const;
-  /// throws StorageError when the state is of other bins or counts
+  /// Throws StorageError when the state has other bins or counts.
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:

@@ -1,5 +1,5 @@
-// Sums run from what the lowest arms cost, so that a row is no longer than the rollouts there are
-// to choose about.
+// Sums start from the cost of the lowest arms, so that a row is only as long as the number of
+// rollouts that remain to be distributed.
 #include "scheduling/game/budgeted_arms.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// Rows keep within the range of a double, whatever the number of bins: divided by a power of two,
-/// which loses no bit. Returns its exponent.
+/// Divides a row by a power of two, which loses no bit, so that it stays within the range of a
+/// double for any number of bins. Returns the exponent.
 int rescale(std::vector<double>& row) {
   const double most = *std::max_element(row.begin(), row.end());
   if (most <= 0.0) return 0;
@@ -21,7 +21,7 @@ int rescale(std::vector<double>& row) {
   return exponent;
 }
 
-/// Four sums that do not wait for each other.
+/// A dot product as four independent sums, which the processor computes at the same time.
 double dot(const double* a, const double* b, std::size_t n) {
   double sum[4] = {};
   std::size_t i = 0;
@@ -32,7 +32,7 @@ double dot(const double* a, const double* b, std::size_t n) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/// The place that u in [0, 1) falls on; the last possible one takes what rounding leaves over.
+/// The index that u in [0, 1) selects; the last possible index takes the rest that rounding leaves.
 std::size_t pick(const std::vector<double>& chance, double u) {
   double left = u * std::accumulate(chance.begin(), chance.end(), 0.0);
   std::size_t last = 0;

@@ -1,5 +1,5 @@
-// One arm for each bin, drawn together: independent weights over the arms, conditioned on what all
-// of them spend.
+// Draws one arm for each bin together: the bins' weights are independent, but conditioned on the
+// rollouts that all arms spend.
 #pragma once
 
 #include "base/random.hpp"
@@ -17,31 +17,31 @@ namespace rollcall::scheduling {
 class BudgetedArms {
  public:
   struct Bin {
-    std::int64_t prompts = 0;      ///< > 0: rollouts that one count more costs
+    std::int64_t prompts = 0;      ///< > 0; one arm higher costs this many rollouts more
     std::vector<double> weight{};  ///< [arms] >= 0, not normalised
   };
-  /// Arm a of every bin is low + a rollouts. `most_slack`: the largest slack that condition() will
-  /// be asked for.
+  /// Arm a of every bin is low + a rollouts per prompt. `most_slack`: the largest slack that
+  /// condition() will be called with.
   BudgetedArms(std::vector<Bin> bins, std::int64_t low, std::int64_t budget,
                std::int64_t most_slack);
-  /// Summed weight of all combinations within the slack; with weights of one, their number.
+  /// Sum of the weights of all combinations within the slack; with weights of 1, their number.
   double mass(std::int64_t slack) const;
-  void condition(std::int64_t slack);  ///< what follows is given this; needs mass(slack) > 0
+  void condition(std::int64_t slack);  ///< for the calls that follow; needs mass(slack) > 0
   /// [bins][arms] chance of each arm
   const std::vector<std::vector<double>>& marginals() const { return marginal_; }
-  /// [bins] arms. Uses the numbers `index` (the total) and `index` + 1 + b (bin b, the last bin
-  /// first).
+  /// [bins] drawn arms. Random number `index` draws the total, `index` + 1 + b the arm of bin b;
+  /// bins are drawn from the last to the first.
   std::vector<std::size_t> draw(const RandomStream& random, std::uint64_t index) const;
 
  private:
   std::size_t arms() const { return bins_.front().weight.size(); }
   std::vector<std::vector<double>> backward() const;
   std::vector<Bin> bins_;
-  std::int64_t above_;  // budget less what the lowest arms cost
+  std::int64_t above_;  // budget minus the cost of the lowest arms, in rollouts
   std::int64_t slack_ = 0;
   std::vector<std::vector<double>> forward_;  // [bins + 1][rollouts above the lowest arms] weight
-                                              // of the bins so far, each row up to a power of two
-  int exponent_ = 0;                          // of the last row
+                                              // of the first bins, each row up to a power of two
+  int exponent_ = 0;                          // the last row is to be multiplied by 2^exponent_
   std::vector<std::vector<double>> marginal_;
 };
 

@@ -1,5 +1,5 @@
-// Weights are kept as logarithms relative to the largest, so no run is long enough to overflow
-// them.
+// Weights are stored as logarithms relative to the largest, so they do not overflow in a run of any
+// length.
 #include "scheduling/game/exp3p.hpp"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace rollcall::scheduling {
 
-/// K arms, rewards x in [0, 1] of the arm i that was played:
+/// There are K arms; the arm i that was played has paid x in [0, 1]:
 ///   p_j = (1 - gamma) w_j / sum w + gamma / K
 ///   w_j <- w_j exp(gamma / (3 K) (x [j = i] / p_j + alpha / (p_j sqrt(K T))))
 /// with gamma = min(3/5, 2 sqrt(3/5 K ln K / T)) and alpha = 2 sqrt(ln(K T / delta)) of their
@@ -21,7 +21,7 @@ class Exp3p {
   void learn(std::size_t arm, double reward);
   std::size_t arms() const { return log_weight_.size(); }
   double exploration() const { return gamma_; }
-  /// state: relative to the largest
+  /// The state: log weights relative to the largest.
   const std::vector<double>& log_weights() const { return log_weight_; }
   void restore(std::vector<double> log_weights) { log_weight_ = std::move(log_weights); }
 

@@ -1,4 +1,5 @@
-// best[s]: the highest score of the bins so far that together spend s rollouts above their minimum.
+// best[s] is the highest score with which the first bins together spend s rollouts above their
+// minimum.
 #include "scheduling/game/joint_arms.hpp"
 
 #include <cmath>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr double kUnreachable = -std::numeric_limits<double>::infinity();
 
-// One bin more: what every sum is best reached with. `choice` gets the arm.
+// Adds one bin: the best score of every sum, and in `choice` the arm that reaches it.
 std::vector<double> extend(const std::vector<double>& best, const BinArms& bin,
                            const std::vector<std::int64_t>& count,
                            std::vector<std::uint8_t>& choice) {
@@ -45,7 +46,7 @@ JointArms most_probable_arms(const std::vector<BinArms>& bins,
   const auto worse = [&](std::size_t s) {
     return std::tuple(std::abs(least + std::int64_t(s) - budget), -best[s], s);
   };
-  std::size_t sum = 0;  // reachable: every bin at its smallest arm
+  std::size_t sum = 0;  // this sum is reachable, with every bin at its smallest arm
   for (std::size_t s = 1; s < best.size(); ++s) {
     if (best[s] > kUnreachable && worse(s) < worse(sum)) sum = s;
   }

@@ -1,4 +1,4 @@
-// One arm for each bin, chosen together: the jointly most probable arms whose rollouts meet the
+// Chooses one arm for each bin together: the jointly most probable arms whose rollouts meet the
 // budget exactly.
 #pragma once
 
@@ -8,16 +8,16 @@
 
 namespace rollcall::scheduling {
 
-/// What a bin may play: arm a costs count[a] rollouts for each of its prompts.
+/// The arms of a bin: arm a costs count[a] rollouts for each of its prompts.
 struct BinArms {
   std::int64_t prompts = 0;
-  std::vector<double> score{};  ///< [arms] log-probability, perturbed or not
+  std::vector<double> score{};  ///< [arms] log-probability, with or without a perturbation
 };
 
 struct JointArms {
   std::vector<std::size_t> arm{};  ///< [bins]
-  std::int64_t total = 0;  ///< rollouts; the budget wherever some combination meets it, else as
-                           ///< near as any does
+  std::int64_t total = 0;  ///< rollouts; equal to the budget if some combination meets it, else
+                           ///< the nearest total
 };
 
 /// Maximises sum_b score_b(arm_b) subject to sum_b prompts_b count(arm_b) = budget by an exact

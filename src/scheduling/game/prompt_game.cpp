@@ -60,7 +60,7 @@ std::vector<double> PromptGame::probabilities(std::size_t bins) const {
 }
 
 std::vector<double> PromptGame::probabilities(const std::vector<std::int64_t>& present) const {
-  // Relative to the largest exponent, so that no sharpness leaves the range of a double.
+  // Relative to the largest exponent, so that no value of eta exceeds the range of a double.
   std::vector<double> q(present.size());
   double most = -std::numeric_limits<double>::infinity(), sum = 0.0, bins = 0.0;
   for (std::size_t b = 0; b < q.size(); ++b) {

@@ -1,4 +1,4 @@
-// Prompt-GDRO: an adversary that puts weight on the difficulty bins where the loss is high
+// Prompt-GDRO: an adversary gives weight to the difficulty bins where the loss is high
 // (arXiv:2601.19280, section 3.2).
 #pragma once
 
@@ -29,20 +29,20 @@ class PromptGame {
   double cap(double weight) const;                            ///< min(weight, w_max)
   double capped_weight(std::size_t bin) const;                ///< min(w_t, w_max) of eq. 16
   std::vector<double> probabilities(std::size_t bins) const;  ///< q_t of eq. 15
-  /// The same over the bins where something is `present`, 0 elsewhere: all of B and the sum are
-  /// theirs.
+  /// q_t over the bins where something is `present`, 0 elsewhere; B and the sum are over those
+  /// bins.
   std::vector<double> probabilities(const std::vector<std::int64_t>& present) const;
   double eta() const { return eta_; }
   double gamma() const { return gamma_; }
   nlohmann::json save() const;
-  /// throws StorageError when it is not a state of so many bins
+  /// Throws StorageError when the state has another number of bins.
   void load(const nlohmann::json& state, std::size_t bins);
 
  private:
   double beta_ = 0.12, eta_ = 0.65, gamma_ = 0.01, weight_cap_ = 15.0;  // the released launchers
-  double score_cap_ = 3.0;    // C: ours; the released code clips z-scores there, which no launcher
-                              // uses
-  double share_floor_ = 1.0;  // 1 divides by nothing: shares are at most 1
+  double score_cap_ = 3.0;    // C, this project's; the released code clips z-scores at 3, but no
+                              // launcher uses z-scores
+  double share_floor_ = 1.0;  // shares are at most 1, so that 1 has no effect
   std::string score_start_ = "zero";
   std::vector<double> scores_;  // state; NaN before a bin's first signal, empty before the first
                                 // step

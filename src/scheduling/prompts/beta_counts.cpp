@@ -10,10 +10,10 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr std::uint64_t kDraws = 64;  // numbers set aside for a Gamma variable: 31 attempts, each
-                                      // of which succeeds more than 19 times out of 20
+constexpr std::uint64_t kDraws = 64;  // random numbers reserved for a Gamma variable: 31 attempts,
+                                      // each of which succeeds more than 19 times out of 20
 
-/// The logarithm, since Gamma(a) with a small a underflows.
+/// The logarithm of a Gamma(a) variable, because Gamma(a) underflows for small a.
 double log_gamma_draw(const RandomStream& stream, std::uint64_t first, double a) {
   const double boosted = a < 1 ? a + 1 : a;  // Gamma(a) = Gamma(a + 1) * U^(1/a)
   const double d = boosted - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
@@ -22,7 +22,7 @@ double log_gamma_draw(const RandomStream& stream, std::uint64_t first, double a)
     const double x = stream.normal(i), root = 1.0 + c * x, v = root * root * root;
     if (v <= 0) continue;
     const double u = stream.uniform(i + 1);
-    // inside what the exact test accepts, and without its logarithms
+    // a quick test that accepts only what the exact test accepts, without logarithms
     const bool squeezed = u > 0.0331 * (x * x) * (x * x);
     if (!squeezed && std::log1p(-u) >= 0.5 * x * x + d - d * v + d * std::log(v)) continue;
     log_value = std::log(d * v);

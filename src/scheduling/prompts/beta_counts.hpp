@@ -16,13 +16,14 @@ struct BetaCounts {
   double mean() const { return right / (right + wrong); }
 };
 
-/// By prompt; only prompts with results, ordered so that equal states are equal texts.
+/// Counts by prompt. Only prompts with results are in it; it is ordered, so that equal states give
+/// equal texts.
 using BetaTable = std::map<std::uint64_t, BetaCounts>;
 nlohmann::json beta_rows(const BetaTable& table);
 BetaTable beta_table(const nlohmann::json& rows);
 
-/// One number from Beta(a, b), a and b positive, at an address of its own: a pure function of
-/// stream, index and parameters.
+/// A random number from Beta(a, b) with positive a and b: a pure function of stream, index and
+/// parameters.
 double draw_beta(const RandomStream& stream, std::uint64_t index, double a, double b);
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// Means of a step's groups, bin by bin.
+// Means over a step's groups for each bin.
 #include "scheduling/prompts/bin_results.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"
@@ -34,7 +34,7 @@ struct Means {
   std::vector<double> sum, count;
   explicit Means(std::size_t bins) : sum(bins), count(bins) {}
   void add(std::size_t bin, double value) {
-    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN too: nobody has told
+    if (!(std::abs(value) <= kLargestHeard)) return;  // NaN is unknown and fails as well
     sum[bin] += value;
     ++count[bin];
   }
@@ -67,7 +67,8 @@ BinResults results_by_bin(const std::vector<GroupReport>& reports,
                           const Signal& signal, const ArmSignal& arm_signal) {
   BinResults results{.groups = std::vector<std::int64_t>(bins),
                      .rollouts = std::vector<std::int64_t>(bins),
-                     .drawn = std::vector<std::int64_t>(bins)};
+                     .drawn = std::vector<std::int64_t>(bins),
+                     .bin_of_report = bin};
   Means signals(bins), gains(bins), passes(bins), variances(bins);
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto b = std::size_t(bin[i]);

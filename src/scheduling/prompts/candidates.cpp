@@ -1,4 +1,4 @@
-// The complement of what a step may still choose.
+// Gives the sampler all prompts that a step may not choose as held ones.
 #include "scheduling/prompts/candidates.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// A step's candidates as samplers see them: any sampler chooses among a few prompts, without
-// knowing that there are others.
+// Restricts any sampler to a step's candidates, without the sampler knowing of them.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -9,10 +8,10 @@
 
 namespace rollcall::scheduling {
 
-/// Passes a request on as it is when it names no candidates. Otherwise all other prompts count as
-/// held by the step, which a sampler does not draw while there are others; and where no more
-/// candidates are left than are wanted, those are the choice, ascending, each once, and the sampler
-/// is not asked.
+/// Passes a request without candidates to the sampler as it is. Otherwise all other prompts count
+/// as held by the step, because a sampler does not draw held prompts while others are left. Where
+/// at most the wanted number of candidates is left, all of them are chosen, ascending and once
+/// each, and the sampler is not called.
 class CandidateSampler final : public Sampler {
  public:
   CandidateSampler(Sampler& sampler, std::uint64_t prompts)
@@ -22,7 +21,7 @@ class CandidateSampler final : public Sampler {
 
  private:
   Sampler* sampler_;
-  std::uint64_t prompts_;  // in the table
+  std::uint64_t prompts_;  // number of prompts in the table
 };
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// Bins as lists of ids; a prompt that moves changes places with the last of its list.
+// Bins are lists of ids; the last id of a list takes the place of a prompt that leaves it.
 #include "scheduling/prompts/difficulty_bins.hpp"
 
 #include <algorithm>

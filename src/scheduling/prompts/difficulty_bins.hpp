@@ -1,4 +1,4 @@
-// The online difficulty classifier of GDRO: bins over the estimated pass rate, with hysteresis, and
+// The online difficulty classifier of GDRO: bins of the estimated pass rate, with hysteresis, and
 // the members of each bin.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace rollcall::scheduling {
 
-/// Bin b holds estimates in [edge_b, edge_{b+1}), the last one its upper edge too
-/// (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its estimate lies the margin past
-/// the edge, or further. Where extremes are excluded, estimates of exactly 0 and 1 have one more
-/// bin, the last, without a margin. Members are dense 32-bit ids: drawing one, and moving one, cost
-/// O(1). They stand in blocks, so a list that grows is never copied: no step is slow because of it,
-/// and no moment needs the memory of two lists.
+/// Bin b holds estimates in [edge_b, edge_{b+1}); the last bin includes its upper edge
+/// (arXiv:2601.19280, eq. 11). A prompt leaves its bin only when its estimate is at least the
+/// margin past the edge. Where extremes are excluded, estimates of exactly 0 and 1 have one more
+/// bin, the last, without a margin. Members are dense 32-bit ids: drawing one and moving one cost
+/// O(1). They are stored in blocks, so a growing list is never copied, which would make a step slow
+/// and need the memory of two lists.
 class DifficultyBins {
  public:
   struct Place {
@@ -27,24 +27,25 @@ class DifficultyBins {
     std::uint32_t slot = 0;
   };
   DifficultyBins() = default;
-  /// `edges`: 0 = a_0 < ... < a_B = 1. `where` keeps each prompt's bin and must outlive this
-  /// object; every prompt is then placed once, in ascending order.
+  /// `edges`: 0 = a_0 < ... < a_B = 1. `where` stores each prompt's bin and must outlive this
+  /// object. The caller then places every prompt once, in ascending order.
   DifficultyBins(std::vector<double> edges, double margin, bool exclude_extremes,
                  PromptHistory& where);
   std::size_t size() const { return members_.size(); }
   std::int32_t of(PromptId prompt) const;
-  void place(PromptId prompt, double estimate);  ///< without hysteresis: the start
+  void place(PromptId prompt, double estimate);  ///< at the start, without hysteresis
   /// The prompt that moved, and the one that took its slot.
   using Moved = std::optional<std::array<std::uint32_t, 2>>;
-  Moved update(PromptId prompt, double estimate);  ///< with it; whose places have changed, if any
-  Moved put(PromptId prompt, std::int32_t bin);    ///< into a bin by name
+  Moved update(PromptId prompt, double estimate);  ///< by a new estimate, with hysteresis; returns
+                                                   ///< the prompts whose places have changed
+  Moved put(PromptId prompt, std::int32_t bin);    ///< into this bin
   std::uint32_t slot(PromptId prompt) const { return slot_[prompt.value]; }
   void prefetch(PromptId prompt) const { __builtin_prefetch(&slot_[prompt.value], 1); }
   void prefetch_place(PromptId prompt) const {
     __builtin_prefetch(&members_[std::size_t(of(prompt))][slot_[prompt.value]], 1);
   }  ///< reads what prefetch() fetches
-  /// Puts the named prompts where they were saved, over the start. False (and an unspecified state)
-  /// when the places do not fit together.
+  /// Moves these prompts from the start to their saved places. Returns false, with an unspecified
+  /// state, when the places do not fit together.
   bool restore(const std::vector<Place>& places);
   const std::deque<std::uint32_t>& members(std::int32_t bin) const {
     return members_[std::size_t(bin)];
@@ -60,7 +61,7 @@ class DifficultyBins {
   std::vector<double> edges_;
   double margin_ = 0.0;
   bool exclude_extremes_ = false;
-  PromptHistory* history_ = nullptr;                // keeps each prompt's bin
+  PromptHistory* history_ = nullptr;                // stores each prompt's bin
   std::vector<std::deque<std::uint32_t>> members_;  // [bins] ids
   std::vector<std::uint32_t> slot_;                 // [prompts] place in its bin's list
 };

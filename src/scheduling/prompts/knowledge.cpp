@@ -1,4 +1,4 @@
-// Outcomes into histories, histories into bins.
+// The parts of the shared knowledge are bound, taught, saved and loaded in one order.
 #include "scheduling/prompts/knowledge.hpp"
 
 #include "base/error.hpp"
@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace rollcall::scheduling {
@@ -16,24 +15,22 @@ constexpr std::uint64_t kControlDraws = 303;  // the random numbers of a step's 
 
 }  // namespace
 
-Knowledge::Knowledge(PromptTable prompts, std::uint64_t seed)
-    : prompts_(std::move(prompts)), seed_(seed), success_(estimate_) {
+Knowledge::Knowledge(PromptTable prompt_table, std::uint64_t run_seed)
+    : prompts(std::move(prompt_table)), seed(run_seed), success_(estimate_) {
   require<ConfigError>(size() > 0, "there are no training prompts",
                        "the scheduler has nothing to choose from", "check the task section");
   require<ConfigError>(size() < (std::uint64_t{1} << 32),
                        fmt::format("{} training prompts", size()),
                        "prompts are numbered with 32 bits", "split the prompts over several runs");
   require<ConfigError>(
-      prompts_.content.empty() || prompts_.content.size() == size(),
-      fmt::format("{} contents for {} training prompts", prompts_.content.size(), size()),
+      prompts.content.empty() || prompts.content.size() == size(),
+      fmt::format("{} contents for {} training prompts", prompts.content.size(), size()),
       "a prompt is recognised by its own content", "give every prompt one, or none at all");
 }
 
 void Knowledge::bind(ConfigSchema& schema) {
-  if (uses_signal_) signal_.bind(schema);
-  if (uses_arm_signal_) arm_signal_.bind(schema);
-  if (uses_history_ || uses_success_ || uses_pay_ || uses_outcomes_) control_.bind(schema);
-  if (uses_history_ || uses_success_)
+  signals.bind(schema, history.is_used() || uses_success_);
+  if (history.is_used() || uses_success_)
     schema.bind("prior_success", &estimate_.prior_success,
                 "pass rate assumed of a prompt without results", {0, 1});
   if (uses_success_) {
@@ -50,48 +47,14 @@ void Knowledge::bind(ConfigSchema& schema) {
                 "rollouts that the level's estimate is worth against the prompt's own",
                 {1e-3, 1e9});
   }
-  if (!uses_history_) return;
-  schema.bind("history_window", &window_, "outcomes remembered of a prompt",
-              {1, PromptHistory::kLongest});
-  if (!uses_bins_) return;
-  schema.bind("bin_edges", &inner_edges_,
-              "inner edges of the difficulty bins over the pass rate, ascending", {0, 1});
-  schema.bind("bin_margin", &margin_,
-              "how far past an edge an estimate must lie before the prompt changes its bin",
-              {0, 0.5});
-  schema.bind("exclude_extremes", &exclude_extremes_,
-              "prompts at exactly 0 % or 100 % have one bin of their own, the last");
+  history.bind(schema);
 }
 
 void Knowledge::start() {
-  require<ConfigError>(!uses_arm_signal_ || !must_rank_ || arm_signal_.ranks_arms(),
-                       fmt::format("scheduler.knobs.arm_signal = {}", arm_signal_.name()),
-                       "its mean is the same for any number of rollouts, so it cannot rank counts",
-                       "choose informative, variance_proxy or solved");
-  require<ConfigError>(!control_.inverted() || uses_signal_ || uses_arm_signal_ || uses_pay_,
-                       "scheduler.knobs.control = inverted",
-                       "nothing that this policy learns from has a sign",
-                       "choose constant or shuffled");
+  signals.check();
   if (uses_success_) success_.expect(size());
-  changed_.assign(uses_history_ || uses_success_ ? size() : 0, false);
-  changed_list_.clear();
-  if (!uses_history_) return;
-  history_ = PromptHistory(size(), int(window_));
-  touched_.assign(size(), false);
-  if (!uses_bins_) return;
-  std::vector<double> edges = {0.0};
-  edges.insert(edges.end(), inner_edges_.begin(), inner_edges_.end());
-  edges.push_back(1.0);
-  const bool ascending = std::adjacent_find(edges.begin(), edges.end(), [](double a, double b) {
-                           return a >= b;
-                         }) == edges.end();
-  require<ConfigError>(
-      ascending && edges.size() <= 255,
-      fmt::format("scheduler.knobs.bin_edges = [{}]", fmt::join(inner_edges_, ", ")),
-      "the inner edges cut (0, 1) into at most 254 bins",
-      "write them ascending, strictly between 0 and 1");
-  bins_ = DifficultyBins(std::move(edges), margin_, exclude_extremes_, history_);
-  for (std::uint64_t p = 0; p < size(); ++p) bins_.place({p}, pass_rate({p}));
+  changes_.restart(history.is_used() || uses_success_ ? size() : 0);
+  history.start(size(), [this](PromptId prompt) { return pass_rate(prompt); });
 }
 
 std::vector<Need> Knowledge::needs() const {
@@ -99,95 +62,55 @@ std::vector<Need> Knowledge::needs() const {
   return {{"prior", "its budgets follow the success that a value model predicts of each prompt"}};
 }
 
-std::vector<std::string> Knowledge::warnings() const {
-  if (!uses_arm_signal_ || arm_signal_.ranks_arms()) return {};
-  return {fmt::format(
-      "arm_signal {} has the same mean for any number of rollouts: these bandits cannot hear which count is better",
-      arm_signal_.name())};
-}
-
 double Knowledge::pass_rate(PromptId prompt) const {
-  const int seen = history_.seen(prompt);
-  if (seen > 0) return double(history_.passed(prompt)) / seen;
-  return prompts_.prior.empty() ? estimate_.prior_success : double(prompts_.prior[prompt.value]);
+  return history.pass_rate(prompt, prompts.prior.empty() ? estimate_.prior_success
+                                                         : double(prompts.prior[prompt.value]));
 }
 
 double Knowledge::success(std::uint64_t step, PromptId prompt) const {
-  const std::int32_t level = prompts_.level.at(prompt.value);
-  return prompts_.prior.empty()
+  const std::int32_t level = prompts.level.at(prompt.value);
+  return prompts.prior.empty()
              ? success_.success(step, prompt, level)
-             : success_.success(step, prompt, level, double(prompts_.prior.at(prompt.value)));
+             : success_.success(step, prompt, level, double(prompts.prior.at(prompt.value)));
 }
 
 double Knowledge::predicted(std::uint64_t step, PromptId prompt) const {
-  return prompts_.prior.empty() ? success(step, prompt) : double(prompts_.prior.at(prompt.value));
+  return prompts.prior.empty() ? success(step, prompt) : double(prompts.prior.at(prompt.value));
 }
 
-const std::vector<GroupReport>& Knowledge::heard(const std::vector<GroupReport>& reports) {
-  if (!control_.on() || reports.empty()) return reports;
-  heard_ = control_.heard(reports, random(reports.front().id.step, kControlDraws));
-  return heard_;
-}
-
-StepBins Knowledge::step_bins(const std::vector<GroupPlan>& groups) const {
-  StepBins bins{std::vector<std::int64_t>(bins_.size()), {}};
-  for (const GroupPlan& group : groups)
-    ++bins.prompts[bins.of.emplace_back(std::size_t(bins_.of(group.id.prompt)))];
-  return bins;
-}
-
-std::vector<std::int32_t> Knowledge::bins_of(const std::vector<GroupReport>& reports) const {
-  std::vector<std::int32_t> bin(reports.size());
-  for (std::size_t i = 0; i < reports.size(); ++i) bin[i] = bins_.of(reports[i].id.prompt);
-  return bin;
+const std::vector<GroupReport>& Knowledge::learned(const std::vector<GroupReport>& reports) {
+  if (reports.empty()) return reports;
+  return signals.learned(reports, random(reports.front().id.step, kControlDraws));
 }
 
 BinResults Knowledge::by_bin(const std::vector<GroupReport>& reports) const {
-  const auto results = [&](const std::vector<GroupReport>& told) {
-    return results_by_bin(told, bins_of(told), bins_.size(), signal_, arm_signal_);
+  const auto results = [&](const std::vector<GroupReport>& of) {
+    return results_by_bin(of, history.bins_of(of), history.bins().size(), signals.signal(),
+                          signals.arm_signal());
   };
-  if (!control_.on() || reports.empty()) return results(reports);
-  BinResults heard =
-      results(control_.heard(reports, random(reports.front().id.step, kControlDraws)));
-  for (double& x : heard.signal) x *= control_.sign();
-  for (double& x : heard.gain) x *= control_.sign();
-  return heard;
-}
-
-void Knowledge::note_change(std::uint32_t prompt) {
-  if (changed_[prompt]) return;
-  changed_[prompt] = true;
-  changed_list_.push_back(prompt);
+  const Control& control = signals.control();
+  if (!control.on() || reports.empty()) return results(reports);
+  BinResults learned =
+      results(control.heard(reports, random(reports.front().id.step, kControlDraws)));
+  for (double& x : learned.signal) x *= control.sign();
+  for (double& x : learned.gain) x *= control.sign();
+  return learned;
 }
 
 void Knowledge::prefetch(PromptId prompt) const {
-  __builtin_prefetch(&prompts_.level[prompt.value]);
+  __builtin_prefetch(&prompts.level[prompt.value]);
   if (uses_success_) success_.prefetch(prompt);
-  if (uses_history_) history_.prefetch(prompt);
-  if (uses_bins_) bins_.prefetch(prompt);
+  history.prefetch(prompt);
 }
 
 void Knowledge::learn(const std::vector<GroupReport>& reports) {
   for (const GroupReport& report : reports) prefetch(report.id.prompt);
-  for (const GroupReport& report : reports) {
-    if (uses_bins_) bins_.prefetch_place(report.id.prompt);
-  }
-  if (uses_success_) success_.learn(heard(reports));
-  if (!changed_.empty()) {
-    for (const GroupReport& report : reports) note_change(std::uint32_t(report.id.prompt.value));
-  }
-  if (!uses_history_) return;
-  if (uses_bins_) latest_ = by_bin(reports), latest_bins_ = bins_of(reports);
-  for (const GroupReport& report : reports) {
-    const PromptId prompt = report.id.prompt;
-    history_.add(prompt, std::any_of(report.correct.begin(), report.correct.end(),
-                                     [](std::uint8_t c) { return c != 0; }));
-    touched_[prompt.value] = true;
-    if (!uses_bins_) continue;
-    const auto moved = bins_.update(prompt, pass_rate(prompt));
-    if (!moved) continue;
-    for (const std::uint32_t p : *moved) touched_[p] = true, note_change(p);
-  }
+  history.prefetch_places(reports);
+  if (uses_success_) success_.learn(learned(reports));
+  for (const GroupReport& report : reports) changes_.note(std::uint32_t(report.id.prompt.value));
+  if (history.has_bins()) latest_ = by_bin(reports);
+  history.learn(
+      reports, [this](PromptId prompt) { return pass_rate(prompt); }, changes_);
 }
 
 nlohmann::json Knowledge::head() const {
@@ -196,78 +119,37 @@ nlohmann::json Knowledge::head() const {
   return head;
 }
 
-HistoryRow Knowledge::history_row(std::uint32_t prompt) const {
-  return {prompt, history_.entry({prompt}), uses_bins_ ? bins_.slot({prompt}) : 0};
-}
-
-PromptRows Knowledge::all_rows() const {
-  PromptRows rows;
-  for (std::uint32_t p = 0; p < touched_.size(); ++p) {
-    if (touched_[p]) rows.history.push_back(history_row(p));
-  }
-  if (uses_success_) rows.success = success_.rows();
-  return rows;
-}
-
 PromptRows Knowledge::take_rows(Rows which) {
-  std::sort(changed_list_.begin(), changed_list_.end());
+  const std::vector<std::uint32_t> changed = changes_.take();
   PromptRows rows;
-  if (which == Rows::all) {
-    rows = all_rows();
-  } else {
-    for (const std::uint32_t p : changed_list_) {
-      if (uses_history_) rows.history.push_back(history_row(p));
-    }
-    if (uses_success_) rows.success = success_.rows(changed_list_);
-  }
-  for (const std::uint32_t p : changed_list_) changed_[p] = false;
-  changed_list_.clear();
+  rows.history = which == Rows::all ? history.rows() : history.rows(changed);
+  if (uses_success_) rows.success = which == Rows::all ? success_.rows() : success_.rows(changed);
   return rows;
 }
 
 nlohmann::json Knowledge::save() const {
-  const PromptRows rows = all_rows();
   nlohmann::json state = head();
-  state["prompts"] = to_json(rows.history);
-  if (uses_success_) state["success"]["prompts"] = to_json(rows.success);
+  state["prompts"] = to_json(history.rows());
+  if (uses_success_) state["success"]["prompts"] = to_json(success_.rows());
   return state;
 }
 
-PromptRows Knowledge::rows_of(const nlohmann::json& state) {
+PromptRows rows_of(const nlohmann::json& state) {
   PromptRows rows{history_rows(state.at("prompts")), {}};
   if (const auto success = state.find("success"); success != state.end())
     rows.success = success_rows(success->at("prompts"));
   return rows;
 }
 
-namespace {
-
-constexpr const char* kWhy = "the run would not continue where it stopped";
-
-}  // namespace
-
-void Knowledge::load(const nlohmann::json& state) { load(state, rows_of(state)); }
-
 void Knowledge::load(const nlohmann::json& head, const PromptRows& rows) {
   start();
-  const auto known = [&](std::uint32_t p, bool used) {
-    require<StorageError>(p < size() && used, fmt::format("a saved history of prompt {}", p), kWhy,
+  for (const SuccessRow& row : rows.success)
+    require<StorageError>(uses_success_ && row.prompt < size(),
+                          fmt::format("a saved history of prompt {}", row.prompt),
+                          "the run would not continue where it stopped",
                           "resume with the task section the run was started with");
-  };
-  for (const SuccessRow& row : rows.success) known(row.prompt, uses_success_);
   if (uses_success_) success_.load(head.at("success").at("levels"), rows.success);
-  std::vector<DifficultyBins::Place> places;
-  for (const auto& [p, entry, slot] : rows.history) {
-    known(p, uses_history_);
-    PromptHistory::Entry& e = history_.entry({p});
-    const std::uint8_t start_bin = e.bin;  // it stays there until restore() has moved all
-    e = entry, e.bin = start_bin;
-    touched_[p] = true;
-    if (uses_bins_) places.push_back({p, entry.bin, slot});
-  }
-  if (uses_bins_)
-    require<StorageError>(bins_.restore(places), "the saved difficulty bins do not fit together",
-                          kWhy, "resume from an older checkpoint");
+  history.load(rows.history);
 }
 
 void Knowledge::load_changed(const nlohmann::json& head, const PromptRows& rows,
@@ -277,36 +159,24 @@ void Knowledge::load_changed(const nlohmann::json& head, const PromptRows& rows,
     success_.load(head.at("success").at("levels"), rows.success);
     success_.renumber(map);
   }
-  for (const auto& [p, entry, slot] : rows.history) {
-    const auto prompt = map.now(p);
-    if (!prompt) continue;
-    PromptHistory::Entry& e = history_.entry(*prompt);
-    const std::uint8_t start_bin = e.bin;
-    e = entry, e.bin = start_bin;
-    touched_[prompt->value] = true;
-    if (!uses_bins_) continue;
-    require<StorageError>(std::size_t(entry.bin) < bins_.size(),
-                          fmt::format("a saved difficulty bin {} of {}", entry.bin, bins_.size()),
-                          kWhy, "resume with the knobs it was started with");
-    const auto moved = bins_.put(*prompt, entry.bin);
-    if (!moved) continue;
-    for (const std::uint32_t other : *moved) touched_[other] = true;
-  }
+  history.load_changed(rows.history, map);
 }
 
-std::vector<std::pair<std::string, double>> Knowledge::metrics() const {
+std::vector<std::pair<std::string, double>> bin_metrics(const Knowledge& knowledge) {
   std::vector<std::pair<std::string, double>> metrics;
   const auto add = [&](const char* name, std::size_t bin, double value) {
     if (std::isfinite(value)) metrics.emplace_back(fmt::format("gdro/{}/{}", name, bin), value);
   };
-  for (std::size_t b = 0; uses_bins_ && b < bins_.size(); ++b)
-    add("population", b, double(bins_.members(std::int32_t(b)).size()));
-  for (std::size_t b = 0; b < latest_.groups.size(); ++b) {
-    if (latest_.groups[b] == 0) continue;  // no prompt of the bin in this step
-    add("budget", b, double(latest_.drawn[b]) / double(latest_.groups[b]));
-    add("pass_rate", b, latest_.pass_rate[b]);
-    if (uses_signal_) add("signal", b, latest_.signal[b]);
-    if (uses_arm_signal_) add("arm_signal", b, latest_.gain[b]);
+  const BinnedHistory& history = knowledge.history;
+  for (std::size_t b = 0; history.has_bins() && b < history.bins().size(); ++b)
+    add("population", b, double(history.bins().members(std::int32_t(b)).size()));
+  const BinResults& latest = knowledge.latest();
+  for (std::size_t b = 0; b < latest.groups.size(); ++b) {
+    if (latest.groups[b] == 0) continue;  // no prompt of the bin in this step
+    add("budget", b, double(latest.drawn[b]) / double(latest.groups[b]));
+    add("pass_rate", b, latest.pass_rate[b]);
+    if (knowledge.signals.signal_used()) add("signal", b, latest.signal[b]);
+    if (knowledge.signals.arm_signal_used()) add("arm_signal", b, latest.gain[b]);
   }
   return metrics;
 }

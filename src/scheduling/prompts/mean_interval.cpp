@@ -1,4 +1,4 @@
-// Quantiles by table, and beyond it by their expansion.
+// Quantiles of Student's t by a table, and beyond it by an expansion.
 #include "scheduling/prompts/mean_interval.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -1,4 +1,4 @@
-// What the rollouts of a group came to.
+// Figures of the outcomes of one group.
 #pragma once
 
 #include "base/differing.hpp"
@@ -16,17 +16,17 @@ inline double right(const GroupReport& report) {
                               [](std::uint8_t c) { return c != 0; }));
 }
 
-/// 0 for a group without rollouts.
+/// Share of correct rollouts; 0 for a group without rollouts.
 inline double success(const GroupReport& report) {
   return report.correct.empty() ? 0.0 : right(report) / double(report.correct.size());
 }
 
-/// Largest size of a number that a policy learns from: squares of larger ones, and their sums,
-/// leave a double's range.
+/// Largest absolute value that a policy may learn from. Sums of the squares of larger numbers could
+/// exceed the range of a double.
 inline constexpr double kLargestHeard = 1e100;
 
-/// What a bandit is paid for a group: its mean absolute advantage, or, where nobody told, that of
-/// standardised 0/1 rewards.
+/// What a bandit is paid for a group: its mean absolute advantage or, where it was not measured,
+/// that of standardised 0/1 rewards.
 inline double pay(const GroupReport& report) {
   if (!std::isnan(report.mean_abs_advantage))
     return std::min(report.mean_abs_advantage, kLargestHeard);
@@ -34,11 +34,11 @@ inline double pay(const GroupReport& report) {
   return 2.0 * std::sqrt(p * (1.0 - p));
 }
 
-/// Do its rewards differ, so that a group-relative advantage is not zero everywhere?
+/// Whether its rewards differ, so that a group-relative advantage is not zero everywhere.
 inline bool informative(const GroupReport& report) { return differ(report.rewards); }
 
-/// (r - mean) / std of the group (population std); zero for a reward that only rounding parts from
-/// the mean, and so everywhere where the rewards do not differ.
+/// [rollouts] (r - mean) / std of the group (population std). It is zero for a reward that differs
+/// from the mean by rounding only, so it is zero everywhere where the rewards do not differ.
 inline std::vector<double> standardised(const std::vector<double>& rewards) {
   if (!differ(rewards)) return std::vector<double>(rewards.size());
   double mean = 0.0, square = 0.0;

@@ -1,4 +1,4 @@
-// Heavy-tailed difficulties, and labels that miss them.
+// Makes prompts with heavy-tailed difficulties, and labels that miss them by an error.
 #include "scheduling/prompts/population.hpp"
 
 #include "base/error.hpp"
@@ -11,25 +11,26 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLocation = 1.0, kScale = 1.5;  // of the difficulty: a third of the prompts is
-                                                 // passed at skill 0
-constexpr double kLabelNoise = 1.5;  // logits: an annotator's error is as large as the scale of
-                                     // what is with_verdicts
-constexpr double kPriorNoise = 1.0;  // logits: of a value model before the first step
+constexpr double kLocation = 1.0, kScale = 1.5;  // of the difficulty: a third of the prompts
+                                                 // is solved at skill 0
+constexpr double kLabelNoise = 1.5;  // logits: an annotator's error is as large as the scale of the
+                                     // difficulty
+constexpr double kPriorNoise = 1.0;  // logits: error of a value model before the first step
 enum Address : std::uint64_t { difficulty_of = 0, domain_of, label_of, prior_of };
 
 RandomStream numbers(std::uint64_t seed, Address what, std::uint64_t prompt) {
   return {seed, RandomPurpose::task, what, prompt};
 }
 
-/// Student's t with 3 degrees of freedom: no fourth moment, a few prompts that nothing ever solves.
+/// Student's t with 3 degrees of freedom. It has no fourth moment, so a few prompts are never
+/// solved.
 double heavy_tailed(const RandomStream& stream) {
   double square = 0.0;
   for (std::uint64_t i = 1; i <= 3; ++i) square += stream.normal(i) * stream.normal(i);
   return stream.normal(0) / std::sqrt(square / 3.0);
 }
 
-/// The fifth that each value falls into, from 0; ties by index.
+/// [values] the fifth of the sorted values into which each falls, from 0; ties by index.
 std::vector<std::int32_t> fifths(const std::vector<float>& value) {
   std::vector<std::uint32_t> order(value.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -70,10 +71,10 @@ Population make_population(std::uint64_t prompts, std::uint64_t seed) {
 
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const Knobs& knobs,
                                           const Population& population, std::uint64_t seed) {
-  PromptTable told = population.table;
-  told.prior.clear();
-  auto policy = make_scheduler(choice, knobs, std::move(told), seed);
-  const auto needs = policy->needs();
+  PromptTable without_priors = population.table;
+  without_priors.prior.clear();
+  auto policy = make_scheduler(choice, knobs, std::move(without_priors), seed);
+  const auto& needs = policy->traits().needs;
   const bool prior = std::any_of(needs.begin(), needs.end(),
                                  [](const Need& need) { return need.field == "prior"; });
   return prior ? make_scheduler(choice, knobs, population.table, seed) : std::move(policy);

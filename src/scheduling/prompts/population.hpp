@@ -1,4 +1,4 @@
-// The prompts of a simulation: how hard they are, and what schedulers are told of that.
+// The prompts of a simulation: how hard they are, and what schedulers know of it.
 #pragma once
 
 #include "scheduling/scheduler.hpp"
@@ -10,19 +10,18 @@
 
 namespace rollcall::scheduling {
 
-/// The same for every policy.
+/// The prompts are the same for every policy.
 struct Population {
   std::vector<float> difficulty{};   ///< [prompts] logit of failure at skill 0
-  std::vector<std::uint8_t> cell{};  ///< [prompts] the skill that answers it: domain and fifth of
-                                     ///< the difficulty
+  std::vector<std::uint8_t> cell{};  ///< [prompts] the skill that a prompt needs: domain and fifth
+                                     ///< of the difficulty
   std::vector<std::uint8_t> hard{};  ///< [prompts] 1 for the hardest fifth
-  PromptTable table{};  ///< what can be told: noisy levels from 1, domains, noisy priors
+  PromptTable table{};  ///< what schedulers may know: noisy levels from 1, domains, noisy priors
 };
 
 Population make_population(std::uint64_t prompts, std::uint64_t seed);
 
-/// A policy over the population: told levels and domains, and priors only where it cannot do
-/// without.
+/// A policy over the population. It knows levels and domains, and priors only if it needs them.
 std::unique_ptr<Scheduler> make_scheduler(const SchedulerChoice& choice, const Knobs& knobs,
                                           const Population& population, std::uint64_t seed);
 

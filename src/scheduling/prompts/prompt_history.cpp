@@ -1,4 +1,5 @@
-// The shift register: the newest outcome enters at the bottom, what passes the window is forgotten.
+// The shift register: the newest outcome enters at the bottom, and outcomes beyond the window are
+// forgotten.
 #include "scheduling/prompts/prompt_history.hpp"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace rollcall::scheduling {
 
-/// 16 bytes a prompt: 112 outcome bits (the released GDRO launchers remember up to 100), newest
-/// lowest, 8 bits of length, 8 bits that the owner may use.
+/// Each prompt has 16 bytes: 112 outcome bits, the newest lowest (the released GDRO launchers
+/// remember up to 100), 8 bits for the number of outcomes, and 8 bits for the owner's use.
 class PromptHistory {
  public:
   static constexpr int kLongest = 112;
@@ -23,9 +23,9 @@ class PromptHistory {
   PromptHistory() = default;
   PromptHistory(std::uint64_t prompts, int window) : entries_(prompts), window_(window) {}
   void add(PromptId prompt, bool any_correct);
-  /// outcomes remembered, at most the window
+  /// Number of remembered outcomes, at most the window.
   int seen(PromptId prompt) const { return entries_[prompt.value].length; }
-  int passed(PromptId prompt) const;  ///< of these, how many groups held a correct answer
+  int passed(PromptId prompt) const;  ///< how many of these groups held a correct answer
   std::uint64_t size() const { return entries_.size(); }
   Entry& entry(PromptId prompt) { return entries_[prompt.value]; }
   const Entry& entry(PromptId prompt) const { return entries_[prompt.value]; }

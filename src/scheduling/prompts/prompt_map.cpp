@@ -1,4 +1,4 @@
-// Prompts matched by content, the k-th of equal ones with the k-th.
+// Matches prompts by content; of equal prompts, the k-th is matched with the k-th.
 #include "scheduling/prompts/prompt_map.hpp"
 
 #include <unordered_map>

@@ -1,5 +1,4 @@
-// Which prompt of a saved state is which prompt of the table at hand, after the training prompts
-// have changed.
+// Finds the prompts of a saved state in the present table, after the training prompts have changed.
 #pragma once
 
 #include "base/id.hpp"
@@ -12,9 +11,9 @@ namespace rollcall::scheduling {
 
 class PromptMap {
  public:
-  /// Content hashes then and now. Equal prompts are told apart by their order.
+  /// Content hashes when the state was saved, and now. Equal prompts are matched in their order.
   PromptMap(const std::vector<std::uint64_t>& then, const std::vector<std::uint64_t>& now);
-  std::optional<PromptId> now(std::uint64_t then) const;  ///< empty: gone, or never there
+  std::optional<PromptId> now(std::uint64_t then) const;  ///< empty: gone, or unknown
   std::uint64_t kept() const { return kept_; }
 
  private:

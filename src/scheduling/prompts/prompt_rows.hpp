@@ -1,5 +1,5 @@
-// What a policy knows prompt by prompt, as rows: the large part of its state, of which a checkpoint
-// writes what has changed.
+// What a policy knows of single prompts, as rows. They are the large part of its state, and a
+// checkpoint writes only the rows that have changed.
 #pragma once
 
 #include "scheduling/prompts/prompt_history.hpp"
@@ -13,7 +13,7 @@
 
 namespace rollcall::scheduling {
 
-/// Outcomes of a prompt, and its place in the members of its difficulty bin.
+/// Outcomes of a prompt, and its place among the members of its difficulty bin.
 struct HistoryRow {
   std::uint32_t prompt = 0;
   PromptHistory::Entry entry{};
@@ -34,18 +34,18 @@ struct PromptRows {
   std::size_t size() const { return history.size() + success.size(); }
 };
 
-/// Format 2, little-endian: "rollrows", format (u32), number of tables (u32); of each table width
-/// of a row (u32), zero (u32), rows (u64); then the rows of the tables one after the other, as the
-/// structures above lie in memory.
+/// Format 2, little-endian: "rollrows", format (u32), number of tables (u32); for each table the
+/// width of a row in bytes (u32), zero (u32) and the number of rows (u64); then the rows of the
+/// tables one after the other, as the structures above lie in memory.
 std::string to_bytes(const PromptRows& rows);
 /// Throws StorageError when the bytes are not such a file.
 PromptRows rows_from_bytes(std::string_view bytes);
 
-/// Takes newer rows in: those of the same prompts are replaced.
+/// Merges newer rows into `rows`; rows of the same prompts are replaced.
 void update(PromptRows& rows, const PromptRows& newer);
 
-/// As JSON: [prompt, low, middle, upper, high, length, bin, slot] and [prompt, right, wrong, step];
-/// doubles print shortest and read back exactly.
+/// Rows as JSON: [prompt, low, middle, upper, high, length, bin, slot] and [prompt, right, wrong,
+/// step]. Doubles are printed in the shortest form that reads back exactly.
 nlohmann::json to_json(const std::vector<HistoryRow>& rows);
 nlohmann::json to_json(const std::vector<SuccessRow>& rows);
 std::vector<HistoryRow> history_rows(const nlohmann::json& rows);

@@ -1,4 +1,4 @@
-// Beta counts whose memory shortens as the policy drifts.
+// Beta counts with a memory that becomes shorter as the policy drifts.
 #include "scheduling/prompts/success_tracker.hpp"
 
 #include "base/json.hpp"

@@ -1,4 +1,4 @@
-// How often each prompt is solved, as one rule for all who ask: the sampler that draws by it, and
+// How often each prompt is solved, by one rule for all its users: the sampler that draws by it, and
 // the baselines that subtract it.
 #pragma once
 
@@ -14,27 +14,27 @@
 
 namespace rollcall::scheduling {
 
-/// Single-stream Scheduler Optimization, arXiv:2509.13232. A success is what the verifier calls
+/// Single-stream Policy Optimization, arXiv:2509.13232. A success is what the verifier calls
 /// correct. After a group of the prompt: right <- rho right + correct, wrong <- rho wrong +
-/// incorrect with rho = clip(2^(-D / drift_half), memory_min, memory_max), D the mean |log-prob now
-/// - when sampled| over the prompt's previous rollout; memory_max where there is none to measure.
-/// Start: N0 = 1 / (1 - memory_min) rollouts' worth of the prediction, which carries SPO's smoothed
-/// offline rate (k + 0.5) / (n0 + 1); else of 1/2. Whoever learns from the same groups with the
-/// same law knows the same.
+/// incorrect with rho = clip(2^(-D / drift_half), memory_min, memory_max). D is the mean of
+/// |log-prob now - log-prob when sampled| over the prompt's previous rollout; without one, rho is
+/// memory_max. The counts start with N0 = 1 / (1 - memory_min) rollouts at the predicted success
+/// rate, which may be SPO's smoothed offline rate (k + 0.5) / (n0 + 1), or at 1/2 without a
+/// prediction. Two trackers that learn from the same groups with the same settings are equal.
 class SuccessTracker {
  public:
-  /// `predicted`: [prompts] success that a value model or offline samples expect; 1/2 of prompts
-  /// beyond it.
+  /// `predicted`: [prompts] success that a value model or offline samples predict; 1/2 for prompts
+  /// beyond its end.
   explicit SuccessTracker(const SuccessSection& law, std::vector<float> predicted = {})
       : law_(law), predicted_(std::move(predicted)) {}
-  SuccessTracker() = default;  ///< the paper's law, nothing predicted
+  SuccessTracker() = default;  ///< the paper's settings, without predictions
 
   /// One prompt's results. All are counts of rollouts.
   struct Counts {
-    double right = 0.0, wrong = 0.0;  ///< faded, with the start's
-    double solved = 0.0, seen = 0.0;  ///< all so far, none faded
+    double right = 0.0, wrong = 0.0;  ///< faded, including the start
+    double solved = 0.0, seen = 0.0;  ///< of the whole run, not faded
     double prior() const { return right / (right + wrong); }
-    /// mean of Beta(1 + solved, 1 + failed): MSSR, arXiv:2512.18215
+    /// Mean of Beta(1 + solved, 1 + failed): MSSR, arXiv:2512.18215.
     double posterior() const { return (1.0 + solved) / (2.0 + seen); }
   };
   Counts of(PromptId prompt) const;

@@ -1,4 +1,4 @@
-// One look, one correction.
+// One look at the first round, and one correction.
 #include "scheduling/rounds/make_up.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"
@@ -56,7 +56,7 @@ Decision MakeUpRounds::next(const StepRequest& request, std::uint32_t,
                             const std::vector<GroupReport>& pool, Sampler&) {
   Decision decision;
   for (const GroupReport& group : pool) {
-    if (group.correct.empty()) continue;  // undecided is not wrong
+    if (group.correct.empty()) continue;  // undecided rollouts are not wrong ones
     const std::int64_t have = drawn(group);
     const std::int64_t more = std::min(extra(have, success(group)), request.max_rollouts - have);
     if (more > 0)

@@ -1,5 +1,5 @@
-// The rounds `make_up` (DARS): a second round lifts hard prompts to the advantage mass of a prompt
-// that is right half the time.
+// The rounds `make_up` (DARS): a second round gives hard prompts so many rollouts that their
+// advantage mass equals that of a prompt that is right half the time.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -7,10 +7,10 @@
 namespace rollcall::scheduling {
 
 /// After N rollouts with accuracy a < 1/2 (a = 1/(2N) where none was right): S(a) = 2 a (1 - a), or
-/// 2 sqrt(a (1 - a)) for standardised advantages, P = N S(1/2); equal treatment asks for ceil((P -
-/// N S) / S) more, hardness-weighted for ceil((2 (1 - a) P - N S) / S), at most depth_limit
-/// rollouts in all (arXiv:2508.13755) and at most the step's max_rollouts. A group without a
-/// verdict has no accuracy and gets no more.
+/// 2 sqrt(a (1 - a)) for standardised advantages, and P = N S(1/2). Equal treatment draws
+/// ceil((P - N S) / S) rollouts more, hardness-weighted treatment ceil((2 (1 - a) P - N S) / S). A
+/// group gets at most depth_limit rollouts in all (arXiv:2508.13755), and at most the step's
+/// max_rollouts. A group without a verdict has no accuracy and gets no more.
 class MakeUpRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;

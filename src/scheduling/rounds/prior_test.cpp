@@ -1,4 +1,4 @@
-// The risk of the fused baseline against the price of a rollout.
+// Compares the fall of the fused baseline's risk with the cost of a rollout.
 #include "scheduling/rounds/prior_test.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"
@@ -28,8 +28,8 @@ Decision PriorTestRounds::next(const StepRequest& request, std::uint32_t round,
   Decision decision{.groups = {}, .last_round = std::int64_t(round) >= rounds_};
   for (const GroupReport& group : pool) {
     const std::int64_t have = drawn(group);
-    // A group that was left out of a round stays out: it has as many rollouts as when it was
-    // with_verdicts.
+    // A group that was left out of a round stays out, because it has the same rollouts as when that
+    // was decided.
     const bool more = have < request.max_rollouts &&
                       wants_more(double(group.correct.size()), 2.0 * success(group) - 1.0,
                                  2.0 * knowledge_->predicted(request.step, group.id.prompt) - 1.0);

@@ -1,5 +1,5 @@
-// The rounds `prior_test` (V_0.5): rollouts one by one where the first ones contradict the value
-// prior.
+// The rounds `prior_test` (V_0.5): prompts whose first rollouts contradict the value prior get more
+// rollouts, one per round.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -7,10 +7,10 @@
 namespace rollcall::scheduling {
 
 /// On rewards -1 and 1, V = 2 p - 1 with p = Knowledge::predicted(): the frozen PromptTable::prior,
-/// which no result changes. With k rollouts of mean m: D = max(0, (m - V)^2 - 1/k), risk of the
-/// fused baseline MSE(k) = D / (D k + 1); one more rollout while MSE(k) - MSE(k + 1) > rollout_cost
-/// (arXiv:2603.10848). k starts at the first round's size and ends after prior_rounds more or at
-/// the step's max_rollouts.
+/// which no result changes. After k rollouts with mean m, D = max(0, (m - V)^2 - 1/k), and the risk
+/// of the fused baseline is MSE(k) = D / (D k + 1). The prompt gets one more rollout while
+/// MSE(k) - MSE(k + 1) > rollout_cost (arXiv:2603.10848). k starts at the first round's size and
+/// ends after prior_rounds more, or at the step's max_rollouts.
 class PriorTestRounds final : public Rounds {
  public:
   explicit PriorTestRounds(Knowledge& knowledge) : knowledge_(&knowledge) {
@@ -26,7 +26,7 @@ class PriorTestRounds final : public Rounds {
   std::optional<Shortage> shortage(const StepRequest& request) const override {
     return looks() ? no_room_for_more(request, 1) : std::nullopt;
   }
-  /// mean and prior on the scale -1 .. 1
+  /// Mean and prior are on the scale -1 .. 1.
   bool wants_more(double k, double mean, double prior) const;
 
  private:

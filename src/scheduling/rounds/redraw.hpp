@@ -1,5 +1,5 @@
-// The rounds `redraw` (VSPO): groups whose rewards do not differ are made up for by further
-// rollouts of the step's own most valuable prompts.
+// The rounds `redraw` (VSPO): for each group whose rewards do not differ, one of the step's most
+// valuable prompts is drawn again.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -8,12 +8,12 @@
 
 namespace rollcall::scheduling {
 
-/// Once, after the first round: for each group whose rewards do not differ, one more draw of budget
-/// / prompts rollouts of the prompts of largest p (1 - p), p the success just seen
+/// This happens once, after the first round. Each such group allows one more draw, with budget /
+/// prompts rollouts, of a prompt with the largest p (1 - p), where p is its success in this step
 /// (arXiv:2512.07478: a task value that balances difficulty and uncertainty; its formula is not in
-/// the abstract). All prompts whose rewards differ get one draw before any gets two, and none gets
-/// more than redraw_most, so that repeats do not dominate, nor more rollouts than the step's
-/// max_rollouts.
+/// the abstract). All prompts whose rewards differ get one draw before any gets two. A prompt gets
+/// at most redraw_most draws, so that repeats do not dominate, and at most the step's max_rollouts
+/// rollouts.
 class RedrawRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override {
@@ -28,13 +28,13 @@ class RedrawRounds final : public Rounds {
   std::int64_t hard_cap(const StepRequest& request) const override {
     return std::min(2 * request.budget, request.max_rollouts * request.prompts);
   }
-  /// A draw is a whole group.
+  /// The groups that are drawn again; each draw is a whole group.
   std::optional<Shortage> shortage(const StepRequest& request) const override {
     return most_ > 0 ? no_room_for_more(request, request.budget / request.prompts) : std::nullopt;
   }
 
  private:
-  std::int64_t most_ = 3;  // ours
+  std::int64_t most_ = 3;  // this project's choice
 };
 
 }  // namespace rollcall::scheduling

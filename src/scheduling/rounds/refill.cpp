@@ -1,4 +1,4 @@
-// Counts what came back usable and asks the sampler for the rest.
+// Counts the informative groups and asks the sampler for as many prompts as are missing.
 #include "scheduling/rounds/refill.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

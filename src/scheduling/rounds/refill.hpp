@@ -6,11 +6,11 @@
 
 namespace rollcall::scheduling {
 
-/// After each round `missing` = prompts - informative groups; the next asks for min(prompts,
-/// ceil(missing)) new prompts, or, with refill_margin m > 0, for min(prompts, ceil(m * missing /
-/// share of informative groups so far)) (GRESO's adaptive batch size). Ends when nothing is
-/// missing, after refill_rounds rounds in all, when no prompt is left, or at the cap of
-/// refill_rounds budgets.
+/// After each round, missing = prompts - informative groups. The next round draws min(prompts,
+/// ceil(missing)) new prompts or, with refill_margin m > 0, min(prompts, ceil(m * missing / share
+/// of informative groups so far)) (GRESO's adaptive batch size). The step ends when nothing is
+/// missing, after refill_rounds rounds in all, when no prompt is left, or when refill_rounds
+/// budgets are spent.
 class RefillRounds final : public Rounds {
  public:
   explicit RefillRounds(const Knowledge& knowledge) : knowledge_(&knowledge) {}

@@ -1,4 +1,4 @@
-// More of the same size for every group that is not done.
+// Every group that is not done gets another part of its first size.
 #include "scheduling/rounds/until_balanced.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

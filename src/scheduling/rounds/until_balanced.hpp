@@ -1,15 +1,15 @@
-// The rounds `until_balanced` (Reinforce-Ada): every prompt gets M more rollouts per round until it
-// has enough right and wrong ones.
+// The rounds `until_balanced` (Reinforce-Ada): every prompt gets M more rollouts per round until
+// enough of them are right and enough are wrong.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// M is the first round's size of the group. balanced: a prompt is done with n/2 right and n - n/2
-/// wrong rollouts; positive: with one right one; both after ada_rounds rounds or at the step's
-/// max_rollouts (arXiv:2510.04996). n is ada_enough; the selection
-/// `balanced_keep` keeps as many.
+/// M is the size of the group in the first round. With `balanced`, a prompt is done when it has n/2
+/// right and n - n/2 wrong rollouts, with `positive`, when it has a right one. Both end after
+/// ada_rounds rounds or at the step's max_rollouts (arXiv:2510.04996). n is ada_enough; the
+/// selection `balanced_keep` keeps the same number.
 class UntilBalancedRounds final : public Rounds {
  public:
   void bind(ConfigSchema& knobs) override;

@@ -1,4 +1,4 @@
-// Greedy over a heap of priorities, one rollout at a time.
+// A heap of priorities gives out one rollout at a time.
 #include "scheduling/rounds/widest_interval.hpp"
 
 #include "scheduling/prompts/mean_interval.hpp"

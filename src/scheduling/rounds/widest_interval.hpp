@@ -1,14 +1,14 @@
-// The rounds `widest_interval` (XRPO): a pilot, then phases that spend the rest where one more
-// rollout narrows the mean reward most.
+// The rounds `widest_interval` (XRPO): a pilot round, then phases that give the rest of the budget
+// to prompts where one more rollout narrows the interval of the mean reward most.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// Half-width of the 95 % interval of a group's mean reward: h(n) = t(0.975, n - 1) s / sqrt(n).
-/// Rollouts go one by one to the largest
-/// h(n) - h(n + 1) + bonus * sqrt(log(1 + T) / n), T the step's rollouts so far (arXiv:2510.06672;
+/// The half-width of the 95 % interval of a group's mean reward is h(n) = t(0.975, n - 1) s /
+/// sqrt(n). Rollouts go one by one to the prompt with the largest h(n) - h(n + 1) + bonus *
+/// sqrt(log(1 + T) / n), where T is the number of the step's rollouts so far (arXiv:2510.06672;
 /// `bonus` and T are inferred).
 class WidestIntervalRounds final : public Rounds {
  public:

@@ -1,4 +1,4 @@
-// Arms by place, prompts by a sparse shuffle of the arm's members.
+// Draws an arm for each place, then a prompt by a sparse shuffle of the arm's members.
 #include "scheduling/sampler/arms.hpp"
 
 #include "scheduling/sampler/ranked.hpp"
@@ -11,8 +11,8 @@
 namespace rollcall::scheduling {
 namespace {
 
-/// A random order of an arm's members, made as far as it is read: O(1) a draw, however many members
-/// there are.
+/// A random order of an arm's members that is computed only as far as it is read: O(1) per draw for
+/// any number of members.
 class Shuffle {
  public:
   Shuffle(const std::deque<std::uint32_t>& members, RandomStream stream, std::uint64_t first)
@@ -59,9 +59,9 @@ std::vector<Need> ArmSampler::needs() const {
 }
 
 void ArmSampler::prepare() const {
-  if (kind_ == "bin") arms_ = knowledge_->bins().size();
+  if (kind_ == "bin") arms_ = knowledge_->history.bins().size();
   if (arms_ > 0) return;
-  const PromptTable& table = knowledge_->prompts();
+  const PromptTable& table = knowledge_->prompts;
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> number;  // ascending (level, domain)
   const auto key = [&](std::uint64_t p) {
     const std::int32_t domain = table.domain.empty() ? 0 : table.domain[p];
@@ -77,10 +77,10 @@ void ArmSampler::prepare() const {
 }
 
 std::size_t ArmSampler::arm_of(PromptId prompt) const {
-  return kind_ == "bin" ? std::size_t(knowledge_->bins().of(prompt)) : arm_[prompt.value];
+  return kind_ == "bin" ? std::size_t(knowledge_->history.bins().of(prompt)) : arm_[prompt.value];
 }
 const std::deque<std::uint32_t>& ArmSampler::members(std::size_t arm) const {
-  return kind_ == "bin" ? knowledge_->bins().members(std::int32_t(arm)) : members_[arm];
+  return kind_ == "bin" ? knowledge_->history.bins().members(std::int32_t(arm)) : members_[arm];
 }
 
 std::vector<PromptDraw> ArmSampler::choose(const StepRequest& request,
@@ -108,7 +108,7 @@ std::vector<PromptDraw> ArmSampler::choose(const StepRequest& request,
     auto chance = chances(request, pulled);
     for (std::size_t a = 0; a < arms_; ++a) chance[a] = left[a] > 0 ? chance[a] : 0.0;
     double sum = std::accumulate(chance.begin(), chance.end(), 0.0);
-    if (sum <= 0) {  // what the sampler wants is used up: any prompt will do
+    if (sum <= 0) {  // all arms that the sampler wants are used up, so any arm is taken
       std::copy(left.begin(), left.end(), chance.begin());
       sum = std::accumulate(chance.begin(), chance.end(), 0.0);
     }

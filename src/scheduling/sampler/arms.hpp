@@ -1,5 +1,5 @@
-// Samplers that first choose an arm (a level, a domain, a difficulty bin) for each place of the
-// step, then a prompt of that arm without replacement.
+// Samplers that choose, for each place of the step, first an arm (a level, a domain or a difficulty
+// bin) and then a prompt of that arm, without replacement.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -22,13 +22,13 @@ class ArmSampler : public Sampler {
  protected:
   explicit ArmSampler(Knowledge& knowledge, std::string arms)
       : knowledge_(&knowledge), kind_(std::move(arms)) {}
-  /// Chance of each arm for the next place: [arms], need not sum to 1. `pulled`: groups that the
-  /// step has of each arm so far.
+  /// [arms] weight of each arm for the next place; the weights need not sum to 1. `pulled`: [arms]
+  /// groups that the step has of each arm so far.
   virtual std::vector<double> chances(const StepRequest& request,
                                       const std::vector<std::int64_t>& pulled) = 0;
-  /// end of a step, reports by the arm they were drawn for
+  /// End of a step: the reports, by the arm for which they were drawn.
   virtual void observe(const std::vector<std::vector<const GroupReport*>>& by_arm) { (void)by_arm; }
-  void bind_arms(ConfigSchema& knobs);  ///< the knob `arms`, for samplers that leave it to the user
+  void bind_arms(ConfigSchema& knobs);  ///< the knob `arms`, for samplers whose user chooses
   std::size_t arms() const {
     prepare();
     return arms_;
@@ -46,8 +46,8 @@ class ArmSampler : public Sampler {
   mutable std::vector<std::uint32_t> arm_;  // [prompts] unless the arms are bins
   // [arms] ascending ids, unless the arms are bins
   mutable std::vector<std::deque<std::uint32_t>> members_;
-  std::map<std::uint64_t, std::size_t> chosen_;  // arm that each prompt of the step at hand was
-                                                 // drawn for; empty between steps
+  std::map<std::uint64_t, std::size_t> chosen_;  // arm for which each prompt of the open step was
+                                                 // drawn; empty between steps
 };
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// Four ways to weigh what an arm has paid against what is not known of it.
+// Four rules that weigh what an arm has paid against what is unknown of it.
 #include "scheduling/sampler/bandit.hpp"
 
 #include "base/error.hpp"
@@ -18,8 +18,8 @@ namespace rollcall::scheduling {
 
 BanditSampler::BanditSampler(Knowledge& knowledge, Rule rule)
     : ArmSampler(knowledge, rule == Rule::softmax ? "level" : "bin"), rule_(rule) {
-  knowledge.use_pay();
-  if (rule != Rule::softmax) knowledge.use_bins();
+  knowledge.signals.use_pay();
+  if (rule != Rule::softmax) knowledge.history.use_bins();
 }
 
 void BanditSampler::bind(ConfigSchema& s) {

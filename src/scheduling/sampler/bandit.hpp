@@ -1,20 +1,22 @@
-// The samplers `bandit_softmax` (SEC), `bandit_epsilon`, `bandit_ucb` and `bandit_thompson`: arms
-// that pay the mean absolute advantage of their groups.
+// The samplers `bandit_softmax` (SEC), `bandit_epsilon`, `bandit_ucb` and `bandit_thompson`:
+// bandits whose arms pay the mean absolute advantage of their groups.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"
 
 namespace rollcall::scheduling {
 
-/// Pay of a group: GroupReport::mean_abs_advantage; where no stage measured it 2 sqrt(p (1 - p)),
-/// its value for standardised binary rewards.
-///   softmax  P(c) ~ exp(Q_c / temperature), Q_c <- (1 - rate) Q_c + rate * mean pay, 0 where an
-///   arm had no group (arXiv:2505.14970 and its published code) epsilon  the arm of largest mean
-///   pay; with chance epsilon any arm (Sutton and Barto 2018, section 2.2)
-///   ucb      the arm of largest mean pay + width sqrt(log N / n) (discounted UCB, Garivier and
-///   Moulines 2011); places filled in this step count into n and N thompson the arm of largest draw
-///   from Beta(1 + pay won, 1 + pay missed), pay capped at 1 (Agrawal and Goyal 2012, discounted)
-/// Mean pay and n are discounted by `discount` per step, since the policy moves.
+/// The pay of a group is GroupReport::mean_abs_advantage or, where no stage measured it,
+/// 2 sqrt(p (1 - p)), its value for standardised binary rewards. Rules:
+///   softmax   P(c) ~ exp(Q_c / temperature) with Q_c <- (1 - rate) Q_c + rate * mean pay, where
+///             the pay of an arm without a group is 0 (arXiv:2505.14970 and its published code)
+///   epsilon   the arm with the largest mean pay, or with chance epsilon any arm (Sutton and Barto
+///             2018, section 2.2)
+///   ucb       the arm with the largest mean pay + width sqrt(log N / n) (discounted UCB, Garivier
+///             and Moulines 2011); places that are filled in this step count in n and N
+///   thompson  the arm with the largest draw from Beta(1 + pay won, 1 + pay missed), with pay
+///             capped at 1 (Agrawal and Goyal 2012, discounted)
+/// Mean pay and n are discounted by `discount` per step, because the policy changes.
 class BanditSampler final : public ArmSampler {
  public:
   enum class Rule { softmax, epsilon, ucb, thompson };
@@ -34,8 +36,8 @@ class BanditSampler final : public ArmSampler {
   double worth(std::size_t arm, double tries, double all_tries) const;
   Rule rule_;
   double rate_ = 0.5, temperature_ = 1.0;                // the paper's, for countdown
-  double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // discount: a memory of 10 steps, as the
-                                                         // success estimate's for levels
+  double epsilon_ = 0.1, width_ = 1.0, discount_ = 0.9;  // a discount of 0.9 is a memory of 10
+                                                         // steps, as in the success estimate
   bool absent_decays_ = true;                            // as the published code does
   std::vector<Arm> arms_known_;                          // state
 };

@@ -1,4 +1,4 @@
-// What has finished against what should have.
+// Compares the domains' shares of the finished rollouts with the target shares.
 #include "scheduling/sampler/domain_share.hpp"
 
 #include "base/error.hpp"
@@ -15,7 +15,7 @@ namespace rollcall::scheduling {
 namespace {
 
 constexpr double kLeast = 50, kLargestCorrection = 10.0;  // rollouts before any correction, and the
-                                                          // largest: the published code's
+                                                          // largest correction, as published
 
 void normalise(std::vector<double>& x) {
   const double sum = std::accumulate(x.begin(), x.end(), 0.0);

@@ -1,18 +1,18 @@
-// The sampler `domain_share` (Apriel-Reasoner): domains drawn so that the rollouts that have
-// finished keep their target shares.
+// The sampler `domain_share` (Apriel-Reasoner): domains are drawn so that their shares of the
+// finished rollouts stay at the target shares.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"
 
 namespace rollcall::scheduling {
 
-/// P(d) ~ target_d * clamp(target_d / observed_d, 0.1, 10), observed_d: the domain's share of all
-/// rollouts since the start that have finished, whether they train or not; the targets themselves
-/// before 50 have (arXiv:2604.02007 and its authors' PipelineRL).
+/// P(d) ~ target_d * clamp(target_d / observed_d, 0.1, 10), where observed_d is the domain's share
+/// of all rollouts that have finished since the start, whether they train or not. Before 50
+/// rollouts have finished, P(d) = target_d (arXiv:2604.02007 and its authors' PipelineRL).
 class DomainShareSampler final : public ArmSampler {
  public:
   explicit DomainShareSampler(Knowledge& knowledge) : ArmSampler(knowledge, "domain") {
-    knowledge.use_outcomes();
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   nlohmann::json save() const override;

@@ -1,4 +1,4 @@
-// Bins by the prompt game, prompts by an unfinished shuffle of each bin.
+// Draws bins by the prompt game, and prompts by a partial shuffle of each bin.
 #include "scheduling/sampler/gdro_resample.hpp"
 
 #include "base/json.hpp"
@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kBinDraws = 311;  // this piece's random numbers of a step
 
-/// Members not yet drawn, as a Fisher-Yates shuffle that remembers only the places it has touched.
+/// The members that are not drawn yet: a Fisher-Yates shuffle that stores only the places it has
+/// changed.
 class Urn {
  public:
   explicit Urn(const std::deque<std::uint32_t>& members)
@@ -26,7 +27,7 @@ class Urn {
     moved_[place] = at(--left_);
     return taken;
   }
-  void remove(std::uint32_t slot) {  // before any take(): a member by its place in the list
+  void remove(std::uint32_t slot) {  // a member by its place in the list, before any take()
     std::size_t place = slot;
     while (place >= left_) place = whereabouts_.at(place);
     const std::size_t last = --left_;
@@ -45,7 +46,7 @@ class Urn {
   std::unordered_map<std::size_t, std::size_t> whereabouts_;
 };
 
-/// One pass over the prompts: every bin's urn, and the chance of each bin.
+/// One pass over the prompts: the members left in each bin, and the chance of each bin.
 class Pass {
  public:
   Pass(const DifficultyBins& bins, const std::vector<double>& q, const std::vector<PromptId>& held)
@@ -68,7 +69,7 @@ class Pass {
     double reach = random.uniform(index) * open;
     for (std::size_t b = 0; b < q_.size() && (bin == q_.size() || reach >= 0.0); ++b) {
       if (urns_[b].left() == 0) continue;
-      bin = b;  // the last open bin takes what rounding leaves over
+      bin = b;  // the last open bin takes the rest that rounding leaves
       reach -= q_[b];
     }
     const std::size_t left = urns_[bin].left();
@@ -83,8 +84,8 @@ class Pass {
 }  // namespace
 
 GdroResample::GdroResample(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_signal();
+  knowledge.history.use_bins();
+  knowledge.signals.use_signal();
 }
 
 void GdroResample::bind(ConfigSchema& knobs) {
@@ -97,18 +98,18 @@ void GdroResample::bind(ConfigSchema& knobs) {
 
 /// Relative chances of the bins.
 std::vector<double> GdroResample::bin_weights() const {
-  auto q = game_.probabilities(knowledge_->bins().size());
+  auto q = game_.probabilities(knowledge_->history.bins().size());
   for (std::size_t b = 0; draw_by_ != "probability" && b < q.size(); ++b)
-    q[b] *= double(knowledge_->bins().members(std::int32_t(b)).size());
+    q[b] *= double(knowledge_->history.bins().members(std::int32_t(b)).size());
   return q;
 }
 
 std::vector<PromptDraw> GdroResample::choose(const StepRequest& request,
                                              const std::vector<PromptId>& held) {
-  const DifficultyBins& bins = knowledge_->bins();
+  const DifficultyBins& bins = knowledge_->history.bins();
   const auto q = bin_weights();
   const RandomStream random = knowledge_->random(request.step, kBinDraws);
-  std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill draws anew
+  std::uint64_t index = std::uint64_t(held.size()) << 32;  // a refill uses other random numbers
   const auto wanted = std::size_t(request.prompts);
   std::vector<PromptDraw> draws;
   draws.reserve(wanted);
@@ -127,12 +128,12 @@ void GdroResample::learn(const std::vector<GroupReport>&) { game_.learn(knowledg
 
 nlohmann::json GdroResample::save() const { return game_.save(); }
 void GdroResample::load(const nlohmann::json& state) {
-  game_.load(state, knowledge_->bins().size());
+  game_.load(state, knowledge_->history.bins().size());
 }
 
 std::vector<std::pair<std::string, double>> GdroResample::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
-  const auto q = game_.probabilities(knowledge_->bins().size());
+  const auto q = game_.probabilities(knowledge_->history.bins().size());
   for (std::size_t b = 0; b < q.size(); ++b)
     metrics.emplace_back(fmt::format("gdro/probability/{}", b), q[b]);
   return metrics;

@@ -1,4 +1,4 @@
-// The sampler `gdro_resample`: Prompt-GDRO by drawing prompts, where the paper scales advantages.
+// The sampler `gdro_resample`: Prompt-GDRO by drawing prompts, whereas the paper scales advantages.
 #pragma once
 
 #include "scheduling/game/prompt_game.hpp"
@@ -10,11 +10,12 @@
 
 namespace rollcall::scheduling {
 
-/// Each draw picks a bin by q_t (arXiv:2601.19280, eq. 15), renormalised over the bins that still
-/// hold prompts, then one of its prompts uniformly, without replacement. `draw_by`
-/// probability_times_population draws bins by q_t times the number of their prompts: a bin counts
-/// by its share times its weight, as under reweighting. The stated probability is that of the draw,
-/// given those before it: q_t(b) / (sum of q_t over such bins) / (prompts left in b).
+/// Each draw picks a bin with the chance q_t (arXiv:2601.19280, eq. 15), renormalised over the bins
+/// that still hold prompts, then one of its prompts uniformly, without replacement. With `draw_by`
+/// probability_times_population, the chance of a bin is q_t times the number of its prompts, so a
+/// bin counts by its share times its weight, as under reweighting. The stated probability is that
+/// of the draw given the draws before it: q_t(b) / (sum of q_t over such bins) / (prompts left in
+/// b).
 class GdroResample final : public Sampler {
  public:
   explicit GdroResample(Knowledge& knowledge);
@@ -25,7 +26,7 @@ class GdroResample final : public Sampler {
   void learn(const std::vector<GroupReport>& reports) override;
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }

@@ -1,4 +1,4 @@
-// Sums of accuracies by prompt, and the ranking made of them once.
+// Sums of accuracies for each prompt, and the ranking that is made of them once.
 #include "scheduling/sampler/historical_deviation.hpp"
 
 #include "base/json.hpp"
@@ -30,7 +30,7 @@ std::vector<PromptDraw> HistoricalDeviationSampler::choose(const StepRequest& re
       if (std::int64_t(ranked_.size()) < kept_) ranked_.push_back(prompt.value);
     }
   }
-  // a refill means other prompts
+  // a refill wants other prompts
   if (ranked_.empty() || !held.empty()) return order_.choose(request, held);
   std::vector<PromptDraw> draws;
   for (std::uint32_t i = 0; draws.size() < std::size_t(request.prompts); ++i) {

@@ -1,5 +1,5 @@
-// The sampler `historical_deviation`: after a look at all prompts, the few whose accuracy varied
-// most over the epochs, again and again.
+// The sampler `historical_deviation`: first all prompts are seen, then the few whose accuracy
+// varied most over the epochs are drawn in every step.
 #pragma once
 
 #include "scheduling/sampler/uniform.hpp"
@@ -8,14 +8,15 @@
 
 namespace rollcall::scheduling {
 
-/// Until `rank_after` of the run the uniform order; then the `prompts_kept` prompts of largest
-/// standard deviation of the group accuracies seen so far (arXiv:2504.20571), copied to fill the
-/// step. The paper ranks in a separate run of 500 steps.
+/// Prompts come in the uniform order until the share `rank_after` of the run is done. Then the
+/// `prompts_kept` prompts with the largest standard deviation of their group accuracies so far
+/// (arXiv:2504.20571) are repeated until the step is full. The paper ranks prompts in a separate
+/// run of 500 steps.
 class HistoricalDeviationSampler final : public Sampler {
  public:
   explicit HistoricalDeviationSampler(Knowledge& knowledge)
-      : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) {
-    knowledge.use_outcomes();
+      : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed) {
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   std::vector<PromptDraw> choose(const StepRequest& request,
@@ -35,7 +36,7 @@ class HistoricalDeviationSampler final : public Sampler {
   double rank_after_ = 0.5;
   UniformSampler order_;                    // state
   std::map<std::uint64_t, Series> series_;  // state
-  std::vector<std::uint64_t> ranked_;       // state: what was kept; empty before
+  std::vector<std::uint64_t> ranked_;       // state: the kept prompts; empty before the ranking
 };
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// Two ranked draws, one for each side, laid side by side.
+// Two ranked draws, one for each side, whose prompts alternate.
 #include "scheduling/sampler/pairs.hpp"
 
 #include "base/json.hpp"
@@ -9,9 +9,10 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kFits = 2.0, kUnknown = 1.0;  // scores: from here on; without results
+constexpr double kFits = 2.0, kUnknown = 1.0;  // scores of prompts that fit (this or more), and of
+                                               // prompts without results
 
-/// The same prompts again, each as a draw of its own, until there are `wanted`.
+/// Repeats the same prompts, each as a draw of its own, until there are `wanted`.
 void fill(std::vector<PromptDraw>& draws, std::size_t wanted) {
   for (std::size_t i = 0; !draws.empty() && draws.size() < wanted; ++i)
     draws.push_back({draws[i].prompt, draws[i].draw + 1, draws[i].probability});
@@ -36,8 +37,8 @@ std::vector<double> PairSampler::preference(bool hard) const {
     return p > 0 && p < 1 && (hard ? p <= hard_below_ : p >= easy_above_);
   };
   for (const auto& [prompt, p] : success_) score[prompt] = fits(p) ? kFits : 0.0;
-  for (std::size_t i = 0; measured_before_ && i < knowledge_->prompts().prior.size(); ++i) {
-    const auto p = double(knowledge_->prompts().prior[i]);
+  for (std::size_t i = 0; measured_before_ && i < knowledge_->prompts.prior.size(); ++i) {
+    const auto p = double(knowledge_->prompts.prior[i]);
     score[i] = fits(p) ? kFits + (hard ? 1.0 - p : p) : 0.0;
   }
   return score;
@@ -74,7 +75,7 @@ std::vector<PromptDraw> PairSampler::choose(const StepRequest& request,
     if (i < hard.size()) draws.push_back(hard[i]);
     if (i < easy.size()) draws.push_back(easy[i]);
   }
-  // nobody else is left
+  // no other prompts are left
   if (draws.empty())
     draws = take(*knowledge_, request.step, wanted, held,
                  std::vector<double>(knowledge_->size(), 0.0), By::score);

@@ -1,5 +1,5 @@
-// The sampler `pairs`: prompts come in pairs of a hard one that was solved and an easy one that was
-// failed.
+// The sampler `pairs`: prompts come in pairs of a hard prompt that is sometimes solved and an easy
+// prompt that is sometimes failed.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"
@@ -8,17 +8,20 @@
 
 namespace rollcall::scheduling {
 
-/// Places 0, 2, ..: 0 < p <= hard_below; places 1, 3, ..: easy_above <= p < 1, p the success rate
-/// of the prompt's latest group (arXiv:2602.03452). Where a side has run out, prompts without
-/// results, then any. With pairs_only a side's own prompts fill its places again instead, and the
-/// other side's where it has nobody: a prompt of which all rollouts were right or wrong is drawn
-/// only where nobody else is left. With measured_before p is PromptTable::prior, which no result
-/// changes, and the rarest successes and failures come first, so the pairs are the same in every
-/// step, as in the paper. Of the easy prompt it asks at most c failures of G; both bounds here are
-/// inferred.
+/// Places 0, 2, .. take hard prompts with 0 < p <= hard_below, places 1, 3, .. easy prompts with
+/// easy_above <= p < 1, where p is the success rate of the prompt's latest group
+/// (arXiv:2602.03452). When a side has no more prompts, prompts without results fill its places,
+/// then any others. With pairs_only, the side's own prompts are repeated instead, or those of the
+/// other side if it has none; a prompt whose rollouts were all right or all wrong is drawn only
+/// when no other is left. With measured_before, p is PromptTable::prior, which no result changes,
+/// and the prompts with the rarest successes and failures come first. The pairs are then the same
+/// in every step, as in the paper. The paper requires at most c failures of G from the easy prompt;
+/// both bounds here are inferred.
 class PairSampler final : public Sampler {
  public:
-  explicit PairSampler(Knowledge& knowledge) : knowledge_(&knowledge) { knowledge.use_outcomes(); }
+  explicit PairSampler(Knowledge& knowledge) : knowledge_(&knowledge) {
+    knowledge.signals.use_outcomes();
+  }
   void bind(ConfigSchema& knobs) override;
   std::vector<PromptDraw> choose(const StepRequest& request,
                                  const std::vector<PromptId>& held) override;

@@ -24,8 +24,8 @@ std::uint64_t Permutation::feistel(std::uint64_t x) const {
 std::uint64_t Permutation::operator()(std::uint64_t position) const {
   std::uint64_t x = position;
   do x = feistel(x);
-  while (x >= size_);  // ends: the walk follows a cycle of the larger domain back to `position` at
-                       // the latest
+  while (x >= size_);  // this ends, because the walk follows a cycle of the larger domain, which
+                       // returns to `position`
   return x;
 }
 

@@ -1,5 +1,5 @@
-// A random order of 0..size-1 whose every position can be computed alone: a keyed Feistel network
-// with cycle walking.
+// A random order of 0 .. size-1 in which each position can be computed without the others: a keyed
+// Feistel network with cycle walking.
 #pragma once
 
 #include "base/random.hpp"
@@ -9,8 +9,8 @@
 namespace rollcall::scheduling {
 
 /// Luby and Rackoff 1988, "How to construct pseudorandom permutations"; cycle walking: Black and
-/// Rogaway 2002, "Ciphers with arbitrary finite domains". Position i's element costs kRounds random
-/// numbers, four times that at worst on average, and no memory.
+/// Rogaway 2002, "Ciphers with arbitrary finite domains". An element costs kRounds random numbers,
+/// on average at most four times that number, and no memory.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch);

@@ -1,5 +1,5 @@
-// Samplers that rank the prompts by a score: the largest first, or drawn without replacement with
-// chances proportional to exp(score).
+// Samplers that score all prompts and take those with the largest scores, or draw without
+// replacement with chances proportional to exp(score).
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -9,7 +9,7 @@
 
 namespace rollcall::scheduling {
 
-/// Keeps the random numbers of the samplers apart; 0 belongs to the epochs of the uniform sampler.
+/// Keeps the random numbers of the samplers apart; 0 is used by the epochs of the uniform sampler.
 enum class SamplerUse : std::uint64_t {
   rank = 11,
   repeat,
@@ -23,21 +23,22 @@ enum class SamplerUse : std::uint64_t {
 
 enum class By { score, chance };
 
-/// Up to `wanted` distinct prompts outside `held` (fewer when no more are left), equal scores in
-/// random order; -infinity is taken only when nothing else is left. By chance: Gumbel keys
-/// addressed by (step, prompt), so asking again within the step, with what was taken as `held`,
-/// goes on where the first draw stopped (Kool et al. 2019, arXiv:1903.06059). The probability is
-/// that of the prompt among those left when it was drawn.
+/// Up to `wanted` distinct prompts outside `held`, fewer when no more are left. Equal scores come
+/// in random order, and prompts with the score -infinity are taken only when no others are left.
+/// Draws by chance use Gumbel keys that are addressed by (step, prompt), so a second call within
+/// the step, with the first draws as `held`, continues where the first call stopped (Kool et al.
+/// 2019, arXiv:1903.06059). The probability is that of the prompt among those left when it was
+/// drawn.
 std::vector<PromptDraw> take(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted,
                              const std::vector<PromptId>& held, const std::vector<double>& score,
                              By by);
 
-/// Whole passes over all prompts in random order until there are `wanted` draws: for steps that ask
-/// for more prompts than there are.
+/// Adds whole passes over all prompts in random order until there are `wanted` draws, for steps
+/// that want more prompts than there are.
 void repeat(const Knowledge& knowledge, std::uint64_t step, std::size_t wanted,
             std::vector<PromptDraw>& draws);
 
-/// `held` and the prompts of `draws`, ascending.
+/// The prompts of `held` and of `draws` together, ascending.
 std::vector<PromptId> with(const std::vector<PromptId>& held, const std::vector<PromptDraw>& draws);
 
 class RankedSampler : public Sampler {

@@ -1,4 +1,4 @@
-// The walk, and the two reasons to skip.
+// The walk through the uniform order, and the two reasons to skip a prompt.
 #include "scheduling/sampler/skipping.hpp"
 
 #include "base/json.hpp"

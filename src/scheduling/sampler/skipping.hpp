@@ -1,4 +1,4 @@
-// Samplers that walk the uniform order and skip prompts on the way: `skip_uninformative` (GRESO)
+// Samplers that go through the uniform order and skip some prompts: `skip_uninformative` (GRESO)
 // and `skip_solved` (ScaleRL).
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace rollcall::scheduling {
 
 /// A skipped prompt has had its turn in this epoch. When every prompt was offered and the step is
-/// not full, the skipped ones are taken in the order they came.
+/// not full, the skipped prompts are taken in the order in which they were offered.
 class SkippingSampler : public Sampler {
  public:
   std::vector<PromptDraw> choose(const StepRequest& request,
@@ -19,7 +19,7 @@ class SkippingSampler : public Sampler {
 
  protected:
   explicit SkippingSampler(const Knowledge& knowledge)
-      : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed()) {}
+      : knowledge_(&knowledge), order_(knowledge.size(), knowledge.seed) {}
   virtual bool skips(std::uint64_t step, PromptId prompt) const = 0;
   const Knowledge& knowledge() const { return *knowledge_; }
   std::uint64_t epoch() const { return order_.epoch(); }
@@ -29,16 +29,16 @@ class SkippingSampler : public Sampler {
   UniformSampler order_;  // state
 };
 
-/// Skips with chance 1 - max(p^z, 0.01): z groups in a row had rewards that did not differ, with at
-/// least half of the rollouts right (p = p_easy) or fewer (p_hard). After each step of the second
-/// epoch on, p_easy
-/// falls by 0.01 when the share of easy such groups reaches a third of zero_variance_target and
-/// rises by 0.01 otherwise; p_hard with two thirds; both within 0.05 .. 0.95 (arXiv:2506.02177 and
-/// its published code).
+/// Skips a prompt with the chance 1 - max(p^z, 0.01), where z is the number of its latest groups in
+/// a row whose rewards did not differ. Such a group is easy if at least half of its rollouts are
+/// right (p = p_easy), else hard (p = p_hard). After each step from the second epoch on, p_easy
+/// falls by 0.01 when the share of easy such groups reaches a third of zero_variance_target, and
+/// rises by 0.01 otherwise; likewise p_hard with two thirds. Both stay within 0.05 .. 0.95
+/// (arXiv:2506.02177 and its published code).
 class SkipUninformativeSampler final : public SkippingSampler {
  public:
   explicit SkipUninformativeSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {
-    knowledge.use_outcomes();
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;
@@ -51,19 +51,18 @@ class SkipUninformativeSampler final : public SkippingSampler {
 
  private:
   bool skips(std::uint64_t step, PromptId prompt) const override;
-  double p_easy_ = 0.5, p_hard_ = 0.5;              // state; starts at the published code's
+  double p_easy_ = 0.5, p_hard_ = 0.5;              // state; starts as in the published code
   double target_ = 0.25;                            // the published code's
-  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: by prompt, positive: easy, negative:
-                                                    // hard
+  std::map<std::uint64_t, std::int32_t> in_a_row_;  // state: z by prompt, positive for easy groups,
+                                                    // negative for hard ones
 };
 
 /// No positive resampling: a prompt whose pass rate over the run is `solved_at` or more is not
-/// drawn again while there are
-/// unsolved ones to fill the step (arXiv:2510.13786).
+/// drawn again while there are enough unsolved ones to fill the step (arXiv:2510.13786).
 class SkipSolvedSampler final : public SkippingSampler {
  public:
   explicit SkipSolvedSampler(Knowledge& knowledge) : SkippingSampler(knowledge) {
-    knowledge.use_outcomes();
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;

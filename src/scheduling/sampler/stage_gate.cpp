@@ -1,4 +1,4 @@
-// A level and how well it goes.
+// The present level and its fading pass rate.
 #include "scheduling/sampler/stage_gate.hpp"
 
 #include "base/error.hpp"

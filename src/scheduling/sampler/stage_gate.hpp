@@ -1,20 +1,21 @@
-// The sampler `stage_gate` (CRAFT-GUI): one level at a time, the next once the one before is
-// mastered.
+// The sampler `stage_gate` (CRAFT-GUI): one level at a time; the next level begins when the present
+// one is mastered.
 #pragma once
 
 #include "scheduling/sampler/arms.hpp"
 
 namespace rollcall::scheduling {
 
-/// Stages are the task's levels, ascending. A step draws from the stage at hand; once its fading
-/// pass rate f <- gate_decay f + (1 - gate_decay) pass rate of the step's groups of that stage
-/// reaches gate_success, the next stage begins with f = 0; the last one stays (arXiv:2508.11360:
-/// trajectories in stages from easy to hard; when to go on is ours). Where a stage has fewer
-/// prompts than a step wants, others fill it up.
+/// Stages are the task's levels, ascending. A step draws from the present stage. The stage has a
+/// fading pass rate f <- gate_decay f + (1 - gate_decay) * pass rate of the step's groups of that
+/// stage. When f reaches gate_success, the next stage begins with f = 0; the last stage does not
+/// end (arXiv:2508.11360: trajectories in stages from easy to hard; the rule for the next stage is
+/// this project's). Where a stage has fewer prompts than a step wants, prompts of others fill the
+/// step.
 class StageGateSampler final : public ArmSampler {
  public:
   explicit StageGateSampler(Knowledge& knowledge) : ArmSampler(knowledge, "level") {
-    knowledge.use_outcomes();
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   std::vector<double> chances(const StepRequest& request,

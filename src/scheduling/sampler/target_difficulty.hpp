@@ -1,13 +1,14 @@
-// The sampler `target_difficulty`: prompts whose expected success lies nearest to a target.
+// The sampler `target_difficulty`: prompts whose expected success is nearest to a target.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"
 
 namespace rollcall::scheduling {
 
-/// temperature 0: the m prompts of least |V(x) - target| out of a random pool of pool_factor * m
-/// (arXiv:2510.01135; pool_factor 0: out of all). Otherwise drawn without replacement with P(x) ~
-/// exp(-|V(x) - target| / temperature) (arXiv:2506.05316). V is Knowledge::success().
+/// With temperature 0, the m prompts with the smallest |V(x) - target| are taken from a random pool
+/// of pool_factor * m prompts (arXiv:2510.01135), or from all prompts with pool_factor 0. Otherwise
+/// prompts are drawn without replacement with P(x) ~ exp(-|V(x) - target| / temperature)
+/// (arXiv:2506.05316). V is Knowledge::success().
 class TargetDifficultySampler final : public RankedSampler {
  public:
   explicit TargetDifficultySampler(Knowledge& knowledge) : RankedSampler(knowledge) {

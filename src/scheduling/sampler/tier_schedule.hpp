@@ -6,16 +6,16 @@
 
 namespace rollcall::scheduling {
 
-/// P_t(level) = (1 - u) start + u final, u = clip((progress - from) / (to - from), 0, 1)
-/// (arXiv:2509.24375). The two distributions are not
-/// published: by default (inferred) they fall, and rise, linearly over the levels.
+/// P_t(level) = (1 - u) start + u final with u = clip((progress - from) / (to - from), 0, 1)
+/// (arXiv:2509.24375). The two distributions are not published. By default (inferred) the first one
+/// falls and the second one rises linearly over the levels.
 class TierScheduleSampler final : public ArmSampler {
  public:
   explicit TierScheduleSampler(Knowledge& knowledge) : ArmSampler(knowledge, "level") {}
   void bind(ConfigSchema& knobs) override;
   std::vector<double> chances(const StepRequest& request,
                               const std::vector<std::int64_t>& pulled) override;
-  /// curriculum/share/<level, counted from 0 by ascending ones>
+  /// curriculum/share/<number of the level, from 0, in ascending order>
   std::vector<std::pair<std::string, double>> metrics() const override;
 
  private:

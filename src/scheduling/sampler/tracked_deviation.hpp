@@ -1,5 +1,5 @@
-// The sampler `tracked_deviation` (SPO): drawn in proportion to the tracked outcome deviation plus
-// an exploration floor.
+// The sampler `tracked_deviation` (SPO): prompts are drawn in proportion to the tracked standard
+// deviation of their outcome, plus an exploration floor.
 #pragma once
 
 #include "scheduling/prompts/success_tracker.hpp"
@@ -7,13 +7,13 @@
 
 namespace rollcall::scheduling {
 
-/// Without replacement with weight sqrt(p (1 - p)) + exploration, p =
-/// SuccessTracker::Counts::prior() (arXiv:2509.13232). The paper's groups hold one rollout.
+/// Prompts are drawn without replacement with the weight sqrt(p (1 - p)) + exploration, where p =
+/// SuccessTracker::Counts::prior() (arXiv:2509.13232). The paper's groups have one rollout.
 class TrackedDeviationSampler final : public RankedSampler {
  public:
   explicit TrackedDeviationSampler(Knowledge& knowledge)
-      : RankedSampler(knowledge), tracker_(knowledge.prompts().law, knowledge.prompts().prior) {
-    knowledge.use_outcomes();
+      : RankedSampler(knowledge), tracker_(knowledge.prompts.law, knowledge.prompts.prior) {
+    knowledge.signals.use_outcomes();
   }
   void bind(ConfigSchema& knobs) override;
   void learn(const std::vector<GroupReport>& reports) override;

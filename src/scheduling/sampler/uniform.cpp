@@ -24,7 +24,7 @@ std::vector<std::uint64_t> UniformSampler::pass(std::uint64_t prompts,
   std::vector<std::uint64_t> chosen, waiting;
   std::unordered_set<std::uint64_t> seen;
   for (const PromptId prompt : held) seen.insert(prompt.value);
-  // What an earlier step passed over comes first.
+  // Prompts that an earlier step passed over come first.
   for (const std::uint64_t prompt : deferred_)
     (chosen.size() < prompts && seen.insert(prompt).second ? chosen : waiting).push_back(prompt);
   deferred_ = std::move(waiting);

@@ -1,5 +1,5 @@
-// The sampler `uniform`: every prompt once an epoch in an addressed random order, without a list of
-// prompts in memory.
+// The sampler `uniform`: every prompt once per epoch in an addressed random order, without a list
+// of the prompts in memory.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -11,11 +11,11 @@
 
 namespace rollcall::scheduling {
 
-/// A step that ends one epoch and begins the next skips prompts it already holds; they are deferred
-/// to the next step of their epoch. So a prompt repeats within a step only when the step asks for
-/// more prompts than there are: each whole pass over the population is one draw number.
-/// Steps with candidates have epochs of their own: a candidate that was drawn waits until all that
-/// may be chosen have had their turn. They move no position.
+/// A step that ends one epoch and begins the next skips prompts that it holds already; they are
+/// deferred to the next step of their epoch. So a prompt repeats within a step only when the step
+/// wants more prompts than there are; each whole pass over the prompts then has its own draw
+/// number. Steps with candidates have epochs of their own: a candidate that was drawn is not drawn
+/// again until all that may be chosen have had their turn. Such steps do not move the position.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::uint64_t population, std::uint64_t seed)
@@ -25,18 +25,18 @@ class UniformSampler final : public Sampler {
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
   std::uint64_t epoch() const { return epoch_; }
-  /// begins its next epoch
+  /// Begins the next epoch, because the saved position belongs to other prompts.
   bool load_changed(const nlohmann::json& state, const PromptMap& map) override;
 
  private:
   std::vector<PromptDraw> among(const StepRequest& request, const std::vector<PromptId>& held);
-  // distinct prompts
+  /// The next `prompts` of the order, distinct and outside `held`.
   std::vector<std::uint64_t> pass(std::uint64_t prompts, const std::vector<PromptId>& held);
   std::uint64_t population_, seed_;
   std::uint64_t epoch_ = 0, cursor_ = 0;  // state: the next position of the epoch's order
   std::vector<std::uint64_t> deferred_;   // state: prompts of this epoch that were passed over
-  std::uint64_t candidate_epoch_ = 0;     // state: of steps with candidates
-  std::set<std::uint64_t> passed_;        // state: prompts that were drawn in it
+  std::uint64_t candidate_epoch_ = 0;     // state: epoch of steps with candidates
+  std::set<std::uint64_t> passed_;        // state: prompts that were drawn in that epoch
 };
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// A weighted part and a shuffled part that share no prompt.
+// A weighted part and a shuffled part that have no prompt in common.
 #include "scheduling/sampler/variance_mix.hpp"
 
 #include "base/json.hpp"

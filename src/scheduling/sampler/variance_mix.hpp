@@ -1,5 +1,5 @@
-// The sampler `variance_mix` (MMR1): part of the step by variance promotion score, the rest from
-// the shuffled pass over the data.
+// The sampler `variance_mix` (MMR1): part of the step is drawn by the variance promotion score, the
+// rest comes from the shuffled pass over the data.
 #pragma once
 
 #include "scheduling/sampler/ranked.hpp"
@@ -9,14 +9,14 @@
 
 namespace rollcall::scheduling {
 
-/// floor(share * prompts) drawn without replacement with chances ~ outcome_weight * p (1 - p) +
-/// diversity_weight * d (arXiv:2509.21268), p = Knowledge::success(), d the latest
-/// GroupReport::diversity of the prompt (0 where none was measured). Estimates follow every step's
-/// rollouts, instead of further rollouts of every prompt each T steps.
+/// floor(share * prompts) prompts are drawn without replacement with chances ~ outcome_weight * p
+/// (1 - p) + diversity_weight * d (arXiv:2509.21268), where p = Knowledge::success() and d is the
+/// latest GroupReport::diversity of the prompt (0 where it was not measured). What differs:
+/// estimates come from every step's rollouts; the paper samples every prompt again each T steps.
 class VarianceMixSampler final : public Sampler {
  public:
   explicit VarianceMixSampler(Knowledge& knowledge)
-      : knowledge_(&knowledge), shuffle_(knowledge.size(), knowledge.seed()) {
+      : knowledge_(&knowledge), shuffle_(knowledge.size(), knowledge.seed) {
     knowledge.use_success();
   }
   void bind(ConfigSchema& knobs) override;

@@ -1,4 +1,4 @@
-// Right and wrong ones by quota.
+// Takes right and wrong rollouts by quota.
 #include "scheduling/selection/balanced_keep.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -1,14 +1,15 @@
-// The selection `balanced_keep` (Reinforce-Ada): n rollouts of a group train, half right and half
-// wrong; the whole group is in its statistics.
+// The selection `balanced_keep` (Reinforce-Ada): n rollouts of a group train, half of them right
+// and half wrong, while the group's statistics are those of all its rollouts.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// n/2 right ones, the rest wrong; a short side is topped up from the other; the first ones by
-/// sample number (arXiv:2510.04996). Baseline and spread come from all rollouts of the group, as
-/// keep = 0 says. A group that came out all right or all wrong keeps n; its advantages are zero.
+/// n/2 right rollouts train and n - n/2 wrong ones; where one side has fewer, the other side fills
+/// up. Each side takes the lowest sample numbers (arXiv:2510.04996). Baseline and spread come from
+/// all rollouts of the group, because a rollout with keep = 0 still counts there. A group that is
+/// all right or all wrong keeps n rollouts, whose advantages are zero.
 class BalancedKeepSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override {

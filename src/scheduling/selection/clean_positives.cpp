@@ -1,4 +1,4 @@
-// Counts of both kinds, then the cleanest.
+// Decides how many rollouts of each kind train, then takes the cleanest.
 #include "scheduling/selection/clean_positives.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -1,17 +1,18 @@
-// The selection `clean_positives` (rStar2-Agent): of each group's rollouts a share trains: wrong
-// ones as they come, right ones by how clean they are.
+// The selection `clean_positives` (rStar2-Agent): a share of each group's rollouts trains. Wrong
+// ones are taken as they come, right ones by how clean they are.
 #pragma once
 
 #include "scheduling/piece.hpp"
 
 namespace rollcall::scheduling {
 
-/// m = round(clean_share n), wrong and right ones in proportion (halves to even) but at least
-/// clean_least of each kind where there are as many. Wrong ones by sample number: a uniform choice.
-/// Right ones by largest reward, so that what a reward takes from a right answer (a missing format,
-/// length) makes it unclean; equal ones by sample number. Groups whose rewards do not differ leave
-/// the step (arXiv:2508.20722 and its released code, which adds the share of tool calls that fail
-/// to the penalty). Where none differ, nothing trains.
+/// m = round(clean_share n) rollouts train. Wrong and right ones are taken in proportion (halves
+/// round to even), but at least clean_least of each kind where there are enough. Wrong ones are
+/// taken by sample number, which is a uniform choice. Right ones are taken by the largest reward,
+/// so a right answer is unclean if its reward is reduced (for its format or length); equal ones by
+/// sample number. Groups whose rewards do not differ leave the step (arXiv:2508.20722 and its
+/// released code, which adds the share of failed tool calls to the penalty). Where no group has
+/// differing rewards, nothing trains.
 class CleanPositivesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;

@@ -1,4 +1,4 @@
-// One column of advantages over all groups, cut by variance.
+// Collects the advantages of all groups and keeps those with the largest variance.
 #include "scheduling/selection/extreme_advantages.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"
@@ -21,22 +21,23 @@ std::vector<GroupTraining> ExtremeAdvantagesSelection::select(
   std::vector<GroupTraining> groups;
   std::vector<Place> where, zero;
   for (const GroupReport& report : reports) {
-    const auto own = standardised(report.rewards);
+    const auto standardised_rewards = standardised(report.rewards);
     // group_norm divides by the spread with n - 1
-    const double n = double(own.size()), unbiased = std::sqrt((n - 1) / n);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i] == 0) {
+    const double n = double(standardised_rewards.size()), unbiased = std::sqrt((n - 1) / n);
+    for (std::size_t i = 0; i < standardised_rewards.size(); ++i) {
+      if (standardised_rewards[i] == 0) {
         zero.emplace_back(groups.size(), i);
         continue;
       }
-      advantage.push_back(own[i] * unbiased);
+      advantage.push_back(standardised_rewards[i] * unbiased);
       where.emplace_back(groups.size(), i);
     }
-    groups.push_back(
-        {.id = report.id, .weight = 1.0, .keep = std::vector<std::uint8_t>(own.size(), 0)});
+    groups.push_back({.id = report.id,
+                      .weight = 1.0,
+                      .keep = std::vector<std::uint8_t>(standardised_rewards.size(), 0)});
   }
   share_ = (1.0 - request.progress) * start_ + request.progress * final_;
-  // what only rounding lifts above an integer stays at it
+  // a product that exceeds an integer by rounding only becomes that integer
   const auto count = std::size_t(std::ceil(share_ * double(where.size() + zero.size()) - 1e-9));
   const auto kept = widest_subset(advantage, count);
   for (std::size_t i = 0; i < kept.size(); ++i)

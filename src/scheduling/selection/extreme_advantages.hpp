@@ -1,4 +1,4 @@
-// The selection `extreme_advantages` (D3S): over the whole step the rollouts whose advantages vary
+// The selection `extreme_advantages` (D3S): the rollouts of the whole step whose advantages vary
 // most train.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace rollcall::scheduling {
 
-/// The N = ceil(share * rollouts of the step) with the largest variance of A = (r - mean) / std of
-/// the group stay; rollouts of advantage zero come last, so they leave only beyond N, and a share
+/// N = ceil(share * rollouts of the step) rollouts stay: the subset with the largest variance of A
+/// = (r - mean) / std of the group. Rollouts with advantage zero are chosen last, so that a share
 /// of 1 keeps every rollout. The share moves linearly with progress from share_start to share_final
 /// (arXiv:2509.22115, sample level; the two numbers are settings in the paper). Rule and defaults
-/// are those of the objective's weight down_sample, the method's home.
+/// are those of the objective's weight down_sample, which is the method's usual place.
 class ExtremeAdvantagesSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override;

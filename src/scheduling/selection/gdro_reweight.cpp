@@ -1,4 +1,4 @@
-// Weights of the prompt game, looked up by each group's own prompt.
+// The weight of a group is that of the prompt game for the bin of its prompt.
 #include "scheduling/selection/gdro_reweight.hpp"
 
 #include "base/json.hpp"
@@ -10,8 +10,8 @@
 namespace rollcall::scheduling {
 
 GdroReweight::GdroReweight(Knowledge& knowledge) : knowledge_(&knowledge) {
-  knowledge.use_bins();
-  knowledge.use_signal();
+  knowledge.history.use_bins();
+  knowledge.signals.use_signal();
 }
 
 void GdroReweight::bind(ConfigSchema& knobs) {
@@ -22,7 +22,7 @@ void GdroReweight::bind(ConfigSchema& knobs) {
       {}, {"omega", "probability", "probability_over_share"});
 }
 
-/// [bins] weights of a step with so many rollouts in each.
+/// [bins] weights in a step with these numbers of rollouts in the bins.
 std::vector<double> GdroReweight::weights(const PromptGame& game,
                                           const std::vector<std::int64_t>& rollouts) const {
   std::vector<double> weight(rollouts.size());
@@ -43,14 +43,14 @@ std::vector<double> GdroReweight::weights(const PromptGame& game,
 }
 
 std::vector<std::int64_t> GdroReweight::population() const {
-  std::vector<std::int64_t> members(knowledge_->bins().size());
+  std::vector<std::int64_t> members(knowledge_->history.bins().size());
   for (std::size_t b = 0; b < members.size(); ++b)
-    members[b] = std::int64_t(knowledge_->bins().members(std::int32_t(b)).size());
+    members[b] = std::int64_t(knowledge_->history.bins().members(std::int32_t(b)).size());
   return members;
 }
 
 double GdroReweight::weight(PromptId prompt) const {
-  return weights(game_, population())[std::size_t(knowledge_->bins().of(prompt))];
+  return weights(game_, population())[std::size_t(knowledge_->history.bins().of(prompt))];
 }
 
 std::vector<GroupTraining> GdroReweight::select(const StepRequest&,
@@ -61,7 +61,7 @@ std::vector<GroupTraining> GdroReweight::select(const StepRequest&,
   const auto weight = weights(now, results.rollouts);
   std::vector<GroupTraining> groups;
   for (const GroupReport& report : reports) {
-    const double w = weight[std::size_t(knowledge_->bins().of(report.id.prompt))];
+    const double w = weight[std::size_t(knowledge_->history.bins().of(report.id.prompt))];
     if (w != 1.0) groups.push_back({.id = report.id, .weight = w});
   }
   return groups;
@@ -71,16 +71,16 @@ void GdroReweight::learn(const std::vector<GroupReport>&) { game_.learn(knowledg
 
 nlohmann::json GdroReweight::save() const { return game_.save(); }
 void GdroReweight::load(const nlohmann::json& state) {
-  game_.load(state, knowledge_->bins().size());
+  game_.load(state, knowledge_->history.bins().size());
 }
 
 std::vector<std::pair<std::string, double>> GdroReweight::metrics() const {
   std::vector<std::pair<std::string, double>> metrics;
-  const auto q = game_.probabilities(knowledge_->bins().size());
+  const auto q = game_.probabilities(knowledge_->history.bins().size());
   const auto members = population();
   const auto weight = weights(game_, members);
   for (std::size_t b = 0; b < q.size(); ++b) {
-    // nobody has the weight of an empty bin
+    // no group has the weight of an empty bin
     if (members[b] > 0 || weigh_by_ == "omega")
       metrics.emplace_back(fmt::format("gdro/weight/{}", b), weight[b]);
   }

@@ -11,14 +11,15 @@
 
 namespace rollcall::scheduling {
 
-/// A_ij <- A_ij min(w_t(b_i), w_max) (arXiv:2601.19280, eq. 16). w_t holds this step's results,
-/// which are known when the step is settled; a surrogate loss is not, so with that signal the
-/// weights are those of the steps before. `weigh_by`:
-///   omega                    min(w_t, w_max): a bin counts by its share of the rollouts times w_t,
-///   and the mean weight moves with the scores probability              q_t over the bins of the
-///   step, times what makes the step's mean 1, at most w_max (the released code)
-///   probability_over_share   q_t over the bins of the step, divided by the bin's share of its
-///   rollouts: a bin counts by q_t alone, as under resampling
+/// A_ij <- A_ij min(w_t(b_i), w_max) (arXiv:2601.19280, eq. 16). w_t includes this step's results,
+/// which are known when the step is settled. A surrogate loss is not known then, so with that
+/// signal the weights are those after the step before. `weigh_by`:
+///   omega                    min(w_t, w_max). A bin counts by its share of the rollouts times w_t,
+///                            and the mean weight moves with the scores.
+///   probability              q_t over the bins of the step, scaled so that the step's mean is 1,
+///                            and at most w_max (the released code)
+///   probability_over_share   q_t over the bins of the step, divided by the bin's share of the
+///                            step's rollouts. A bin counts by q_t alone, as under resampling.
 class GdroReweight final : public Selection {
  public:
   explicit GdroReweight(Knowledge& knowledge);
@@ -30,7 +31,7 @@ class GdroReweight final : public Selection {
   double weight(PromptId prompt) const override;  ///< in a step that drew all prompts equally
   nlohmann::json save() const override;
   void load(const nlohmann::json& state) override;
-  // it names bins, not prompts
+  // the state names bins and no prompts, so it fits other prompts as well
   bool load_changed(const nlohmann::json& state, const PromptMap&) override {
     return load(state), true;
   }

@@ -1,4 +1,4 @@
-// Which groups stay.
+// Chooses the informative groups that stay.
 #include "scheduling/selection/informative.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

@@ -6,8 +6,8 @@
 
 namespace rollcall::scheduling {
 
-/// More informative groups than the step's prompts: a random choice of as many trains. None at all:
-/// nothing trains, and the step makes no update.
+/// If there are more informative groups than request.prompts, a random choice of that number
+/// trains. If there are none, nothing trains and the step makes no update.
 class InformativeSelection final : public Selection {
  public:
   explicit InformativeSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}

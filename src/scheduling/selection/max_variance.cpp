@@ -1,4 +1,4 @@
-// Group by group.
+// Applies the max-variance subset to each group.
 #include "scheduling/selection/max_variance.hpp"
 
 #include "scheduling/selection/spread.hpp"

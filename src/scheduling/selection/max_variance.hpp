@@ -1,4 +1,4 @@
-// The selection `max_variance` (PODS): of each group's n rollouts the m whose rewards vary most
+// The selection `max_variance` (PODS): the m of each group's n rollouts whose rewards vary most
 // train.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace rollcall::scheduling {
 
-/// m = max(2, round(keep_share * n)). PODS standardises advantages over the m that train: the
-/// objective's recipe `pods` does (moments_of = trained). Under another recipe the group's
-/// statistics are those of all n, as for every selection.
+/// m = max(2, round(keep_share * n)). PODS standardises advantages over the m rollouts that train,
+/// and the objective's recipe `pods` does so (moments_of = trained). Under another recipe the
+/// group's statistics are those of all n rollouts, as for every selection.
 class MaxVarianceSelection final : public Selection {
  public:
   void bind(ConfigSchema& knobs) override {

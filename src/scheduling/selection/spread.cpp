@@ -1,4 +1,4 @@
-// Sorts and cuts.
+// Sorts the values and tries every split into small and large ones.
 #include "scheduling/selection/spread.hpp"
 
 #include "base/max_variance_subset.hpp"

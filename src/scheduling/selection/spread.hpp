@@ -1,4 +1,4 @@
-// The subset of given size with the largest variance.
+// The subset of a given size with the largest variance.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace rollcall::scheduling {
 
-/// [values] 1 for the members of a subset of `keep` values of largest (population) variance. It
-/// consists of the k smallest and the keep - k largest values for some k (arXiv:2504.13818, lemma
-/// on max-variance down-sampling), so sorting and one scan find it. Ties: fewer small values, then
+/// [values] 1 for the members of the subset of `keep` values with the largest (population)
+/// variance, else 0. The subset consists of the k smallest and the keep - k largest values for some
+/// k (arXiv:2504.13818, lemma on max-variance down-sampling), so sorting and one scan find it. Of
+/// subsets with equal variance, the one with fewer small values is taken; of equal values, those of
 /// lower index.
 std::vector<std::uint8_t> widest_subset(const std::vector<double>& values, std::size_t keep);
 

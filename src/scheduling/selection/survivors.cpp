@@ -9,12 +9,12 @@
 namespace rollcall::scheduling {
 namespace {
 
-constexpr double kLeast = 0.1, kMost = 0.9;  // chance of survival
+constexpr double kLeast = 0.1, kMost = 0.9;  // bounds of the chance of survival
 constexpr int kHalvings = 60;                // of an interval of length 4: below the last bit
 
 double chance(double wish, double delta) { return std::clamp(wish + delta, kLeast, kMost); }
 
-/// So that the mean chance is `share`, or as near to it as the bounds allow.
+/// The delta with which the mean chance is `share`, or as near to it as the bounds allow.
 double shift(const std::vector<double>& wishes, double share) {
   double low = -2.0, high = 2.0;
   for (int i = 0; i < kHalvings; ++i) {
@@ -50,13 +50,13 @@ std::vector<GroupTraining> SurvivorsSelection::select(const StepRequest& request
   const double delta = wishes.empty() ? 0.0 : shift(wishes, share_);
   const RandomStream random = knowledge_->random(request.step, std::uint64_t(SamplerUse::survive));
   std::vector<GroupTraining> groups;
-  std::size_t at = 0;
+  std::size_t index = 0;
   for (const GroupReport& report : reports) {
     if (!predicts(report)) continue;
     std::vector<std::uint8_t> keep;
     std::size_t likeliest = 0;
-    for (std::size_t i = 0; i < report.predicted.size(); ++i, ++at) {
-      keep.push_back(random.uniform(at) < chance(wishes[at], delta) ? 1 : 0);
+    for (std::size_t i = 0; i < report.predicted.size(); ++i, ++index) {
+      keep.push_back(random.uniform(index) < chance(wishes[index], delta) ? 1 : 0);
       if (report.predicted[i] < report.predicted[likeliest]) likeliest = i;
     }
     if (std::find(keep.begin(), keep.end(), 1) == keep.end()) keep[likeliest] = 1;

@@ -1,5 +1,5 @@
-// The selection `survivors` (ARRoL): each rollout survives by chance, the less likely the more
-// probably it is right, and a share of the step in all.
+// The selection `survivors` (ARRoL): each rollout survives with a chance that falls with its
+// predicted success, so that a given share of the step trains on average.
 #pragma once
 
 #include "scheduling/piece.hpp"
@@ -7,11 +7,12 @@
 
 namespace rollcall::scheduling {
 
-/// q_i = GroupReport::predicted. p_i = clip(share + delta + slope (target - q_i), 0.1, 0.9), delta
-/// such that the mean of p over the step's rollouts is the share; rollout i trains with chance p_i,
-/// drawn by its address. Of a group that would lose all, the one of largest p stays. Share, target
-/// and slope are the paper's (arXiv:2603.24840, by a summary of it), the bounds are a summary's
-/// too. Without predictions everything trains. Dropping after generation saves the update only.
+/// With q_i = GroupReport::predicted, p_i = clip(share + delta + slope (target - q_i), 0.1, 0.9),
+/// where delta makes the mean of p over the step's rollouts equal to the share. Rollout i trains
+/// with chance p_i, by a random number at its own address. A group that would lose all rollouts
+/// keeps the one with the largest p. Share, target, slope and bounds are those of a summary of the
+/// paper (arXiv:2603.24840). Without predictions everything trains. Dropping rollouts after
+/// generation saves time in the update only.
 class SurvivorsSelection final : public Selection {
  public:
   explicit SurvivorsSelection(const Knowledge& knowledge) : knowledge_(&knowledge) {}

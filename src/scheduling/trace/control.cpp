@@ -1,4 +1,4 @@
-// Three ways not to listen.
+// Three ways to replace the results of a step.
 #include "scheduling/trace/control.hpp"
 
 #include "scheduling/prompts/outcomes.hpp"

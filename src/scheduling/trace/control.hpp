@@ -1,5 +1,5 @@
-// Policies made deaf on purpose: what is learned of a step is replaced, so that a gain that stays
-// was not made by learning.
+// Controls: the results that a policy learns from are replaced on purpose. A gain that remains was
+// not made by learning.
 #pragma once
 
 #include "base/config.hpp"
@@ -11,15 +11,16 @@
 
 namespace rollcall::scheduling {
 
-/// What a policy hears at the end of a step instead of the reports:
-///   constant   every reward 1/2, all correct, loss 0, mean absolute advantage 1/2
+/// The results from which a policy learns at the end of a step, instead of the reports:
+///   constant   every reward is 1/2, all are correct, every loss is 0, and every mean absolute
+///              advantage is 1/2
 ///   shuffled   the step's rollouts (reward with correctness) change places over all its groups,
-///   whose sizes stay; so do the groups' losses and advantages inverted   signals of the games
-///   change their sign, the pay x of bandits becomes 1 - x
-/// Shuffled results keep the step's mean: a bandit that fills whole steps with one arm still hears
-/// it, and `constant` is its control.
-/// The pass rates that sort prompts into difficulty bins hear the truth: the controls of a game
-/// keep its bins.
+///              whose sizes stay; the groups' losses and advantages change places as well
+///   inverted   signals of the games change their sign, and the pay x of bandits becomes 1 - x
+/// Shuffled results keep the step's mean, from which a bandit that fills whole steps with one arm
+/// still learns; the control for such a bandit is `constant`. Pass rates, by which prompts are
+/// sorted into difficulty bins, are never replaced, so the control of a game has the bins of the
+/// game.
 class Control {
  public:
   void bind(ConfigSchema& knobs);

@@ -11,17 +11,17 @@ constexpr std::int32_t kSkillDomains = 8, kSkillLevels = 5;
 /// [cells] a cell is domain * kSkillLevels + level
 using Skills = std::array<double, std::size_t(kSkillDomains* kSkillLevels)>;
 
-/// What a step's trained rollouts add up to; w is the weight of a group, A an advantage, r a
-/// reward, p the chance of success.
+/// Sums over a step's trained rollouts; w is the weight of a group, A an advantage, r a reward, p
+/// the chance of success.
 struct StepGradient {
   Skills signal{};       ///< [cells] sum of w A (r - p): the gradient by the skill of the cell
-  double squares = 0.0;  ///< sum of (w A)^2: what the noise is in proportion to
+  double squares = 0.0;  ///< sum of (w A)^2, to which the variance of the noise is proportional
 };
 
-/// Skills s = M theta: a parameter theta for each cell, M what its gain is worth to the others. The
-/// gradient by theta is M^T signal + noise sqrt(squares) xi with xi standard normal in every
-/// coordinate. AdamW with its usual constants and no decay makes a step of it, so a gradient's
-/// scale changes nothing.
+/// Skills are s = M theta. Each cell has a parameter theta, and M says how much a gain in one cell
+/// is worth in the others. The gradient by theta is M^T signal + noise sqrt(squares) xi, with xi
+/// standard normal in every coordinate. AdamW with its usual constants and no decay takes a step
+/// along it, so the scale of a gradient changes nothing.
 class Learner {
  public:
   Learner(double rate, double noise, std::uint64_t seed)

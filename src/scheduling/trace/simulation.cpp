@@ -17,20 +17,20 @@ namespace rollcall::scheduling {
 namespace {
 
 constexpr double kHeadNoise = 2.0;  // of a quality head, around -1 for a wrong rollout and 1 for a
-                                    // right one: it ranks 76 % of such pairs rightly
+                                    // right one; it ranks 76 % of such pairs correctly
 constexpr double kDiversityNoise = 0.1;  // of a measured share
 // A group's stream numbers its rollouts from 0: outcomes; from here: what the quality head sees of
 // them; here: the error of its diversity.
 constexpr std::uint64_t kHead = std::uint64_t{1} << 32, kDiversity = std::uint64_t{1} << 33;
 
-/// Columns of the reports that no rollout needs and some policy does.
+/// Columns of the reports that only some policies need.
 struct Columns {
   bool predicted = false, diversity = false;
 };
 
 Columns columns_for(const Scheduler& policy) {
   Columns columns;
-  for (const Need& need : policy.needs()) {
+  for (const Need& need : policy.traits().needs) {
     columns.predicted |= need.field == "predicted", columns.diversity |= need.field == "diversity";
     const bool known = need.field == "predicted" || need.field == "diversity" ||
                        need.field == "prior" || need.field == "domain";
@@ -41,7 +41,7 @@ Columns columns_for(const Scheduler& policy) {
   return columns;
 }
 
-/// A run of a policy in the making.
+/// A run of a policy, step by step.
 class Run {
  public:
   Run(Scheduler& policy, const Population& population, const Simulation& simulation)
@@ -100,7 +100,7 @@ double Run::diversity(const GroupReport& report) const {
                     0.0, 1.0);
 }
 
-/// All rounds of a step.
+/// Plays all rounds of a step.
 std::vector<GroupReport> Run::draw(const StepRequest& request) {
   std::vector<GroupReport> all;
   for (Decision decision = policy_->begin_step(request);;) {

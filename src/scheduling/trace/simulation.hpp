@@ -1,5 +1,5 @@
-// A run without a model: a policy chooses, prompts are answered by chance, a learner follows the
-// noisy gradient that the policy buys. SIMULATION.md says what it can tell.
+// A run without a model: a policy chooses prompts, answers are random, and a learner follows the
+// noisy gradient of the rollouts that the policy has chosen. SIMULATION.md says what it can show.
 #pragma once
 
 #include "scheduling/prompts/population.hpp"
@@ -10,7 +10,8 @@
 
 namespace rollcall::scheduling {
 
-/// What is simulated. The numbers are choices, not measurements: SIMULATION.md gives their reasons.
+/// The settings of a simulation. The numbers are choices, not measurements; SIMULATION.md gives
+/// their reasons.
 struct Simulation {
   std::uint64_t prompts = 20'000;
   std::uint64_t seed = 1;
@@ -18,9 +19,9 @@ struct Simulation {
   std::int64_t prompts_per_step = 256;
   std::int64_t rollouts_per_prompt = 8;  ///< mean
   std::int64_t min_rollouts = 2, max_rollouts = 32;
-  double rate = 0.01;        ///< of the learner
-  double noise = 3.0;        ///< of a rollout's gradient, by coordinate
-  std::int64_t points = 40;  ///< of the curves
+  double rate = 0.01;        ///< learning rate of the learner
+  double noise = 3.0;        ///< standard deviation of a rollout's gradient, per coordinate
+  std::int64_t points = 40;  ///< number of points of the curves
 };
 
 /// State of a run after some of its steps; rollouts, groups and signal are totals so far.

@@ -1,4 +1,4 @@
-// Reading a line strictly, ending the step before, playing its own, writing what was decided.
+// Reads a line strictly, ends the step before, decides the line's own step and writes the decision.
 #include "scheduling/trace/trace.hpp"
 
 #include "base/error.hpp"
@@ -29,8 +29,8 @@ void sort_by_group(std::vector<GroupReport>& reports) {
             [](const auto& a, const auto& b) { return a.id < b.id; });
 }
 
-/// The reports of the groups a round drew: as many of each prompt's rewards as are its turn.
-/// Nothing where `reports` does not hold them all.
+/// The reports of the groups that a round drew, with the next rewards of each prompt. Empty where
+/// `reports` does not hold all of them.
 std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& round,
                                                 const std::vector<GroupReport>& reports) {
   std::vector<GroupReport> parts;
@@ -51,7 +51,7 @@ std::optional<std::vector<GroupReport>> part_of(const std::vector<GroupPlan>& ro
   return parts;
 }
 
-/// What all rounds drew, one entry a group.
+/// The groups of all rounds, one entry for each group.
 void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& round) {
   for (const GroupPlan& group : round) {
     const auto same = std::find_if(drawn.begin(), drawn.end(),
@@ -61,8 +61,8 @@ void add_round(std::vector<GroupPlan>& drawn, const std::vector<GroupPlan>& roun
   }
 }
 
-/// How every group of the step trains; `keep` where not all of its rollouts do. Groups of one
-/// prompt in the order in which they were returned, `places`.
+/// How every group of the step trains, with `keep` where not all of its rollouts train. Groups of
+/// the same prompt are in the order in which they were returned, `places`.
 json training_of(const Training& training, const std::vector<GroupReport>& reports,
                  const TracePrompts& prompts, const std::map<GroupId, std::size_t>& places) {
   std::map<GroupId, const GroupTraining*> chosen;
@@ -89,7 +89,7 @@ struct Trace::Line {
   std::optional<StepRequest> request;                // none: results alone
   std::optional<std::vector<GroupReport>> returned;  // of the step before, or of its latest round;
                                                      // ascending GroupId
-  std::map<GroupId, std::size_t> places{};           // of what was returned, in its list
+  std::map<GroupId, std::size_t> places{};           // place of each returned group in its list
   std::optional<std::vector<GroupReport>> report;    // of this step; ascending GroupId
 };
 
@@ -100,9 +100,9 @@ Trace::Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
       seed_(seed),
       prompts_(prompts),
       columns_{.shaped = hears_shaped} {
-  // wrong names are told before the first line is waited for
+  // Wrong names are reported before the first line is read.
   const auto policy = make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_);
-  for (const Need& need : policy->needs()) {
+  for (const Need& need : policy->traits().needs) {
     columns_.predicted |= need.field == "predicted";
     columns_.diversity |= need.field == "diversity";
   }
@@ -111,7 +111,7 @@ Trace::Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
 Trace::~Trace() = default;
 
 std::vector<std::string> Trace::warnings() const {
-  return make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_)->warnings();
+  return make_scheduler(choice_, knobs_, PromptTable{.level = {0}}, seed_)->traits().warnings;
 }
 
 std::vector<GroupReport> Trace::read_report(const json& entries, std::uint64_t step) const {
@@ -227,7 +227,7 @@ bool Trace::go_on(const std::vector<GroupReport>& returned, ordered_json& out) {
   return true;
 }
 
-/// Settles and learns the open step; tells how it trains where `out` is given.
+/// Settles and learns the open step; writes how it trains to `out` if given.
 void Trace::end(ordered_json* out) {
   const Training training = policy_->settle(open_->request, open_->reports);
   if (out != nullptr)
@@ -236,7 +236,7 @@ void Trace::end(ordered_json* out) {
   open_.reset();
 }
 
-/// A whole step at once; its rounds go as far as the report does.
+/// Plays a whole step; it has as many rounds as the report has results for.
 void Trace::replay(const StepRequest& request, const std::vector<GroupReport>& report,
                    ordered_json& out) {
   Decision decision = policy_->begin_step(request);
@@ -269,7 +269,7 @@ void Trace::tell(const std::vector<GroupPlan>& groups, const std::vector<double>
 std::string Trace::play(const Line& line) {
   ordered_json out;
   if (line.returned) hear(line);
-  // within a step there is no state to name
+  // there is no state between the rounds of a step
   if (!line.request && go_on(*line.returned, out)) return out.dump();
   ordered_json trained;
   if (open_) end(line.returned || !open_->reports.empty() ? &trained : nullptr);

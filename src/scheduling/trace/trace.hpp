@@ -1,4 +1,5 @@
-// A policy driven by text: one JSON object a step in, its decision as one JSON object out.
+// A policy that is driven by text: each step is a line with a JSON object, and its decision is a
+// line with a JSON object.
 #pragma once
 
 #include "scheduling/scheduler.hpp"
@@ -15,45 +16,47 @@
 
 namespace rollcall::scheduling {
 
-/// A line is a step: `prompts` (candidate ids), `budget` (rollouts), `select` (how many prompts);
-/// it may hold `min_rollouts`, `max_rollouts`, `step`, `progress`, `levels`, `priors` and `domains`
-/// (one each of `prompts`) and results, as lists of `prompt`, `rewards` (the verifier's), optional
-/// `shaped` (what the recipe makes of them before it normalises: what the policy hears), `correct`,
-/// `lengths`, `loss`, `mean_abs_advantage`, `drift`, `diversity`, `predicted`:
+/// A line is a step: `prompts` (candidate ids), `budget` (rollouts), `select` (number of prompts).
+/// It may hold `min_rollouts`, `max_rollouts`, `step`, `progress`, and, with one value for each of
+/// `prompts`, `levels`, `priors` and `domains`. It may also hold results. These are lists of
+/// objects with `prompt`, `rewards` (the verifier's), `correct`, `lengths`, `loss`,
+/// `mean_abs_advantage`, `drift`, `diversity`, `predicted` and optionally `shaped`, the rewards as
+/// the recipe's reward pieces change them, from which the policy then learns:
 ///
-///   returned   what the decision before came to. It is learned before this line's step is decided:
-///   how a trainer drives a policy.
-///   report     what this step came to. It is learned after the decision, whatever was decided: how
-///   a log is replayed. Policies of several rounds are asked for
-///              the next one as long as it holds the rewards of all that the round before drew.
+///   returned   the results of the previous decision. The policy learns them before it decides this
+///              line's step. A trainer drives a policy in this way.
+///   report     the results of this step. The policy learns them after its decision, whatever it
+///              decided. A log is replayed in this way. A policy of several rounds decides the next
+///              round as long as the report holds the rewards of all that the round before drew.
 ///
-/// A line of `returned` alone answers an open step. Where that step's latest answer says `more`,
-/// the policy decides the next round by it; otherwise the step ends. The next step's line ends an
-/// open step too, with whatever has come back until then.
+/// A line with `returned` alone answers an open step. If that step's latest answer says `more`, the
+/// policy decides the next round; otherwise the step ends. The next step's line also ends an open
+/// step, with the results so far.
 ///
 /// The policy works on a fixed table of prompts, that of TracePrompts; a line's candidates restrict
 /// its choice.
 class Trace {
  public:
-  /// `hears_shaped`: of rewards that were shaped; otherwise the policy hears the verifier's.
+  /// `hears_shaped`: the policy learns from shaped rewards where a line has them, otherwise from
+  /// the verifier's.
   Trace(SchedulerChoice choice, Knobs knobs, std::uint64_t seed,
         std::optional<std::uint64_t> prompts, bool hears_shaped = true);
   ~Trace();
-  /// Decided: `selected`, `counts`, `bins`, `weights`, `probabilities` where the policy states
-  /// them, `more` where it wants to see results before it closes the step. Where results end a
-  /// step: `train`. Between steps: `state_sha256`, of the state after the latest step that has
-  /// ended. Throws InputError naming the line.
+  /// The answer to a line. A decision has `selected`, `counts`, `bins`, `weights`, `probabilities`
+  /// if the policy states them, and `more` if it decides another round after the results. Where
+  /// results end a step, there is `train`. Between steps there is `state_sha256`, of the state
+  /// after the latest step that has ended. Throws InputError naming the line.
   std::string step(std::string_view line, std::size_t number);
   std::vector<std::string> warnings() const;  ///< of the policy's knobs
 
  private:
   struct Line;
-  /// A step that was decided and has not ended.
+  /// A step that was decided and has not ended yet.
   struct Open {
     StepRequest request;
     Decision round;                           // the latest
     std::vector<GroupReport> reports{};       // of all rounds so far, ascending
-    std::map<GroupId, std::size_t> places{};  // of each in the first list that named it
+    std::map<GroupId, std::size_t> places{};  // place of each group in the first list that named it
   };
   Line parse(std::string_view text, std::size_t number);
   StepRequest parse_request(const nlohmann::json& object, std::size_t number);
@@ -73,10 +76,10 @@ class Trace {
   std::uint64_t seed_;
   TracePrompts prompts_;
   TraceColumns columns_;
-  std::unique_ptr<Scheduler> policy_;  // once the first line has come
+  std::unique_ptr<Scheduler> policy_;  // null before the first line
   std::optional<Open> open_;
   std::uint64_t last_step_ = 0;
-  std::size_t answers_ = 0;  // lines of results alone: steps are numbered by the others
+  std::size_t answers_ = 0;  // lines with results alone; only the other lines number the steps
 };
 
 }  // namespace rollcall::scheduling

@@ -1,4 +1,4 @@
-// Reading the values of a trace's lines: whatever is not as it should be is refused by its key.
+// Reads the values of a trace's lines; a wrong value is refused with the name of its key.
 #pragma once
 
 #include "base/json.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::scheduling {
 
-/// Throws InputError with the house message unless `ok`.
+/// Throws InputError with a message of the usual form unless `ok`.
 void check_line(
     bool ok, const std::string& problem,
     const std::string& suggestion = "see rollcall schedule --help",
@@ -20,7 +20,7 @@ void check_keys(const nlohmann::json& object, const std::vector<std::string>& va
                 const char* what);
 
 const nlohmann::json& member(const nlohmann::json& object, const char* key);
-/// of what a policy keeps in 32 bits: levels and lengths
+/// Largest value of what a policy stores in 32 bits: levels and lengths.
 inline constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 std::int64_t whole(const nlohmann::json& value, const std::string& name, std::int64_t least,
                    std::int64_t most = std::int64_t{1} << 53);

@@ -1,4 +1,4 @@
-// A table made of the first line, and looked up by every other.
+// Makes the table from the first line; later lines look prompts up in it.
 #include "scheduling/trace/trace_prompts.hpp"
 
 #include "scheduling/trace/trace_json.hpp"
@@ -70,8 +70,10 @@ void TracePrompts::make(const json& line) {
 }
 
 void TracePrompts::check_needs(const Scheduler& policy, const json& line) const {
-  for (const Need& need : policy.needs()) {
-    if (need.field != "prior" && need.field != "domain") continue;  // of results, which come later
+  for (const Need& need : policy.traits().needs) {
+    if (need.field != "prior" && need.field != "domain")
+      continue;  // others concern results, which
+                 // come later
     const std::string key = need.field + "s";
     check_line(
         line.contains(key) && line.at("prompts").size() == table_.size(),

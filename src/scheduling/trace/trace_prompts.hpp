@@ -1,4 +1,4 @@
-// The prompts of a trace: from the ids of its lines to places in the policy's table, and back.
+// The prompts of a trace: converts the ids of its lines to places in the policy's table, and back.
 #pragma once
 
 #include "base/json.hpp"
@@ -10,18 +10,18 @@
 
 namespace rollcall::scheduling {
 
-/// Either the prompts 0 .. dense - 1, or the first line's candidates in ascending order of their
-/// ids (integers, then text).
+/// The prompts are either 0 .. dense - 1, or the first line's candidates in ascending order of
+/// their ids (integers first, then text).
 class TracePrompts {
  public:
   explicit TracePrompts(std::optional<std::uint64_t> dense) : dense_(dense) {}
-  /// The table of the first line: its `prompts`, `levels`, `priors` and `domains`, which are
-  /// numbered in ascending order.
+  /// Makes the table from the first line: its `prompts`, `levels`, `priors` and `domains`. Domains
+  /// are numbered in ascending order.
   void make(const nlohmann::json& line);
-  /// Throws InputError where the first line does not state, of every prompt, a `priors` or
-  /// `domains` that the policy needs.
+  /// Throws InputError where the policy needs `priors` or `domains` and the first line does not
+  /// state them for every prompt.
   void check_needs(const Scheduler& policy, const nlohmann::json& line) const;
-  /// A later line may repeat levels, priors and domains, but not change them.
+  /// Throws InputError where a later line changes levels, priors or domains; it may repeat them.
   void compare(const nlohmann::json& line) const;
   PromptId at(const nlohmann::json& id) const;
   nlohmann::json id_of(PromptId prompt) const {

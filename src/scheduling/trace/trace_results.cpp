@@ -1,4 +1,4 @@
-// Keys and lengths of each entry, then the order of all.
+// Checks keys and lengths of each entry, then orders all entries.
 #include "scheduling/trace/trace_results.hpp"
 
 #include "scheduling/trace/trace_json.hpp"
@@ -62,7 +62,7 @@ GroupReport read_entry(const json& entry, const TraceColumns& columns) {
   return r;
 }
 
-/// NaN, which nobody has told, comes first: it has no order of its own.
+/// NaN, an unknown value, comes first, because it has no order of its own.
 double key(double value) {
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }

@@ -1,4 +1,5 @@
-// The results of a trace's line, entry by entry, in an order that is not the line's.
+// Reads the results of a trace's line, and puts them into an order that does not depend on the
+// line.
 #pragma once
 
 #include "base/json.hpp"
@@ -9,22 +10,23 @@
 
 namespace rollcall::scheduling {
 
-/// An entry of a list of results; its report has no group yet.
+/// An entry of a list of results. The group of its report is not known yet.
 struct TraceResult {
   PromptId prompt;
   std::size_t place = 0;  ///< in the list
   GroupReport report{};
 };
 
-/// What entries are to state, and what of them is heard.
+/// What entries must state, and from which rewards the policy learns.
 struct TraceColumns {
-  bool shaped = true;  ///< `shaped`, where an entry has it, instead of `rewards`
-  bool predicted = false, diversity = false;  ///< the policy cannot do without
+  bool shaped = true;  ///< the policy learns from `shaped`, if an entry has it, instead of
+                       ///< `rewards`
+  bool predicted = false, diversity = false;  ///< the policy needs them in every entry
 };
 
-/// Ascending by prompt. Entries of one prompt are results of its several draws and come by what
-/// they hold, those of more rollouts first: whoever lists them may do so in any order. Throws
-/// InputError.
+/// The results, ascending by prompt. Entries of the same prompt are results of its several draws.
+/// They are ordered by their content, those with more rollouts first, so their order in the line
+/// does not matter. Throws InputError.
 std::vector<TraceResult> read_results(const nlohmann::json& entries, const char* name,
                                       const TracePrompts& prompts, const TraceColumns& columns);
 

@@ -19,7 +19,7 @@ TokenWeight weight_of(const std::string& name, const PlainStep& plain, const Set
                      })->make(knobs);
   for (const auto& [key, value] : settings) knobs.set(key, value);
   Step step(plain.columns());
-  step.advantage = at::ones({step.tokens}, at::kDouble);
+  step.advantage = at::ones({step.shape.tokens}, at::kDouble);
   return piece(step);
 }
 

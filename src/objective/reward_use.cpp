@@ -1,0 +1,48 @@
+// Statements of the pieces are kept with their conditions, which are asked after all settings.
+#include "objective/reward_use.hpp"
+
+#include "method/method.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rollcall::objective {
+
+void RewardUse::enter(std::string_view family, std::string_view piece) {
+  family_ = family;
+  piece_ = piece;
+}
+
+void RewardUse::trains_on(std::string what, std::function<bool()> when,
+                          std::function<at::Tensor(const Step&)> paid) {
+  trains_on_.push_back({family_, piece_, std::move(when), std::move(what), std::move(paid)});
+}
+
+const TrainsOn* RewardUse::in_place_of_reward() const {
+  const TrainsOn* first = nullptr;
+  for (const TrainsOn& one : trains_on_)
+    if (one.when() && (first == nullptr ||
+                       one.family == method::family_names[std::size_t(method::Family::surrogate)]))
+      first = &one;
+  return first;
+}
+
+void RewardUse::pays_tokens(std::function<bool()> when) { pays_tokens_.push_back(std::move(when)); }
+
+bool RewardUse::tokens_paid() const {
+  return std::any_of(pays_tokens_.begin(), pays_tokens_.end(),
+                     [](const auto& when) { return when(); });
+}
+
+void RewardUse::subtracts_verifiers(std::function<bool()> when, std::function<std::string()> what) {
+  subtracts_.push_back({std::move(when), std::move(what)});
+}
+
+std::vector<std::string> RewardUse::subtracted() const {
+  std::vector<std::string> all;
+  for (const auto& [when, what] : subtracts_)
+    if (when()) all.push_back(what());
+  return all;
+}
+
+}  // namespace rollcall::objective

@@ -1,0 +1,61 @@
+// How the chosen pieces use what rollouts are paid. A reward that a verifier or a reward piece pays
+// reaches the loss only if the advantage reads it; combinations where it cannot are refused.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall::objective {
+
+class Step;  // columns.hpp
+
+/// What a piece trains on instead of the reward.
+struct TrainsOn {
+  std::string family, piece;
+  std::function<bool()> when;
+  std::string what;                             ///< "which answers are correct"
+  std::function<at::Tensor(const Step&)> paid;  ///< [B] the same as a number, which a scheduler
+                                                ///< learns from; empty: verdicts do not enter
+};
+
+/// Pieces state this while they are made; `when` is asked after all settings are made.
+class RewardUse {
+ public:
+  /// What is stated after this call is of this piece.
+  void enter(std::string_view family, std::string_view piece);
+
+  /// For an advantage that does not read Step::reward, and for a surrogate that reads neither the
+  /// reward nor the advantage.
+  void trains_on(std::string what, std::function<bool()> when,
+                 std::function<at::Tensor(const Step&)> paid = {});
+  /// The first chosen piece that trains on something else, or null where the loss reads the reward.
+  /// A surrogate comes before an advantage, because it decides what the advantage is used for.
+  const TrainsOn* in_place_of_reward() const;
+
+  bool reads_token_rewards = false;  ///< the advantage reads Step::token_reward
+  /// For a reward piece that pays single tokens instead of rollouts.
+  void pays_tokens(std::function<bool()> when);
+  bool tokens_paid() const;
+
+  /// For an advantage that subtracts from the reward a column on the scale of the verifier's
+  /// reward; `what` gives the column's name.
+  void subtracts_verifiers(std::function<bool()> when, std::function<std::string()> what);
+  /// Names of the columns that are subtracted.
+  std::vector<std::string> subtracted() const;
+
+ private:
+  struct Subtracted {
+    std::function<bool()> when;
+    std::function<std::string()> what;
+  };
+  std::string family_, piece_;
+  std::vector<TrainsOn> trains_on_;
+  std::vector<std::function<bool()>> pays_tokens_;
+  std::vector<Subtracted> subtracts_;
+};
+
+}  // namespace rollcall::objective

@@ -1,0 +1,64 @@
+// What a policy's pieces learn from a step's reports: the signal of the prompt game, the signal of
+// the rollout game, and the control that may replace the results on purpose.
+#pragma once
+
+#include "base/config.hpp"
+#include "base/random.hpp"
+#include "scheduling/arm_signal.hpp"
+#include "scheduling/prompts/bin_results.hpp"
+#include "scheduling/trace/control.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// All games of a policy share one signal each. Pieces say while they are made what they learn
+/// from; knobs exist only for what some piece uses.
+class LearningSignals {
+ public:
+  void use_signal() { uses_signal_ = true; }
+  /// must_rank: a signal that cannot rank counts of rollouts is refused; otherwise the user is
+  /// warned of it.
+  void use_arm_signal(bool must_rank) {
+    uses_arm_signal_ = true;
+    must_rank_ = must_rank_ || must_rank;
+  }
+  /// A piece learns from mean absolute advantages.
+  void use_pay() { uses_pay_ = true; }
+  /// A piece learns from something else in the reports. A policy that learns has the knob
+  /// `control`.
+  void use_outcomes() { uses_outcomes_ = true; }
+  bool signal_used() const { return uses_signal_; }
+  bool arm_signal_used() const { return uses_arm_signal_; }
+
+  /// learns_prompts: the policy keeps results of prompts, so it has the knob `control` in any case.
+  void bind(ConfigSchema& schema, bool learns_prompts);
+  /// After the knobs are set. Throws ConfigError for a signal that cannot rank counts where a piece
+  /// must rank them, and for an inverted control where nothing has a sign.
+  void check() const;
+  std::vector<std::string> warnings() const;
+
+  /// What the pieces learn of these reports: the reports themselves, unless `control` says
+  /// otherwise. `random` draws the order of shuffled results. Valid until the next call.
+  const std::vector<GroupReport>& learned(const std::vector<GroupReport>& reports,
+                                          const RandomStream& random);
+  const Control& control() const { return control_; }
+  const Signal& signal() const { return signal_; }
+  const ArmSignal& arm_signal() const { return arm_signal_; }
+  /// What the first n rollouts of a learned report are worth to the rollout game.
+  double gain(const GroupReport& learned, std::size_t n) const {
+    return control_.sign() * arm_signal_.gain(learned, n);
+  }
+
+ private:
+  bool uses_signal_ = false, uses_arm_signal_ = false, must_rank_ = false, uses_pay_ = false,
+       uses_outcomes_ = false;
+  Signal signal_;
+  ArmSignal arm_signal_;
+  Control control_;
+  std::vector<GroupReport> learned_;
+};
+
+}  // namespace rollcall::scheduling

@@ -1,0 +1,36 @@
+// Which prompts have changed since a checkpoint last took their rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace rollcall::scheduling {
+
+/// Each prompt is in the list at most once, so the list never becomes longer than the table.
+class ChangeList {
+ public:
+  /// Begins an empty list for that many prompts. With 0 prompts nothing is noted.
+  void restart(std::uint64_t prompts) {
+    is_in_list_.assign(prompts, false);
+    list_.clear();
+  }
+  void note(std::uint32_t prompt) {
+    if (is_in_list_.empty() || is_in_list_[prompt]) return;
+    is_in_list_[prompt] = true;
+    list_.push_back(prompt);
+  }
+  /// The prompts that have changed, ascending; the list is empty afterwards.
+  std::vector<std::uint32_t> take() {
+    std::sort(list_.begin(), list_.end());
+    for (const std::uint32_t prompt : list_) is_in_list_[prompt] = false;
+    return std::exchange(list_, {});
+  }
+
+ private:
+  std::vector<bool> is_in_list_;  // [prompts]
+  std::vector<std::uint32_t> list_;
+};
+
+}  // namespace rollcall::scheduling
