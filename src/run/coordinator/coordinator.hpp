@@ -11,11 +11,11 @@
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
 #include "run/context/run_context.hpp"
-#include "run/context/stop_request.hpp"
 #include "run/coordinator/results.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/step/heard_rewards.hpp"
 #include "run/update/example_passes.hpp"
+#include "run/workers/stop_request.hpp"
 #include "scheduling/scheduler.hpp"
 #include "watch/watcher.hpp"
 

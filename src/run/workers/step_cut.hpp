@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/collectives.hpp"
-#include "run/context/stop_request.hpp"
 #include "run/messages/step_times.hpp"
+#include "run/workers/stop_request.hpp"
 
 #include <atomic>
 

@@ -4,7 +4,7 @@
 
 #include "comm/communicator.hpp"
 #include "model/engine/policy.hpp"
-#include "run/context/worker_pool.hpp"
+#include "run/workers/worker_pool.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 // Teams of one, or one team of all.
-#include "run/context/micro_batch_workers.hpp"
+#include "run/workers/micro_batch_workers.hpp"
 
 namespace rollcall::run {
 

@@ -1,5 +1,5 @@
 // One formula, and the flag that follows from it.
-#include "run/context/step_cut.hpp"
+#include "run/workers/step_cut.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Signals, the stop file and the clock.
-#include "run/context/stop_request.hpp"
+#include "run/workers/stop_request.hpp"
 
 #include "base/log.hpp"
 #include "base/visible.hpp"
