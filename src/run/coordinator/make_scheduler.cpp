@@ -1,8 +1,8 @@
 // The scheduler of a job: what the task knows of its prompts becomes the table that policies choose
 // from, and a policy that needs more is refused by name.
+#include "run/coordinator/make_scheduler.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "run/coordinator/coordinator.hpp"
 
 #include <fmt/format.h>
 

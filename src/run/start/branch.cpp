@@ -12,7 +12,7 @@
 #include "method/method.hpp"
 #include "run/checkpoint/earlier_files.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
-#include "run/coordinator/coordinator.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/step/archived_steps.hpp"

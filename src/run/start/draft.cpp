@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "run/context/question_forms.hpp"
-#include "run/coordinator/coordinator.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "run/coordinator/metric_names.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/generation/probes.hpp"

@@ -146,4 +146,9 @@ std::optional<std::string> StopRequest::reason(double more_s) {
              *left, longest_step_s_, longest_checkpoint_s_);
 }
 
+std::string StopRequest::reason_of_cut() {
+  if (!reason()) remember_signal("a signal on another rank");
+  return *reason();
+}
+
 }  // namespace rollcall::run

@@ -41,6 +41,9 @@ class StopRequest {
   /// two checkpoints before the end.
   /// Once given it stays. `more_s`: what has to fit beside a step.
   std::optional<std::string> reason(double more_s = 0.0);
+  /// Why work was cut: the same reason, or where there is none here, a signal on another rank, which
+  /// then is the reason.
+  std::string reason_of_cut();
   bool is_out_of_time() const {
     return out_of_time_;
   }  ///< the reason given is the end of the

@@ -1,5 +1,5 @@
 // Stretches of a round's groups and files of an update, each sent with what all ranks get.
-#include "run/coordinator/step_plans.hpp"
+#include "run/coordinator/steps/step_plans.hpp"
 
 #include "run/context/self_judging.hpp"
 #include "run/step/step_batch.hpp"
