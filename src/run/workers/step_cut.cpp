@@ -1,4 +1,4 @@
-// One formula, and the flag that follows from it.
+// Compares the expected end of a step with the time that the signals leave.
 #include "run/workers/step_cut.hpp"
 
 #include <algorithm>

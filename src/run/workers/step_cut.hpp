@@ -1,5 +1,5 @@
-// Whether the step under way is cut when a signal asks for a stop. Nothing of a step that is cut is
-// kept, so no rank has anything to save, and a resume draws the step again.
+// Decides whether the step under way is cut short when a signal asks the run to stop. Nothing of a
+// step that is cut is kept: no rank has anything to save, and a resume draws the step again.
 #pragma once
 
 #include "core/collectives.hpp"
@@ -10,33 +10,32 @@
 
 namespace rollcall::run {
 
-/// What a step has from a signal on, whatever else is known. Slurm kills 30 s after SIGTERM unless
-/// the site sets another KillWait (slurm.conf(5)); 10 of them are left to the checkpoint.
+/// Seconds that a step has from SIGTERM until it must have ended. Slurm kills 30 s after SIGTERM
+/// unless the site sets another KillWait (slurm.conf(5)); 10 of them are left for the checkpoint.
 inline constexpr double kFinishing_s = 20.0;
 
-/// True where the step is expected to end too late, or has not ended in time. `expected_s`,
-/// `latest_s`
-/// (as in StepTimes) and `now_s` are by the clock of `came`. After SIGTERM the end of the
-/// allocation
-/// says nothing: Slurm sends it there, but also for a preemption and for scancel.
+/// True where the step is expected to end too late, or has not ended in time. All times are seconds
+/// of the clock of `came`; `expected_s` and `latest_s` mean what they mean in StepTimes. After
+/// SIGTERM the end of the allocation does not count: Slurm sends SIGTERM there, but also for a
+/// preemption and for scancel.
 bool is_cut(const SignalTimes& came, double expected_s, double latest_s, double now_s);
 
-/// Thrown by all update ranks alike, once they agree, and by rank 0 when it hears of it.
+/// Thrown by all update ranks together, once they agree that the step is cut, and by rank 0 when it
+/// learns of that.
 struct StepIsCut {};
 
-/// The decision of one rank. Once it is made it holds until the next piece of work begins, so
-/// nobody
-/// takes what was cut for whole.
+/// The decision of one rank. Once a cut is decided it holds until the next piece of work begins, so
+/// that no part of the rank takes cut work for complete work.
 class StepCut {
  public:
-  void begin(const StepTimes& times);  ///< with a plan
-  bool wanted();                       ///< from any thread
-  /// Throws StepIsCut on all ranks where any of them wants it. Collective.
+  void begin(const StepTimes& times);  ///< called when a plan arrives
+  bool wanted();                       ///< may be called from any thread
+  /// Throws StepIsCut on all ranks if one of them wants the cut. Collective.
   void agree(Collectives& ranks);
 
  private:
   double expected_s_ = StepTimes::kUnknown,
-         latest_s_ = -StepTimes::kUnknown;  ///< by the clock of SignalTimes
+         latest_s_ = -StepTimes::kUnknown;  ///< seconds of the clock of SignalTimes
   std::atomic<bool> wanted_ = false;
 };
 

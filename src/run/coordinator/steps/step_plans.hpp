@@ -1,4 +1,4 @@
-// The plans of a step as rank 0 sends them: to each rank what is its own, so that time and bytes
+// Sends the plans of a step. Each rank gets only its own share, so that time and bytes on rank 0
 // grow with the step plus the ranks, and not with their product.
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace rollcall::run {
 
-/// Groups of a plan dealt to `ranks` generation ranks as contiguous stretches of about equal
-/// rollouts, one per rank; some may be empty. They are views of `groups`.
+/// Deals the groups of a plan to `ranks` generation ranks: one contiguous stretch for each, with
+/// about equal numbers of rollouts. Some may be empty. The stretches are views of `groups`.
 std::vector<std::span<const GroupPlan>> deal(std::span<const GroupPlan> groups, std::size_t ranks);
 
-/// Sends every generation rank that has a share of a round that share, and what all shares have in
-/// common. `together`: ranks that have memory in common may store what they sample as one file.
-/// Returns the number of files that come of it, each of which one notice will tell of.
+/// Sends to every generation rank with a share of the round that share and what all shares have in
+/// common. `together`: ranks that share memory may store what they sample as one file. Returns the
+/// number of files that will come back, each with one notice.
 std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan plan,
                        const StepTimes& times, bool together);
 
-/// Sends the update ranks (world ranks, ascending) the plan `head` of an update with the files that
-/// each of them reads; the first one also gets the others' files, and how each group trains.
+/// Sends the plan `head` to the update ranks (world ranks, ascending), each with the files that it
+/// reads. The first one also gets the files of the others, and how each group trains.
 void send_update(Mailbox& mail, const std::vector<int>& ranks, UpdatePlan head,
                  std::vector<ScoredFile> files, std::vector<scheduling::GroupTraining> training);
 
