@@ -1,4 +1,4 @@
-// The outcome of a run from its state, metrics and archive.
+// Makes the outcome of a run from its state, metrics and archive.
 #include "run/coordinator/results.hpp"
 
 #include "base/error.hpp"
@@ -142,8 +142,8 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
                     {"undecided_reason", tally.reason},
                     {"updated_unix_s", now},
                     {"seconds", state.seconds}};
-  // For people only: renamed into place, not fsynced, because a lost line costs nothing and an
-  // fsync a step costs half a millisecond.
+  // The file is for people only. It is renamed into place and not fsynced, because a lost line
+  // costs nothing and an fsync costs half a millisecond in every step.
   const fs::path path = context.run_dir / "status.json",
                  partial = context.run_dir / "status.json.partial";
   if (std::error_code ignored; is_link(partial)) fs::remove(partial, ignored);
