@@ -37,9 +37,9 @@ const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const 
       form * context.prompts.of(prompt.split).size() + prompt.id.value);
 }
 
-std::string heldout_digest(const RunContext& context) {
+std::string heldout_digest(const std::vector<Prompt>& heldout) {
   std::uint64_t digest = 0;
-  for (const Prompt& prompt : context.prompts.heldout)
+  for (const Prompt& prompt : heldout)
     digest = checksum64(prompt.answer, checksum64(prompt.text, digest));
   return hex64(digest);
 }
@@ -343,9 +343,9 @@ void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>&
                              context.memory.micro_batch_bytes);
   if (rank != 0) return;
   for (int r = 1; r < context.layout.ranks; ++r) fit(r);
-  std::size_t told = 0;
+  std::size_t logged = 0;
   for (const auto& [use, ranks] : alike)
-    if (++told <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
+    if (++logged <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
   if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
     log_warning("run.memory_limit is {}, but a node offers a rank only {}", given,

@@ -40,6 +40,16 @@ struct DrawCounts {
   std::atomic<std::int64_t> rollouts = 0, tokens = 0;
 };
 
+/// What only rank 0 knows of the run and its folder; empty on all other ranks.
+struct RankZero {
+  std::shared_ptr<const LockFile> lock{};  ///< the lock on the run folder
+  std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
+                                           ///< from this start on
+  std::vector<GraderFile> graders{};       ///< files of reward.command, hashed once for each start
+  std::string judge_digest{};              ///< of the model that judges beside the grader
+                                           ///< (JudgeIdentity); empty where there is none
+};
+
 /// Every rank builds it from the run file. Only `store` changes later.
 struct RunContext {
   RunConfig config;
@@ -59,15 +69,9 @@ struct RunContext {
   std::optional<reward::Grader> grader;
   std::optional<reward::Grader> verdict_grader;  ///< grades the policy's verdicts on its own
                                                  ///< answers; only in a run with judge tasks
-  std::string judge_digest;  ///< of the model that judges beside the grader (JudgeIdentity), on
-                             ///< rank 0; empty where there is none
   MaskOrigin mask;  ///< which weights train, as rank 0 found it; empty where all of them do
-  std::vector<NumericsRecord> numerics;  ///< one record for each stretch of the run, the last from
-                                         ///< this start on; on rank 0
-  std::vector<GraderFile> graders;  ///< files of reward.command, on rank 0, hashed once for each
-                                    ///< start
-  std::shared_ptr<const LockFile> lock;  ///< the lock on the run folder, on rank 0
   io::RunIdentity identity;
+  RankZero rank_zero;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<MicroBatchWorkers> micro_batches;            ///< runs micro-batches on `workers`
   std::shared_ptr<StepCut> cut = std::make_shared<StepCut>();  ///< whether the plan that is carried
@@ -89,7 +93,7 @@ const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const 
                                                std::size_t form);
 /// Digest of the held-out prompts in their order. Evaluations of two starts can be compared only if
 /// it is the same, because they are compared prompt by prompt.
-std::string heldout_digest(const RunContext& context);
+std::string heldout_digest(const std::vector<Prompt>& heldout);
 /// Digest of everything that turns the texts of the task into tokens: prompt format and forms.
 /// Empty where a built-in tokenizer reads the texts as they are.
 std::string text_fingerprint(const RunContext& context);

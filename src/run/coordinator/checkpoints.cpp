@@ -45,7 +45,7 @@ void Checkpoints::start(const std::string& name) {
   saving.own.earlier = newest_.name;
   scheduler_files_.add_to(saving.own, *scheduler_);
   saving.own.files[kCoordinatorState] = [state = *state_] { return to_json(state); };
-  context_->lock->require_own();
+  context_->rank_zero.lock->require_own();
   mail_->send_all(writers, Tag::save, SaveRequest{name, newest_.name});
   waited_s_ += clock.seconds();
 }

@@ -1,4 +1,4 @@
-// One action after another, until the run is done or is asked to stop.
+// Does one action after another, until the run is done or is asked to stop.
 #include "run/coordinator/coordinator.hpp"
 
 #include "base/log.hpp"
@@ -21,7 +21,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Warns when the scheduler's state is of other prompts than those of now.
+/// Warns when the scheduler's state is of other prompts than the current ones.
 void warn_of_changed_prompts(const scheduling::LoadReport& report) {
   if (report.same_prompts) return;
   const std::string anew =
@@ -37,9 +37,9 @@ void warn_of_changed_prompts(const scheduling::LoadReport& report) {
 void note_inputs(CoordinatorState& state, const RunContext& context) {
   state.weights_hash = context.identity.weights_hash;
   state.text_hash = text_fingerprint(context);
-  state.judge_digest = context.judge_digest;
-  state.numerics = context.numerics;
-  state.graders = context.graders;
+  state.judge_digest = context.rank_zero.judge_digest;
+  state.numerics = context.rank_zero.numerics;
+  state.graders = context.rank_zero.graders;
   state.mask_digest = context.mask.digest;
   state.prompts_hash = context.prompts.hash;
   state.examples_hash = context.examples_hash;
@@ -48,7 +48,7 @@ void note_inputs(CoordinatorState& state, const RunContext& context) {
 
 }  // namespace
 
-Coordinator::Coordinator(RunContext& context, Mailbox& mail, NextMessage next,
+Coordinator::Coordinator(const RunContext& context, Mailbox& mail, NextMessage next,
                          std::vector<int> transfer_ranks, Resumed resumed)
     : context_(&context),
       state_(std::move(resumed.state)),
@@ -219,7 +219,7 @@ ExitCode Coordinator::finish() {
   // No step follows, and the archive is read into memory of another kind.
   model::huge_blocks().release_idle();
   evaluations_.drop_old();
-  context_->lock->require_own();
+  context_->rank_zero.lock->require_own();
   const std::uint64_t missing = archive_.require_rollouts();
   write_results(*context_, state_, records_.verdicts(), policy_sha256, checkpoints_.newest().name,
                 missing);

@@ -39,15 +39,15 @@ class Coordinator {
 
   /// `transfer_ranks`: as in Updates. Throws ConfigError when the scheduler needs something that
   /// the run does not provide, and StorageError.
-  Coordinator(RunContext& context, Mailbox& mail, NextMessage next, std::vector<int> transfer_ranks,
-              Resumed resumed);
+  Coordinator(const RunContext& context, Mailbox& mail, NextMessage next,
+              std::vector<int> transfer_ranks, Resumed resumed);
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
   /// Does everything that the run file asks for and that is not done yet; then it writes
   /// result.json and report.html. Returns done, or requeue when the run was asked to stop.
   ExitCode train();
-  /// Evaluates the weights of now once on the held-out prompts; nothing when the run was asked to
+  /// Evaluates the current weights once on the held-out prompts; nothing when the run was asked to
   /// stop.
   std::optional<report::Evaluation> evaluate_only() { return evaluations_.measure_only(); }
 
@@ -75,7 +75,7 @@ class Coordinator {
   ExitCode stop_in_evaluation();
   ExitCode give_up_step();
 
-  RunContext* context_;
+  const RunContext* context_;
   CoordinatorState state_;
   std::unique_ptr<scheduling::Scheduler> scheduler_;
   RunRecords records_;

@@ -1,4 +1,4 @@
-// The rounds of an evaluation, and the comparison with those of earlier starts.
+// Makes evaluations in rounds and compares those of earlier starts with the current settings.
 #include "run/coordinator/evaluations.hpp"
 
 #include "base/clock.hpp"
@@ -67,8 +67,8 @@ class EvaluationRounds {
 };
 
 /// What rank 0 knows of an evaluation at any moment: the rollouts of its finished rounds, and those
-/// that its own threads have drawn in the round under way. It learns of those of other ranks at the
-/// end of the round. Another thread reads it to show progress.
+/// that its own threads have drawn in the round under way. It learns at the end of the round what
+/// other ranks have drawn. Another thread reads it to show progress.
 class PendingSample {
  public:
   explicit PendingSample(std::shared_ptr<const DrawCounts> drawn)
@@ -112,7 +112,7 @@ Evaluations::Evaluations(const RunContext& context, CoordinatorState& state, Rou
       archive_(&archive),
       records_(&records),
       stop_(&stop),
-      heldout_(heldout_digest(context)) {}
+      heldout_(heldout_digest(context.prompts.heldout)) {}
 
 /// One evaluation, in rounds. Nothing when it was asked to stop between two of them; what was
 /// sampled then counts as never drawn.
@@ -201,8 +201,8 @@ std::optional<report::Evaluation> Evaluations::measure_only() {
   return evaluation;
 }
 
-/// Whether the evaluation has the samples that a pass@k of now takes, of the held-out prompts of
-/// now. `prompts`: digest of those that it is of.
+/// Whether the evaluation is of the current held-out prompts and has the samples that pass@k takes.
+/// `prompts`: digest of the prompts of the evaluation.
 bool Evaluations::is_current(const std::optional<Outcomes>& evaluation,
                              const std::string& prompts) const {
   if (!evaluation || !can_measure(*evaluation, context_->config.eval.pass_k)) return false;
@@ -223,10 +223,10 @@ void Evaluations::look_at_earlier(double progress) {
             : "has fewer samples than eval.pass_k asks for",
         again ? "made again" : "left out");
   };
-  const bool begins = state_->train_steps == 0 && context_->config.train.steps > 0;
-  look(state_->before, state_->before_prompts, "before", begins && eval.before);
+  const bool trains_from_start = state_->train_steps == 0 && context_->config.train.steps > 0;
+  look(state_->before, state_->before_prompts, "before", trains_from_start && eval.before);
   look(state_->after, state_->after_prompts, "after", progress >= 1.0 && eval.after);
-  if (!begins && !has_before()) state_->before.reset();
+  if (!trains_from_start && !has_before()) state_->before.reset();
 }
 
 void Evaluations::begin_training() {
@@ -247,7 +247,8 @@ void Evaluations::drop_old() {
 bool Evaluations::measure(std::optional<Outcomes>& slot, std::string& prompts) {
   std::uint64_t earlier = 0;  // rollouts of the evaluation that is replaced
   if (slot) {
-    // Its rollouts go to the archive first, so that no shard of now takes the name of one of them.
+    // The rollouts of the older evaluation go to the archive first, so that no new shard takes the
+    // name of one of theirs.
     archive_->pack(state_->unpacked);
     for (const auto& outcome : *slot) earlier += outcome.correct.size();
   }

@@ -66,7 +66,8 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
   state.unpacked.clear(), state.packed_steps = state.train_steps;
   state.text_hash.clear(), state.examples_hash.clear();  // a resume compares with the texts that
                                                          // the branch itself began with
-  state.judge_digest = context.judge_digest, state.archive_digest = archive_digest(context.config);
+  state.judge_digest = context.rank_zero.judge_digest,
+  state.archive_digest = archive_digest(context.config);
   state.mask_digest = context.mask.digest;
   if (context.config.self_judging.share == 0.0) state.judge_tasks.clear();
   const auto now = numerics_here(context.config.run.numerics, state.sft_steps, state.train_steps);

@@ -126,10 +126,11 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
   const std::string& numerics = state.numerics.back().numerics;  // the judge has the numerics of
                                                                  // the run
-  const bool same = context.judge_digest.empty() || numerics == context.config.run.numerics;
+  const bool same =
+      context.rank_zero.judge_digest.empty() || numerics == context.config.run.numerics;
   require<ConfigError>(
-      state.judge_digest ==
-          (same ? context.judge_digest : identify_judge(context.config.judge, numerics).digest),
+      state.judge_digest == (same ? context.rank_zero.judge_digest
+                                  : identify_judge(context.config.judge, numerics).digest),
       fmt::format("the judge in \"{}\" is not the one that the run began with",
                   context.config.judge.model),
       "a resumed run must equal the uninterrupted one",
@@ -320,13 +321,13 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
         config.train.optimizer.warmup_steps, config.train.steps);
   for (const auto& warning : costly_settings(context, cores)) log_warning("{}", warning);
-  for (const auto& told : {truncation_told(config), lone_rollouts_told(config, objective)})
-    if (!told.empty()) log_warning("{}", told);
-  for (const auto& told : companions_told(config)) log_info("{}", told);
-  if (const auto told =
+  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
+    if (!warning.empty()) log_warning("{}", warning);
+  for (const auto& warning : companions_told(config)) log_info("{}", warning);
+  if (const auto warning =
           padding_told(config, context.models.policy.vocab_size, context.tokenizer->vocab_size());
-      !told.empty())
-    log_info("{}", told);
+      !warning.empty())
+    log_info("{}", warning);
 }
 
 }  // namespace
@@ -356,7 +357,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   if (!config.judge.model.empty()) {
     const LongPhase phase("reading the judge in " + config.judge.model);
     const auto judge = identify_judge(config.judge, config.run.numerics);
-    opening.context->identity.judge = judge.json, opening.context->judge_digest = judge.digest;
+    opening.context->identity.judge = judge.json,
+    opening.context->rank_zero.judge_digest = judge.digest;
   }
   if (masks_gradient(config))
     opening.preamble.mask = opening.context->mask =
@@ -373,17 +375,17 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
     remove_unfinished_evaluation(config.run.dir);
   make_run_folder(config.run.dir);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
-  opening.context->lock = std::make_shared<LockFile>(config.run.dir);
+  opening.context->rank_zero.lock = std::make_shared<LockFile>(config.run.dir);
   if (!resume || !holds_run(config.run.dir)) remove_unfinished_branch(config.run.dir);
   CoordinatorState state;
   if (branch) plant(*branch, *opening.context);
   const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
   if (checkpoint && state.numerics.empty()) {  // an earlier build wrote it, in which they could not
                                                // change
-    const bool told =
+    const bool has_settings =
         std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");
     const std::string before =
-        told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
+        has_settings ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
     state.numerics.push_back(before == config.run.numerics ? numerics_here(before, 0, 0)
                                                            : NumericsRecord{.numerics = before});
   }
@@ -396,10 +398,11 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   if (checkpoint)
     check_same_settings(config, checkpoint->name()), check_same_data(*opening.context, state),
         tell_other_arithmetic(config, state), tell_other_prompts(*opening.context, state);
-  opening.context->numerics = numerics_of_run(config, state);
-  if (opening.context->numerics.size() > 1)
-    opening.context->identity.numerics = to_json(opening.context->numerics);
-  const auto& graders = opening.context->graders = find_grader_files(config.reward.command);
+  opening.context->rank_zero.numerics = numerics_of_run(config, state);
+  if (opening.context->rank_zero.numerics.size() > 1)
+    opening.context->identity.numerics = to_json(opening.context->rank_zero.numerics);
+  const auto& graders = opening.context->rank_zero.graders =
+      find_grader_files(config.reward.command);
   if (const auto changes = changes_of(state.graders, graders);
       checkpoint && !state.graders.empty() && !changes.empty())
     log_warning(
