@@ -247,8 +247,8 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
 }
 
 std::vector<std::string> companions_told(const RunConfig& config) {
-  std::vector<std::string> told;
-  if (!config.train.from_archive.empty() || config.train.steps == 0) return told;
+  std::vector<std::string> sentences;
+  if (!config.train.from_archive.empty() || config.train.steps == 0) return sentences;
   const auto& s = config.scheduler;
   for (const Companion& row : kCompanions) {
     if (row.recipe != config.objective.recipe) continue;
@@ -259,7 +259,7 @@ std::vector<std::string> companions_told(const RunConfig& config) {
         is_single ? config.train.rollouts_per_prompt == 1
                   : has_rounds || std::find(of_row.begin(), of_row.end(), s.policy) != of_row.end();
     if (is_there) continue;
-    told.push_back(
+    sentences.push_back(
         is_single
             ? fmt::format(
                   "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
@@ -268,7 +268,7 @@ std::vector<std::string> companions_told(const RunConfig& config) {
             : fmt::format("objective.recipe {} goes with scheduler.policy {}, and it is {}: {}",
                           row.recipe, fmt::join(of_row, " or "), s.policy, row.without));
   }
-  return told;
+  return sentences;
 }
 
 bool forgets_at_refresh(const RunConfig& config) {

@@ -218,11 +218,11 @@ std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t st
     if (verdicts) judged.push_back(maker.verdict(s));
     if (reflections) reflected.push_back(maker.reflection(s));
   }
-  const auto most = std::size_t(std::floor(
+  const auto limit = std::size_t(std::floor(
       context.config.self_judging.share * double(context.config.train.prompts_per_step) + 1e-9));
   // Half of the tasks are reflections, as in the released code.
-  const std::size_t half = !reflections ? 0 : verdicts ? most / 2 : most;
-  auto tasks = maker.choose(std::move(judged), most - half);
+  const std::size_t half = !reflections ? 0 : verdicts ? limit / 2 : limit;
+  auto tasks = maker.choose(std::move(judged), limit - half);
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].id = verdict_task(step, i);
   auto others = maker.choose(std::move(reflected), half);
   for (std::size_t i = 0; i < others.size(); ++i) others[i].id = reflection_task(step, i);

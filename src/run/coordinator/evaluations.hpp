@@ -24,21 +24,22 @@ class Evaluations {
   Evaluations(const RunContext& context, CoordinatorState& state, Rounds& rounds,
               RunArchive& archive, RunRecords& records, StopRequest& stop);
 
-  /// At a start: warns of evaluations of earlier starts that cannot be compared with those of this
-  /// one, and drops such a one from before training where it cannot be made again. `progress`:
-  /// share of the training that is done.
+  /// At a start: warns of evaluations of earlier starts that cannot be compared with new ones, and
+  /// drops the one before training where it cannot be made again. `progress`: share of the training
+  /// that is done.
   void look_at_earlier(double progress);
-  /// Where training continues after an end: the evaluation after that end does not count any more.
-  /// The one after a warm start becomes the one before training.
+  /// Drops the evaluation after training, which does not count any more where the training
+  /// continues after an end. After an end of the warm start it becomes the evaluation before
+  /// training.
   void begin_training();
-  /// Whether the evaluation exists and can be compared with one of now.
+  /// Whether the evaluation exists and can be compared with a new one.
   bool has_before() const { return is_current(state_->before, state_->before_prompts); }
   bool has_after() const { return is_current(state_->after, state_->after_prompts); }
-  /// Drops those that cannot.
+  /// Drops evaluations that cannot be compared.
   void drop_old();
 
-  /// Evaluates the weights of now on the held-out prompts, in place of an older evaluation, also in
-  /// the archive. False: the run was asked to stop, and nothing has changed.
+  /// Evaluates the current weights on the held-out prompts. The result replaces an older
+  /// evaluation, also in the archive. False: the run was asked to stop, and nothing has changed.
   bool measure_before() { return measure(state_->before, state_->before_prompts); }
   bool measure_after() { return measure(state_->after, state_->after_prompts); }
   /// The evaluation of a job that makes nothing else; nothing when it was asked to stop.

@@ -1,4 +1,4 @@
-// Names of checkpoints, and the comparison with the best value so far.
+// Names checkpoints and compares a step with the best one so far.
 #include "run/coordinator/kept_checkpoints.hpp"
 
 #include "base/log.hpp"

@@ -1,4 +1,4 @@
-// The order of a run's actions, one case for each action that can have been the last.
+// The order of the actions of a run, with one case for each action that may have been the last.
 #include "run/coordinator/next_action.hpp"
 
 namespace rollcall::run {

@@ -43,8 +43,8 @@ Action next_action(const Situation& now, const RunConfig& config);
 /// Whether the train step that was done last gets a checkpoint whatever its validation says.
 bool is_checkpoint_due(const Situation& now, const RunConfig& config);
 
-/// Whether the action is a part of the step before it: that step has ended once an action comes up
-/// that is none of its parts.
+/// Whether the action is a part of the step before it. A step ends when an action is next that is
+/// not a part of it.
 bool belongs_to_step(Action action);
 
 /// Whether rank 0 looks for a request to stop before it begins the action `next`.

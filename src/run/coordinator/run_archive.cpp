@@ -69,7 +69,7 @@ void RunArchive::pack(std::vector<UnpackedFile> files) {
   for (const PackRequest& request :
        pack_requests(std::move(files), io::read_manifest(context_->run_dir))) {
     std::optional<LongPhase> phase;
-    if (!records_->has_bar())  // no bar shows that the run goes on
+    if (!records_->has_bar())  // no bar shows that the run is at work
       phase.emplace(fmt::format("packing {} shards into archive file {}", request.files.size(),
                                 request.name));
     mail_->send_led(context_->layout.of(comm::Stage::scoring), Tag::pack, request,

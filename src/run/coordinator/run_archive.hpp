@@ -37,7 +37,7 @@ class RunArchive {
   double take_waited_s() { return std::exchange(waited_s_, 0.0); }
 
   /// At the end of a run: throws StorageError where rollouts have gone since this start. Returns
-  /// the number of those of earlier starts that were gone at it.
+  /// the number of rollouts of earlier starts that were gone at this one.
   std::uint64_t require_rollouts();
 
  private:

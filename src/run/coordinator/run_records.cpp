@@ -1,4 +1,4 @@
-// Rows, diagnoses, status and progress, as the steps bring them.
+// Writes rows, diagnoses, status and progress as the steps bring them.
 #include "run/coordinator/run_records.hpp"
 
 #include "base/log.hpp"

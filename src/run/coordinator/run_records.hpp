@@ -1,5 +1,5 @@
-// What rank 0 writes for people while a run goes on: metrics.jsonl, status.json, the bar of
-// progress, and the diagnoses of the last steps.
+// What rank 0 writes for people during a run: metrics.jsonl, status.json, the bar of progress, and
+// the diagnoses of the last steps.
 #pragma once
 
 #include "base/clock.hpp"

@@ -101,14 +101,14 @@ std::optional<double> StopRequest::left_s() {
 /// at worst.
 void StopRequest::ask_slurm() {
   stood_still_s_ = watch::stood_still_s();
-  const auto told = end_time_of(shown_job());
-  if (told)
+  const auto end_s = end_time_of(shown_job());
+  if (end_s)
     log_info("after a suspension Slurm says that the allocation ends in {:.0f} s",
-             *told - unix_time());
+             *end_s - unix_time());
   else
     log_warning(
         "after a suspension scontrol does not say when the allocation ends: the run keeps to the end that it knew");
-  if (told) end_s_ = *told;
+  if (end_s) end_s_ = *end_s;
 }
 
 // The run leaves room for 1.5 steps, since steps become longer as responses do, and for two

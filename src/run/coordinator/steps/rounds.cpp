@@ -1,4 +1,4 @@
-// Notices arrive in any order; what is made of them has one order.
+// Collects notices, which arrive in any order, and sorts what they report.
 #include "run/coordinator/steps/rounds.hpp"
 
 #include "base/log.hpp"
@@ -22,7 +22,7 @@ void move_to(std::vector<GroupReport>& all, std::vector<GroupReport>& more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-/// Takes the reports of judge tasks out of those of the task's prompts.
+/// Moves the reports of judge tasks from `reports` to `judge_tasks`.
 void part_judge_tasks(Round& round) {
   const auto of_tasks = std::stable_partition(
       round.reports.begin(), round.reports.end(),

@@ -26,9 +26,9 @@ struct Round {
   std::vector<ScoredFile> files{};
   scheduling::Training training{};  ///< how the groups of a whole step train
   VerdictFacts verdicts{};
-  double generation_s = 0.0;       ///< of the slowest rank; of a step, the sum over its rounds; so
-                                   ///< are the next three
-  double generation_mean_s = 0.0;  ///< mean over the ranks that generated
+  double generation_s = 0.0;  ///< of the slowest rank. For a whole step this and the next three are
+                              ///< sums over its rounds.
+  double generation_mean_s = 0.0;           ///< mean over the ranks that generated
   double scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
   double scheduling_s = 0.0;                ///< of a whole step: rank 0's own decisions
   std::uint32_t slowest_rank = 0;           ///< of the generation, in the last round

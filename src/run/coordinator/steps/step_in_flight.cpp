@@ -1,4 +1,4 @@
-// Counts before the step, and the time that it takes.
+// Keeps the counts before the step and measures its time.
 #include "run/coordinator/steps/step_in_flight.hpp"
 
 namespace rollcall::run {

@@ -24,7 +24,7 @@ class StepInFlight {
 
   /// Seconds since the step began.
   double seconds() const { return before_.clock.seconds(); }
-  /// What the ranks are to know of the step's end, as of now.
+  /// What rank 0 knows at this moment of the end of the step; it is sent with plans.
   StepTimes times() const { return stop_->times(seconds()); }
   /// Rows of metrics.jsonl when the step began.
   std::int64_t metric_rows() const { return before_.metric_rows; }

@@ -1,4 +1,5 @@
-// Decision, plan, reports, and the next decision.
+// Asks the scheduler for a decision, sends the plan, and passes the reports back, until the step is
+// closed.
 #include "run/coordinator/steps/step_rounds.hpp"
 
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-// The course of a step, and the rows of metrics that come of it.
+// Carries out a step and makes its row of metrics.
 #include "run/coordinator/steps/steps.hpp"
 
 #include "base/clock.hpp"

@@ -1,4 +1,4 @@
-// Shares of steps and of rollouts.
+// Computes the shares of steps and of rollouts that are done.
 #include "run/coordinator/steps/training_course.hpp"
 
 #include "run/step/archived_steps.hpp"

@@ -28,7 +28,8 @@ class TrainingCourse {
   std::int64_t rollouts_up_to(const CoordinatorState& state, std::int64_t steps) const;
 
   const RunConfig* config_;
-  std::vector<std::int64_t> archived_rollouts_;  ///< [archived steps]; empty where nobody asks
+  std::vector<std::int64_t> archived_rollouts_;  ///< [archived steps]; empty where they are not
+                                                 ///< counted
 };
 
 }  // namespace rollcall::run

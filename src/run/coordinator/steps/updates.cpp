@@ -1,4 +1,4 @@
-// Messages to the update ranks, and the running mean of the gradient norm.
+// Exchanges messages with the update ranks and follows the running mean of the gradient norm.
 #include "run/coordinator/steps/updates.hpp"
 
 #include "base/error.hpp"
