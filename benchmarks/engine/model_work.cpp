@@ -236,7 +236,7 @@ Json update(const Json& given) {
   Alone alone;
   // Memory stays from step to step, as in a run.
   static std::vector<std::unique_ptr<Runner>> runners;
-  // micro-batches side by side where there are many, as in run/context/micro_batch_workers.cpp
+  // micro-batches side by side where there are many, as in run/workers/micro_batch_workers.cpp
   const bool apart = shape.threads == 1 || shape.groups >= 2 * shape.threads;
   const std::size_t wanted = apart ? std::size_t(shape.threads) : 1;
   if (runners.size() != wanted || runners.front()->team.size() != (apart ? 1 : shape.threads)) {

@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/random.hpp"
 #include "comm/communicator.hpp"
-#include "run/coordinator/step_plans.hpp"
+#include "run/coordinator/steps/step_plans.hpp"
 #include "run/messages/mailbox.hpp"
 #include "scheduling/composed.hpp"
 #include "scheduling/scheduler.hpp"

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "run/coordinator/coordinator.hpp"
-#include "run/coordinator/step_plans.hpp"
+#include "run/coordinator/steps/step_plans.hpp"
 #include "run/played_ranks.hpp"
 #include "run/small_job.hpp"
 

@@ -157,9 +157,7 @@ TEST(Parts, AreCompletelyThereWhenTheyAreReadBack) {
 TEST(Parts, AreNeededAsTheObjectiveReadsThem) {
   const auto needs = [](const std::vector<std::string>& settings, const CoordinatorState& state) {
     const RunConfig config = load_run_config({}, settings);
-    const auto objective = method::make_objective(config.objective.recipe, config.objective.pieces,
-                                                  config.objective.knobs);
-    return part_needs(config, *objective, state, "train_000004");
+    return part_needs(config, state, "train_000004");
   };
   CoordinatorState begun, warm, rolled_back, branch;
   begun.train_steps = rolled_back.train_steps = branch.train_steps = 4;

@@ -31,7 +31,7 @@ Told two_steps(const std::string& layout, int ranks) {
                       "sft.steps=1", fmt::format("sft.batch_size={}", 4 * ranks), "train.steps=2",
                       fmt::format("train.prompts_per_step={}", 4 * ranks),
                       "train.rollouts_per_prompt=2", "eval.before=false"});
-  context.lock = std::make_shared<LockFile>(folder.path());
+  context.rank_zero.lock = std::make_shared<LockFile>(folder.path());
   context.layout = comm::make_layout(layout, ranks);
   for (int rank = 0; rank < ranks; ++rank) context.layout.nodes.push_back(rank / 8 * 8);
   std::vector<int> all(context.layout.nodes.size());

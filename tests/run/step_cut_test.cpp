@@ -1,5 +1,5 @@
 // Which steps are cut when a signal comes, and that all ranks cut the same ones.
-#include "run/context/step_cut.hpp"
+#include "run/workers/step_cut.hpp"
 
 #include "comm/communicator.hpp"
 

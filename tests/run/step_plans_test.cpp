@@ -1,6 +1,6 @@
 // The plans of a step as rank 0 sends them: groups dealt in order and in balance, to each rank its
 // own, and a cost that grows with the step plus the ranks.
-#include "run/coordinator/step_plans.hpp"
+#include "run/coordinator/steps/step_plans.hpp"
 
 #include "core/judge_task.hpp"
 #include "run/played_ranks.hpp"

@@ -1,5 +1,5 @@
 // Reasons to stop, and none.
-#include "run/context/stop_request.hpp"
+#include "run/workers/stop_request.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

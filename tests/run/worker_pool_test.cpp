@@ -1,5 +1,5 @@
 // Threads of a rank: every index once, the lowest failure reported, the pool usable afterwards.
-#include "run/context/worker_pool.hpp"
+#include "run/workers/worker_pool.hpp"
 
 #include <gtest/gtest.h>
 

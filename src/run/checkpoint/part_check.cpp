@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "method/columns.hpp"
+#include "method/method.hpp"
 
 #include <fmt/format.h>
 
@@ -66,11 +67,13 @@ void check_part(const io::CheckpointFacts& files, const PartRow& row, bool neede
 
 }  // namespace
 
-PartNeeds part_needs(const RunConfig& config, const method::Objective& objective,
-                     const CoordinatorState& state, const std::string& name) {
+PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
+                     const std::string& name) {
   if (is_first_of_branch(state, name)) return {.scheduler = false};
   namespace column = method::column;
-  const auto columns = objective.columns();
+  const auto& chosen = config.objective;
+  const auto objective = method::make_objective(chosen.recipe, chosen.pieces, chosen.knobs);
+  const auto columns = objective->columns();
   const auto reads = [&](const char* wanted) {
     return std::find(columns.begin(), columns.end(), wanted) != columns.end();
   };
@@ -79,7 +82,7 @@ PartNeeds part_needs(const RunConfig& config, const method::Objective& objective
   const bool has_begun = state.train_steps > 0 && state.bad_steps == 0;
   return {.reference =
               reads(column::reference_logprob) && (!config.reference.model.empty() || has_begun),
-          .value_head = objective.needs_value() || reads(column::value)};
+          .value_head = objective->needs_value() || reads(column::value)};
 }
 
 void check_parts(const io::CheckpointFacts& files, const PartNeeds& needs,

@@ -4,7 +4,6 @@
 
 #include "core/run_config.hpp"
 #include "io/checkpoint.hpp"
-#include "method/method.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/checkpoint/part.hpp"
 
@@ -21,8 +20,8 @@ struct PartNeeds {
 
 /// The needs of the checkpoint `name`, which was begun in this state of the run. The first
 /// checkpoint of a branch has what its parent had, which may be none of these parts.
-PartNeeds part_needs(const RunConfig& config, const method::Objective& objective,
-                     const CoordinatorState& state, const std::string& name);
+PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
+                     const std::string& name);
 
 /// Throws StorageError where a part that is needed, or one of its numbered files, is missing, and
 /// where no row of the list knows a file. The message names the part and the file.

@@ -1,4 +1,4 @@
-// Two lists of names; what is asked of them follows.
+// Lists the columns that stages provide, and answers the questions of the header from them.
 #include "run/context/column_sources.hpp"
 
 #include "method/columns.hpp"
@@ -60,7 +60,8 @@ bool reads_tracked_success(const RunConfig& config, const method::Objective& obj
 }
 
 StepResidency step_at(const RunConfig& c, const method::Objective& objective) {
-  // of those behind it the log-probs are not known
+  // After a first update the stored log-probs are no longer those of the policy, and all ranks
+  // compute them anew.
   const bool one_update = c.train.epochs == 1 && c.train.mini_batches == 1;
   const bool own = c.replay.share == 0.0 && c.experts.share == 0.0 && c.train.from_archive.empty();
   return one_update && own && !reads_tracked_success(c, objective) && !runs_passes(objective)

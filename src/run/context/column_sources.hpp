@@ -1,5 +1,5 @@
-// Where the columns that an objective reads come from, and which ranks need the rollouts of a step
-// for it.
+// Which columns of a step a run can provide to its objective, and which ranks need the rollouts of
+// a step to do so.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -9,21 +9,23 @@
 
 namespace rollcall::run {
 
-/// Whether a stage provides the column: from the rollouts of the step, or by a forward pass.
+/// Whether some stage provides the column, either from the rollouts of the step or by a forward
+/// pass.
 bool is_provided(const std::string& column);
 
-/// Whether the objective asks for a column of a forward pass, which the files do not hold.
+/// Whether the objective reads a column that only a forward pass of a model provides. Shards do not
+/// hold such columns.
 bool runs_passes(const method::Objective& objective);
 
-/// Whether the objective or the scheduler's sampler reads the tracked success, and with it the keys
-/// of [success].
+/// Whether the objective or the sampler of the scheduler reads the tracked success of prompts. Then
+/// the keys of the section [success] have an effect.
 bool reads_tracked_success(const RunConfig& config, const method::Objective& objective);
 
-/// Who holds the rollouts of a step.
+/// Which update ranks hold the rollouts of a step in memory.
 enum class StepResidency { every_rank, leader };
 
-/// Whether ranks beside the leader compute with a step's rollouts, and not only with micro-batches
-/// that it deals.
+/// Says which update ranks hold the rollouts: all of them where every rank computes with whole
+/// rollouts, only the leader where the other ranks just receive micro-batches from it.
 StepResidency step_at(const RunConfig& config, const method::Objective& objective);
 
 }  // namespace rollcall::run

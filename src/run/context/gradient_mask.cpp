@@ -1,5 +1,5 @@
-// Two checkpoints, and the bits of what moved between them: whole on rank 0, in shares on update
-// ranks.
+// Compares two checkpoints and keeps one bit for each weight that differs: of the whole model on
+// rank 0, of their own share on update ranks.
 #include "run/context/gradient_mask.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr auto kBlock = std::int64_t(kernels::kNormBlock);
 constexpr std::int64_t kPiece = 4096 * kBlock;  // weights whose mask rank 0 has in memory at a time
 
-/// The checkpoint's files, whose tensors must be those of the run's model.
+/// Opens the files of a checkpoint, whose tensors must be those of the run's model.
 model::WeightFiles open_files(const char* key, const std::string& folder,
                               const model::ModelConfig& policy) {
   const auto own = model::weight_layout(policy),

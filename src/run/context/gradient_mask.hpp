@@ -1,5 +1,5 @@
-// The weights that training steps may change, where the run file names two checkpoints that say so
-// (section gradient_mask).
+// The weights that training may change in a run with a gradient mask. The section [gradient_mask]
+// names two checkpoints; the weights that differ between them are trained.
 #pragma once
 
 #include "core/collectives.hpp"
@@ -14,8 +14,8 @@ namespace rollcall::run {
 
 struct RunContext;
 
-/// The mask of a run, as rank 0 found it: where the others read it, and what they compare it with.
-/// Empty where the run has none.
+/// The mask of a run as rank 0 found it. Other ranks read the same checkpoints and compare their
+/// digest with this one. All strings are empty where the run has no mask.
 struct MaskOrigin {
   std::string before, after;  ///< absolute folders of the two checkpoints
   std::string digest;         ///< model::mask_digest() of the whole model
@@ -26,14 +26,14 @@ struct MaskOrigin {
   }
 };
 
-/// On rank 0, for a run that masks: reads both checkpoints a piece at a time. Throws InputError
-/// where one is not of the run's model or nothing moved between them, ConfigError where the run
-/// computes on devices.
+/// Reads both checkpoints piece by piece, on rank 0 of a run with a mask. Throws InputError where
+/// one of them is not of the run's model or where no weight differs between them, and ConfigError
+/// where the run computes on devices.
 MaskOrigin find_mask(const RunConfig& config, const model::ModelConfig& policy);
 
-/// The mask of [begin, end) of the weights; null where the run has none. Throws EnvironmentError
-/// where the ranks have not read what rank 0 has. Collective over the update ranks: the shares of
-/// small models are empty on most of them, and those take part alike.
+/// The mask of the weights [begin, end); null where the run has none. Throws EnvironmentError where
+/// the ranks have not read the same mask as rank 0. Collective over the update ranks: ranks whose
+/// share of a small model is empty call it too.
 std::shared_ptr<const model::GradientMask> mask_of_share(const RunContext& context,
                                                          Collectives& ranks, std::int64_t begin,
                                                          std::int64_t end);

@@ -1,4 +1,4 @@
-// Prompts and examples of a job as tokens, with all that may be wrong with their lengths.
+// Turns prompts and examples into tokens, and checks their lengths.
 #include "run/context/job_texts.hpp"
 
 #include "base/error.hpp"
@@ -15,7 +15,8 @@
 namespace rollcall::run {
 namespace {
 
-/// Tokens of all prompts: tasks of a chat are rendered and cut into tokens once, not in every step.
+/// Fills the tokens of all prompts. Chat templates are rendered and tokenized once for the whole
+/// run, and not in every step.
 void fill_prompt_tokens(RunContext& context) {
   for (const Split split : {Split::train, Split::validation, Split::heldout}) {
     const auto& prompts = context.prompts.of(split);
@@ -29,8 +30,8 @@ void fill_prompt_tokens(RunContext& context) {
   }
 }
 
-/// What supervised steps learn from, without examples that the model has no room for: those are
-/// never cut.
+/// Fills the examples that supervised steps learn from. Examples for which the model has no room
+/// are left out and never cut.
 void fill_examples(RunContext& context, const task::ExampleSet& set) {
   if (context.config.sft.steps == 0) return;
   const bool own = context.config.sft.file.empty();
@@ -86,14 +87,15 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
         left_out, count, positions);
 }
 
-/// FILE:LINE of a prompt that was read, or its beginning.
+/// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
 std::string named(const RunContext& context, const Prompt& prompt) {
   return context.config.task.name == "jsonl"
              ? task::place_of(context.config.task, prompt.text)
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
 }
 
-/// Takes prompts out that leave no room for an answer, in whichever form they are asked.
+/// Removes prompts that leave no room for an answer in at least one of the forms in which they may
+/// be asked.
 void drop_overlong(RunContext& context) {
   const std::int64_t room =
       context.models.policy.max_position_embeddings - context.config.sampling.max_new_tokens;
@@ -126,7 +128,8 @@ void drop_overlong(RunContext& context) {
   fill_prompt_tokens(context);
 }
 
-/// Found at the start: a prompt of the last step that does not fit would end the run after hours.
+/// Checks the lengths at the start, because a prompt of the last step that does not fit would end
+/// the run after hours.
 void check_lengths(const RunContext& context) {
   const std::int64_t positions = context.models.policy.max_position_embeddings,
                      room = positions - context.config.sampling.max_new_tokens;

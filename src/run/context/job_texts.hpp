@@ -1,4 +1,4 @@
-// Prompts and examples of a job as tokens.
+// The prompts and examples of a run as tokens.
 #pragma once
 
 #include "run/context/run_context.hpp"
@@ -6,8 +6,9 @@
 
 namespace rollcall::run {
 
-/// Tokens of all prompts, and of the examples that supervised steps draw from. Throws ConfigError,
-/// InputError where one does not fit the model or the chat template.
+/// Fills the tokens of all prompts, and of the examples that supervised steps draw from, into the
+/// context. Throws ConfigError or InputError where a text does not fit the model or the chat
+/// template.
 void fill_texts(RunContext& context, const task::ExampleSet& examples);
 
 }  // namespace rollcall::run

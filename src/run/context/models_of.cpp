@@ -1,4 +1,4 @@
-// Which models a run has follows from its objective's columns, what a step may draw from its
+// The models of a run follow from the columns of its objective, and the size of a step from its
 // scheduler.
 #include "run/context/models_of.hpp"
 

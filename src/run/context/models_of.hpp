@@ -1,4 +1,4 @@
-// The models of a run, as their folders describe them.
+// The models of a run as their folders describe them: what memory they need follows from it.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -8,15 +8,16 @@
 
 namespace rollcall::run {
 
-/// Reads config.json of run.init_from or model.path, and of the models beside it. Throws
-/// InputError, ConfigError.
+/// Reads config.json of the policy (run.init_from or model.path) and of the other models of the
+/// run. Throws InputError, ConfigError.
 sizing::RunModels models_of(const RunConfig& config, const text::Tokenizer& tokenizer);
 
-/// What a step may draw, by the scheduler's own cap. Throws ConfigError as policy_without_prompts
+/// Adds the largest step that the scheduler may draw. Throws ConfigError as policy_without_prompts
 /// does.
 void add_step_bounds(sizing::RunModels& models, const RunConfig& config);
 
-/// config.json of its folder, for what it takes of memory.
+/// The configuration of the model that judges, from config.json of its folder. It tells how much
+/// memory the model needs.
 model::ModelConfig judge_config(const JudgeSection& section);
 
 }  // namespace rollcall::run

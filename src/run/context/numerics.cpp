@@ -1,4 +1,4 @@
-// The choice of kernels, with errors that a user can read.
+// Chooses kernels, with errors that a user can read.
 #include "run/context/numerics.hpp"
 
 #include "base/error.hpp"
@@ -27,8 +27,8 @@ const kernels::KernelSet& find_kernels(const std::string& numerics) {
   }
   try {
     return kernels::selected_kernels(numerics);
-  } catch (const std::runtime_error& e) {  // the kernels name no error type of ours: they depend on
-                                           // nothing
+  } catch (const std::runtime_error& e) {  // the kernels depend on no other layer, so they throw a
+                                           // type of the standard library
     throw EnvironmentError(e.what());
   }
 }
@@ -99,7 +99,8 @@ std::vector<NumericsRecord> parse_numerics(const std::string& json) {
 }
 
 int device_place(int rank_on_node) {
-  // mpirun's own first: inside a batch job its ranks inherit the batch shell's SLURM_LOCALID.
+  // The variable of mpirun comes first: inside a batch job its ranks inherit SLURM_LOCALID from the
+  // shell of the batch script.
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
     const char* text = std::getenv(name);
     if (text == nullptr) continue;

@@ -1,4 +1,4 @@
-// The addressed draw of a form, and what the form makes of a prompt.
+// Draws forms at their addresses and asks prompts in them.
 #include "run/context/question_forms.hpp"
 
 #include "base/error.hpp"

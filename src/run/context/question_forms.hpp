@@ -1,5 +1,5 @@
-// In which of task.forms a question is put (Prompt Augmentation, arXiv:2602.03190): drawn anew each
-// time a training question is drawn, for its whole group.
+// The form in which a question is asked (Prompt Augmentation, arXiv:2602.03190). A run with several
+// task.forms draws one each time it draws a training question, for the whole group.
 #pragma once
 
 #include "io/shard_file.hpp"
@@ -9,14 +9,15 @@
 
 namespace rollcall::run {
 
-/// Place among RunContext::forms: uniform by an addressed draw for training groups and their greedy
-/// baselines; evaluations take the first.
+/// Index of the form in RunContext::forms. Training groups and their greedy baselines draw it
+/// uniformly, by an addressed random number; evaluations take the first form.
 std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group);
 
-/// A prompt of the job as it is asked in a form: its text and its worked solution. What answers are
-/// judged by, and what the archive stores.
+/// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
+/// judged by it, and the archive stores it.
 Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form);
-/// Judge tasks, which a plan or a shard brings along (ascending), are asked as they stand.
+/// The same for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
+/// by prompt) and has no other form.
 Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
              const std::vector<Prompt>& judge_tasks = {});
 
@@ -24,11 +25,13 @@ Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
 std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const RolloutShard& shard,
                                             const std::vector<Prompt>& judge_tasks);
 
-/// Tokens of the same, with the form's opening: as the policy sees it.
+/// The tokens that the policy sees of the group's prompt, with the opening of the answer that the
+/// form gives.
 const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, Purpose purpose,
                                                const GroupId& group);
 
-/// Throws ConfigError where a worked solution of the task would be judged wrong in a form.
+/// Throws ConfigError where the verifier would judge a worked solution of the task wrong in one of
+/// the forms.
 void check_forms(const RunContext& context);
 
 }  // namespace rollcall::run

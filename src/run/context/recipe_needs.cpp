@@ -1,4 +1,4 @@
-// One row for each recipe that needs more than its objective.
+// A table with a row for each recipe that needs more than its objective.
 #include "run/context/recipe_needs.hpp"
 
 #include "base/error.hpp"
@@ -26,21 +26,22 @@ struct Need {
   const char* key;  ///< the setting that is missing
   bool (*is_met)(const RunConfig& config);
   const char* lacking;
-  const char* without;  ///< what it would be
+  const char* without;  ///< what the run would be without the setting
   const char* remedy;
-  bool forgets_at_refresh = false;  ///< its data begins anew with each copy of the policy into the
-                                    ///< reference
+  bool forgets_at_refresh = false;  ///< the recipe drops its replayed data whenever the policy is
+                                    ///< copied into the reference
 };
 
 bool replays(const RunConfig& c) { return c.replay.share > 0; }
 bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_policy == "current"; }
 
-/// What a row's paper has beside its loss, and the loss does without: another method then, of which
-/// a run is told and which no run is refused.
+/// A part of a recipe's paper beside its loss that the loss can do without. The run is another
+/// method without it, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
-  std::string_view policies;  ///< any of these rows of the scheduler; empty: one rollout a prompt
-  std::string_view rounds;    ///< or this piece under another row
+  std::string_view policies;  ///< one of these rows of schedulers has it; empty: one rollout for
+                              ///< each prompt is meant
+  std::string_view rounds;    ///< or this piece of rounds under any other row
   const char* without;        ///< what the run is without it
 };
 
@@ -81,7 +82,8 @@ constexpr Companion kCompanions[] = {
     {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
 };
 
-/// What a run learns from beside verdicts on its own rollouts, and so would in its control.
+/// Columns through which a run learns from something else than verdicts on its own rollouts. It
+/// would learn from them in a control experiment too.
 struct Leak {
   const char* column;
   const char* what;
@@ -94,10 +96,10 @@ constexpr Leak kLeaks[] = {
     {method::column::probe_accuracy, "how probable the reference answer is"},
 };
 
-/// Rewards that take the place of the verdict without reading it.
+/// Reward pieces that replace the verdict without reading it.
 constexpr std::string_view kVerdictless[] = {"confidence"};
 
-/// The parts of a list, without blanks.
+/// The elements of a list, without blanks.
 std::vector<std::string> parts(std::string_view list, char separator) {
   std::vector<std::string> all;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -119,7 +121,7 @@ std::vector<std::string> reward_pieces(const RunConfig& config) {
   return parts(names, '+');
 }
 
-/// A knob's value: the run file's, else the recipe's own.
+/// The value of a knob in the run file, else that of the recipe.
 std::string knob_of(const RunConfig& config, const std::string& name) {
   std::string value;
   for (const auto& recipe : method::library().recipes())
@@ -130,8 +132,8 @@ std::string knob_of(const RunConfig& config, const std::string& name) {
   return value;
 }
 
-/// Components of the run's verdicts that its recipe pays for; no number where it pays for verdicts
-/// and not for their components.
+/// Number of components of a verdict for which the recipe pays; nothing where it pays for the
+/// verdict as a whole.
 std::optional<std::size_t> paid_components(const RunConfig& config) {
   const auto pieces = reward_pieces(config);
   if (std::find(pieces.begin(), pieces.end(), "components") == pieces.end()) return std::nullopt;
@@ -209,7 +211,7 @@ constexpr Need kNeeds[] = {
 
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy) {
   const SchedulerSection& s = config.scheduler;
-  // who names none is promised nothing
+  // A run that keeps the default policy has not asked for any particular way to draw.
   const bool is_asked_for =
       s.policy != SchedulerSection{}.policy || !s.allocator.empty() || !s.rounds.empty();
   if (!config.train.from_archive.empty() || config.train.steps == 0 || !is_asked_for) return;
@@ -245,8 +247,8 @@ void check_control(const RunConfig& config, const method::Objective& objective) 
 }
 
 std::vector<std::string> companions_told(const RunConfig& config) {
-  std::vector<std::string> told;
-  if (!config.train.from_archive.empty() || config.train.steps == 0) return told;
+  std::vector<std::string> sentences;
+  if (!config.train.from_archive.empty() || config.train.steps == 0) return sentences;
   const auto& s = config.scheduler;
   for (const Companion& row : kCompanions) {
     if (row.recipe != config.objective.recipe) continue;
@@ -257,7 +259,7 @@ std::vector<std::string> companions_told(const RunConfig& config) {
         is_single ? config.train.rollouts_per_prompt == 1
                   : has_rounds || std::find(of_row.begin(), of_row.end(), s.policy) != of_row.end();
     if (is_there) continue;
-    told.push_back(
+    sentences.push_back(
         is_single
             ? fmt::format(
                   "objective.recipe {} is of one rollout a prompt, and train.rollouts_per_prompt is {}: {}; set train.rollouts_per_prompt=1 and "
@@ -266,7 +268,7 @@ std::vector<std::string> companions_told(const RunConfig& config) {
             : fmt::format("objective.recipe {} goes with scheduler.policy {}, and it is {}: {}",
                           row.recipe, fmt::join(of_row, " or "), s.policy, row.without));
   }
-  return told;
+  return sentences;
 }
 
 bool forgets_at_refresh(const RunConfig& config) {

@@ -1,5 +1,5 @@
-// Recipes that are another row without a section of the run file: a run whose name promises what it
-// does not do is refused.
+// Recipes that need more than their row of the table: a section of the run file, or room for
+// choices. Without it they would train as another recipe does, so such a run is refused.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -11,27 +11,25 @@
 
 namespace rollcall::run {
 
-/// Whether the run file lacks what its recipe is made of, with the setting that is missing. A run
-/// from an archive takes its steps from there.
+/// Adds a fault for every setting that the recipe is made of and that the run file lacks. A run
+/// that trains from an archive takes its steps from there and needs none of them.
 void check_recipe_needs(const RunConfig& config, Faults& faults);
 
-/// Of a run that trains on its own draws: what its recipe's paper has beside the loss and the run
-/// file
-/// does not, each with what the run is without it. Nothing of them is wrong.
+/// For a run that trains on its own rollouts: one sentence for each part of the recipe's paper,
+/// beside the loss, that the run file does not have, with what the run is without it. None of them
+/// is a fault.
 std::vector<std::string> companions_told(const RunConfig& config);
 
-/// Whether the recipe's data begin anew with each copy of the policy into the reference.
+/// Whether the recipe drops its replayed data whenever the policy is copied into the reference.
 bool forgets_at_refresh(const RunConfig& config);
 
-/// The same of a policy that the run file names: train.rollouts_per_prompt and the bounds of
-/// [scheduler]
-/// may leave it no room, so that it draws as another one does.
+/// Throws ConfigError where train.rollouts_per_prompt and the bounds of [scheduler] leave the
+/// scheduling policy no room, so that it would draw as another policy does.
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy);
 
-/// Throws ConfigError where task.shuffle_rewards is set and the recipe learns from something that
-/// permuted verdicts do not reach, or from no verdict at all, or judge tasks are made of true
-/// verdicts:
-/// the run would be no control.
+/// Throws ConfigError where task.shuffle_rewards is set and the run would be no control: the recipe
+/// learns from something that the permutation does not reach, or from no verdict at all, or judge
+/// tasks are made of true verdicts.
 void check_control(const RunConfig& config, const method::Objective& objective);
 
 }  // namespace rollcall::run

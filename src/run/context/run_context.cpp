@@ -1,4 +1,4 @@
-// Assembly of a job from its run file.
+// Builds the context of a run from its run file.
 #include "run/context/run_context.hpp"
 
 #include "base/byte_size.hpp"
@@ -37,9 +37,9 @@ const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const 
       form * context.prompts.of(prompt.split).size() + prompt.id.value);
 }
 
-std::string heldout_digest(const RunContext& context) {
+std::string heldout_digest(const std::vector<Prompt>& heldout) {
   std::uint64_t digest = 0;
-  for (const Prompt& prompt : context.prompts.heldout)
+  for (const Prompt& prompt : heldout)
     digest = checksum64(prompt.answer, checksum64(prompt.text, digest));
   return hex64(digest);
 }
@@ -89,7 +89,7 @@ model::AlignedFloats initial_weights(const RunContext& context) {
       std::uint64_t(context.config.run.seed)));
 }
 
-/// Ids of the tokenizer are rows of the model that is read.
+/// Checks that every token id of the tokenizer is a row of the model's embedding.
 void check_vocabulary(const RunConfig& config, const RunContext& context) {
   const auto source = weights_source(config);
   const auto tokens = context.tokenizer->vocab_size(), rows = context.models.policy.vocab_size;
@@ -119,7 +119,8 @@ io::RunIdentity make_identity(const RunConfig& config, const std::string& data_h
   return identity;
 }
 
-/// The data of a run: its prompts, and what else decides the tokens that it learns from.
+/// Hash of the data of a run: its prompts, and everything else that determines the tokens that it
+/// learns from.
 std::string data_hash(const RunContext& context) {
   const std::string text = text_fingerprint(context);
   if (text.empty() && context.examples_hash.empty()) return context.prompts.hash;
@@ -128,7 +129,7 @@ std::string data_hash(const RunContext& context) {
       .hex();
 }
 
-/// The settings of a draft's parts, the one that is likeliest wrong first.
+/// The settings that each part of a draft reads. The one that is most likely wrong comes first.
 const Faults::Keys kRowKeys{"task.answer_marker", "task.name",       "task.file",
                             "task.heldout_file",  "task.answer_key", "reward.verifier"};
 const Faults::Keys kPromptKeys{"task.file",
@@ -161,7 +162,8 @@ const Faults::Keys kMicroBatchKeys{"run.memory_limit", "train.micro_batch_tokens
 const Faults::Keys kLengthKeys{"sampling.max_new_tokens", "model.max_position_embeddings",
                                "task.drop_overlong", "sft.thought_dropout", "text.user"};
 
-/// What judges: the verifier or the command, and for judge tasks what reads the policy's verdicts.
+/// Makes the graders: the verifier or the command, and for judge tasks the reader of the policy's
+/// verdicts.
 void make_judges(RunContext& context) {
   const reward::Verifier& verifier = reward::chosen_verifier(
       context.config.reward, task::find_task(context.config.task.name).verifier);
@@ -213,7 +215,7 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
   });
   whole &= faults.check(kJudgeKeys, [&] { make_judges(context); });
   const bool has_models = reads && faults.check(kModelKeys, [&] {
-    // by the objective's columns, so LibTorch is loaded here
+    // The models follow from the columns of the objective, so LibTorch is loaded here.
     context.models = models_of(config, *context.tokenizer);
     check_vocabulary(config, context);
   });
@@ -309,11 +311,12 @@ void reserve_steps(const RunContext& context) {
 void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>& offered) {
   const sizing::GivenTexts longest = longest_of(context);
   const std::string& given = context.config.run.memory_limit;
-  std::map<std::string, std::vector<int>> alike;  // ranks by what is said of them, on rank 0: what
-                                                  // a thousand say of themselves nobody reads
+  std::map<std::string, std::vector<int>> alike;  // ranks by the line that the log would have of
+                                                  // them: nobody reads a thousand equal lines; on
+                                                  // rank 0
   const auto fit = [&](int r) {
-    // Of what is measured a part is left for what no table has: buffers of messages and files, and
-    // others on the node.
+    // A twentieth of the measured memory is left for what no table counts: buffers of messages and
+    // files, and other processes of the node.
     const std::uint64_t limit = given.empty() ? offered.at(std::size_t(r)) / 20 * 19
                                               : parse_bytes(given, "run.memory_limit");
     const auto need = memory_need(context.config, context.models, context.layout, r, longest);
@@ -340,9 +343,9 @@ void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>&
                              context.memory.micro_batch_bytes);
   if (rank != 0) return;
   for (int r = 1; r < context.layout.ranks; ++r) fit(r);
-  std::size_t told = 0;
+  std::size_t logged = 0;
   for (const auto& [use, ranks] : alike)
-    if (++told <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
+    if (++logged <= comm::kNamedGroups) log_info("memory of {}: {}", comm::name_ranks(ranks), use);
   const std::uint64_t least = *std::min_element(offered.begin(), offered.end());
   if (!given.empty() && parse_bytes(given, "run.memory_limit") > least)
     log_warning("run.memory_limit is {}, but a node offers a rank only {}", given,

@@ -1,5 +1,5 @@
-// What every stage of a rank shares: the run file, the prompts, the tokenizer, the layout and the
-// policy of the moment.
+// What all stages of a rank share: settings, prompts, tokenizer, graders, layout of the stages,
+// threads, and the newest policy.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -9,12 +9,12 @@
 #include "io/shard_file.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/gradient_mask.hpp"
-#include "run/context/micro_batch_workers.hpp"
 #include "run/context/numerics.hpp"
-#include "run/context/step_cut.hpp"
-#include "run/context/worker_pool.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/policy_store/policy_store.hpp"
+#include "run/workers/micro_batch_workers.hpp"
+#include "run/workers/step_cut.hpp"
+#include "run/workers/worker_pool.hpp"
 #include "sizing/memory.hpp"
 #include "task/task.hpp"
 #include "text/answer/answer_form.hpp"
@@ -34,103 +34,113 @@ namespace rollcall::run {
 
 class LockFile;
 
-/// What this rank has drawn since its start: told of by the threads that draw, read by one that
-/// shows progress.
+/// What this rank has drawn since its start. The threads that draw add to it, and a thread that
+/// shows progress reads it.
 struct DrawCounts {
   std::atomic<std::int64_t> rollouts = 0, tokens = 0;
 };
 
-/// Built alike on every rank from the run file; immutable but for `store`.
+/// What only rank 0 knows of the run and its folder; empty on all other ranks.
+struct RankZero {
+  std::shared_ptr<const LockFile> lock{};  ///< the lock on the run folder
+  std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
+                                           ///< from this start on
+  std::vector<GraderFile> graders{};       ///< files of reward.command, hashed once for each start
+  std::string judge_digest{};              ///< of the model that judges beside the grader
+                                           ///< (JudgeIdentity); empty where there is none
+};
+
+/// Every rank builds it from the run file. Only `store` changes later.
 struct RunContext {
   RunConfig config;
   std::filesystem::path run_dir;
   comm::StageLayout layout;
   std::shared_ptr<const text::PromptFormat> format;
-  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the format's
+  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< that of `format`
   task::PromptSet prompts;
-  /// of task.forms; plain where it names none
+  /// The forms that task.forms names; plain where it names none.
   std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};
-  /// [split][form, prompt id] as the policy sees it; all forms of training prompts
+  /// [split][form and prompt][tokens] as the policy sees a prompt. Training prompts are there in
+  /// all forms.
   std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;
-  std::vector<text::Supervised> examples;  ///< what supervised steps draw from; only where there
-                                           ///< are such steps
-  std::string examples_hash;               ///< of sft.file; empty where nothing is learnt from one
+  std::vector<text::Supervised> examples;  ///< what supervised steps draw from; empty in a run
+                                           ///< without such steps
+  std::string examples_hash;               ///< of sft.file; empty where no example is read from one
   std::optional<reward::Grader> grader;
-  std::optional<reward::Grader> verdict_grader;  ///< of the policy's verdicts on its own answers;
-                                                 ///< only where it is asked for them
-  std::string judge_digest;  ///< of the model that judges beside it (JudgeIdentity), on rank 0;
-                             ///< empty where none does
-  MaskOrigin mask;           ///< of the weights that train, as rank 0 found it; empty where all do
-  std::vector<NumericsRecord> numerics;  ///< of the run so far and from here on, on rank 0
-  std::vector<GraderFile> graders;       ///< of reward.command, on rank 0: hashed once a start
-  std::shared_ptr<const LockFile> lock;  ///< of the run folder, on rank 0
+  std::optional<reward::Grader> verdict_grader;  ///< grades the policy's verdicts on its own
+                                                 ///< answers; only in a run with judge tasks
+  MaskOrigin mask;  ///< which weights train, as rank 0 found it; empty where all of them do
   io::RunIdentity identity;
+  RankZero rank_zero;
   std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<MicroBatchWorkers> micro_batches;            ///< on these workers
-  std::shared_ptr<StepCut> cut = std::make_shared<StepCut>();  ///< of the work at hand
+  std::unique_ptr<MicroBatchWorkers> micro_batches;            ///< runs micro-batches on `workers`
+  std::shared_ptr<StepCut> cut = std::make_shared<StepCut>();  ///< whether the plan that is carried
+                                                               ///< out is cut short
   std::shared_ptr<DrawCounts> drawn = std::make_shared<DrawCounts>();
   std::unique_ptr<PolicyStore> store;
-  std::shared_ptr<comm::Transport> transport;  ///< of sums and weights between ranks
+  std::shared_ptr<comm::Transport> transport;  ///< carries sums and weights between ranks
   sizing::RunModels models;
-  bool sends_rollouts = false;  ///< scoring sends them along (heard_rewards.hpp)
-  std::string diversity;        ///< measure of how a group's answers differ that scoring reports
-                                ///< (scheduling/diversity.hpp); empty: none
-  sizing::MemoryUse memory;     ///< of this rank, once fit_memory(job, ...) has set it
+  bool sends_rollouts = false;  ///< scoring sends rollouts to rank 0, whose scheduler needs them
+                                ///< (heard_rewards.hpp)
+  std::string diversity;  ///< measure of how the answers of a group differ, which scoring reports
+                          ///< (scheduling/diversity.hpp); empty: none
+  sizing::MemoryUse memory;  ///< of this rank, once fit_memory() has set it
 };
 
-/// Tokens of one of the job's prompts as the policy sees it in a form
+/// The tokens of a prompt of the task as the policy sees it in a form
 /// (run/context/question_forms.hpp says in which).
 const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, const Prompt& prompt,
                                                std::size_t form);
-/// Digest of the held-out prompts in their order: evaluations of two starts are compared prompt by
-/// prompt.
-std::string heldout_digest(const RunContext& context);
-/// Digest of what makes tokens of the task's texts: format and forms. Empty where they are the
-/// texts themselves in a built-in tokenizer.
+/// Digest of the held-out prompts in their order. Evaluations of two starts can be compared only if
+/// it is the same, because they are compared prompt by prompt.
+std::string heldout_digest(const std::vector<Prompt>& heldout);
+/// Digest of everything that turns the texts of the task into tokens: prompt format and forms.
+/// Empty where a built-in tokenizer reads the texts as they are.
 std::string text_fingerprint(const RunContext& context);
 Split split_of(Purpose purpose);
 const char* purpose_name(Purpose purpose);
-/// The update sees these: greedy answers are baselines.
+/// Whether the update reads rollouts of this purpose. Greedy answers are among them, as baselines.
 inline bool is_trained_on(Purpose purpose) {
   return purpose == Purpose::train || purpose == Purpose::greedy;
 }
 
-std::string excerpt(const std::string& text);  ///< the beginning of its first line, for messages
+std::string excerpt(const std::string& text);  ///< the beginning of the first line of a text, for
+                                               ///< messages
 
-/// Prompt::prior of all of them; empty when one has none.
+/// The success that Prompt::prior expects of every prompt; empty when one prompt has none.
 std::vector<float> predictions(const std::vector<Prompt>& prompts);
 
 struct RankShape {
   int ranks = 1, threads = 1;
-  bool weights = true;  ///< the rank that reads them for its node
+  bool weights = true;  ///< this rank reads the weights for its node
 };
 
-/// A job without weights: prompts, tokenizer, layout, models' shapes, judge, and the tokens of all
-/// texts, as far as settings can be relied on. Its settings are those given with what
-/// text.tokenizer, text.template and train.micro_batch_tokens came to. What is wrong joins
-/// `faults`, and the
-/// job is whole where there is nothing.
+/// A context without weights: prompts, tokenizer, layout, shapes of the models, grader, and the
+/// tokens of all texts. Its settings are the given ones with the resolved values of text.tokenizer,
+/// text.template and train.micro_batch_tokens. Everything that is wrong joins `faults`; the context
+/// is complete only if nothing is.
 RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& faults);
-/// What a whole draft leaves open: identity, which names no binary yet, and initial weights, from
-/// model.path, run.init_from or the initializer. Throws ConfigError, InputError, EnvironmentError.
+/// Adds what a complete draft leaves open: the identity, without the version of the program, and
+/// the initial weights, from model.path, run.init_from or the initializer. Throws ConfigError,
+/// InputError, EnvironmentError.
 void complete_job(RunContext& context, const RankShape& shape);
-/// Both. Throws as they do, once for all that is wrong with a draft.
+/// Does both. Throws as they do, once for everything that is wrong with a draft.
 RunContext make_context(const RunConfig& config, const RankShape& shape);
-/// The longest of what the texts of a whole draft come to.
+/// The largest lengths among the texts of a complete draft.
 sizing::GivenTexts longest_of(const RunContext& context);
-/// The same of a run's draft, with its errors.
+/// The same for settings, from a draft that is made here; throws the errors of that draft.
 sizing::GivenTexts longest_given(const RunConfig& config, const RankShape& shape);
-/// The policy, once a node: what make_context() leaves open. Collective.
+/// Opens the policy once for each node, which make_context() leaves open. Collective over the node.
 void open_policy(RunContext& context, comm::Communicator& node);
 
-/// Takes now what micro-batches and sampling take and give back, sizing::MemoryUse::step_bytes:
-/// what a node has not got ends a job in its first seconds, not in its tenth hour, and what `plan`
-/// says is taken however long the answers are. Throws EnvironmentError.
+/// Reserves the peak memory of a step (sizing::MemoryUse::step_bytes) before the first one, so that
+/// a job that would run out of memory fails in its first seconds and not in its tenth hour. Throws
+/// EnvironmentError.
 void reserve_steps(const RunContext& context);
 
-/// Shares this rank's memory out: run.memory_limit, or what its node offers (`offered`: [ranks]).
-/// Throws EnvironmentError where the run does not fit; rank 0, which asks before anything is
-/// written, where it does not fit any rank.
+/// Divides this rank's memory: run.memory_limit, or what its node offers (`offered`: bytes,
+/// [ranks]). Throws EnvironmentError where the run does not fit. Rank 0 calls it before anything is
+/// written and throws where the run does not fit some rank.
 void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>& offered);
 
 }  // namespace rollcall::run

@@ -1,5 +1,5 @@
-// Every choice is drawn at the address of the group it is about, so that rounds, shards and ranks
-// change nothing.
+// Makes judge tasks. Every choice is drawn at the address of its group, so that it does not depend
+// on rounds, shards and ranks.
 #include "run/context/self_judging.hpp"
 
 #include "base/error.hpp"
@@ -18,11 +18,12 @@ namespace rollcall::run {
 namespace {
 
 constexpr const char* kRecipe = "spark-coevolve";
-constexpr double kPointwise = 0.3;  // share of verdicts that are on one answer, as released
+constexpr double kPointwise = 0.3;  // share of verdicts that are on one answer, as in the released
+                                    // code
 constexpr const char* kFirstOption =
-    R"({"answer": "A")";  // how references of verdicts begin whose label is the first of two
+    R"({"answer": "A")";  // beginning of the reference where the first of two labels is right
 
-// Indices in a group's stream, behind those by sample number.
+// Indices in the random stream of a group, above those that are sample numbers.
 constexpr std::uint64_t kKind = std::uint64_t{1} << 32, kSide = kKind + 1, kLabel = kKind + 2,
                         kVerdictOrder = kKind + 3, kReflectionOrder = kKind + 4;
 
@@ -30,7 +31,7 @@ RandomStream stream_of(std::uint64_t seed, const GroupId& id) {
   return {seed, RandomPurpose::self_judging, id.step, id.prompt.value, id.draw};
 }
 
-/// A task that may be asked, and its place in the draw among all such tasks.
+/// A task that may be asked. Candidates are taken in ascending `order`, which is drawn.
 struct Candidate {
   std::uint64_t order = 0;
   Prompt prompt{};
@@ -49,8 +50,8 @@ class Maker {
     const RandomStream stream = stream_of(std::uint64_t(context_->config.run.seed), s.id);
     const bool pointwise = settings_->pairwise.empty() ||
                            (!settings_->pointwise.empty() && stream.uniform(kKind) < kPointwise);
-    const bool first = stream.bits(kSide) % 2 == 0;  // the right answer is the one shown, or stands
-                                                     // first
+    const bool first = stream.bits(kSide) % 2 == 0;  // the right answer is the only one shown, or
+                                                     // the first of two
     Candidate made{stream.bits(kVerdictOrder), prompt_of(s)};
     if (pointwise)
       made.prompt.text =
@@ -73,14 +74,14 @@ class Maker {
     return made;
   }
 
-  /// Up to `most` candidates that the model has room for, in the order of the draw.
-  std::vector<Prompt> choose(std::vector<Candidate> all, std::size_t most) const {
+  /// At most `limit` candidates for which the model has room, in the order that was drawn.
+  std::vector<Prompt> choose(std::vector<Candidate> all, std::size_t limit) const {
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
     std::vector<Prompt> chosen;
     const std::int64_t room = longest_judge_task(*context_);
     for (auto& candidate : all) {
-      if (chosen.size() == most) break;
+      if (chosen.size() == limit) break;
       if (std::int64_t(context_->format->prompt_tokens(candidate.prompt.text).size()) <= room)
         chosen.push_back(std::move(candidate.prompt));
     }
@@ -106,7 +107,7 @@ class Maker {
   const SelfJudgingSection* settings_;
 };
 
-/// Its place among ascending ones; their end where it is none of them.
+/// The position of a prompt among ascending judge tasks; their end where it is none of them.
 std::vector<Prompt>::const_iterator find_task(PromptId prompt,
                                               const std::vector<Prompt>& judge_tasks) {
   const auto before = [](const Prompt& task, PromptId id) { return task.id < id; };
@@ -181,7 +182,7 @@ std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
     for (std::size_t i = 0; i < group.rollouts.size(); ++i) {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = scores.scores[g][i];
-      // of a cut answer the text does not say that it is cut
+      // The text of an answer that was cut off does not show that it was.
       if (score.undecided || rollout.finish != FinishReason::stop) continue;
       std::string text = rollout.text;
       const std::uint64_t number = stream.bits(rollout.sample) >> 1U;  // never kNone
@@ -217,11 +218,11 @@ std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t st
     if (verdicts) judged.push_back(maker.verdict(s));
     if (reflections) reflected.push_back(maker.reflection(s));
   }
-  const auto most = std::size_t(std::floor(
+  const auto limit = std::size_t(std::floor(
       context.config.self_judging.share * double(context.config.train.prompts_per_step) + 1e-9));
-  // half of each, as released
-  const std::size_t half = !reflections ? 0 : verdicts ? most / 2 : most;
-  auto tasks = maker.choose(std::move(judged), most - half);
+  // Half of the tasks are reflections, as in the released code.
+  const std::size_t half = !reflections ? 0 : verdicts ? limit / 2 : limit;
+  auto tasks = maker.choose(std::move(judged), limit - half);
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].id = verdict_task(step, i);
   auto others = maker.choose(std::move(reflected), half);
   for (std::size_t i = 0; i < others.size(); ++i) others[i].id = reflection_task(step, i);

@@ -1,7 +1,7 @@
-// Judge tasks: what the policy is asked about its own answers of the step before, made of groups
-// that hold right and wrong ones.
+// Judge tasks: questions to the policy about its own answers of the step before. They are made of
+// groups with right and wrong answers.
 // Source: SPARK, arXiv:2509.22624, and its released code (InternLM/Spark, new_data_gen.py):
-//   verdicts on one answer or on two, and reflection on a wrong one.
+// verdicts on one answer or on two, and reflection on a wrong one.
 #pragma once
 
 #include "method/method.hpp"
@@ -16,38 +16,38 @@
 
 namespace rollcall::run {
 
-/// Throws ConfigError where the objective needs judge tasks and there are none, or cannot do with
-/// them.
+/// Throws ConfigError where the objective needs judge tasks and the run makes none, or where it
+/// cannot train on them and the run makes some.
 void check_self_judging(const RunConfig& config, const method::Objective& objective);
 
-/// What judges verdicts: the letter or the words of an option, found in the response as the task's
-/// answers are. Throws ConfigError where they never could be.
+/// The grader of the verdicts that the policy gives. It looks for the letter or the words of an
+/// option where it looks for the task's answers. Throws ConfigError where it could never find them.
 reward::Grader verdict_grader(const TaskSection& task, const reward::Verifier& of_task);
 
-/// Tokens of the longest that is asked: a question, two answers and the words around them, and what
-/// the model has room for. Longer ones are left out.
+/// Tokens of the longest judge task: a question, two answers and the words around them, at most
+/// what the model has room for. Longer tasks are left out.
 std::int64_t longest_judge_task(const RunContext& context);
 
-/// Of the groups of a shard to be trained on; answers to judge tasks, cut ones and those without a
-/// verdict are none.
+/// Specimens of the groups of a shard that is trained on. Answers to judge tasks, answers that were
+/// cut off and answers without a verdict are left out.
 std::vector<Specimen> specimens(std::uint64_t seed, const RolloutShard& shard,
                                 const ScoredShard& scores);
-/// One a group, ascending, from those of its fragments.
+/// Merges the specimens of the fragments of each group; ascending by group.
 std::vector<Specimen> merged(std::vector<Specimen> specimens);
 
-/// The judge tasks of `step`, made of the step before: up to self_judging.share of its prompts.
-/// Ascending by number. A function of seed, step and specimens.
+/// The judge tasks of `step`, made of specimens of the step before it: at most self_judging.share
+/// of the step's prompts, ascending by number. They are a function of seed, step and specimens.
 std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t step,
                                      const std::vector<Specimen>& specimens);
 
-/// One of those that a plan or a shard brings along (ascending).
+/// The judge task with this number, among those of a plan or a shard (ascending).
 const Prompt& judge_task(PromptId prompt, const std::vector<Prompt>& judge_tasks);
-/// Those of `judge_tasks` (ascending) that some of the groups ask.
+/// The members of `judge_tasks` (ascending) that one of the groups asks.
 std::vector<Prompt> asked_by(std::span<const GroupPlan> groups,
                              const std::vector<Prompt>& judge_tasks);
 
-/// self_judging/tasks, /verdict_accuracy, /majority_share (of the label that most tasks have) and
-/// /reflection_accuracy of a step; nothing without tasks.
+/// The metrics self_judging/tasks, /verdict_accuracy, /majority_share (the share of the label that
+/// most tasks have) and /reflection_accuracy of a step; empty without judge tasks.
 std::map<std::string, double> judging_metrics(const std::vector<Prompt>& judge_tasks,
                                               const std::vector<GroupReport>& reports);
 

@@ -1,4 +1,4 @@
-// From sections of the run file to what the scheduler is asked.
+// Translates sections of the run file for the scheduler.
 #include "run/context/step_bounds.hpp"
 
 namespace rollcall::run {

@@ -1,4 +1,5 @@
-// The run's scheduler and steps as far as settings alone tell of them, before there are prompts.
+// The scheduler and the size of a step as far as the settings alone determine them, before any
+// prompt is read.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -8,11 +9,11 @@
 
 namespace rollcall::run {
 
-/// The scheduler as its knobs make it, without prompts: what it wants and hears, and its bounds, do
-/// not depend on them. Throws ConfigError on an unknown name or knob.
+/// The scheduler without prompts. What it needs, which rewards it reads and its bounds do not
+/// depend on prompts. Throws ConfigError on an unknown name or knob.
 std::unique_ptr<const scheduling::Scheduler> policy_without_prompts(const RunConfig& config);
 
-/// Prompts, budget and bounds of a step of the run.
+/// The prompts, the budget of rollouts and the bounds per prompt of one step.
 scheduling::StepRequest step_bounds(const RunConfig& config);
 
 }  // namespace rollcall::run

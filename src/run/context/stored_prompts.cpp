@@ -1,4 +1,4 @@
-// Contents are compared by 64 bits of their hash.
+// Compares contents by 64 bits of their hash.
 #include "run/context/stored_prompts.hpp"
 
 #include "base/hash.hpp"

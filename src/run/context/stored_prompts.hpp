@@ -1,5 +1,5 @@
-// Prompts of an archive among those of the run: matched by what was asked and its reference, since
-// another run file may number them otherwise.
+// Finds the prompts of an archive among those of the run. Question and reference answer are
+// compared, because another run file may number the prompts otherwise.
 #pragma once
 
 #include "io/archive.hpp"
@@ -12,20 +12,21 @@
 
 namespace rollcall::run {
 
-/// Prompts that the run does not have lie between those of any task and judge tasks; which number
-/// one gets follows from its content.
+/// Numbers of foreign prompts, which the run does not have, begin here: above those of any task and
+/// below those of judge tasks. The number of one follows from its content.
 inline constexpr std::uint64_t kFirstForeign = std::uint64_t{1} << 38;
 bool is_foreign(PromptId prompt);
 
 class StoredPrompts {
  public:
   explicit StoredPrompts(const RunContext& context);
-  /// The run's number of the group's prompt: the stored one where it has the same content here,
-  /// else another of that content; a foreign one where there is none.
+  /// The run's number of the group's prompt. It is the stored number where the run has the same
+  /// content there, else the number of another prompt with that content, else a foreign number.
   PromptId of(const io::ArchivedGroup& group) const;
 
  private:
-  std::set<std::pair<std::uint64_t, std::uint64_t>> known_;  ///< content, number
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      known_;  ///< hash of the content, and number in the run
 };
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// The memory of a run's texts, as the allocator of the C library gives it out.
+// Counts the memory of a run's texts as the allocator of the C library hands it out.
 #include "run/context/text_memory.hpp"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace rollcall::run {
 namespace {
 
-/// What the allocator takes for an allocation: its own word before it, in units of sixteen bytes.
+/// Bytes that the allocator uses for one allocation: a word of its own before it, rounded up to
+/// sixteen bytes.
 std::uint64_t on_heap(std::uint64_t bytes) {
   return bytes == 0 ? 0 : std::max<std::uint64_t>(32, (bytes + 8 + 15) / 16 * 16);
 }

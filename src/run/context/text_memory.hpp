@@ -1,4 +1,4 @@
-// How much memory the prompts and examples of a run take.
+// The memory that the prompts and examples of a run need.
 #pragma once
 
 #include "run/context/run_context.hpp"
@@ -6,7 +6,7 @@
 
 namespace rollcall::run {
 
-/// Adds the bytes of the job's prompts, their tokens and its examples to `given`.
+/// Adds the bytes of the prompts, of their tokens and of the examples to `given`.
 void count_bytes(const RunContext& context, sizing::GivenTexts& given);
 
 }  // namespace rollcall::run

@@ -1,5 +1,5 @@
-// Worked examples without their thought, for a policy that is to choose whether it thinks (TON,
-// arXiv:2505.16854).
+// Removes the thought from a share of the worked examples, for a policy that is to learn when to
+// think (TON, arXiv:2505.16854).
 #pragma once
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@
 
 namespace rollcall::run {
 
-/// Empties the thoughts of a share of the examples, each by an addressed draw of its own.
+/// Each example is chosen or not by an addressed random number of its own.
 class ThoughtDropout {
  public:
   explicit ThoughtDropout(const RunConfig& config)
@@ -29,7 +29,8 @@ class ThoughtDropout {
     if (without != text) any_ = true;
     return is_emptied(example) ? without : text;
   }
-  /// Thoughts in a message's content, or under a key of their own.
+  /// The same for a conversation, whose thoughts are in the content of a message or under a key of
+  /// their own.
   text::Conversation conversation(std::size_t example, text::Conversation talk) {
     if (share_ == 0.0) return talk;
     for (auto& message : talk.messages) {
@@ -57,7 +58,7 @@ class ThoughtDropout {
 
   double share_;
   std::uint64_t seed_;
-  std::atomic<bool> any_ = false;  // examples are made by threads
+  std::atomic<bool> any_ = false;  // atomic, because several threads make examples
 };
 
 }  // namespace rollcall::run

@@ -1,5 +1,5 @@
-// Keys of the examples that the chat template makes nothing of: files that differ in them alone
-// teach the same, which their writer should know.
+// Finds keys of the examples that the chat template does not read. Files that differ only in such
+// keys teach the same, so their writer is warned.
 #pragma once
 
 #include "base/log.hpp"
@@ -17,7 +17,8 @@ namespace rollcall::run {
 
 class UnreadKeys {
  public:
-  /// Looks for every key that no conversation so far was read with. For threads.
+  /// Looks at every key of the conversation that has not been read in an earlier one. Several
+  /// threads may call it. `line`: of the example in its file.
   void look(const text::PromptFormat& format, const text::Conversation& conversation,
             std::size_t line) {
     std::set<Key> keys;
@@ -44,12 +45,14 @@ class UnreadKeys {
   }
 
  private:
-  using Key = std::pair<bool, std::string>;  ///< whether it is a message's, and its name
+  /// Whether it is a key of a message (else of the whole example), and its name.
+  using Key = std::pair<bool, std::string>;
   struct State {
-    std::size_t line;  ///< the first with it
+    std::size_t line;  ///< number of the first line that has the key
     bool read;
   };
-  /// Files of one type a column hold nulls and empty lists where nothing is said.
+  /// Whether the value holds anything: files with one type for each column have nulls and empty
+  /// lists where an example has nothing.
   static bool says(const text::Message& value) {
     return !value.is_null() && !value.empty() && value != "";
   }

@@ -1,4 +1,4 @@
-// Compares the lock with its name, and counts rows.
+// Compares the open lock file with the one of that name, and counts rollouts.
 #include "run/coordinator/kept_folder.hpp"
 
 #include "base/file.hpp"

@@ -1,4 +1,5 @@
-// What a run must still find in its folder while it runs: its lock, and the rollouts that it drew.
+// Checks that a run still finds in its folder what it needs: its lock, and the rollouts that it has
+// drawn.
 #pragma once
 
 #include "base/uninterrupted.hpp"
@@ -9,13 +10,14 @@
 
 namespace rollcall::run {
 
-/// RUN/.lock as this job has locked it, held open so that no other file can take its place unseen.
+/// The file RUN/.lock that this job has locked. It is held open, so that it is noticed if another
+/// file takes its place.
 class LockFile {
  public:
-  /// Right after the lock was taken.
+  /// To be made right after the lock was taken. Throws as require_own() does.
   explicit LockFile(const std::filesystem::path& run_dir);
-  /// Throws StorageError when the name is gone or is another file's: another job could have locked
-  /// that one.
+  /// Throws StorageError when the name is gone or belongs to another file, which another job could
+  /// have locked.
   void require_own() const;
 
  private:
@@ -25,11 +27,11 @@ class LockFile {
   Descriptor file_;
 };
 
-/// Rollouts that earlier starts drew and that are gone by now, which is said: a repair set them
-/// aside, or somebody removed them.
+/// Number of rollouts that earlier starts drew and that are gone now, which is logged: a repair has
+/// set them aside, or somebody has removed them.
 std::uint64_t rollouts_missing(const std::filesystem::path& run_dir, const CoordinatorState& state);
 
-/// Throws StorageError where others have gone since the start.
+/// Throws StorageError where more than the `missing` rollouts are gone.
 void require_kept_rollouts(const std::filesystem::path& run_dir, const CoordinatorState& state,
                            std::uint64_t missing);
 

@@ -1,8 +1,8 @@
-// The scheduler of a job: what the task knows of its prompts becomes the table that policies choose
-// from, and a policy that needs more is refused by name.
+// Makes the table of prompts from which a scheduling policy chooses, and refuses a policy that
+// needs more than the table has.
+#include "run/coordinator/make_scheduler.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "run/coordinator/coordinator.hpp"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 namespace rollcall::run {
 namespace {
 
-/// Domains are numbered in the order of their names; all or none of the prompts have one, and so
-/// with priors.
+/// The table of the prompts. Domains are numbered in the order of their names. All prompts have a
+/// domain, or the table has none; the same holds for priors.
 scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
   scheduling::PromptTable table;
   std::map<std::string, std::int32_t> number;
@@ -35,7 +35,7 @@ scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
 void check_needs(const scheduling::Scheduler& policy, const std::string& name, bool domains,
                  bool priors) {
   for (const auto& need : policy.traits().needs) {
-    // scoring measures it
+    // Scoring measures diversity, so it is always there.
     const bool given = (need.field == "domain" && domains) || (need.field == "prior" && priors) ||
                        need.field == "diversity";
     const bool by_task = need.field == "domain" || need.field == "prior";
@@ -62,7 +62,7 @@ std::string diversity_of(const scheduling::Scheduler& policy) {
 }
 
 std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context) {
-  // An evaluation of a file without training rows chooses none, and has a table all the same.
+  // An evaluation of a file without training rows draws no prompt, but still needs a table.
   const auto& prompts = context.prompts;
   scheduling::PromptTable table =
       prompt_table(prompts.train.empty() ? prompts.heldout : prompts.train);

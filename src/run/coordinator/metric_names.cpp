@@ -1,4 +1,5 @@
-// One table of names; what a run's objective, verifier and scheduler add follows from its settings.
+// A table of names, and the names that follow from the settings of objective, verifier and
+// scheduler.
 #include "run/coordinator/metric_names.hpp"
 
 #include "base/error.hpp"
@@ -12,19 +13,19 @@
 namespace rollcall::run {
 namespace {
 
-/// Those of any run. Some appear only where a step has what they measure.
+/// Names of any run. Some appear only in steps that have what they measure.
 constexpr const char* kNames[] = {
     "actor/entropy", "actor/grad_norm", "actor/lr", "actor/lr_factor", "actor/pg_clipfrac",
     "actor/pg_loss", "actor/ppo_kl", "actor/ratio_max", "actor/ratio_mean", "actor/ratio_min",
     "actor/ratio_max_last", "actor/ratio_min_last",
-    // of single surrogates
+    // single surrogates
     "actor/bad_above", "actor/bad_below", "actor/good_above", "actor/good_below",
     "actor/is_bounded", "actor/rollout_kl",
-    // of a step of several updates
+    // steps of several updates
     "actor/grad_norm_first", "actor/grad_norm_last", "actor/pg_clipfrac_first",
     "actor/pg_clipfrac_last", "actor/ppo_kl_first", "actor/ppo_kl_last", "actor/ratio_max_first",
     "actor/ratio_min_first", "replay/ppo_kl_first", "replay/ppo_kl_last", "train/updates",
-    // of its rollouts
+    // the rollouts of a step
     "critic/advantages/max", "critic/advantages/mean", "critic/advantages/min", "critic/grad_norm",
     "critic/positive_share", "critic/rewards/max", "critic/rewards/mean", "critic/rewards/min",
     "critic/score/max", "critic/score/mean", "critic/score/min", "response_length/clip_ratio",
@@ -32,14 +33,14 @@ constexpr const char* kNames[] = {
     "train/frac_reward_zero_std", "train/gradient_cosine_sq", "train/pass_rate",
     "train/pass_rate_rollouts", "train/rollouts_generated", "train/rollouts_trained",
     "rollout/kept_mass_mean", "rollout/kept_mass_min", "rollout/kept_tokens_mean",
-    // of what was added to it
+    // rollouts that were added to a step
     "experts/rollouts", "greedy/reward_mean", "greedy/rollouts", "guide/rollouts",
     "guide/tokens_mean", "probes/accuracy_mean", "probes/confidence_mean", "probes/steps",
     "replay/groups", "replay/ppo_kl", "replay/ratio_max", "replay/ratio_mean", "replay/ratio_min",
     "replay/rollouts", "replay/staleness_max", "replay/staleness_mean",
     "self_judging/majority_share", "self_judging/reflection_accuracy", "self_judging/tasks",
     "self_judging/verdict_accuracy", "success/drift_mean",
-    // of the scheduler
+    // the scheduler
     "curriculum/passed", "curriculum/stage", "gdro/price", "gdro/repaired", "greso/p_easy",
     "greso/p_hard", "rollout_alloc/drawn", "rollout_alloc/entropy", "rollout_alloc/max",
     "rollout_alloc/mean", "rollout_alloc/min", "rollout_alloc/std", "rollout_alloc/total_budget",
@@ -62,7 +63,7 @@ constexpr const char* kFamilies[] = {"bandit/value/",
                                      "scoring/",
                                      "timing_s/"};
 
-/// Names that only some runs measure begin so.
+/// Beginnings of names that only some runs measure.
 constexpr struct {
   const char* begin;
   bool (*is_measured)(const RunConfig& config);

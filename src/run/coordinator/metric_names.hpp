@@ -1,5 +1,5 @@
-// Which figures the training steps of a run can measure: a metric that a run file names is looked
-// up before the first step.
+// The metrics that the training steps of a run can measure. A metric that a run file names is
+// looked up among them before the first step.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -9,19 +9,18 @@
 
 namespace rollcall::run {
 
-/// `components`: of the run's verdicts, the judge's included; empty: not known before the first
-/// step (an archive says which).
+/// `components`: those of the run's verdicts, with the judge's. It is empty where they are not
+/// known before the first step, because an archive determines them.
 struct MetricNames {
   MetricNames(const RunConfig& config, const std::vector<std::string>& components);
   bool knows(const std::string& name) const;
-  std::vector<std::string> names{};     ///< each by itself
-  std::vector<std::string> families{};  ///< what names begin with that have a part of their own: a
-                                        ///< level, a bin, a clock, a component that is not known
-                                        ///< yet
+  std::vector<std::string> names{};     ///< whole names
+  std::vector<std::string> families{};  ///< beginnings of names that go on with a level, a bin, a
+                                        ///< clock, or a component that is not known yet
 };
 
-/// Throws ConfigError when checkpoint.keep_best names what no training step and no validation
-/// measures, with the nearest name.
+/// Throws ConfigError when checkpoint.keep_best names a metric that no training step and no
+/// validation measures; the message has the nearest name.
 void check_keep_best(const RunConfig& config, const std::vector<std::string>& components);
 
 }  // namespace rollcall::run

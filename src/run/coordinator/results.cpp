@@ -1,4 +1,4 @@
-// The outcome of a run from its state, metrics and archive.
+// Makes the outcome of a run from its state, metrics and archive.
 #include "run/coordinator/results.hpp"
 
 #include "base/error.hpp"
@@ -116,12 +116,13 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
                        const std::string& phase) {
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  json told = json::array();
+  json diagnosed = json::array();
   for (const auto& diagnosis : diagnoses)
-    told.push_back({{"kind", diagnosis.kind == report::DiagnosisKind::note ? "note" : "warning"},
-                    {"name", diagnosis.name},
-                    {"what", diagnosis.what},
-                    {"advice", diagnosis.advice}});
+    diagnosed.push_back(
+        {{"kind", diagnosis.kind == report::DiagnosisKind::note ? "note" : "warning"},
+         {"name", diagnosis.name},
+         {"what", diagnosis.what},
+         {"advice", diagnosis.advice}});
   json slow = json::array();
   for (const auto& verdict : tally.slowest)
     slow.push_back({{"sample", verdict.sample}, {"seconds", verdict.seconds}});
@@ -134,7 +135,7 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
                     {"layout", context.layout.name},
                     {"numerics", text_of(state.numerics)},
                     {"rollouts_total", state.rollouts_total},
-                    {"diagnoses", told},
+                    {"diagnoses", diagnosed},
                     {"verifier", context.grader->name()},
                     {"slowest_verdicts", slow},
                     {"verdicts", tally.verdicts},
@@ -142,8 +143,8 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
                     {"undecided_reason", tally.reason},
                     {"updated_unix_s", now},
                     {"seconds", state.seconds}};
-  // For people only: renamed into place, not fsynced, because a lost line costs nothing and an
-  // fsync a step costs half a millisecond.
+  // The file is for people only. It is renamed into place and not fsynced, because a lost line
+  // costs nothing and an fsync costs half a millisecond in every step.
   const fs::path path = context.run_dir / "status.json",
                  partial = context.run_dir / "status.json.partial";
   if (std::error_code ignored; is_link(partial)) fs::remove(partial, ignored);

@@ -1,4 +1,4 @@
-// What a run leaves for people: result.json, report.html, the table on standard output, and
+// Writes what a run leaves for people: result.json, report.html, the table on standard output, and
 // status.json while it runs.
 #pragma once
 
@@ -15,30 +15,31 @@
 
 namespace rollcall::run {
 
-/// Verdicts of this start, evaluations included, and those of them that nobody could give.
+/// Counts of the verdicts of this start, with those of evaluations.
 struct VerdictTally {
   std::uint64_t verdicts = 0, undecided = 0;
-  std::string reason{};  ///< of the first undecided one
+  std::string reason{};  ///< of the first undecided verdict
   std::vector<SlowVerdict> slowest{};
 };
 void add(VerdictTally& tally, const VerdictFacts& facts);
 /// "37 of 4096 verdicts since the last start; the first: the command died: ...", with the place in
-/// the grader
-/// where its last traceback ended, if RUN/verifier holds one; empty where all are decided.
+/// the grader at which its last traceback ended, if RUN/verifier has one. Empty where all verdicts
+/// are decided.
 std::string undecided_text(const std::filesystem::path& run_dir, std::uint64_t undecided,
                            std::uint64_t verdicts, const std::string& reason);
 
-/// Writes RUN/result.json and RUN/report.html and prints the table with the paths. Pure in what it
-/// reports: everything comes from state, files and tally.
-/// `missing`: rollouts of earlier starts that were gone at this one.
+/// Writes RUN/result.json and RUN/report.html and prints the table with the paths. All that it
+/// reports comes from the state, the files and the tally. `missing`: rollouts of earlier starts
+/// that were gone at this one.
 void write_results(const RunContext& context, const CoordinatorState& state,
                    const VerdictTally& tally, const std::string& policy_sha256,
                    const std::string& checkpoint, std::uint64_t missing);
 
-/// RUN/eval.json; on standard output the table, the paths, and as the last line the JSON.
+/// Writes RUN/eval.json, and to standard output the table, the paths, and as the last line the
+/// JSON.
 void write_evaluation(const RunContext& context, const report::Evaluation& evaluation);
 
-/// RUN/status.json, replaced whole.
+/// Replaces RUN/status.json as a whole. `phase`: what the run is doing.
 void write_status_file(const RunContext& context, const CoordinatorState& state,
                        const std::vector<report::Diagnosis>& diagnoses, const VerdictTally& tally,
                        const std::string& phase);

@@ -1,5 +1,5 @@
-// Everything comes from files and the coordinator's state, so that a run need not have come to its
-// end.
+// Reads everything from files and the coordinator's state, so that the run need not have reached
+// its end.
 #include "run/coordinator/run_report.hpp"
 
 #include "base/error.hpp"
@@ -45,7 +45,7 @@ std::string model_text(const RunConfig& config, const CoordinatorState& state) {
                      config.model.hidden_size);
 }
 
-/// Settings that are no defaults and that no other row shows.
+/// Settings that differ from their default and that no other row shows.
 Facts own_settings(const RunConfig& config) {
   Facts facts;
   for (const auto& c : changed_keys(RunConfig{}, config))
@@ -72,7 +72,7 @@ std::vector<report::GroupExhibit> exhibit(const fs::path& run_dir) {
   return {};
 }
 
-/// Why the last start failed, where it did.
+/// Why the last start failed; empty where it did not.
 std::string failure_of(const fs::path& run_dir) {
   return fs::exists(run_dir / "failure") ? read_file(run_dir / "failure") : std::string();
 }
@@ -143,7 +143,7 @@ report::ReportInput read_report(const fs::path& run_dir, const RunConfig& config
   input.diagnoses = report::diagnose(recent, config);
   input.evaluations = evaluations_of(config, state), input.gains = gains_of(config, state);
   for (const auto& [stage, seconds] : state.seconds) {
-    // "step" is the sum of the others over training
+    // The entry "step" is the sum of the other stages over training.
     if (stage != "step") input.stage_seconds.emplace_back(stage, seconds);
   }
   input.rollouts_per_level = state.rollouts_per_level;

@@ -1,4 +1,4 @@
-// What status and the end of a run say of verdicts that nobody could give.
+// Describes undecided verdicts for the status and for the end of a run.
 #include "base/file.hpp"
 #include "run/coordinator/results.hpp"
 
@@ -12,8 +12,9 @@ namespace rollcall::run {
 namespace fs = std::filesystem;
 namespace {
 
-/// Of a Python traceback, the innermost place and the error: "grade.py:12: KeyError: 'x'". Empty
-/// where the text holds none. Other languages say theirs in other ways; the file is named for them.
+/// The innermost place and the error of the last Python traceback in a text: "grade.py:12:
+/// KeyError: 'x'". Empty where the text has none. Other languages print other forms; for them the
+/// message only names the file.
 std::string end_of_traceback(std::string_view text) {
   const std::size_t begin = text.rfind("Traceback (most recent call last):");
   if (begin == std::string_view::npos) return {};
@@ -30,9 +31,9 @@ std::string end_of_traceback(std::string_view text) {
   return place;
 }
 
-/// The log of RUN/verifier that was written last, and what its last traceback ends with.
+/// Names the log in RUN/verifier that was written last, and the end of its last traceback.
 std::string told_by_grader(const fs::path& run_dir) {
-  constexpr std::size_t kMostRead = 1U << 16U;  // bytes from its end
+  constexpr std::size_t kMostRead = 1U << 16U;  // bytes that are read from the end of the log
   fs::path newest;
   fs::file_time_type written{};
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// Told by what is there and what is not, since a crash leaves no note.
+// Recognises leftovers by the files that exist and those that do not, since a crash leaves no note.
 #include "run/folder/branch_leftovers.hpp"
 
 #include "base/error.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::run {
 namespace fs = std::filesystem;
 namespace {
 
-/// The checkpoint that parent.json names; empty where there is none.
+/// The checkpoint that parent.json names; empty where it names none.
 std::string branched_from(const fs::path& run_dir) {
   const fs::path file = run_dir / "parent.json";
   if (!fs::exists(file)) return {};
@@ -37,14 +37,15 @@ bool is_unfinished_branch(const fs::path& run_dir) {
   const std::string planted = branched_from(run_dir);
   return std::all_of(checkpoints.begin(), checkpoints.end(), [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
-    return name == planted || name.starts_with('.');  // hidden until it is whole
+    return name == planted || name.starts_with('.');  // a checkpoint has a hidden name until it is
+                                                      // complete
   });
 }
 
 void remove_unfinished_branch(const fs::path& run_dir) {
   if (!is_unfinished_branch(run_dir)) return;
   log_warning("{} holds what a branch left that did not begin: it is removed", run_dir.string());
-  // what tells it goes last
+  // The file by which leftovers are recognised is removed last.
   for (const char* name : {"checkpoints", kParentFolder, "metrics.jsonl", "parent.json"}) {
     std::error_code failure;
     if (name == std::string("checkpoints") && fs::is_symlink(run_dir / name)) {

@@ -1,5 +1,5 @@
-// A grader is whatever its command line names: a program, a script that an interpreter runs, tables
-// that it reads.
+// A grader consists of all files that its command line names: a program, a script for an
+// interpreter, or tables that it reads.
 #include "run/folder/grader_files.hpp"
 
 #include "base/hash.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where execvp() finds a program; empty where it finds none.
+/// The path at which execvp() finds a program; empty where it finds none.
 fs::path program_of(const std::string& word) {
   if (word.find('/') != std::string::npos) return word;
   const char* path = std::getenv("PATH");

@@ -1,4 +1,4 @@
-// The files behind reward.command, by their hashes: the program, and what its words name.
+// The files that reward.command names, by their hashes: the program and what its arguments name.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ struct GraderFile {
   friend bool operator==(const GraderFile&, const GraderFile&) = default;
 };
 
-/// Those that are there, in the command's order: its program, looked for in PATH as a shell does,
-/// and each other word that names a file. Empty without a command.
+/// The files of the command that exist, in its order: its program, looked for in PATH as a shell
+/// does, and each argument that names a file. Empty without a command.
 std::vector<GraderFile> find_grader_files(const std::vector<std::string>& command);
 
-/// What differs, as one clause a file: "./grade has changed"; empty where nothing does.
+/// The differences, as one clause for each file: "./grade has changed". Empty where there are none.
 std::string changes_of(const std::vector<GraderFile>& before, const std::vector<GraderFile>& now);
 
 std::string to_json(const std::vector<GraderFile>& files);  ///< [{"path", "xxh3_64"}]

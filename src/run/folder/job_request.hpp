@@ -11,24 +11,25 @@ namespace rollcall::run {
 
 enum class JobKind { train, eval };
 
-/// What the folder of a run must hold: no run, one to go on with, or either.
+/// What the run folder must hold: no run, a run to resume, or either.
 enum class Start { anew, resume, resume_or_anew };
 
 /// What the command line asks of the job; only rank 0's copy counts.
 struct JobRequest {
   JobKind kind = JobKind::train;
-  std::filesystem::path run_file;        ///< may be empty: defaults
-  std::vector<std::string> assignments;  ///< key=value over the file
+  std::filesystem::path run_file;        ///< may be empty; all settings then have their defaults
+  std::vector<std::string> assignments;  ///< key=value; they replace settings of the file
   Start start = Start::anew;
-  std::string from{};  ///< RUN or RUN@STEP: a new run that goes on from that checkpoint of another
-  std::string (*binary_version)() = nullptr;  ///< with the libraries', so LibTorch is loaded: asked
-                                              ///< for once nothing is left to refuse
-  std::string evaluate;                ///< eval: checkpoint reference; its weights are evaluated
-  reward::Spawner* spawner = nullptr;  ///< of this rank, where the run file has a reward.command
-  std::string note{};  ///< where the run's relative paths are read from, if not where the command
-                       ///< was given (enter_directory_of)
-  bool lacks_directory = false;  ///< the note says that this is another place than where the run
-                                 ///< was started
+  std::string from{};  ///< RUN or RUN@STEP: a new run branches off from this checkpoint of another
+  /// Returns the version of the program and its libraries. It loads LibTorch, so it is called only
+  /// when nothing is left that could refuse the job.
+  std::string (*binary_version)() = nullptr;
+  std::string evaluate;  ///< of an eval job: the checkpoint whose weights are evaluated
+  reward::Spawner* spawner = nullptr;  ///< of this rank, where the run has a reward.command
+  std::string note{};  ///< a sentence about the directory to which relative paths of the run refer,
+                       ///< if it is not the one where the command was given (enter_directory_of)
+  bool lacks_directory = false;  ///< the note says that the run was started in a directory that is
+                                 ///< not here
 };
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// Settings are compared key by key, as the text that writes them.
+// Compares settings key by key, as text in TOML.
 #include "run/folder/recorded_settings.hpp"
 
 #include "base/error.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char *kNumerics = "run.numerics", *kSteps = "train.steps";
 
-/// Where `mark` first occurs outside a quoted string.
+/// The first position of `mark` outside a quoted string.
 std::size_t find_outside_quotes(const std::string& line, std::string_view mark) {
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -37,7 +37,7 @@ std::size_t find_outside_quotes(const std::string& line, std::string_view mark) 
   return std::string::npos;
 }
 
-/// key -> value of a text that ConfigSchema wrote.
+/// The values by key in a text that ConfigSchema has written.
 std::map<std::string, std::string> flatten(const std::string& toml) {
   std::map<std::string, std::string> values;
   std::istringstream lines(toml);
@@ -52,18 +52,18 @@ std::map<std::string, std::string> flatten(const std::string& toml) {
   return values;
 }
 
-/// The keys whose change `now` does not allow.
+/// The changed keys that a resume may not change under the settings `now`.
 std::vector<ChangedKey> refused_keys(const RunConfig& before, const RunConfig& now) {
   auto keys = changed_keys(before, now);
   std::erase_if(keys, [&](const ChangedKey& c) {
-    // what a checkpoint was computed in is compared in opening.cpp
+    // The numerics of the checkpoint itself are compared in opening.cpp.
     return may_change(c.key) || (c.key == kNumerics && now.run.allow_numerics_change);
   });
   return keys;
 }
 
-/// Policies that draw otherwise than in builds before scheduler.hears, by a knob that their row
-/// sets now.
+/// Scheduling policies that draw otherwise than in builds before scheduler.hears unless this knob,
+/// which their row sets now, is given.
 constexpr struct {
   std::string_view policy;
   const char* knob;
@@ -87,8 +87,8 @@ void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
 
 std::vector<ChangedKey> changed_keys(const RunConfig& before, const RunConfig& now) {
   const auto old_values = flatten(settings_text(before)), new_values = flatten(settings_text(now));
-  std::map<std::string, std::string> all = old_values;  // a knob that is no longer given has
-                                                        // changed as well
+  std::map<std::string, std::string> all = old_values;  // a knob that is given no more has changed
+                                                        // too
   all.insert(new_values.begin(), new_values.end());
   const auto value_in = [](const auto& values, const std::string& key) {
     return values.contains(key) ? values.at(key) : std::string("unset");
@@ -103,8 +103,8 @@ std::vector<ChangedKey> changed_keys(const RunConfig& before, const RunConfig& n
 
 bool may_change(const std::string& key) {
   // Sections and keys that say where the run is, how long it lasts and how closely it is watched.
-  // Of judge.model it is what lies in the folder that must not change, and of gradient_mask the
-  // mask (check_same_data).
+  // The folder of judge.model may move, but its content may not change; the same holds for the mask
+  // of gradient_mask (check_same_data).
   static constexpr std::array kFree{"run.dir",
                                     "run.layout",
                                     "run.threads",
@@ -155,12 +155,12 @@ std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& re
 }
 
 RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
-  // another size would round gradients otherwise
+  // With another size gradients would be rounded otherwise.
   if (config.train.micro_batch_tokens == 0)
     config.train.micro_batch_tokens = recorded.config.train.micro_batch_tokens;
   if (config.task.validation_prompts < 0)
     config.task.validation_prompts = recorded.config.task.validation_prompts;
-  // other rows would be held out otherwise
+  // Otherwise other rows of the file would be held out.
   if (recorded.config.task.split == "by_row") config.task.split = recorded.config.task.split;
   if (!recorded.precedes_hears) return config;
   require<ConfigError>(

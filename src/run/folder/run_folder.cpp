@@ -1,4 +1,4 @@
-// Opening, comparing and referring to run folders.
+// Opens run folders, compares their settings, and resolves references to them.
 #include "run/folder/run_folder.hpp"
 
 #include "base/error.hpp"
@@ -26,7 +26,8 @@ namespace {
 
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors"};
 
-/// A checkpoint's manifest speaks for what it holds; a plain model folder has none.
+/// Compares the files of a checkpoint with its manifest, and returns the folder. A plain model
+/// folder has no manifest.
 fs::path verified(const fs::path& folder) {
   if (fs::exists(folder / "manifest.json")) io::verify_files(folder, kModelFiles);
   return folder;
@@ -42,7 +43,8 @@ void make_run_folder(const fs::path& run_dir, JobKind kind) {
              *otherwise = is_evaluation ? "choose another folder with --out"
                                         : "choose another folder with --set run.dir=...";
   std::error_code ec;
-  std::vector<fs::path> parents;  // what is made in them is not durable if its name is not
+  std::vector<fs::path> parents;  // parents of folders that are made: a new folder is durable only
+                                  // once its name is
   for (fs::path made = fs::absolute(run_dir, ec).lexically_normal();
        !fs::exists(made, ec) && made.has_relative_path(); made = made.parent_path())
     parents.push_back(made.parent_path());
@@ -51,7 +53,8 @@ void make_run_folder(const fs::path& run_dir, JobKind kind) {
       !ec || fs::is_directory(run_dir),
       fmt::format("cannot create {} {}: {}", named, run_dir.string(), ec.message()), why,
       otherwise);
-  // apart: the order of arguments is the compiler's choice
+  // errno is read in a statement of its own, because the order in which arguments are evaluated is
+  // not fixed.
   const int refused = ::access(run_dir.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
   require<EnvironmentError>(
       refused == 0,
@@ -70,7 +73,8 @@ void await_run_folder(const fs::path& run_dir, double longest_s) {
 
 namespace {
 
-/// A run's own names where no run is: they are somebody's, and would be replaced.
+/// Refuses a folder without a run that has files with the names of a run's files: they belong to
+/// somebody, and a run would replace them.
 void require_no_files_of_a_run(const fs::path& dir) {
   if (is_unfinished_branch(dir)) return;
   for (const char* name :
@@ -79,7 +83,8 @@ void require_no_files_of_a_run(const fs::path& dir) {
     const bool is_theirs =
         fs::is_directory(path)
             ? !list_folder(path).empty()
-            : fs::exists(fs::symlink_status(path));  // an empty folder may be a link of one's own
+            : fs::exists(fs::symlink_status(path));  // the user may have made an empty folder or a
+                                                     // link for the run
     require<EnvironmentError>(!is_theirs,
                               fmt::format("run.dir {} holds {}, and no run", dir.string(), name),
                               "a new run would replace it or add to it",
@@ -116,7 +121,7 @@ bool open_run_folder(const RunConfig& config, bool resume, const std::string& ch
   const bool earlier = recorded_settings(dir, checkpoint).has_value();
   check_same_settings(config, checkpoint);
   tell_changes(config, checkpoint);
-  // the roll: who waited in a call that cannot be polled (comm::TimedCall)
+  // failure.roll lists the ranks that waited in a call that cannot be polled (comm::TimedCall).
   for (const char* name : {"stop", "failure", "failure.roll", "watch"}) {
     std::error_code ec;
     fs::remove(dir / name, ec);
@@ -131,7 +136,7 @@ bool open_run_folder(const RunConfig& config, bool resume, const std::string& ch
 
 namespace {
 
-/// "RUN/" names what "RUN" names, and its last part is no empty one.
+/// The reference without slashes at its end, so that "RUN/" names what "RUN" names.
 std::string without_last_slash(std::string reference) {
   while (reference.size() > 1 && reference.ends_with('/')) reference.pop_back();
   return reference;
@@ -169,7 +174,7 @@ fs::path checkpoint_folder(const std::string& given) {
       std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::string name = is_step ? fmt::format("train_{:0>6}", wanted) : wanted;
   const bool plain = !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
-  if (plain && fs::exists(dir / "checkpoints" / name)) {  // or what is wrong with it is said
+  if (plain && fs::exists(dir / "checkpoints" / name)) {  // else the errors below say what is wrong
     io::verify_files(dir / "checkpoints" / name, kModelFiles);
     return dir / "checkpoints" / name;
   }
@@ -186,7 +191,7 @@ fs::path checkpoint_folder(const std::string& given) {
 
 namespace {
 
-/// Files of a model folder that are about text; transformers finds them by these names.
+/// The text files of a model folder; transformers finds them by these names.
 constexpr const char *kTemplate = "chat_template.jinja", *kGeneration = "generation_config.json",
                      *kLicense = "LICENSE";
 constexpr std::array kTextFiles{"tokenizer.json",    "tokenizer_config.json",
@@ -202,12 +207,12 @@ bool has_text_files(const fs::path& folder) {
                      [&](const char* name) { return fs::exists(folder / name); });
 }
 
-/// Whether a text.template names a file.
+/// Whether a value of text.template names a file.
 bool is_path(const std::string& chat_template) {
   return chat_template != "auto" && chat_template != "model" && chat_template != "none";
 }
 
-/// A file or folder that may be there.
+/// Removes a file or folder if it exists.
 void remove_if_there(const fs::path& path) {
   std::error_code ec;
   fs::remove_all(path, ec);
@@ -244,7 +249,7 @@ fs::path text_source(const RunConfig& config) {
                       continues ? "run.init_from" : "model.path", reference),
           "weights, tokenizer and chat template are read from it",
           "correct the path, or copy the model there");
-  std::error_code unknown;  // of a run.dir that is not there yet
+  std::error_code unknown;  // ignored: run.dir need not exist yet
   require<ConfigError>(
       reference.empty() || !fs::equivalent(run_of(reference), config.run.dir, unknown),
       fmt::format("{} and run.dir are the same folder, {}",

@@ -1,5 +1,5 @@
-// One line in a file of its own: config.toml is compared between starts, and these may differ in
-// it.
+// Keeps the directory as one line in a file of its own: two starts may differ in it, while
+// config.toml is compared between them.
 #include "run/folder/start_directory.hpp"
 
 #include "base/error.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 fs::path file_of(const fs::path& run_dir) { return run_dir / "directory"; }
 
-/// Settings that name a file, a folder or a run.
+/// A setting that names a file, a folder or a run.
 struct PathKey {
   const char* key;
   std::string& (*field)(RunConfig& config);
@@ -48,14 +48,15 @@ constexpr std::array kPathKeys{
             [](RunConfig& c) -> std::string& { return c.train.from_archive; }},
 };
 
-/// A name for what `path` names in `here`, for a process in `there`.
+/// The name, for a process in `there`, of the file that `path` names in `here`.
 std::string name_from(const std::string& path, const fs::path& here, const fs::path& there) {
   if (path.empty() || fs::path(path).is_absolute()) return path;
   const fs::path whole = (here / path).lexically_normal(), below = whole.lexically_relative(there);
   return below.empty() || *below.begin() == ".." ? whole.string() : below.string();
 }
 
-/// Words of a command that name a file here; a program without a slash is looked up in PATH.
+/// A command for a process in `there`: arguments that name a file in `here` are renamed. A program
+/// without a slash is looked up in PATH and stays.
 std::vector<std::string> command_from(std::vector<std::string> words, const fs::path& here,
                                       const fs::path& there) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -83,7 +84,7 @@ std::string assignment_from(const std::string& assignment, const fs::path& here,
   RunConfig config;
   try {
     bind(config).set(assignment);
-  } catch (const ConfigError&) {  // who reads it for the job says what is wrong with it
+  } catch (const ConfigError&) {  // the job reads it later and reports the error
     return assignment;
   }
   if (command)
@@ -95,8 +96,8 @@ std::string assignment_from(const std::string& assignment, const fs::path& here,
   return word ? assignment : key + "=" + nlohmann::json(name_from(value, here, there)).dump();
 }
 
-/// The folder that the file is the record of; empty for other run files, and for one that cannot be
-/// read, which the job says.
+/// The run folder of which the file is the record; empty for other run files, and for a file that
+/// cannot be read, which the job reports later.
 fs::path folder_of_record(const fs::path& file) {
   try {
     return has_record_name(file) && belongs_to_folder(file, read_file(file))

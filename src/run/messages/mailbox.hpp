@@ -1,5 +1,5 @@
-// Typed messages over a communicator: the only way stages speak to each other, whether they share a
-// rank or not.
+// Sends typed messages over a communicator. Stages exchange messages only in this way, whether they
+// share a rank or not.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -23,8 +23,8 @@ class Mailbox {
   void send_all(std::span<const int> destinations, Tag tag, const T& message) {
     world_->send_all(destinations, int(tag), to_bytes(message));
   }
-  /// To the first the whole message, to the others what `cut` leaves of it: the rest they hear from
-  /// the first (messages.hpp).
+  /// Sends the whole message to the first destination, and to the others what `cut` leaves of it.
+  /// They get the rest from the first one (messages.hpp).
   template <class T, class Cut>
   void send_led(std::span<const int> destinations, Tag tag, T message, Cut cut) {
     send(destinations.front(), tag, message);

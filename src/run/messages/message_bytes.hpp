@@ -1,5 +1,5 @@
-// The fields of each message that travel as bytes; apart from messages.hpp, so that only what sends
-// them parses Boost.Serialization.
+// The fields of each message in the order in which they are serialized. They are apart from
+// messages.hpp so that only the files that send messages compile Boost.Serialization.
 #pragma once
 
 #include "core/serialize.hpp"

@@ -1,18 +1,18 @@
-// What rank 0 knows of the end of the step under way; it travels with the step's plans.
+// What rank 0 knows of the end of the step under way. It travels with the plans of the step.
 #pragma once
 
 #include <limits>
 
 namespace rollcall::run {
 
-/// Seconds from the moment at which they are sent. The defaults are those of work that nothing is
-/// known of, or that need not be finished: an evaluation.
+/// Seconds from the moment at which the plan is sent. The defaults are for work whose duration is
+/// not known or that need not be finished, such as an evaluation.
 struct StepTimes {
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  double expected_s = kUnknown;  ///< to the step's end, if it takes as long as the longest before
-                                 ///< it
-  /// To the last moment at which the step may end, so that its checkpoint is written before the
-  /// allocation ends; -kUnknown where nobody knows when it does.
+  double expected_s = kUnknown;  ///< to the end of the step if it takes as long as the longest
+                                 ///< before it
+  /// To the last moment at which the step may end so that its checkpoint is written before the
+  /// allocation ends; -kUnknown where that end is not known.
   double latest_s = -kUnknown;
 
   template <class A>

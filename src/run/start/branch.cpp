@@ -1,4 +1,4 @@
-// What a branch takes from its parent, and what begins anew.
+// Copies from the parent what a branch needs, and resets what begins anew.
 #include "run/start/branch.hpp"
 
 #include "base/error.hpp"
@@ -13,7 +13,7 @@
 #include "run/checkpoint/earlier_files.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/checkpoint/scheduler_files.hpp"
-#include "run/coordinator/coordinator.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/step/archived_steps.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Set by the branch itself.
+/// Whether the change follows from branching and was not made by the user.
 bool follows(const ChangedKey& changed) {
   return changed.key == "eval.before" || changed.key == "sft.steps";
 }
@@ -54,19 +54,21 @@ std::string parent_json(const Branch& branch, const RunConfig& config) {
       .dump();
 }
 
-/// The parent's state without what is its own affair: evaluations, its best checkpoint, its files.
+/// The parent's state without evaluations, best checkpoint and files, which stay with the parent.
 CoordinatorState state_of_branch(const Branch& branch, const RunContext& context) {
   CoordinatorState state = branch.state;
   state.before.reset(), state.after.reset();
   state.before_prompts.clear(), state.after_prompts.clear();
   state.best_value.reset(), state.best_metric.clear(), state.best_checkpoint.clear(),
       state.kept.emplace();
-  state.rollouts_total = 0;  // those of its own: rollouts_per_level counts what training has seen
+  state.rollouts_total = 0;  // counts the branch's own rollouts; rollouts_per_level counts those
+                             // that the training has seen
   state.rollback_to = branch.checkpoint;
   state.unpacked.clear(), state.packed_steps = state.train_steps;
-  state.text_hash.clear(), state.examples_hash.clear();  // a resume compares with what the branch
-                                                         // itself began with
-  state.judge_digest = context.judge_digest, state.archive_digest = archive_digest(context.config);
+  state.text_hash.clear(), state.examples_hash.clear();  // a resume compares with the texts that
+                                                         // the branch itself began with
+  state.judge_digest = context.rank_zero.judge_digest,
+  state.archive_digest = archive_digest(context.config);
   state.mask_digest = context.mask.digest;
   if (context.config.self_judging.share == 0.0) state.judge_tasks.clear();
   const auto now = numerics_here(context.config.run.numerics, state.sft_steps, state.train_steps);
@@ -74,7 +76,7 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
       state.numerics.back().device != now.device)
     state.numerics.push_back(now);
   state.parent = parent_json(branch, context.config);
-  // other prompts are no surprise where they were asked for
+  // No warning of other prompts is due where the branch asks for them.
   const auto changed = changed_in(branch, context.config);
   if (std::any_of(changed.begin(), changed.end(), [](const ChangedKey& c) {
         return c.key.starts_with("task.") || c.key == "run.seed";
@@ -83,7 +85,7 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
   return state;
 }
 
-/// The first rows of the parent's metrics: what the checkpoint's steps measured.
+/// Copies the first rows of the parent's metrics: those of the steps up to the checkpoint.
 void copy_metrics(const Branch& branch, const fs::path& run_dir) {
   if (branch.state.metric_rows == 0) return;
   const std::string all = read_file(branch.parent / "metrics.jsonl");
@@ -102,8 +104,8 @@ void link(const fs::path& from, const fs::path& to, const std::string& path) {
   link_or_copy(from / path, to / path);
 }
 
-/// How far replay and drift look back in steps: as far as they do in policy versions, and as far
-/// again, since a step that was skipped has no version.
+/// Number of earlier steps that replay and drift may read: twice the number of policy versions that
+/// they look back, since a skipped step has no version.
 std::uint64_t reach_of(const RunConfig& config) {
   const auto objective = method::make_objective(config.objective.recipe, config.objective.pieces,
                                                 config.objective.knobs);
@@ -143,7 +145,8 @@ void keep_earlier_steps(const Branch& branch, const RunContext& context) {
     fs::copy(branch.parent / kParentFolder, kept / kParentFolder, fs::copy_options::recursive);
 }
 
-/// The scheduler's files where its settings still understand them.
+/// Names of the scheduler's files that the branch leaves out, because a scheduler with its settings
+/// cannot read them.
 std::set<std::string> scheduler_files_to_leave(const io::StoredCheckpoint& checkpoint,
                                                const RunContext& context) {
   std::set<std::string> left_out;

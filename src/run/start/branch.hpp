@@ -1,5 +1,5 @@
-// A run that begins where another was: at one of its checkpoints, with other settings, in a folder
-// of its own.
+// A branch: a run that begins at a checkpoint of another run, with other settings and a folder of
+// its own.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -12,24 +12,27 @@
 
 namespace rollcall::run {
 
-/// Where a run branches off.
+/// The point at which a run branches off.
 struct Branch {
-  std::filesystem::path parent;  ///< its run folder
-  std::string checkpoint;        ///< one that it has kept
-  RunConfig settings;            ///< that the checkpoint was made with
+  std::filesystem::path parent;  ///< run folder of the other run
+  std::string checkpoint;        ///< name of a checkpoint in it
+  RunConfig settings;            ///< with which the checkpoint was made
   CoordinatorState state;
 };
 
-/// The checkpoint that "RUN" or "RUN@STEP" names. Throws InputError listing those that there are.
+/// The checkpoint that "RUN" or "RUN@STEP" names. Throws InputError with the checkpoints that there
+/// are.
 Branch find_branch(const std::string& reference);
 
-/// The settings of the branch with what follows from where it begins: no warm start, no evaluation
-/// before it. Throws ConfigError, EnvironmentError where they cannot be those of a branch.
+/// The settings of the branch, without a warm start and an evaluation before training, since it
+/// begins in the training. Throws ConfigError or EnvironmentError where they cannot be the settings
+/// of a branch.
 RunConfig settings_of_branch(const Branch& branch, RunConfig config);
 
-/// Makes the checkpoint the first one of run.dir: weights, moments, the states of scheduler and
-/// objective, and what it needs of earlier steps, linked where the file system can. RUN/parent.json
-/// and the state name the parent, the step and the keys that differ. The checkpoint comes last.
+/// Copies the checkpoint into run.dir as the first one of the branch: weights, moments, the states
+/// of scheduler and objective, and what it needs of earlier steps, as links where the file system
+/// has them. RUN/parent.json and the state name the parent, the step and the keys that differ. The
+/// checkpoint is written last.
 void plant(const Branch& branch, const RunContext& context);
 
 }  // namespace rollcall::run

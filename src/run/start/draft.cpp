@@ -1,10 +1,10 @@
-// The checks of a draft, each with the settings that it is about.
+// Checks a draft. Each check names the settings that it looks at.
 #include "run/start/draft.hpp"
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "run/context/question_forms.hpp"
-#include "run/coordinator/coordinator.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "run/coordinator/metric_names.hpp"
 #include "run/folder/recorded_settings.hpp"
 #include "run/generation/probes.hpp"
@@ -44,7 +44,8 @@ void check_splits(const RunContext& context, JobKind kind) {
       "use more rows, name a file of them in task.heldout_file, or set eval.before=false and eval.after=false");
 }
 
-/// Runs that an earlier build began may have such a variable, and go on.
+/// Refuses a variable that the template does not read in a new run. A run that an earlier build
+/// began may have one, and continues with a warning.
 void check_variables(const RunContext& context, JobKind kind) {
   const std::string unread = text::unread_variable(*context.format);
   if (unread.empty()) return;
@@ -52,9 +53,8 @@ void check_variables(const RunContext& context, JobKind kind) {
   log_warning("{}", unread);
 }
 
-/// References of a file that no response can be held against are told with their lines, before one
-/// is
-/// drawn.
+/// Refuses references of a file with which no response can be compared, with their lines, and warns
+/// of those that cannot be read as an answer.
 void check_references(const RunContext& context) {
   constexpr int kTold = 10;
   constexpr std::size_t kMostUnusable = 100;
@@ -82,7 +82,7 @@ void check_references(const RunContext& context) {
   require_no_faults<InputError>(std::move(unusable));
 }
 
-/// Of the run's verdicts; an archive says by itself which its have.
+/// Components of the run's verdicts; empty where they come from an archive, which names its own.
 std::vector<std::string> known_components(const RunContext& context) {
   if (!context.config.train.from_archive.empty()) return {};
   auto names = context.grader->components();
@@ -90,9 +90,8 @@ std::vector<std::string> known_components(const RunContext& context) {
   return names;
 }
 
-/// Splits that are empty, references that no response can be held against, what a recipe or a
-/// policy
-/// asks of prompts and components.
+/// Checks that no split is empty, that references can be judged, and that prompts and components
+/// have what recipe and policy need.
 void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faults& faults) {
   const Faults::Keys prompts{"task.file", "task."}, judge{"task.extract", "task.", "reward."};
   if (draft.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });
@@ -115,7 +114,7 @@ void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faul
                  [&] { check_predictions(draft, *named.objective); });
   faults.check({"checkpoint.keep_best", "eval.pass_k"},
                [&] { check_keep_best(draft.config, known_components(draft)); });
-  if (!faults.empty()) return;  // what follows looks at the tokens of whole texts
+  if (!faults.empty()) return;  // the next checks read the tokens of complete texts
   faults.check({"experts.share"}, [&] { check_solutions(draft); });
   faults.check({"probes.max_tokens"}, [&] { check_probes(draft, *named.objective); });
 }

@@ -1,4 +1,4 @@
-// A job before its weights are read, with everything that can be wrong with it up to there.
+// A draft of a job: everything except its weights, with all checks that need no weights.
 #pragma once
 
 #include "base/faults.hpp"
@@ -13,8 +13,8 @@ struct Draft {
   Named named;
 };
 
-/// Whole where nothing joins `faults`: settings, the files and folders that they name, and what
-/// prompts and settings ask of each other.
+/// Checks settings, the files and folders that they name, and prompts and settings against each
+/// other. The draft is complete only if nothing joins `faults`.
 Draft make_draft(const RunConfig& config, const RankShape& shape, JobKind kind, Faults& faults);
 
 }  // namespace rollcall::run

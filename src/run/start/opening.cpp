@@ -1,4 +1,4 @@
-// Checks first, changes to the folder last.
+// Checks everything first and changes the run folder last.
 #include "run/start/opening.hpp"
 
 #include "base/log.hpp"
@@ -14,8 +14,8 @@
 #include "run/context/numerics.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/recipe_needs.hpp"
-#include "run/coordinator/coordinator.hpp"
 #include "run/coordinator/kept_folder.hpp"
+#include "run/coordinator/make_scheduler.hpp"
 #include "run/folder/branch_leftovers.hpp"
 #include "run/folder/grader_files.hpp"
 #include "run/folder/recorded_settings.hpp"
@@ -45,13 +45,14 @@ std::string holder() {
   return fmt::format("process {} on {}", ::getpid(), host);
 }
 
-/// One that was stopped or killed kept no result, so another takes its place.
+/// Removes an evaluation that was stopped or killed. It kept no result, so the new one takes its
+/// place.
 void remove_unfinished_evaluation(const std::filesystem::path& out) {
   require<EnvironmentError>(
       !FolderLock::is_held(out), fmt::format("an evaluation is being made in {}", out.string()),
       "two would write one folder", "wait for it, or name another folder with --out");
   log_info("{} holds an evaluation that did not finish: it is made anew", out.string());
-  // what tells it goes last
+  // The file by which an evaluation is recognised is removed last.
   for (const char* name : {"shards", "archive", "set_aside", "metrics.jsonl", "config.toml"}) {
     std::error_code failure;
     std::filesystem::remove_all(out / name, failure);
@@ -70,7 +71,7 @@ void require_no_evaluation(const std::filesystem::path& out) {
                             "read its eval.json, or name another folder with --out");
 }
 
-/// The settings of a run as those of an evaluation.
+/// Turns the settings of a run into those of an evaluation of the requested weights.
 void take_weights(const JobRequest& request, RunConfig& config) {
   const auto weights = checkpoint_folder(request.evaluate);
   config.run.init_from.clear();
@@ -79,9 +80,8 @@ void take_weights(const JobRequest& request, RunConfig& config) {
   config.gradient_mask = {};
 }
 
-/// The run that a resume asks for, and no other where a new one begins: both are known before a
-/// model
-/// is read. A new run in place of an old one would be noticed only after hours.
+/// Requires a run where one is resumed, and none where a new one begins. Both are checked before a
+/// model is read. A new run in place of an old one would be noticed only after hours.
 void require_run(const JobRequest& request, const RunConfig& config, const std::string& ignored) {
   if (request.kind == JobKind::eval) return;
   if (request.start == Start::anew) return require_no_run(config.run.dir, ignored);
@@ -96,24 +96,23 @@ void require_run(const JobRequest& request, const RunConfig& config, const std::
   log_info("run.dir {} holds no run yet: it starts one", config.run.dir);
 }
 
-/// The checkpoint to go on from. Refused before anything is changed: a run that would have to undo
-/// steps.
+/// The checkpoint from which the run continues. A run that would have to undo steps is refused
+/// before anything is changed.
 std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config,
-                                                    const method::Objective& objective,
                                                     CoordinatorState& state) {
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) log_warning("{}", warning);
   if (!checkpoint) return checkpoint;
   state = state_of(*checkpoint);
-  check_parts(checkpoint->files(), part_needs(config, objective, state, checkpoint->name()),
+  check_parts(checkpoint->files(), part_needs(config, state, checkpoint->name()),
               checkpoint->name());
   check_steps(config, state.train_steps);
   return checkpoint;
 }
 
-/// Settings are compared as settings; what lies in the files they name is compared here, but for
-/// prompts, which may change: the scheduler tells them apart. An empty hash is that of an earlier
+/// Throws ConfigError where the content of files that settings name has changed. Prompts may
+/// change, since the scheduler knows old ones from new ones. An empty hash is from an earlier
 /// format.
 void check_same_data(const RunContext& context, const CoordinatorState& state) {
   const auto check = [](const std::string& before, const std::string& now, const std::string& what,
@@ -128,11 +127,13 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       state.text_hash, text_fingerprint(context),
       "the tokenizer, the chat template or what they and task.forms make of a prompt is",
       "restore tokenizer.json and the template; for a template that writes the date set SOURCE_DATE_EPOCH to the day on which the run began");
-  const std::string& numerics = state.numerics.back().numerics;  // the judge has the run's
-  const bool same = context.judge_digest.empty() || numerics == context.config.run.numerics;
+  const std::string& numerics = state.numerics.back().numerics;  // the judge has the numerics of
+                                                                 // the run
+  const bool same =
+      context.rank_zero.judge_digest.empty() || numerics == context.config.run.numerics;
   require<ConfigError>(
-      state.judge_digest ==
-          (same ? context.judge_digest : identify_judge(context.config.judge, numerics).digest),
+      state.judge_digest == (same ? context.rank_zero.judge_digest
+                                  : identify_judge(context.config.judge, numerics).digest),
       fmt::format("the judge in \"{}\" is not the one that the run began with",
                   context.config.judge.model),
       "a resumed run must equal the uninterrupted one",
@@ -148,9 +149,8 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       "name the same two checkpoints, or branch off: rollcall train --from RUN --set run.dir=NEW --set ...");
 }
 
-/// Prompts may change: the scheduler tells old ones from new ones, and evaluations of others are
-/// left
-/// out. But a file of the same name that lies elsewhere is seldom meant.
+/// Warns of changed prompts. They are allowed: the scheduler knows old ones from new ones, and
+/// evaluations on others are left out. But a file of the same name elsewhere is seldom meant.
 void tell_other_prompts(const RunContext& context, const CoordinatorState& state) {
   if (state.prompts_hash.empty() || state.prompts_hash == context.prompts.hash) return;
   const TaskSection& task = context.config.task;
@@ -166,8 +166,8 @@ void tell_other_prompts(const RunContext& context, const CoordinatorState& state
       task.file.empty() ? "the task makes" : files);
 }
 
-/// What the run was computed in so far, and from here on. Refused where that differs and the run
-/// file does not allow it.
+/// The numerics of the run so far and from here on. Throws where they differ and the run file does
+/// not allow it.
 std::vector<NumericsRecord> numerics_of_run(const RunConfig& config,
                                             const CoordinatorState& state) {
   auto all = state.numerics;
@@ -185,7 +185,8 @@ std::vector<NumericsRecord> numerics_of_run(const RunConfig& config,
   return all;
 }
 
-/// Not refused: what is trained is right, only not the bits of a run that was never interrupted.
+/// Warns of another processor or library. The training is right then, but its bits are not those of
+/// a run without interruption.
 void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& state) {
   const std::string now = arithmetic_of(config.run.numerics);
   if (!state.arithmetic.empty() && state.arithmetic != now)
@@ -194,7 +195,7 @@ void tell_other_arithmetic(const RunConfig& config, const CoordinatorState& stat
         state.arithmetic, now);
 }
 
-/// What a reader should know of a model's own text files before the run.
+/// Logs what a user should know about the text files of the model before the run.
 void tell_text(const RunContext& context) {
   const auto suggestion =
       text::differing_suggestion(context.format->files().suggested, context.config.sampling);
@@ -215,8 +216,8 @@ void tell_text(const RunContext& context) {
                                          context.forms.front()->opening));
 }
 
-/// A command that is missing, crashes at its start or answers wrongly is told now and not after the
-/// warm start.
+/// Asks the command of the run for one verdict now, so that a command that is missing, crashes or
+/// answers wrongly is noticed before the warm start.
 void check_command(const RunContext& context, reward::Spawner* spawner) {
   if (!context.grader->is_command()) return;
   expect(spawner != nullptr, "a job with a command was given what starts it");
@@ -235,8 +236,8 @@ void check_command(const RunContext& context, reward::Spawner* spawner) {
   else log_info("reward.command judged a reference answer in {:.2f} s", verdict.seconds);
 }
 
-/// Where neither the run file nor a flag names a task the built-in one is learnt, which nobody
-/// should find out from the result.
+/// Warns that a run for which neither the run file nor a flag names a task learns the built-in one,
+/// which nobody should find out from the result.
 void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
   const Places& places = given.faults.places;
   if (request.kind != JobKind::train || places.contains("task.name") ||
@@ -253,7 +254,8 @@ void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
                                : "set task.file");
 }
 
-/// Of another run, and read by ranks that hold devices.
+/// Checks the files of the archive that the run trains from: another run wrote them, and ranks that
+/// hold devices read them.
 void look_through_archive(const RunConfig& config) {
   if (config.train.from_archive.empty()) return;
   log_info("looking through the files of {}", config.train.from_archive);
@@ -270,7 +272,7 @@ void look_through_archive(const RunConfig& config) {
 
 namespace {
 
-/// What a request makes of the settings, and what it finds in the folders that they name.
+/// Applies a request to the settings, and checks the folders that they name.
 class Request {
  public:
   Request(const JobRequest& request, GivenSettings& given)
@@ -278,7 +280,7 @@ class Request {
 
   void settle() {
     if (request_->kind == JobKind::eval) {
-      // the command names them in words of its own
+      // The command sets them by options of its own.
       for (const char* key : {"run.dir", "run.init_from", "model.path"}) faults_->places.erase(key);
       faults_->check({"run.dir"}, [&] { require_no_evaluation(config_->run.dir); });
       faults_->check({}, [&] { take_weights(*request_, *config_); });
@@ -312,7 +314,7 @@ class Request {
   std::string ignored_{};
 };
 
-/// What a start of a whole job says before any step.
+/// Logs what a start says before the first step.
 void tell_start(const RunContext& context, JobKind kind, const method::Objective& objective,
                 const scheduling::Scheduler& policy, int cores) {
   const RunConfig& config = context.config;
@@ -327,13 +329,13 @@ void tell_start(const RunContext& context, JobKind kind, const method::Objective
         "train.warmup_steps is {} and train.steps {}: the learning rate rises up to the last step",
         config.train.optimizer.warmup_steps, config.train.steps);
   for (const auto& warning : costly_settings(context, cores)) log_warning("{}", warning);
-  for (const auto& told : {truncation_told(config), lone_rollouts_told(config, objective)})
-    if (!told.empty()) log_warning("{}", told);
-  for (const auto& told : companions_told(config)) log_info("{}", told);
-  if (const auto told =
+  for (const auto& warning : {truncation_told(config), lone_rollouts_told(config, objective)})
+    if (!warning.empty()) log_warning("{}", warning);
+  for (const auto& warning : companions_told(config)) log_info("{}", warning);
+  if (const auto warning =
           padding_told(config, context.models.policy.vocab_size, context.tokenizer->vocab_size());
-      !told.empty())
-    log_info("{}", told);
+      !warning.empty())
+    log_info("{}", warning);
 }
 
 }  // namespace
@@ -355,15 +357,16 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   const std::optional<Branch>& branch = asked.branch;
   const auto& objective = draft.named.objective;
   opening.context.emplace(std::move(draft.context));
-  RunConfig config = opening.context->config;  // with what text.tokenizer, text.template and
-                                               // train.micro_batch_tokens came to
+  RunConfig config = opening.context->config;  // with the resolved values of text.tokenizer,
+                                               // text.template and train.micro_batch_tokens
   complete_job(*opening.context, shape);
   opening.context->layout.nodes = share.nodes;
   check_command(*opening.context, request.spawner);
   if (!config.judge.model.empty()) {
     const LongPhase phase("reading the judge in " + config.judge.model);
     const auto judge = identify_judge(config.judge, config.run.numerics);
-    opening.context->identity.judge = judge.json, opening.context->judge_digest = judge.digest;
+    opening.context->identity.judge = judge.json,
+    opening.context->rank_zero.judge_digest = judge.digest;
   }
   if (masks_gradient(config))
     opening.preamble.mask = opening.context->mask =
@@ -380,33 +383,34 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
     remove_unfinished_evaluation(config.run.dir);
   make_run_folder(config.run.dir, request.kind);
   opening.lock = std::make_unique<FolderLock>(config.run.dir, holder());
-  opening.context->lock = std::make_shared<LockFile>(config.run.dir);
+  opening.context->rank_zero.lock = std::make_shared<LockFile>(config.run.dir);
   if (!resume || !holds_run(config.run.dir)) remove_unfinished_branch(config.run.dir);
   CoordinatorState state;
   if (branch) plant(*branch, *opening.context);
-  const auto checkpoint =
-      resume || branch ? find_checkpoint(config, *objective, state) : std::nullopt;
-  if (checkpoint && state.numerics.empty()) {  // of an earlier build, which let nobody change them
-    const bool told =
+  const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
+  if (checkpoint && state.numerics.empty()) {  // an earlier build wrote it, in which they could not
+                                               // change
+    const bool has_settings =
         std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");
     const std::string before =
-        told ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
+        has_settings ? read_run_folder(config.run.dir).run.numerics : config.run.numerics;
     state.numerics.push_back(before == config.run.numerics ? numerics_here(before, 0, 0)
                                                            : NumericsRecord{.numerics = before});
   }
   if (checkpoint && state.best_value && state.best_metric.empty() &&
       std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml"))
-    // an earlier build did not say what it is the best value of
+    // An earlier build did not record which metric the best value is of.
     state.best_metric = read_run_folder(config.run.dir).checkpoint.keep_best;
   if (checkpoint && state.train_steps < config.train.steps)
     check_same_archive(config, state.archive_digest);
   if (checkpoint)
     check_same_settings(config, checkpoint->name()), check_same_data(*opening.context, state),
         tell_other_arithmetic(config, state), tell_other_prompts(*opening.context, state);
-  opening.context->numerics = numerics_of_run(config, state);
-  if (opening.context->numerics.size() > 1)
-    opening.context->identity.numerics = to_json(opening.context->numerics);
-  const auto& graders = opening.context->graders = find_grader_files(config.reward.command);
+  opening.context->rank_zero.numerics = numerics_of_run(config, state);
+  if (opening.context->rank_zero.numerics.size() > 1)
+    opening.context->identity.numerics = to_json(opening.context->rank_zero.numerics);
+  const auto& graders = opening.context->rank_zero.graders =
+      find_grader_files(config.reward.command);
   if (const auto changes = changes_of(state.graders, graders);
       checkpoint && !state.graders.empty() && !changes.empty())
     log_warning(
@@ -419,7 +423,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   record_directory(config.run.dir);
   keep_text_files(text_source(config), *opening.context->format, config.run.dir);
   if (checkpoint) opening.preamble.checkpoint = checkpoint->name();
-  if (resume) {  // whatever is there: config.toml may have been removed
+  if (resume) {  // also without a config.toml, which somebody may have removed
     std::vector<io::PublishedFile> keep;
     if (checkpoint) {
       for (const auto& file : state.unpacked)
@@ -440,7 +444,7 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
     if (removed.files > 0)
       log_info("removed {} unfinished files, {} bytes", removed.files, removed.bytes);
   }
-  // the folder of run.init_from may have changed
+  // The weights in the folder of run.init_from may have changed since the run began.
   if (checkpoint && !state.weights_hash.empty())
     opening.context->identity.weights_hash = state.weights_hash;
   opening.preamble.weights_hash = opening.context->identity.weights_hash,

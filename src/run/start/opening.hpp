@@ -1,4 +1,4 @@
-// What rank 0 does before any rank works: reads the settings, finds the checkpoint, makes and locks
+// The start of a job on rank 0: it reads the settings, finds the checkpoint, and makes and locks
 // the run folder.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace rollcall::run {
 
-/// What rank 0 found out for all: the settings and the checkpoint to start from, or that there is
-/// nothing to start.
+/// What rank 0 sends to all ranks: the settings and the checkpoint to start from, or the exit code
+/// where there is nothing to start.
 struct Preamble {
   int exit_code = 0;
   bool sends_rollouts = false;
@@ -30,20 +30,22 @@ struct Preamble {
   }
 };
 
-/// Everything that can be wrong with input and environment is found here.
+/// The result of the start on rank 0. Everything that can be wrong with input and environment has
+/// been found before.
 struct Opening {
   Preamble preamble;
   std::unique_ptr<FolderLock> lock;
   std::optional<RunContext> context;
 };
 
-/// Throws InputError, ConfigError, EnvironmentError, StorageError.
+/// Opens the job on rank 0. Throws InputError, ConfigError, EnvironmentError, StorageError.
 Opening open_job(comm::Communicator& world, const JobRequest& request,
                  const comm::NodeShare& share);
-/// Every rank reads prompts itself, and one of each node the first weights; those of a checkpoint
-/// replace the latter. Throws EnvironmentError where `own` differs from those of rank 0.
+/// Throws EnvironmentError where the hashes of this rank's prompts or first weights differ from
+/// those of rank 0. Every rank reads the prompts itself, and one rank of each node reads the first
+/// weights, which those of a checkpoint replace later.
 void require_same_start(const io::RunIdentity& own, const Preamble& first);
-/// On the other ranks: what rank 0 alone found out of the run.
+/// On the other ranks: takes over what only rank 0 has found out about the run.
 void take_identity(const Preamble& first, io::RunIdentity& own);
 int thread_count(const RunConfig& config, const comm::NodeShare& share);
 

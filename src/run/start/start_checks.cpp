@@ -1,4 +1,4 @@
-// Numbers of the run file beside numbers of the job.
+// Compares settings with each other and with what the machine offers.
 #include "run/start/start_checks.hpp"
 
 #include "base/byte_size.hpp"
@@ -38,7 +38,7 @@ bool runs_on_device(const RunConfig& config) {
   return config.run.numerics == kernels::kCudaBf16Sliced8;
 }
 
-/// Device kernels have no softmax over some tokens alone.
+/// Device kernels have no softmax over a subset of the tokens.
 void check_truncation(const RunConfig& config) {
   require<ConfigError>(
       !renormalises(config.sampling) || !runs_on_device(config),
@@ -68,7 +68,7 @@ std::string truncation_told(const RunConfig& config) {
 
 namespace {
 
-/// Texts that are sizes, also where nothing of the run reads them yet.
+/// Checks settings that are sizes in bytes, also those that the run does not read.
 void check_sizes(const RunConfig& config, Faults& faults) {
   const auto check = [&](const char* key, const std::string& size) {
     faults.check({key}, [&] {
@@ -81,7 +81,8 @@ void check_sizes(const RunConfig& config, Faults& faults) {
   check("sandbox.files", config.sandbox.files);
 }
 
-/// That models are there, by their config.json. Those that nothing would read are told as such.
+/// Checks that the models which the run reads have a readable config.json. Unread ones are reported
+/// elsewhere.
 void check_folders(const RunConfig& c, const method::Objective* objective, Faults& faults) {
   faults.check({"model.path", "run.init_from", "run.dir"}, [&] {
     (void)text_source(c);
@@ -108,13 +109,14 @@ void check_folders(const RunConfig& c, const method::Objective* objective, Fault
     faults.check({"judge.model", "judge.kind"}, [&] { (void)judge_config(c.judge); });
 }
 
-/// The words between blanks.
+/// The words of a text, which blanks separate.
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-/// The program of reward.command, and how a model that judges is understood.
+/// Checks that the program of reward.command can be started, and that verdicts of the judge can be
+/// read.
 void check_judges(const RunConfig& c, Faults& faults) {
   faults.check({"reward.command"}, [&] {
     if (c.reward.command.empty() || c.reward.command.front().empty()) return;
@@ -139,8 +141,8 @@ void check_judges(const RunConfig& c, Faults& faults) {
   });
 }
 
-/// A group of one has nothing to compare with. Rounds that draw more than was asked for may enlarge
-/// it.
+/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A policy with
+/// several rounds may enlarge such groups.
 void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
                          const scheduling::Scheduler& policy) {
   const std::int64_t prompts = c.train.prompts_per_step;
@@ -156,7 +158,8 @@ void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
       "set train.rollouts_per_prompt to 2 or more, or choose a recipe that compares with something else");
 }
 
-/// The likeliest token is drawn whatever its probability, and a ratio to it is none.
+/// Refuses temperature 0 in training: the most probable token is then drawn whatever its
+/// probability, so a ratio of probabilities has no meaning.
 void check_temperature(const RunConfig& c) {
   if (c.train.steps == 0 || !c.train.from_archive.empty()) return;
   require<ConfigError>(
@@ -166,7 +169,7 @@ void check_temperature(const RunConfig& c) {
       "set sampling.temperature above 0; an evaluation alone (rollcall eval) may draw the likeliest tokens");
 }
 
-/// New runs alone.
+/// Checks that only new runs have to pass.
 void check_new_run(const RunConfig& config, const Named& named, Faults& faults) {
   const method::Objective* const objective = named.objective.get();
   check_unread_settings(config, objective, faults);

@@ -1,5 +1,5 @@
-// What rank 0 looks at before a run: its settings alone, then with prompts, and settings that cost
-// without a use.
+// Checks before a run on rank 0: first of the settings alone, then with prompts. It also warns of
+// settings that cost much without a use.
 #pragma once
 
 #include "base/faults.hpp"
@@ -16,36 +16,35 @@
 
 namespace rollcall::run {
 
-/// What settings name in tables. Where something is wrong there is none.
+/// The rows of tables that the settings name. A member is null where its settings are wrong.
 struct Named {
   std::unique_ptr<const method::Objective> objective;
   std::unique_ptr<const scheduling::Scheduler> policy;  ///< made without prompts
 };
 
-/// All that is wrong with the settings and the folders that they name, as far as neither prompts
-/// nor
-/// weights are needed to know and no grader is started. What only a new run can have wrong is
-/// checked
-/// where run.dir holds no run yet, however it is started: one that earlier builds began may go on.
+/// Adds all faults of the settings and of the folders that they name, as far as they can be found
+/// without prompts, weights and a running grader. Faults that only a new run can have are looked
+/// for where run.dir holds no run yet, however the job is started: a run that an earlier build
+/// began may continue.
 Named check_start(const RunConfig& config, JobKind kind, Faults& faults);
 
-/// Of a run that trains: each with what it costs and what to do. Nothing of them is wrong.
-/// `cores`: that a rank may use (comm::NodeShare).
+/// One sentence for each setting of a training run that costs much, with what it costs and what to
+/// do. None of them is a fault. `cores`: those that a rank may use (comm::NodeShare).
 std::vector<std::string> costly_settings(const RunContext& context, int cores);
 
-/// Of a run that trains and whose draws leave tokens out, though its log-probs are of all tokens:
-/// what follows, and the key that corrects it. Else empty. A policy gradient is unbiased only for
-/// the
-/// distribution that draws (TRL issue 6789 has the same bias between vLLM and its trainer).
+/// A warning for a training run that samples from a truncated distribution while its log-probs are
+/// of all tokens, with the key that corrects it; empty for other runs. A policy gradient is
+/// unbiased only for the distribution that draws (TRL issue 6789 has the same bias between vLLM and
+/// its trainer).
 std::string truncation_told(const RunConfig& config);
 
-/// Of a run that trains a model with more rows than the tokenizer has tokens (`vocabulary`,
-/// `tokens`): that the rest is never drawn, and that log-probs over all tokens count its mass. Else
-/// empty.
+/// A warning for a training run whose model has more rows (`vocabulary`) than the tokenizer has
+/// tokens (`tokens`): the other rows are never drawn, but log-probs over all tokens count their
+/// mass. Empty for other runs.
 std::string padding_told(const RunConfig& config, std::int64_t vocabulary, std::int64_t tokens);
 
-/// Of a run that trains and in which a prompt may get one rollout, though its objective compares
-/// rollouts of one prompt: what follows, and the key that corrects it. Else empty.
+/// A warning for a training run in which a prompt may get one rollout although the objective
+/// compares rollouts of one prompt, with the key that corrects it; empty for other runs.
 std::string lone_rollouts_told(const RunConfig& config, const method::Objective& objective);
 
 }  // namespace rollcall::run

@@ -1,4 +1,4 @@
-// One row for each setting or section of them, with the runs that read it.
+// A table with a row for each setting or section, which says in which runs it is read.
 #include "run/start/unread_settings.hpp"
 
 #include "base/error.hpp"
@@ -25,10 +25,10 @@ namespace {
 
 namespace column = method::column;
 
-/// A run that is about to begin.
+/// A run that is about to begin, with the places where its settings were given.
 struct NewRun {
   const RunConfig& config;
-  const method::Objective* objective;  ///< none where its settings are wrong
+  const method::Objective* objective;  ///< null where its settings are wrong
   const Places& places;
   bool asks_for(std::initializer_list<std::string_view> names) const {
     const auto columns = objective->columns();
@@ -45,17 +45,17 @@ using IsRead = bool (*)(const NewRun& run);
 constexpr IsRead kAlways = nullptr;
 
 struct Row {
-  std::vector<std::string_view> keys;  ///< one that ends with a dot is all that begin with it
+  std::vector<std::string_view> keys;  ///< a key that ends with a dot means all keys that begin
+                                       ///< with it
   IsRead is_read;
   Faults::Keys decided_by;  ///< the settings that is_read looks at
-  const char* lacking;      ///< why nothing reads them
+  const char* lacking;      ///< why no part of the run reads them
   const char* remedy;
-  /// Turn them off. Where one is given by --set and they are in the run file, somebody tries the
-  /// file
-  /// without them, or with another task.
+  /// Keys that switch this row off. Where one of them is given by --set and the row's keys are in
+  /// the run file, somebody tries the file without them or with another task, so they are no fault.
   Faults::Keys turned_off_by{};
-  bool whole_command = false;  ///< also where they are given by --set: it is the command of another
-                               ///< run
+  bool whole_command = false;  ///< the same where the row's keys are given by --set too: the
+                               ///< command is that of another run
 };
 
 const reward::Verifier& verifier_of(const RunConfig& c) {
@@ -84,7 +84,8 @@ bool looks_for_marker(const NewRun& r) {
 }
 template <class Section>
 bool is_on(const NewRun& r, const Section& section, std::string_view share) {
-  return section.share > 0 || r.gives(share);  // who says that it is 0 compares
+  return section.share > 0 || r.gives(share);  // a share of 0 that is given is a comparison on
+                                               // purpose
 }
 
 constexpr const char *kNoFile = "the task reads no file of questions",
@@ -96,7 +97,8 @@ constexpr const char *kSetName = "leave it out, or set task.name=jsonl",
 constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
                      *kSetSteps = "leave it out, or set train.steps";
 
-/// Every key of a run file is in a row, and in several where several things must be there.
+/// All keys of a run file. A key is in several rows where several conditions must hold for it to be
+/// read.
 const std::vector<Row>& rows() {
   static const Faults::Keys by_objective{"objective."}, by_task{"task.name"},
       by_command{"reward.command"}, by_sft{"sft.steps", "model.path", "run.init_from"};
@@ -353,7 +355,7 @@ bool covers(const Row& row, std::string_view key) {
   });
 }
 
-/// "section.key = value" of all keys of a written run file.
+/// The values by "section.key" in a written run file.
 std::map<std::string, std::string> values_of(RunConfig config) {
   std::map<std::string, std::string> values;
   const std::string toml = bind(config).to_toml();
@@ -369,13 +371,13 @@ std::map<std::string, std::string> values_of(RunConfig config) {
   return values;
 }
 
-/// Given for this run, by a person.
+/// Whether the key was given for this run by a person.
 bool is_stated(const NewRun& run, const std::string& key) {
   const auto place = run.places.find(key);
   return place != run.places.end() && !place->second.recorded;
 }
 
-/// Whether something reads the key, or nobody can say.
+/// Whether a part of the run reads the key, or it cannot be decided.
 bool reads(const Row& row, const NewRun& run, const std::string& key, const Faults& faults) {
   const auto among = [](const Faults::Keys& keys, std::string_view name) {
     return std::find(keys.begin(), keys.end(), name) != keys.end();
@@ -396,7 +398,7 @@ bool reads(const Row& row, const NewRun& run, const std::string& key, const Faul
 
 void tell_other_shapes(const RunConfig& config) {
   const std::filesystem::path folder = weights_source(config);
-  // told where it is read
+  // A missing folder is reported where it is read.
   if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;
   const auto own = model::read_folder_config(folder);
   const ModelSection &stated = config.model, usual;

@@ -1,4 +1,4 @@
-// Settings that nothing of the run would read.
+// Finds settings that no part of the run would read.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -6,17 +6,16 @@
 
 namespace rollcall::run {
 
-/// Settings that differ from their default although what reads them is not part of the run: a
-/// reference, a teacher, a value head or probes that the objective does not ask for, a judge
-/// without a
-/// model, a warm start without steps, what only another task reads. A run that differs in one alone
-/// would train the same. `objective`: none where its settings are wrong.
+/// Adds a fault for each setting that differs from its default although the part that reads it is
+/// not in the run: a reference, a teacher, a value head or probes that the objective does not ask
+/// for, a judge without a model, a warm start without steps, a setting of another task. Two runs
+/// that differ only in such a setting would train the same. `objective`: null where its settings
+/// are wrong.
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
                            Faults& faults);
 
-/// A model that is read has the shape of its own files. A run file may serve for it and for one
-/// that
-/// is made, so a key that says otherwise is told and not refused.
+/// Warns of shape settings that differ from the files of a model that is read. They are no fault,
+/// because one run file may serve for such a model and for one that is made.
 void tell_other_shapes(const RunConfig& config);
 
 }  // namespace rollcall::run

@@ -1,5 +1,6 @@
-// Stretches of a round's groups and files of an update, each sent with what all ranks get.
-#include "run/coordinator/step_plans.hpp"
+// Cuts the groups of a round and the files of an update into shares, and sends each with what all
+// shares have in common.
+#include "run/coordinator/steps/step_plans.hpp"
 
 #include "run/context/self_judging.hpp"
 #include "run/step/step_batch.hpp"
@@ -18,23 +19,24 @@ std::int64_t rollouts_of(std::span<const GroupPlan> groups) {
   return std::accumulate(groups.begin(), groups.end(), std::int64_t{0}, add);
 }
 
-/// Generation ranks that have a share, and who stores the shard of each.
+/// Where the shards of a round will be stored.
 struct Storing {
-  std::vector<int> ranks, by;
-  std::vector<std::uint32_t> shards;  ///< [ranks of the world] that each stores
+  std::vector<int> ranks;             ///< generation ranks with a share, ascending
+  std::vector<int> by;                ///< [ranks] the world rank that stores the shard of each
+  std::vector<std::uint32_t> shards;  ///< [world ranks] number of shards that each rank stores
 };
 
 Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
                    const comm::StageLayout& layout, std::int64_t max_new_tokens, bool together) {
   const auto& generators = layout.of(comm::Stage::generation);
   Storing storing;
-  std::int64_t most = 0;  // rollouts of a rank
+  std::int64_t largest = 0;  // of the largest share
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].empty()) continue;
     storing.ranks.push_back(generators[i]);
-    most = std::max(most, rollouts_of(shares[i]));
+    largest = std::max(largest, rollouts_of(shares[i]));
   }
-  const bool fits = most * std::int64_t(sizing::kMostAggregated) * max_new_tokens <=
+  const bool fits = largest * std::int64_t(sizing::kMostAggregated) * max_new_tokens <=
                     sizing::kMostAggregatedTokens;
   storing.by = together && fits ? sizing::aggregators(layout, storing.ranks) : storing.ranks;
   storing.shards.resize(std::size_t(layout.ranks));
@@ -60,16 +62,16 @@ std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan 
                        const StepTimes& times, bool together) {
   const auto groups = std::move(plan.groups);
   const auto judge_tasks = std::move(plan.judge_tasks);
-  RoundPlan share{std::move(plan), times};  // its head, which is all that every rank gets
+  RoundPlan share{std::move(plan), times};  // what all shares have in common
   const auto shares = deal(groups, layout.of(comm::Stage::generation).size());
   const auto storing = storing_of(shares, layout, share.sampling.max_new_tokens, together);
-  std::size_t files = 0, at = 0;
-  for (const auto& own : shares) {
-    if (own.empty()) continue;
-    const int rank = storing.ranks[at], by = storing.by[at];
-    ++at;
-    share.groups.assign(own.begin(), own.end());
-    share.judge_tasks = asked_by(own, judge_tasks);
+  std::size_t files = 0, sent = 0;
+  for (const auto& stretch : shares) {
+    if (stretch.empty()) continue;
+    const int rank = storing.ranks[sent], by = storing.by[sent];
+    ++sent;
+    share.groups.assign(stretch.begin(), stretch.end());
+    share.judge_tasks = asked_by(stretch, judge_tasks);
     share.aggregator = by;
     share.aggregated = storing.shards[std::size_t(by)];
     files += rank == by ? 1 : 0;
@@ -81,7 +83,7 @@ std::size_t send_round(Mailbox& mail, const comm::StageLayout& layout, StepPlan 
 void send_update(Mailbox& mail, const std::vector<int>& ranks, UpdatePlan head,
                  std::vector<ScoredFile> files, std::vector<scheduling::GroupTraining> training) {
   auto shares = shared_out(std::move(files), ranks);
-  std::vector<int> without;  // files to read: they get the same
+  std::vector<int> without;  // ranks without files to read, which all get the same plan
   UpdatePlan first = head;
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     if (shares[i].empty()) without.push_back(ranks[i]);

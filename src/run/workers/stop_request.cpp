@@ -1,5 +1,5 @@
-// Signals, the stop file and the clock.
-#include "run/context/stop_request.hpp"
+// Looks at signals, at the stop file and at the clock.
+#include "run/workers/stop_request.hpp"
 
 #include "base/log.hpp"
 #include "base/visible.hpp"
@@ -24,8 +24,8 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// SLURM_JOB_END_TIME as Unix time, if it can be the end of a job that runs: a shell that is left
-/// from an old allocation has one that is past.
+/// SLURM_JOB_END_TIME as Unix time, unless it is in the past: a shell that is left over from an old
+/// allocation still has the variable.
 std::optional<double> end_of_allocation() {
   const char* const text = std::getenv("SLURM_JOB_END_TIME");
   if (text == nullptr || *text == '\0') return std::nullopt;
@@ -40,15 +40,16 @@ std::optional<double> end_of_allocation() {
   return std::nullopt;
 }
 
-/// A variable of digits alone; empty where it is none.
+/// The value of an environment variable if it has only digits, else an empty text.
 std::string number_in(const char* variable) {
   const char* const text = std::getenv(variable);
   const std::string digits(text == nullptr ? "" : text);
   return digits.find_first_not_of("0123456789") == std::string::npos ? digits : std::string();
 }
 
-/// What scontrol says of this job; empty where it says nothing within its time. An element of an
-/// array is asked for by its number: the job id of one of them stands for the whole array.
+/// The output of scontrol about this job; empty where scontrol does not answer in time. An element
+/// of a job array is asked for by its own number, because the job id of one of them means the whole
+/// array.
 std::string shown_job() {
   const std::string array = number_in("SLURM_ARRAY_JOB_ID"),
                     task = number_in("SLURM_ARRAY_TASK_ID"), context = number_in("SLURM_JOB_ID");
@@ -95,23 +96,23 @@ std::optional<double> StopRequest::left_s() {
   return *end_s_ - unix_time();
 }
 
-/// What this process measured moves nothing: it may be wrong, and the job would be killed. Without
-/// an
-/// answer the end stays where it was, and the run stops early at worst.
+/// The time that this process measured itself does not move the end: it may be wrong, and the job
+/// would be killed. Without an answer of Slurm the end stays as it was, and the run stops too early
+/// at worst.
 void StopRequest::ask_slurm() {
   stood_still_s_ = watch::stood_still_s();
-  const auto told = end_time_of(shown_job());
-  if (told)
+  const auto end_s = end_time_of(shown_job());
+  if (end_s)
     log_info("after a suspension Slurm says that the allocation ends in {:.0f} s",
-             *told - unix_time());
+             *end_s - unix_time());
   else
     log_warning(
         "after a suspension scontrol does not say when the allocation ends: the run keeps to the end that it knew");
-  if (told) end_s_ = *told;
+  if (end_s) end_s_ = *end_s;
 }
 
-// 1.5 steps: steps lengthen as responses do; 2 checkpoints: the file system may be busy at the end
-// of everyone's jobs.
+// The run leaves room for 1.5 steps, since steps become longer as responses do, and for two
+// checkpoints, since the file system may be busy when many jobs end at once.
 double StopRequest::margin_s() const {
   return 1.5 * longest_step_s_ + 2.0 * longest_checkpoint_s_ + 1.0;
 }
@@ -144,6 +145,11 @@ std::optional<std::string> StopRequest::reason(double more_s) {
   return given_ = fmt::format(
              "the wall-time limit: {:.1f} s are left, a step takes up to {:.1f} s and a checkpoint up to {:.1f} s",
              *left, longest_step_s_, longest_checkpoint_s_);
+}
+
+std::string StopRequest::reason_of_cut() {
+  if (!reason()) remember_signal("a signal on another rank");
+  return *reason();
 }
 
 }  // namespace rollcall::run

@@ -1,10 +1,10 @@
-// A rank's micro-batches and its threads: one micro-batch a thread where there are enough of both,
-// else all threads in each micro-batch's operations.
+// Divides the threads of a rank among its micro-batches: each thread computes one of its own where
+// there are enough of them, else all threads share the operations of one micro-batch.
 #pragma once
 
 #include "comm/communicator.hpp"
 #include "model/engine/policy.hpp"
-#include "run/context/worker_pool.hpp"
+#include "run/workers/worker_pool.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -13,25 +13,25 @@
 
 namespace rollcall::run {
 
-/// A rank's micro-batches of `count`, ascending: i belongs to rank i mod R. Who computes a
-/// micro-batch changes nothing.
+/// Numbers of the micro-batches that this rank computes, ascending: number i belongs to rank i mod
+/// R. No bit depends on which rank computes which.
 std::vector<std::int64_t> own_micro_batches(std::int64_t count, const comm::Communicator& ranks);
 
-/// Runs leaves on a pool, with memory that stays from call to call: that a kernel clears it for
-/// each step took a tenth of the step. Bits do not depend on the way it is done.
+/// Runs micro-batches on a pool. Their memory is kept from call to call, because clearing new
+/// memory took a tenth of each step. No bit depends on how the threads are divided.
 class MicroBatchWorkers {
  public:
-  /// `on_device`: all micro-batches of one after the other are the caller's, who may speak to other
-  /// ranks on the way: a device needs no threads.
+  /// `on_device`: the calling thread runs all micro-batches one after the other, and may
+  /// communicate with other ranks meanwhile. A device needs no further threads.
   explicit MicroBatchWorkers(WorkerPool& pool, bool on_device = false)
       : pool_(&pool), on_device_(on_device) {}
-  /// What a micro-batch may take, and how many may be in memory at a time (sizing::MemoryUse).
-  /// Before the first run.
+  /// Sets the memory that a micro-batch may use, and how many may be in memory at a time
+  /// (sizing::MemoryUse). To be called before the first run.
   void fit(int at_once, std::int64_t micro_batch_bytes) {
     at_once_ = at_once, micro_batch_bytes_ = micro_batch_bytes;
   }
-  /// Calls work(runner, i) for every i in [0, count), each once, in any order; a runner serves one
-  /// call at a time. Rethrows what one threw.
+  /// Calls work(runner, i) once for every i in [0, count), in any order. A runner serves one call
+  /// at a time. Throws again what a call has thrown.
   void run(std::int64_t count,
            const std::function<void(model::MicroBatchRunner& runner, std::int64_t i)>& work);
 
@@ -46,7 +46,7 @@ class MicroBatchWorkers {
 
   WorkerPool* pool_;
   bool on_device_;
-  int at_once_ = 0;  ///< 0: as many as there are threads
+  int at_once_ = 0;  ///< micro-batches in memory at a time; 0: one for each thread
   std::int64_t micro_batch_bytes_ = model::MicroBatchRunner::kNoLimit;
   std::vector<std::unique_ptr<Member>> apart_;  ///< [thread]
   std::unique_ptr<Member> together_;

@@ -1,5 +1,5 @@
-// One formula, and the flag that follows from it.
-#include "run/context/step_cut.hpp"
+// Compares the expected end of a step with the time that the signals leave.
+#include "run/workers/step_cut.hpp"
 
 #include <algorithm>
 #include <array>

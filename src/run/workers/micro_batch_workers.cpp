@@ -1,5 +1,5 @@
-// Teams of one, or one team of all.
-#include "run/context/micro_batch_workers.hpp"
+// Each thread with a runner of its own, or one runner with a team of all threads.
+#include "run/workers/micro_batch_workers.hpp"
 
 namespace rollcall::run {
 
@@ -9,8 +9,9 @@ std::vector<std::int64_t> own_micro_batches(std::int64_t count, const comm::Comm
   return own;
 }
 
-/// A micro-batch of its own for each thread spares waiting for one another, but takes the memory of
-/// as many, and the last micro-batches leave threads idle.
+/// Whether each thread computes micro-batches of its own. Then threads need not wait for each
+/// other, but each needs the memory of a micro-batch, and with the last micro-batches some threads
+/// are idle.
 bool MicroBatchWorkers::side_by_side(std::int64_t count) const {
   const int threads = pool_->threads();
   return !on_device_ &&
@@ -20,7 +21,7 @@ bool MicroBatchWorkers::side_by_side(std::int64_t count) const {
 void MicroBatchWorkers::run(
     std::int64_t count, const std::function<void(model::MicroBatchRunner&, std::int64_t)>& work) {
   if (side_by_side(count)) {
-    together_.reset();  // never the memory of both
+    together_.reset();  // the memory of both ways is never held at once
     apart_.resize(std::size_t(pool_->threads()));
     pool_->run(count, [&](std::int64_t i, int thread) {
       auto& mine = apart_[std::size_t(thread)];

@@ -1,0 +1,43 @@
+// Which checkpoints a run keeps beside its newest ones: the best one, those that
+// checkpoint.keep_every names, and the one to roll back to. All of it is decided by numbers of the
+// coordinator's state.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "report/metrics.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rollcall::run {
+
+/// The name of a checkpoint of the step that was done last: "train_000020" or "sft_000020".
+std::string step_name(const CoordinatorState& state, const RunConfig& config);
+
+/// Whether checkpoint.keep_every names the train step.
+bool is_kept(std::int64_t step, const CheckpointSection& config);
+
+/// Notes in the state that a checkpoint stays until the end of the run.
+void keep_for_good(CoordinatorState& state, const std::string& name);
+
+/// Notes the same of checkpoints in the run folder, at a start, that checkpoint.keep_every named
+/// when they were written or names now. `newest`: the checkpoint that the run resumes from; empty
+/// for a fresh start.
+void keep_earlier(CoordinatorState& state, const RunConfig& config,
+                  const std::filesystem::path& run_dir, const std::string& newest);
+
+/// The checkpoints that stay however old they are; a name may occur more than once.
+std::vector<std::string> kept_checkpoints(const CoordinatorState& state);
+
+/// Notes in the state that the train step done last has the best value so far of the metric that
+/// `keep_best` (the setting checkpoint.keep_best) names. False when it has not, or when the row is
+/// of another phase or lacks the metric.
+bool note_best(CoordinatorState& state, const std::string& keep_best, const report::MetricRow& row);
+
+/// Forgets the best step, and logs that, when `keep_best` names another metric than before.
+void forget_other_best(CoordinatorState& state, const std::string& keep_best);
+
+}  // namespace rollcall::run

@@ -1,0 +1,19 @@
+// The scheduler of a run, made from its settings and from what its task knows of the prompts.
+#pragma once
+
+#include "run/context/run_context.hpp"
+#include "scheduling/scheduler.hpp"
+
+#include <memory>
+#include <string>
+
+namespace rollcall::run {
+
+/// The same on a fresh start and on resume. Throws ConfigError when the policy needs something that
+/// the run does not provide.
+std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context);
+
+/// The measure of diversity that a scheduling policy asks for; empty where it asks for none.
+std::string diversity_of(const scheduling::Scheduler& policy);
+
+}  // namespace rollcall::run

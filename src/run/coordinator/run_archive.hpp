@@ -1,0 +1,59 @@
+// The archive of a run as rank 0 keeps it: which shards are packed and when, which archive files
+// give way to newer ones, and whether all rollouts of the run are still there.
+#pragma once
+
+#include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/run_context.hpp"
+#include "run/coordinator/inbox.hpp"
+#include "run/coordinator/run_records.hpp"
+#include "run/messages/mailbox.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace rollcall::run {
+
+class RunArchive {
+ public:
+  RunArchive(const RunContext& context, Mailbox& mail, Inbox& inbox, CoordinatorState& state,
+             const RunRecords& records)
+      : context_(&context), mail_(&mail), inbox_(&inbox), state_(&state), records_(&records) {}
+
+  /// At the start of a run that resumes: lets archive files give way to evaluations that were made
+  /// again, and counts the rollouts of earlier starts that are gone.
+  void resume();
+
+  /// Takes note that a durable checkpoint covers `files`, up to train step `steps`.
+  void cover(std::vector<UnpackedFile> files, std::int64_t steps);
+  /// Packs the covered files once archive.pack_every steps are covered and not packed. Only they
+  /// may be packed: a resumed run then never draws an archived step again.
+  void pack_when_due();
+  /// Packs those of `files` that still wait for the archive. The scoring ranks do it together, and
+  /// rank 0 waits for them. Throws StorageError.
+  void pack(std::vector<UnpackedFile> files);
+
+  /// Seconds that the run waited for packing since the last call of this function.
+  double take_waited_s() { return std::exchange(waited_s_, 0.0); }
+
+  /// At the end of a run: throws StorageError where rollouts have gone since this start. Returns
+  /// the number of rollouts of earlier starts that were gone at this one.
+  std::uint64_t require_rollouts();
+
+ private:
+  void replace_archived();
+  void forget_archived();
+
+  const RunContext* context_;
+  Mailbox* mail_;
+  Inbox* inbox_;
+  CoordinatorState* state_;
+  const RunRecords* records_;
+  std::vector<UnpackedFile> covered_;  ///< files that the newest durable checkpoint covers and that
+                                       ///< are not packed yet
+  std::int64_t covered_steps_ = 0;     ///< train steps of that checkpoint
+  std::uint64_t missing_ = 0;          ///< rollouts of earlier starts that were gone at this one
+  double waited_s_ = 0.0;
+};
+
+}  // namespace rollcall::run

@@ -1,0 +1,62 @@
+// What rank 0 writes for people during a run: metrics.jsonl, status.json, the bar of progress, and
+// the diagnoses of the last steps.
+#pragma once
+
+#include "base/clock.hpp"
+#include "report/diagnoses.hpp"
+#include "report/metrics.hpp"
+#include "report/progress.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/run_context.hpp"
+#include "run/coordinator/results.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rollcall::run {
+
+class RunRecords {
+ public:
+  /// Opens metrics.jsonl with the rows that the state counts. Throws StorageError when the file has
+  /// fewer.
+  RunRecords(const RunContext& context, CoordinatorState& state);
+
+  /// Diagnoses the steps of earlier starts, which the log has already.
+  void read_earlier();
+  /// Appends the row to metrics.jsonl, where it is durable, and counts it in the state.
+  void write(const report::MetricRow& row);
+  /// Drops the rows after the first `rows`: a step that is cut leaves no row.
+  void keep_rows(std::int64_t rows);
+  /// Adds a train step to the diagnoses, and logs those that are due.
+  void diagnose(const report::MetricRow& row);
+  /// Replaces status.json. Without `at_once` it does so at most once a second.
+  void write_status(const std::string& phase, bool at_once);
+
+  /// Counts the verdicts of a shard. They are those of this start.
+  void add(const VerdictFacts& verdicts) { run::add(tally_, verdicts); }
+  const VerdictTally& verdicts() const { return tally_; }
+
+  /// Begins the bar of a phase in place of any other bar.
+  void begin_bar(const std::string& label, std::int64_t first, std::int64_t total,
+                 report::Progress::Output output = {});
+  /// Moves the bar that has been begun.
+  void move_bar(std::int64_t done, const report::NamedNumbers& numbers);
+  /// Ends the bar, if there is one, so that what is printed next has a line of its own.
+  void end_bar() { bar_.reset(); }
+  bool has_bar() const { return bar_.has_value(); }
+
+ private:
+  const RunContext* context_;
+  CoordinatorState* state_;
+  std::optional<report::MetricsSink> metrics_;
+  std::optional<report::Progress> bar_;
+  Stopwatch since_status_;
+  report::RecentSteps recent_;
+  report::DiagnosisLog diagnosis_log_;
+  std::vector<report::Diagnosis> diagnoses_;  ///< those that hold after the step done last
+  VerdictTally tally_;
+};
+
+}  // namespace rollcall::run

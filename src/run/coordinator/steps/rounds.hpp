@@ -1,0 +1,63 @@
+// A round over the generation ranks: plans go out, and the notices of scored shards come back.
+#pragma once
+
+#include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/run_context.hpp"
+#include "run/coordinator/inbox.hpp"
+#include "run/coordinator/run_records.hpp"
+#include "run/coordinator/steps/step_in_flight.hpp"
+#include "run/messages/mailbox.hpp"
+#include "run/messages/messages.hpp"
+#include "run/step/heard_rewards.hpp"
+#include "scheduling/scheduler.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rollcall::run {
+
+/// What came back from one round, or from all rounds of a step. Reports ascend by GroupId and files
+/// by path, whatever the order in which the notices arrived.
+struct Round {
+  std::vector<GroupReport> reports{};      ///< of the task's prompts
+  std::vector<GroupReport> greedy{};       ///< of greedy answers
+  std::vector<GroupReport> judge_tasks{};  ///< of judge tasks, which the scheduler does not know
+  std::vector<Specimen> specimens{};       ///< answers to make judge tasks of for the next step
+  std::vector<ScoredFile> files{};
+  scheduling::Training training{};  ///< how the groups of a whole step train
+  VerdictFacts verdicts{};
+  double generation_s = 0.0;  ///< of the slowest rank. For a whole step this and the next three are
+                              ///< sums over its rounds.
+  double generation_mean_s = 0.0;           ///< mean over the ranks that generated
+  double scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
+  double scheduling_s = 0.0;                ///< of a whole step: rank 0's own decisions
+  std::uint32_t slowest_rank = 0;           ///< of the generation, in the last round
+  bool cut_short = false;  ///< a signal ended the sampling early; the round must not be used
+};
+
+class Rounds {
+ public:
+  Rounds(const RunContext& context, Mailbox& mail, Inbox& inbox, CoordinatorState& state,
+         RunRecords& records, const StepInFlight& step)
+      : context_(&context),
+        mail_(&mail),
+        inbox_(&inbox),
+        state_(&state),
+        records_(&records),
+        step_(&step) {}
+
+  /// Sends the plans, which are of one round, and waits for all their shards. The files and the
+  /// number of rollouts go into the state. `heard`: takes the rollouts that scoring sends along, as
+  /// they arrive; nullptr where no scheduler hears of the round.
+  Round run(std::vector<StepPlan> plans, HeardRewards* heard);
+
+ private:
+  const RunContext* context_;
+  Mailbox* mail_;
+  Inbox* inbox_;
+  CoordinatorState* state_;
+  RunRecords* records_;
+  const StepInFlight* step_;
+};
+
+}  // namespace rollcall::run

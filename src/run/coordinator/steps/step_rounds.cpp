@@ -1,0 +1,134 @@
+// Asks the scheduler for a decision, sends the plan, and passes the reports back, until the step is
+// closed.
+#include "run/coordinator/steps/step_rounds.hpp"
+
+#include "base/clock.hpp"
+#include "method/columns.hpp"
+#include "run/step/undecided.hpp"
+#include "run/workers/step_cut.hpp"
+#include "scheduling/composed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace rollcall::run {
+namespace {
+
+bool reads_greedy_rewards(const method::Objective& objective) {
+  const auto columns = objective.columns();
+  return std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
+}
+
+/// The lowest reward of the step so far, which undecided answers may be given.
+double lowest_of(const Round& rounds) {
+  return lowest_reward(
+      std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)});
+}
+
+/// Adds a round to those of its step before it. Its reports of the task's prompts are copied, since
+/// the scheduler hears of them next.
+void add_round(Round& all, Round& round) {
+  add(all.verdicts, round.verdicts);
+  scheduling::merge_reports(all.reports, round.reports);
+  scheduling::merge_reports(all.greedy, std::move(round.greedy));
+  std::move(round.files.begin(), round.files.end(), std::back_inserter(all.files));
+  std::move(round.judge_tasks.begin(), round.judge_tasks.end(),
+            std::back_inserter(all.judge_tasks));
+  std::move(round.specimens.begin(), round.specimens.end(), std::back_inserter(all.specimens));
+  all.generation_s += round.generation_s;
+  all.generation_mean_s += round.generation_mean_s;
+  all.slowest_rank = round.slowest_rank;
+  all.scoring_s += round.scoring_s;
+  all.archive_s += round.archive_s;
+}
+
+}  // namespace
+
+StepRounds::StepRounds(const RunContext& context, CoordinatorState& state,
+                       scheduling::Scheduler& scheduler, Rounds& rounds)
+    : context_(&context),
+      state_(&state),
+      scheduler_(&scheduler),
+      rounds_(&rounds),
+      objective_(method::make_objective(context.config.objective.recipe,
+                                        context.config.objective.pieces,
+                                        context.config.objective.knobs)),
+      asks_greedy_(reads_greedy_rewards(*objective_)),
+      heard_(context.config, *objective_, context.sends_rollouts) {}
+
+/// One greedy answer to each prompt of the round that has none yet in this step. The plan has no
+/// groups when the objective does not ask for greedy answers.
+StepPlan StepRounds::greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const {
+  StepPlan plan{Purpose::greedy, round.split,    round.step, round.round,
+                round.policy,    round.sampling, {},         round.judge_tasks};
+  plan.sampling.temperature = 0.0;
+  for (const auto& group : round.groups) {
+    if (asks_greedy_ && answered.insert(group.id.prompt).second)
+      plan.groups.push_back({{round.step, group.id.prompt, 0}, group.level, 0, 1});
+  }
+  return plan;
+}
+
+/// Adds the judge tasks of the step, each with train.rollouts_per_prompt rollouts.
+void StepRounds::ask_judge_tasks(StepPlan& plan) const {
+  plan.judge_tasks = state_->judge_tasks;
+  for (const Prompt& task : plan.judge_tasks)
+    plan.groups.push_back({{plan.step, task.id, 0},
+                           task.level,
+                           0,
+                           std::uint32_t(context_->config.train.rollouts_per_prompt)});
+}
+
+Round StepRounds::run(const scheduling::StepRequest& request) {
+  Round all;
+  heard_.begin(request.step, request.progress);
+  Stopwatch deciding;
+  scheduling::Decision decision = scheduler_->begin_step(request);
+  std::set<PromptId> answered;
+  for (std::uint32_t number = 0;; ++number) {
+    for (auto& group : decision.groups) group.bin = scheduler_->bin(group.id.prompt);
+    all.scheduling_s += deciding.seconds();
+    StepPlan plan{Purpose::train,
+                  Split::train,
+                  request.step,
+                  number,
+                  PolicyVersion{state_->policy_version},
+                  context_->config.sampling,
+                  std::move(decision.groups)};
+    if (number == 0) ask_judge_tasks(plan);
+    StepPlan greedy = greedy_plan(plan, answered);
+    std::vector<StepPlan> plans;
+    plans.push_back(std::move(plan));
+    plans.push_back(std::move(greedy));
+    Round round = rounds_->run(std::move(plans), &heard_);
+    if (round.cut_short) throw StepIsCut{};
+    deciding.restart();
+    add_round(all, round);
+    if (decision.last_round) break;
+    std::vector<GroupReport> so_far = all.reports;
+    // The lowest reward is that of all rounds so far.
+    for (auto* reports : {&round.reports, &so_far}) settle_rewards(*reports, lowest_of(all));
+    decision = heard_.next_round(*scheduler_, request, std::move(round.reports), std::move(so_far),
+                                 all.greedy);
+  }
+  const double lowest = lowest_of(all);
+  for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy})
+    settle_rewards(*reports, lowest);
+  // The metrics show the rewards of judge tasks as they are, so a copy of them is rewritten.
+  std::vector<GroupReport> judge_tasks = all.judge_tasks;
+  heard_.rewrite({&all.reports, &judge_tasks}, all.greedy);
+  all.training = scheduler_->settle(request, all.reports);
+  for (const auto* reports : {&all.reports, &all.judge_tasks}) {
+    for (const auto& report : *reports) {
+      state_->rollouts_per_level[report.level] += drawn(report);
+      ++*state_->groups_drawn;
+    }
+  }
+  all.scheduling_s += deciding.seconds();
+  return all;
+}
+
+}  // namespace rollcall::run

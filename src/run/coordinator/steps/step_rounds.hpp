@@ -1,0 +1,40 @@
+// The rounds of a train step: the scheduler chooses prompts and budgets round by round, until it
+// closes the step and says how the groups train.
+#pragma once
+
+#include "method/method.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/run_context.hpp"
+#include "run/coordinator/steps/rounds.hpp"
+#include "run/step/heard_rewards.hpp"
+#include "scheduling/scheduler.hpp"
+
+#include <memory>
+#include <set>
+
+namespace rollcall::run {
+
+class StepRounds {
+ public:
+  StepRounds(const RunContext& context, CoordinatorState& state, scheduling::Scheduler& scheduler,
+             Rounds& rounds);
+
+  /// All rounds of the step. Throws StepIsCut when a signal has cut one of them.
+  Round run(const scheduling::StepRequest& request);
+  /// Whether the objective compares with the reward of a greedy answer to each prompt.
+  bool asks_greedy() const { return asks_greedy_; }
+
+ private:
+  StepPlan greedy_plan(const StepPlan& round, std::set<PromptId>& answered) const;
+  void ask_judge_tasks(StepPlan& plan) const;
+
+  const RunContext* context_;
+  CoordinatorState* state_;
+  scheduling::Scheduler* scheduler_;
+  Rounds* rounds_;
+  std::unique_ptr<const method::Objective> objective_;
+  bool asks_greedy_;
+  HeardRewards heard_;
+};
+
+}  // namespace rollcall::run

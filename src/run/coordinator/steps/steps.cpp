@@ -1,0 +1,211 @@
+// Carries out a step and makes its row of metrics.
+#include "run/coordinator/steps/steps.hpp"
+
+#include "base/clock.hpp"
+#include "model/train/optimizer.hpp"
+#include "run/context/self_judging.hpp"
+#include "run/step/group_training.hpp"
+#include "watch/watcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace rollcall::run {
+namespace {
+
+double mean_reward(const std::vector<GroupReport>& reports) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (const auto& group : reports) {
+    for (const double reward : group.rewards) sum += reward;
+    count += group.rewards.size();
+  }
+  return count == 0 ? 0.0 : sum / double(count);
+}
+
+/// A metric of the update's report for the bar of progress; NaN where the report has none.
+double value_of(const UpdateReport& report, const std::string& name) {
+  const auto found = report.metrics.find(name);
+  return found == report.metrics.end() ? NAN : found->second;
+}
+
+/// Throughput and latency of the verifier and of the model that judges. The counts are the step's;
+/// the times are of the verdicts that this start has asked for.
+void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts,
+                  double scoring_s) {
+  auto& seconds = verdicts.seconds;
+  row.values.emplace_back(fmt::format("scoring/{}/verdicts", verifier),
+                          double(seconds.size() + verdicts.repeated));
+  row.values.emplace_back(fmt::format("scoring/{}/undecided", verifier),
+                          double(verdicts.undecided));
+  for (const auto& [cause, count] : verdicts.causes)
+    row.values.emplace_back(fmt::format("scoring/{}/undecided_{}", verifier, cause), double(count));
+  row.values.emplace_back(fmt::format("scoring/{}/clock_ended", verifier), double(verdicts.ended));
+  if (verdicts.judged > 0) {
+    row.values.emplace_back("scoring/judge/asked", double(verdicts.judged));
+    row.values.emplace_back("scoring/judge/undecided", double(verdicts.judged_undecided));
+    row.values.emplace_back("perf/judge_known",
+                            double(verdicts.judged_known) / double(verdicts.judged));
+    row.values.emplace_back("perf/judge_judgements_per_s",
+                            double(verdicts.judged) / std::max(verdicts.judging_s, 1e-9));
+    row.values.emplace_back("timing_s/judge", verdicts.judging_s);
+  }
+  if (seconds.empty()) return;
+  std::nth_element(seconds.begin(), seconds.begin() + std::ptrdiff_t(seconds.size() / 2),
+                   seconds.end());
+  row.values.emplace_back(fmt::format("timing_s/{}_median", verifier),
+                          double(seconds[seconds.size() / 2]));
+  row.values.emplace_back(fmt::format("timing_s/{}_max", verifier),
+                          verdicts.slowest.front().seconds);
+  row.values.emplace_back(fmt::format("perf/{}_verdicts_per_s", verifier),
+                          double(seconds.size()) / std::max(scoring_s, 1e-9));
+}
+
+}  // namespace
+
+Steps::Steps(const RunContext& context, const Parts& parts, Updates updates)
+    : context_(&context),
+      state_(&parts.state),
+      scheduler_(&parts.scheduler),
+      records_(&parts.records),
+      checkpoints_(&parts.checkpoints),
+      archive_(&parts.archive),
+      updates_(std::move(updates)),
+      rounds_(context, parts.state, parts.scheduler, parts.rounds),
+      passes_(std::uint64_t(context.config.run.seed), context.examples.size()),
+      course_(context.config) {}
+
+void Steps::supervise() {
+  const auto& config = context_->config.sft;
+  const watch::WorkingTime clock;
+  SupervisePlan plan{
+      std::uint64_t(state_->sft_steps) + 1,
+      model::learning_rate(config.optimizer, state_->sft_steps + 1, double(config.steps)),
+      0.0,
+      {}};
+  const std::uint64_t step = plan.step;
+  const std::uint64_t first = (step - 1) * std::uint64_t(config.batch_size);
+  for (std::int64_t i = 0; i < config.batch_size; ++i)
+    plan.prompts.push_back({passes_.at(first + std::uint64_t(i))});
+  const UpdateReport report = updates_.supervise(std::move(plan));
+  updates_.check(report, fmt::format("supervised step {}", step));
+  ++state_->sft_steps;
+  const double took_s = clock.seconds(), saving_s = checkpoints_->take_waited_s();
+  state_->seconds["sft"] += took_s;
+  report::MetricRow row{"sft", step, {report.metrics.begin(), report.metrics.end()}};
+  row.values.emplace_back("timing_s/checkpoint", saving_s);
+  row.values.emplace_back("timing_s/step", took_s + saving_s);
+  state_->seconds["checkpoint"] += saving_s;
+  records_->write(row);
+  records_->write_status("sft", false);
+  records_->move_bar(state_->sft_steps, {{"loss", value_of(report, "sft/loss")}});
+}
+
+scheduling::StepRequest Steps::next_request() const {
+  const auto& config = context_->config;
+  const std::int64_t of_task =
+      config.train.prompts_per_step - std::int64_t(state_->judge_tasks.size());
+  return {std::uint64_t(state_->train_steps) + 1,
+          of_task,
+          of_task * config.train.rollouts_per_prompt,
+          config.scheduler.min_rollouts,
+          config.scheduler.max_rollouts,
+          course_.progress(*state_)};
+}
+
+/// Takes the round's files and how its groups train.
+UpdateReport Steps::update(const scheduling::StepRequest& request, Round& round) {
+  const double steps = course_.expected_steps(*state_, std::int64_t(request.step));
+  const double lr =
+      model::learning_rate(context_->config.train.optimizer, std::int64_t(request.step), steps);
+  return updates_.update({request.step, lr, 0.0, request.progress, steps, {}},
+                         std::move(round.files), std::move(round.training.groups));
+}
+
+report::MetricRow Steps::train() {
+  const watch::WorkingTime clock;
+  const bool sampling = context_->config.train.from_archive.empty();
+  const scheduling::StepRequest request = next_request();
+  Round round = sampling ? rounds_.run(request) : Round{};
+  const UpdateReport report = update(request, round);
+  const Stopwatch learning;
+  fill_reports(round.reports, report.groups);
+  if (sampling) scheduler_->end_step(round.reports);
+  round.scheduling_s += learning.seconds();
+  const Stopwatch sending;
+  updates_.send_weights();
+  const double weights_s = sending.seconds();
+  updates_.check(report, fmt::format("step {}", request.step));
+  ++state_->train_steps;
+  const auto judge_tasks = std::exchange(state_->judge_tasks, {});
+  if (sampling && context_->config.self_judging.share > 0.0)
+    state_->judge_tasks =
+        make_judge_tasks(*context_, request.step + 1, merged(std::move(round.specimens)));
+
+  report::MetricRow row{"train", request.step, {report.metrics.begin(), report.metrics.end()}};
+  add_choice(row, round, judge_tasks);
+  const double took_s = clock.seconds();
+  add_times(row, round, report, took_s, weights_s);
+  if (sampling) add_verdicts(row, context_->grader->name(), round.verdicts, round.scoring_s);
+  row.values.emplace_back("timing_s/update_compute_mean", report.compute_mean_s);
+  row.values.emplace_back("timing_s/update_compute_max", report.compute_max_s);
+  if (sampling) {
+    row.values.emplace_back("timing_s/generation_mean", round.generation_mean_s);
+    row.values.emplace_back("perf/slowest_rank", double(round.slowest_rank));
+  }
+  records_->write(row);
+  records_->diagnose(row);
+  records_->write_status("train", false);
+  records_->move_bar(state_->train_steps,
+                     {{"reward", value_of(report, "critic/score/mean")}, {"step_s", took_s}});
+  return row;
+}
+
+/// What the scheduler says of its choice, and how judge tasks (those that the step asked) and
+/// greedy answers came out.
+void Steps::add_choice(report::MetricRow& row, const Round& round,
+                       const std::vector<Prompt>& judge_tasks) const {
+  for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
+  const auto prompts = context_->prompts.of(Split::train).size();
+  if (context_->config.train.from_archive.empty() && prompts > 0)
+    row.values.emplace_back("train/epoch", double(*state_->groups_drawn) / double(prompts));
+  for (const auto& metric : judging_metrics(judge_tasks, round.judge_tasks))
+    row.values.push_back(metric);
+  if (rounds_.asks_greedy()) {
+    row.values.emplace_back("greedy/rollouts", double(round.greedy.size()));
+    row.values.emplace_back("greedy/reward_mean", mean_reward(round.greedy));
+  }
+}
+
+/// The step's seconds by stage, also into the sums of the state. `took_s`: of the whole step;
+/// `weights_s`: of sending the weights.
+void Steps::add_times(report::MetricRow& row, const Round& round, const UpdateReport& report,
+                      double took_s, double weights_s) {
+  const double saving_s = checkpoints_->take_waited_s(), packing_s = archive_->take_waited_s();
+  const double waited_s = saving_s + packing_s;
+  const double archive_s = round.archive_s + report.archive_s + packing_s;
+  const double known_s = round.generation_s + round.scoring_s + report.update_s +
+                         round.scheduling_s + archive_s + weights_s;
+  const std::vector<std::pair<std::string, double>> times{
+      {"generation", round.generation_s},
+      {"scoring", round.scoring_s},
+      {"update", report.update_s},
+      {"scheduling", round.scheduling_s},
+      {"archive", archive_s},
+      {"weights", weights_s},
+      {"exchange", std::max(0.0, took_s + packing_s - known_s)},
+      {"checkpoint", saving_s}};
+  for (const auto& [name, seconds] : times) {
+    row.values.emplace_back("timing_s/" + name, seconds);
+    state_->seconds[name] += seconds;
+  }
+  row.values.emplace_back("timing_s/step", took_s + waited_s);
+  state_->seconds["step"] += took_s + waited_s;
+}
+
+}  // namespace rollcall::run
