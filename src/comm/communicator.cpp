@@ -26,38 +26,38 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
   std::optional<std::uint64_t> pulses;  // once the wait is long
   while (!done()) {
     const double spent = deadline.spent();
-    if (!pulses && spent >= kAskAfter) pulses = activity_->look().pulses;
+    if (!pulses && spent >= kAskAfter) pulses = roll_->activity->look().pulses;
     // this rank's own threads get on
-    if (spent >= 1.0 && activity_->look().pulses != pulses) deadline.renew(), pulses.reset();
-    if (giver && spent >= kAskAfter && hears(*giver, asked)) deadline.renew(), asked = false;
+    if (spent >= 1.0 && roll_->activity->look().pulses != pulses) deadline.renew(), pulses.reset();
+    if (giver && spent >= kAskAfter && roll_->hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {
       const double waited = deadline.waited_s();
       waited_s_ += waited;
       throw ProtocolError(error_message(
-          fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for),
-          call_the_roll("for " + waiting_for),
+          fmt::format("rank {} waited {:.3g} s for {}", roll_->world_rank, waited, waiting_for),
+          roll_->call("for " + waiting_for),
           "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = backoff.pause_s();
     if (pause_s > 0) {
       if (on_idle) on_idle();
-      say_waiting("for " + waiting_for);
+      roll_->begin_sleep("for " + waiting_for);
     }
     pause(pause_s);
   }
   waited_s_ += backoff.waited_s();
-  activity_->wait_ended();
+  roll_->activity->wait_ended();
 }
 
 void Communicator::send_all(std::span<const int> destinations, int tag, std::string bytes) {
   for (const int destination : destinations) send(destination, tag, bytes);
 }
 
-std::string Communicator::spread(std::string bytes, int root) {
+std::string spread(Communicator& ranks, std::string bytes, int root) {
   std::uint64_t size = bytes.size();
-  broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
   bytes.resize(size);
-  broadcast(std::as_writable_bytes(std::span(bytes)), root);
+  ranks.broadcast(std::as_writable_bytes(std::span(bytes)), root);
   return bytes;
 }
 
@@ -76,11 +76,11 @@ std::string Communicator::scatter(const std::vector<std::string>& parts, int roo
   return from_bytes<std::vector<std::string>>(all.at(std::size_t(root))).at(std::size_t(rank()));
 }
 
-Envelope Communicator::receive(double deadline_s, const std::string& waiting_for,
-                               const std::function<void()>& on_idle, std::optional<int> giver) {
+Envelope receive(Communicator& ranks, double deadline_s, const std::string& waiting_for,
+                 const std::function<void()>& on_idle, std::optional<int> giver) {
   std::optional<Envelope> envelope;
-  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle,
-       giver);
+  ranks.wait([&] { return (envelope = ranks.try_receive()).has_value(); }, deadline_s, waiting_for,
+             on_idle, giver);
   return std::move(*envelope);
 }
 

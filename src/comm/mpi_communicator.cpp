@@ -38,8 +38,8 @@ void require_one_message(std::size_t bytes, const char* what) {
 }
 
 MpiCommunicator::MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll)
-    : comm_(own), exceptions_(std::uncaught_exceptions()), roll_(std::move(roll)) {
-  activity_ = roll_->activity;
+    : comm_(own), exceptions_(std::uncaught_exceptions()), roll_call_(std::move(roll)) {
+  roll_ = roll_call_;
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
@@ -88,18 +88,18 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
     if (ended || deadline.is_over()) {
       const double waited = deadline.waited_s();
       waited_s_ += waited;
-      if (ended) return activity_->wait_ended();
+      if (ended) return roll_->activity->wait_ended();
       throw ProtocolError(
-          error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->rank(),
-                                    roll_->size(), waited, call),
-                        call_the_roll(fmt::format("in {}", call)),
+          error_message(fmt::format("rank {} of {} waited {:.3g} s in {}", roll_->world_rank,
+                                    roll_call_->size(), waited, call),
+                        roll_->call(fmt::format("in {}", call)),
                         "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = looking.pause_s();
     const bool sleeps = is_early && (crowded_ || pause_s > 0);
     if (sleeps || pause_s > 0) {
       if (where.empty()) where = fmt::format("in {}", call);
-      say_waiting(where);
+      roll_->begin_sleep(where);
     }
     if (sleeps) meeting_->sleep(heard, longest_sleep(kUnwoken_s));
     else give_way(pause_s);
@@ -107,7 +107,7 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
 }
 
 void MpiCommunicator::await(const char* what, const std::function<bool()>& come) {
-  if (come()) return activity_->wait_ended();
+  if (come()) return roll_->activity->wait_ended();
   wait_in(what, come, [] { return true; });
 }
 
@@ -123,7 +123,7 @@ void MpiCommunicator::await_rank(const char* what, int rank, std::uint32_t numbe
 /// What is too long for one packet may need its sender again, and rings nobody.
 double MpiCommunicator::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
-  if (roll_->moving == 0) return seconds;
+  if (roll_call_->moving == 0) return seconds;
   int here = 0;
   // drives what is under way
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
@@ -169,7 +169,7 @@ void MpiCommunicator::post(int destination, int tag,
   check_mpi(MPI_Isend(bytes->data(), int(bytes->size()), MPI_BYTE, destination, tag, comm_,
                       &sending.request),
             "MPI_Isend");
-  ++roll_->moving;
+  ++roll_call_->moving;
   if (meeting_) meeting_->ring(destination);
   drive_send();
 }
@@ -180,7 +180,7 @@ bool MpiCommunicator::drive_send() {
   check_mpi(MPI_Test(&sending_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a send");
   if (done) {
     sending_.pop_front();
-    --roll_->moving;
+    --roll_call_->moving;
   } else {
     // its turn comes again after the others
     sending_.splice(sending_.end(), sending_, sending_.begin());
@@ -203,7 +203,7 @@ bool MpiCommunicator::arrived() {
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
     Arriving& arriving = arriving_.emplace_back(
         Arriving{{status.MPI_SOURCE, status.MPI_TAG, std::string(std::size_t(count), '\0')}});
-    ++roll_->moving;
+    ++roll_call_->moving;
     check_mpi(
         MPI_Imrecv(arriving.message.bytes.data(), count, MPI_BYTE, &message, &arriving.request),
         "MPI_Imrecv");
@@ -220,7 +220,7 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
   Envelope next;
   if (arrived()) {
     next = std::move(arriving_.front().message);
-    arriving_.clear(), --roll_->moving;
+    arriving_.clear(), --roll_call_->moving;
   } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve
                                    // them
     next = std::move(to_self_.front());
@@ -243,7 +243,7 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
               "MPI_Comm_split");
   }
   if (own == MPI_COMM_NULL) return nullptr;
-  auto communicator = std::make_unique<MpiCommunicator>(own, roll_);
+  auto communicator = std::make_unique<MpiCommunicator>(own, roll_call_);
   communicator->set_collective_deadline(collective_deadline_s_);
   if (meeting_) communicator->meet(crowded_);  // all of its ranks are on the node
   return communicator;
@@ -262,7 +262,7 @@ void MpiCommunicator::drain() noexcept {
   Backoff wait;
   Deadline deadline(collective_deadline_s_);
   while (!(sending_.empty() && arriving_.empty()) && !deadline.is_over()) {
-    if (!arriving_.empty() && arrived()) arriving_.clear(), --roll_->moving;
+    if (!arriving_.empty() && arrived()) arriving_.clear(), --roll_call_->moving;
     if (!drive_send()) pause(wait.pause_s());
   }
   if (sending_.empty() && arriving_.empty()) return;

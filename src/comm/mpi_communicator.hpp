@@ -40,7 +40,6 @@ class MpiCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  int world_rank() const override { return roll_->rank(); }
   void sum(std::span<std::int64_t> values) override;
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
@@ -59,15 +58,9 @@ class MpiCommunicator final : public Communicator {
   std::string scatter(const std::vector<std::string>& parts, int root) override;
   void broadcast_together(std::span<const GroupBroadcast> broadcasts) override;
   const void* mpi_handle() const override { return &comm_; }
-  void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }
   [[noreturn]] void abort(int exit_code) override;
 
  protected:
-  void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
-  std::string call_the_roll(std::string_view waiting_for) override {
-    return roll_->call(waiting_for);
-  }
-  bool hears(int rank, bool& asked) override { return roll_->hears(rank, asked); }
   void pause(double seconds) override;
 
  private:
@@ -120,9 +113,9 @@ class MpiCommunicator final : public Communicator {
   std::list<Sending> sending_;    ///< a list, as MPI holds pointers into its elements
   std::list<Arriving> arriving_;  ///< likewise; at most one, to keep order
   std::list<Envelope> to_self_;
-  std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may
-                                       ///< write into it until the job ends
-  std::shared_ptr<RollCall> roll_;
+  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member because MPI may
+                                         ///< write into it until the job ends
+  std::shared_ptr<RollCall> roll_call_;  ///< the same object as roll_
   std::optional<NodeRendezvous> meeting_;
   bool crowded_ = false;  ///< the node has fewer cores than ranks: who waits gives its core away at
                           ///< once

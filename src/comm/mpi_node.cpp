@@ -33,7 +33,7 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
               "MPI_Comm_split_type");
   }
-  auto host = std::make_unique<MpiCommunicator>(part, roll_);
+  auto host = std::make_unique<MpiCommunicator>(part, roll_call_);
   host->set_collective_deadline(collective_deadline_s_);
   return host;
 }

@@ -129,8 +129,9 @@ void NcclCollectives::take(const char* call, ncclResult_t code) {
   const std::string why =
       fmt::format("{}{}{}", ncclGetErrorString(code), more[0] == '\0' ? "" : ": ", more);
   abort();
-  throw ProtocolError(error_message(fmt::format("rank {}: {} failed", group_->world_rank(), call),
-                                    why, "set NCCL_DEBUG=INFO to see its reason"));
+  throw ProtocolError(
+      error_message(fmt::format("rank {}: {} failed", group_->roll()->world_rank, call), why,
+                    "set NCCL_DEBUG=INFO to see its reason"));
 }
 
 bool NcclCollectives::is_settled(const char* what) {

@@ -45,7 +45,7 @@ std::string describe_roll(const std::vector<std::optional<std::string>>& answers
 RollCall::RollCall(MPI_Comm world) {
   check_mpi(MPI_Comm_dup(world, &comm_), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_rank(comm_, &world_rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
 }
 
@@ -118,9 +118,9 @@ std::string RollCall::call(std::string_view waiting_for) {
                     own = doing.empty() ? "" : fmt::format("it is in the {}; ", doing);
   if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
-  answers[std::size_t(rank_)] = waiting_for;
+  answers[std::size_t(world_rank)] = waiting_for;
   for (int rank = 0; rank < size_; ++rank)
-    if (rank != rank_) ask(rank);
+    if (rank != world_rank) ask(rank);
   const Stopwatch clock;
   while (clock.seconds() < kPatience_s &&
          std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
@@ -128,7 +128,7 @@ std::string RollCall::call(std::string_view waiting_for) {
     while (auto come = take_answer()) answers[std::size_t(come->first)] = std::move(come->second);
     give_way(1e-3);
   }
-  return own + describe_roll(answers, rank_, role);
+  return own + describe_roll(answers, world_rank, role);
 }
 
 }  // namespace rollcall::comm

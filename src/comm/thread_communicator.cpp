@@ -42,21 +42,39 @@ struct Offer {
 struct Group {
   Group(std::shared_ptr<World> w, int ranks)
       : world(std::move(w)), mailboxes(ranks), offers(ranks) {}
+  /// Ends the use of the offers. All ranks have met, and none throws or blocks before it comes
+  /// here, so this wait needs no deadline.
+  void leave() {
+    std::unique_lock lock(world->mutex);
+    const std::uint64_t left = round;
+    if (!arrive()) world->changed.wait(lock, [&] { return round != left; });
+  }
+  /// Counts a rank of this round. Returns true for the last one, which starts the next round.
+  /// Called under the lock.
+  bool arrive() {
+    if (++arrived < int(offers.size())) return false;
+    arrived = 0;
+    ++round;
+    world->changed.notify_all();
+    return true;
+  }
+
   std::shared_ptr<World> world;
   std::vector<std::deque<Envelope>> mailboxes;  ///< [rank]
   std::vector<Offer> offers;                    ///< [rank]
-  int arrived = 0;                              ///< in this round
-  std::uint64_t round = 0;
+  int arrived = 0;                              ///< ranks that have arrived in this round
+  std::uint64_t round = 0;  ///< a collective has two: all have met, all have left
 };
 
 class ThreadCommunicator final : public Communicator {
  public:
-  ThreadCommunicator(std::shared_ptr<Group> group, int rank, int world_rank)
-      : group_(std::move(group)), world_(*group_->world), rank_(rank), world_rank_(world_rank) {}
+  ThreadCommunicator(std::shared_ptr<Group> group, int rank, std::shared_ptr<Roll> roll)
+      : group_(std::move(group)), world_(*group_->world), rank_(rank) {
+    roll_ = std::move(roll);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return int(group_->offers.size()); }
-  int world_rank() const override { return world_rank_; }
   void sum(std::span<std::int64_t> values) override {
     // wraps like MPI's
     reduce("sum", values, [](std::int64_t a, std::int64_t b) {
@@ -74,7 +92,7 @@ class ThreadCommunicator final : public Communicator {
   std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override {
-    return split(world_.on_node == 0 ? 0 : world_rank_ / world_.on_node);
+    return split(world_.on_node == 0 ? 0 : roll_->world_rank / world_.on_node);
   }
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
@@ -87,21 +105,19 @@ class ThreadCommunicator final : public Communicator {
   template <class Read>
   void exchange(Offer own, Read read);  ///< shows `own` to all ranks and reads everyone's
   void meet(const char* call);
-  void leave();
-  bool arrive();
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);
   void check_peers() const;
 
   std::shared_ptr<Group> group_;
   World& world_;
-  int rank_, world_rank_;
+  int rank_;
 };
 
 void ThreadCommunicator::check_peers() const {
   if (world_.failed_rank < 0) return;
   throw ProtocolError(error_message(
-      fmt::format("rank {} stops because rank {} failed", world_rank_, world_.failed_rank),
+      fmt::format("rank {} stops because rank {} failed", roll_->world_rank, world_.failed_rank),
       "a job ends with its first error", "see the error of that rank"));
 }
 
@@ -112,7 +128,7 @@ void ThreadCommunicator::meet(const char* call) {
   std::unique_lock lock(world_.mutex);
   check_peers();
   const std::uint64_t round = group_->round;
-  if (arrive()) return;
+  if (group_->arrive()) return;
   const std::chrono::duration<double> longest(collective_deadline_s_);
   world_.changed.wait_for(lock, longest,
                           [&] { return group_->round != round || world_.failed_rank >= 0; });
@@ -124,23 +140,6 @@ void ThreadCommunicator::meet(const char* call) {
       fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size(), wait.waited_s(), call),
       "a rank that should take part is stuck, has ended or called something else",
       "look for the rank whose log stops first, or raise the deadline"));
-}
-
-/// Ends the use of the offers. All ranks have met and none throws or blocks before it comes here,
-/// so this wait needs no deadline.
-void ThreadCommunicator::leave() {
-  std::unique_lock lock(world_.mutex);
-  const std::uint64_t round = group_->round;
-  if (!arrive()) world_.changed.wait(lock, [&] { return group_->round != round; });
-}
-
-/// True for the last rank of a round, which starts the next one. Called under the lock.
-bool ThreadCommunicator::arrive() {
-  if (++group_->arrived < size()) return false;
-  group_->arrived = 0;
-  ++group_->round;
-  world_.changed.notify_all();
-  return true;
 }
 
 template <class Read>
@@ -157,7 +156,7 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
   else
     problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,
                           own.size, odd - offers.begin(), odd->call, odd->size);
-  leave();
+  group_->leave();
   require<ProtocolError>(
       problem.empty(), problem,
       "all ranks must make the same collective calls with the same sizes in one order",
@@ -211,9 +210,8 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
   });
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
-  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), world_rank_);
+  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), roll_);
   communicator->set_collective_deadline(collective_deadline_s_);
-  communicator->activity_ = activity_;
   return communicator;
 }
 
@@ -264,7 +262,7 @@ void ThreadCommunicator::abort(int exit_code) {
 
 std::unique_ptr<Communicator> alone() {
   return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1),
-                                              0, 0);
+                                              0, std::make_shared<Roll>());
 }
 
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node) {
@@ -273,7 +271,7 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, i
   const auto group = std::make_shared<Group>(world, ranks);
   const auto run = [&](int rank) {
     try {
-      ThreadCommunicator communicator(group, rank, rank);
+      ThreadCommunicator communicator(group, rank, std::make_shared<Roll>(rank));
       body(communicator);
     } catch (...) {
       const std::lock_guard lock(world->mutex);

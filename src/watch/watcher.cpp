@@ -252,8 +252,8 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
                      .node = node_name(),
                      .pid = ::getpid(),
                      .stages = std::move(stages)};
-  Rounds rounds(std::move(run_dir), std::move(record), world.activity(), own_thread(), watch_s,
-                offset_to_rank_0(world));
+  Rounds rounds(std::move(run_dir), std::move(record), world.roll()->activity, own_thread(),
+                watch_s, offset_to_rank_0(world));
   sigset_t all, before;  // what stops or ends the run is for the thread that makes this one
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

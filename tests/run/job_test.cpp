@@ -79,7 +79,9 @@ JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = fa
 class Stopping final : public comm::Communicator {
  public:
   Stopping(comm::Communicator& world, Tag on, std::filesystem::path stop)
-      : world_(&world), on_(on), stop_(std::move(stop)) {}
+      : world_(&world), on_(on), stop_(std::move(stop)) {
+    roll_ = world.roll();
+  }
   int rank() const override { return world_->rank(); }
   int size() const override { return world_->size(); }
   void sum(std::span<std::int64_t> values) override { world_->sum(values); }

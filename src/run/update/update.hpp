@@ -156,7 +156,7 @@ class UpdateStage {
   /// The leader's, on all update ranks. Collective.
   template <class T>
   T of_leader(const T& value) const {
-    return from_bytes<T>(ranks_->spread(leader() ? to_bytes(value) : std::string(), 0));
+    return from_bytes<T>(comm::spread(*ranks_, leader() ? to_bytes(value) : std::string(), 0));
   }
   StepBatch archived_step(std::uint64_t step);
   StepBatch load_step(const UpdatePlan& plan);  ///< the step's own rollouts: from its files, or

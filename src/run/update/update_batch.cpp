@@ -81,7 +81,8 @@ void UpdateStage::refill_replay(const UpdatePlan& plan) {
 
 StepBatch UpdateStage::archived_step(std::uint64_t step) {
   if (leader() && !archived_) archived_.emplace(*context_, /*tells=*/true);
-  return from_wire(ranks_->spread(leader() ? to_wire(archived_->read(step)) : std::string(), 0));
+  return from_wire(
+      comm::spread(*ranks_, leader() ? to_wire(archived_->read(step)) : std::string(), 0));
 }
 
 StepBatch UpdateStage::load_step(const UpdatePlan& plan) {
