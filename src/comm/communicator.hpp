@@ -1,5 +1,5 @@
-// Ranks and what passes between them: bytes to a rank, and collectives. Over MPI, over threads of
-// one process (tests), or alone.
+// Groups of ranks, their messages and their collectives: over MPI, over threads of one process (for
+// tests), or for a single rank.
 #pragma once
 
 #include "comm/roll.hpp"
@@ -17,7 +17,7 @@
 
 namespace rollcall::comm {
 
-/// A message as it arrived. Tags are given in run/messages/messages.hpp and nowhere else.
+/// A received message. All tags are defined in run/messages/messages.hpp.
 struct Envelope {
   int source = 0;
   int tag = 0;
@@ -26,7 +26,7 @@ struct Envelope {
 
 class Communicator;
 
-/// One of several broadcasts, each within ranks of its own.
+/// One of several broadcasts that run at the same time, each within a group of its own.
 struct GroupBroadcast {
   Communicator* ranks = nullptr;
   int root = 0;
@@ -37,8 +37,8 @@ struct GroupBroadcast {
 /// rank may call it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
-  /// Sends without waiting for the receiver. Messages between two ranks arrive in the order in which
-  /// they were sent. A rank may send to itself.
+  /// Sends without waiting for the receiver. Messages between two ranks arrive in the order in
+  /// which they were sent. A rank may send to itself.
   virtual void send(int destination, int tag, std::string bytes) = 0;
   /// Sends the same bytes to several ranks, as one call of send per rank would. Where the transport
   /// can, all of them share one copy of the bytes.
@@ -111,10 +111,10 @@ Envelope receive(Communicator& ranks, double deadline_s, const std::string& wait
 /// broadcasts, so that no rank needs memory that grows with the number of ranks. Collective.
 std::string spread(Communicator& ranks, std::string bytes, int root);
 
-/// Starts MPI for the process (FUNNELED; a process without a launcher becomes a world of one rank)
-/// and ends it. Where MPI runs already it is left running. When an exception leaves the scope the
-/// job is aborted: ending MPI in order would wait for ranks that do not come. Throws
-/// EnvironmentError.
+/// Starts MPI for the process (thread level FUNNELED) and ends it. A process without a launcher
+/// becomes a world of one rank. If MPI was running before, it is left running. When an exception
+/// leaves the scope, the job is aborted, because an orderly end of MPI would wait for ranks that
+/// never come. Throws EnvironmentError.
 class MpiScope {
  public:
   MpiScope(int* argc, char*** argv);
@@ -126,40 +126,42 @@ class MpiScope {
 
  private:
   bool owner_ = false;  ///< MPI was started here
-  int exceptions_ = 0;  ///< in flight at construction
+  int exceptions_ = 0;  ///< exceptions in flight at construction
 };
 
-/// For a library's callback, which no exception may leave, on a rank that has failed where the
-/// others wait for it. Says `message`, in the failure file too, unless another rank has spoken;
-/// ends the process with exit code 3, and the job with it.
+/// Ends this process, and with it the job, with exit code 3. For a failure inside a library's
+/// callback, which no exception may leave, while other ranks wait for this one. Prints `message`
+/// and writes it to the failure file, unless another rank has already done so.
 [[noreturn]] void end_process(const std::string& message);
 
-/// One rank, in process.
+/// A world of one rank, within this process.
 std::unique_ptr<Communicator> alone();
 
 /// Runs `body` on `ranks` threads that form a world, and rethrows the first exception after all
-/// have ended. For protocol tests and tsan. `on_node`: how many make a node, the last one may have
-/// fewer; 0: all.
+/// have ended. It serves tests of protocols and the thread sanitizer. `on_node` is the number of
+/// ranks per node, of which the last node may have fewer; 0 puts all ranks on one node.
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node = 0);
 
-int cores_available();             ///< those that its affinity mask leaves the process
-std::uint64_t memory_available();  ///< bytes: what the node has free, or what a control group of
-                                   ///< the process may use where that is less
-/// Threads for a rank of a node of which rank r may use the CPUs cpus[r], as the kernel numbers
-/// them: each counts for one over the ranks that may use it; at least one.
+int cores_available();             ///< CPUs in the affinity mask of this process
+std::uint64_t memory_available();  ///< Bytes that this process may still use: what is free on the
+                                   ///< node, or what a control group of the process or Slurm's
+                                   ///< limit leaves if that is less.
+/// Threads for rank `rank` of a node, at least one. Rank r may use the CPUs cpus[r], in the
+/// kernel's numbering. A CPU that several ranks may use counts for each of them as a fraction, 1 /
+/// their number.
 int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank);
-/// What the node leaves each of the ranks on it: the default of a rank's threads and memory.
+/// What a rank's node offers it: the defaults of its threads and its memory.
 struct NodeShare {
-  int ranks = 1;                      ///< on the node, whether or not they can share memory
-  int cores = 1;                      ///< fair_cores
-  std::vector<std::uint64_t> memory;  ///< [ranks] bytes, of every rank of the world
-  std::vector<int> nodes{};           ///< [ranks] lowest rank with which each can share memory
-                                      ///< (split_by_node)
+  int ranks = 1;  ///< ranks on this machine, whether or not they can share memory
+  int cores = 1;  ///< threads for this rank, by fair_cores
+  std::vector<std::uint64_t> memory;  ///< [ranks of the world] bytes for each rank
+  std::vector<int> nodes{};  ///< [ranks of the world] lowest rank that each can share memory with
+                             ///< (split_by_node)
 };
-/// `node`: the caller's part of world.split_by_node(). Collective
+/// `node` is this rank's group of world.split_by_node(). Collective.
 NodeShare node_share(Communicator& world, Communicator& node);
-/// Where the ranks are and what they are bound to, a line a node: "n1: ranks 0-1 on cores 0-3, rank
-/// 2 on cores 4,5". Collective; for the log at start.
+/// The node and the CPUs of every rank, one line per node: "n1: ranks 0-1 on cores 0-3, rank 2 on
+/// cores 4,5". For the log at the start. Collective.
 std::vector<std::string> rank_map(Communicator& world);
 std::string number_ranges(const std::vector<int>& ascending);  ///< 0 1 2 5 -> "0-2,5"
 

@@ -84,10 +84,10 @@ std::unique_ptr<Transport> device_transport(TransportKind transport, int device,
   if (transport == TransportKind::nccl) return nccl_transport(device, work_bytes);
 #endif
   expect(transport == TransportKind::staged, "a build without NCCL has said so");
-  return staged_carrier(device, work_bytes);
+  return staged_transport(device, work_bytes);
 }
 
-std::unique_ptr<Transport> staged_carrier(int device, std::size_t work_bytes) {
+std::unique_ptr<Transport> staged_transport(int device, std::size_t work_bytes) {
   return std::make_unique<StagedTransport>(device, work_bytes);
 }
 

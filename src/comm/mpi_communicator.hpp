@@ -1,4 +1,4 @@
-// Ranks as MPI processes. Private to comm: the rest of the tree sees Communicator.
+// Ranks as MPI processes. Private to comm; other folders use Communicator.
 #pragma once
 
 #include "comm/backoff.hpp"
@@ -16,24 +16,24 @@
 
 namespace rollcall::comm {
 
-/// For what comes before the run file is read, and for the end: ranks may start and end at
-/// different times.
+/// Deadline of what happens before the run file is read, and at the end [s]: ranks may start and
+/// end at different times.
 constexpr double kStartDeadline_s = 600.0;
 
 /// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
-/// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is
-/// larger travels by broadcast or as a file.
+/// Refuses more than 2^31 - 1 bytes, because MPI counts in int. Control messages are kilobytes;
+/// larger data travels by broadcast or as a file.
 void require_one_message(std::size_t bytes, const char* what);
 
-/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is
-/// a non-blocking operation plus MPI_Test with Backoff. Where all ranks are on one node
-/// (NodeRendezvous), a rank sleeps until those that it waits for have come instead of looking, and
-/// what is short needs no MPI.
+/// Messages and collectives over MPI. No call blocks inside the library, where Open MPI would spin:
+/// every wait is a non-blocking operation, MPI_Test and Backoff. Where all ranks are on one node
+/// (NodeRendezvous), a waiting rank sleeps until it is woken instead of polling, and short
+/// collectives do not use MPI at all.
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes the handle over
+  MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes ownership of the handle
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -66,63 +66,69 @@ class MpiCommunicator final : public Communicator {
  private:
   struct Sending {
     int destination = 0, tag = 0;
-    std::shared_ptr<const std::string> bytes;  ///< of all ranks that they go to
+    std::shared_ptr<const std::string> bytes;  ///< shared by all messages of one send_all
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Arriving {
     Envelope message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// Posts a non-blocking collective and sleeps until it is done. `root`: a rank for which the
-  /// others may wait alone.
+  /// Posts a non-blocking collective and sleeps until it is done. `root` is a rank that the others
+  /// may be waiting for alone.
   template <class Post>
   void complete(const char* call, Post post, std::optional<int> root = {});
-  /// sleeps until all are done
+  /// Sleeps until all requests are done.
   void complete_all(const char* call, std::span<MPI_Request> requests,
                     const std::function<bool()>& early);
-  /// `early`: others have yet to come before it can be done.
+  /// Sleeps until `done`. While `early`, other ranks have not entered yet, so that it cannot be
+  /// done and the rank may sleep until it is woken.
   void wait_in(const char* call, const std::function<bool()>& done,
                const std::function<bool()>& early);
-  double longest_sleep(double seconds) const;  ///< less where messages are under way, which it
-                                               ///< drives
-  void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
+  double longest_sleep(double seconds) const;  ///< `seconds`, or less while messages are
+                                               ///< unfinished; also lets MPI make progress with
+                                               ///< them
+  void await_all(const char* what, std::uint32_t number);  ///< sleeps until all ranks have entered
   void await_rank(const char* what, int rank, std::uint32_t number);
   void await(const char* what, const std::function<bool()>& come);
-  /// Enters the next collective with what `fill` puts into this rank's room, and gives its number.
+  /// Enters the next collective, after `fill` has written this rank's contribution into its room.
+  /// Returns the number of the collective.
   template <class Fill>
   std::uint32_t bring(const char* what, bool awaited, Fill fill);
   template <class T, class Merge>
-  /// false: they have to travel by MPI
+  /// Merges the values of all ranks through shared memory. Returns false if they have to travel by
+  /// MPI.
   bool merge_where_met(const char* what, std::span<T> values, Merge merge);
   std::size_t exchange_heads(const std::string& bytes, std::size_t head,
                              std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings);
-  std::unique_ptr<MpiCommunicator> part(int color);  ///< split()
-  std::unique_ptr<MpiCommunicator> on_host();        ///< split_by_host()
-  void meet(bool crowded);  ///< from now on, where its ranks share memory. Collective
+  std::unique_ptr<MpiCommunicator> part(int color);  ///< what split() does
+  std::unique_ptr<MpiCommunicator> on_host();        ///< what split_by_host() does
+  void meet(bool crowded);  ///< Uses shared memory from now on; all ranks must be able to share it.
+                            ///< Collective.
   void check_message(int destination, int tag, std::size_t bytes) const;
-  /// to another rank
+  /// Sends to another rank.
   void post(int destination, int tag, const std::shared_ptr<const std::string>& bytes);
-  bool drive_send();  ///< frees one finished send; false when the one looked at is still under way
-  bool arrived();     ///< matches the next message unless one is on its way, and says whether it is
-                      ///< here
+  bool drive_send();  ///< tests one send and frees it; false if it is not finished
+  bool arrived();     ///< Receives the next message, unless one is being received already. Returns
+                      ///< whether it is complete.
   void drain() noexcept;
 
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1;
-  int exceptions_ = 0;            ///< in flight at construction
-  std::list<Sending> sending_;    ///< a list, as MPI holds pointers into its elements
-  std::list<Arriving> arriving_;  ///< likewise; at most one, to keep order
+  int exceptions_ = 0;            ///< exceptions in flight at construction
+  std::list<Sending> sending_;    ///< a list, because MPI keeps pointers into its elements
+  std::list<Arriving> arriving_;  ///< also a list; at most one element, to keep the order of
+                                  ///< messages
   std::list<Envelope> to_self_;
-  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member because MPI may
+  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member, because MPI may
                                          ///< write into it until the job ends
   std::shared_ptr<RollCall> roll_call_;  ///< the same object as roll_
   std::optional<NodeRendezvous> meeting_;
-  bool crowded_ = false;  ///< the node has fewer cores than ranks: who waits gives its core away at
-                          ///< once
-  std::uint32_t heard_ = 0;  ///< this rank's own bell, before the last look for a message
+  bool crowded_ = false;  ///< the node has fewer cores than ranks, so a rank that waits gives its
+                          ///< core away at once
+  std::uint32_t heard_ = 0;  ///< this rank's own bell, as it was before the last look for messages
 };
 
-/// A world of its own over a duplicate of `comm`. Collective.
+/// A world of its own, over a duplicate of `comm`. Collective.
 std::unique_ptr<Communicator> duplicate(MPI_Comm comm);
 
 }  // namespace rollcall::comm

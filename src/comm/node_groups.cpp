@@ -60,8 +60,8 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
-    auto by_carrier = transport->over(*members);
-    NodeGroups::Across across{std::move(members), std::move(by_carrier), {}};
+    auto over_transport = transport->over(*members);
+    NodeGroups::Across across{std::move(members), std::move(over_transport), {}};
     for (std::size_t r = 0; r < places.size(); ++r) {
       if (takes_part(places[r]))
         across.shares.push_back(places[r].place == place ? share_of[r] : -1);

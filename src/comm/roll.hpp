@@ -30,7 +30,8 @@ struct Roll {
   virtual bool hears(int, bool&) { return false; }
   /// Asks all ranks what they wait for, and describes their answers for the error of a wait.
   virtual std::string call(std::string_view) {
-    return "the rank that should have sent it is stuck, has ended or is slower than the deadline allows";
+    return "the rank that should have sent it is stuck, has ended or is slower than the deadline "
+           "allows";
   }
 
   std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank

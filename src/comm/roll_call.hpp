@@ -1,5 +1,5 @@
-// The roll call: a rank that has waited too long asks all others what they wait for, and names
-// those that do not answer. Private to comm.
+// The roll call over MPI: a rank that has waited too long asks all others what they wait for, and
+// names those that do not answer. Private to comm.
 #pragma once
 
 #include "base/clock.hpp"
@@ -18,13 +18,13 @@
 
 namespace rollcall::comm {
 
-/// One sentence a group of ranks: the silent ones first, then the others by what they wait for.
-/// `answers` [rank]; nothing: silent. The caller's own is left out.
+/// One sentence per group of ranks: first the ranks without an answer, then the others by what they
+/// wait for. `answers` is [ranks], without a value for a silent rank. The caller itself is left
+/// out. `role` says what a rank hosts.
 std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
                           const std::function<std::string(int)>& role);
 
-/// One for all communicators that stem from a world; its questions travel in a message space of
-/// their own.
+/// The questions and answers have a message space of their own.
 class RollCall final : public Roll {
  public:
   explicit RollCall(MPI_Comm world);  ///< collective
@@ -49,14 +49,15 @@ class RollCall final : public Roll {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void ask(int rank);
-  std::optional<std::pair<int, std::string>> take_answer();  ///< from whom, and what it waits for
-  void drop_sent();                                          ///< replies that have gone
+  std::optional<std::pair<int, std::string>> take_answer();  ///< the rank that answered, and what
+                                                             ///< it waits for
+  void drop_sent();  ///< removes replies that have been delivered
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int size_ = 1;
-  int owed_ = 0;              ///< answers to hears() that have not come
-  Stopwatch looked_;          ///< for questions
-  std::list<Reply> replies_;  ///< a list: MPI holds pointers into its elements
+  int owed_ = 0;              ///< questions of hears() that are not answered yet
+  Stopwatch looked_;          ///< time since the last look for questions
+  std::list<Reply> replies_;  ///< a list, because MPI keeps pointers into its elements
 };
 
 }  // namespace rollcall::comm

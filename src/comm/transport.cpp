@@ -107,7 +107,7 @@ std::string describe(const TransportChoice& choice) {
 
 std::unique_ptr<Transport> mpi_transport() { return std::make_unique<MpiTransport>(); }
 
-ChosenTransport choose_carrier(Communicator& world, const std::string& wish,
+ChosenTransport agree_on_transport(Communicator& world, const std::string& wish,
                                std::optional<int> device, std::size_t work_bytes) {
   std::array<char, 256> node{};
   ::gethostname(node.data(), node.size() - 1);

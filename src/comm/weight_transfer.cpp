@@ -79,9 +79,9 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
   return plan;
 }
 
-void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values,
+void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
                     std::span<const std::int64_t> begins) {
-  by_carrier.gather_shares(values, begins);
+  over_transport.gather_shares(values, begins);
   for (int root = 0; root < ranks.size(); ++root) {
     const auto first = std::size_t(begins[std::size_t(root)]),
                last = std::size_t(begins[std::size_t(root) + 1]);
@@ -94,7 +94,7 @@ void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<floa
 struct WeightTransfer::State {
   struct Leg {
     std::unique_ptr<Communicator> ranks;      ///< root and receivers
-    std::unique_ptr<Collectives> by_carrier;  ///< the same
+    std::unique_ptr<Collectives> over_transport;  ///< the same
     int root = 0;                             ///< its rank in there
     std::vector<WeightSlice> stretches;
   };
@@ -115,8 +115,8 @@ WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> p
     const bool member = std::binary_search(members.begin(), members.end(), world.rank());
     auto ranks = world.split(member ? 0 : -1);
     if (!member) continue;
-    auto by_carrier = state_->transport->over(*ranks);
-    state_->legs.push_back({std::move(ranks), std::move(by_carrier), root, merged(batch.slices)});
+    auto over_transport = state_->transport->over(*ranks);
+    state_->legs.push_back({std::move(ranks), std::move(over_transport), root, merged(batch.slices)});
   }
 }
 
@@ -148,7 +148,7 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
     std::vector<Broadcast> side_by_side;
     for (const State::Leg& leg : state_->legs)
       if (i < leg.stretches.size())
-        side_by_side.push_back({leg.by_carrier.get(), leg.root, bytes_of(leg.stretches[i])});
+        side_by_side.push_back({leg.over_transport.get(), leg.root, bytes_of(leg.stretches[i])});
     state_->transport->broadcast(side_by_side);
   }
   for (const State::Leg& leg : state_->legs)

@@ -125,7 +125,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
   transfer_ranks_.erase(std::unique(transfer_ranks_.begin(), transfer_ranks_.end()),
                         transfer_ranks_.end());
   auto chosen =
-      comm::choose_carrier(world, context_.config.run.comm,
+      comm::agree_on_transport(world, context_.config.run.comm,
                            on_device ? std::optional(model::device_index()) : std::nullopt);
   context_.transport = std::move(chosen.transport);
   if (rank == 0 && chosen.choice.transport != comm::TransportKind::mpi)
