@@ -1,4 +1,4 @@
-// What every communicator shares: the deadline of a wait and what its error says.
+// What all communicators share: the deadline of a wait, and the text of its error.
 #include "comm/communicator.hpp"
 
 #include "base/error.hpp"
@@ -12,8 +12,9 @@ namespace rollcall::comm {
 
 namespace {
 
-constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver, which computes and
-                                    // cannot answer at once
+constexpr double kAskAfter = 0.25;  // fraction of a deadline after which the giver is asked whether
+                                    // it is alive; it has the rest of the time to answer, because
+                                    // it computes and cannot answer at once
 
 }  // namespace
 
@@ -22,12 +23,12 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
                         std::optional<int> giver) {
   Backoff backoff;
   Deadline deadline(deadline_s);
-  bool asked = false;                   // the giver, whether it is there
-  std::optional<std::uint64_t> pulses;  // once the wait is long
+  bool asked = false;                   // the giver was asked whether it is alive
+  std::optional<std::uint64_t> pulses;  // of this rank, known once the wait is long
   while (!done()) {
     const double spent = deadline.spent();
     if (!pulses && spent >= kAskAfter) pulses = roll_->activity->look().pulses;
-    // this rank's own threads get on
+    // other threads of this rank make progress
     if (spent >= 1.0 && roll_->activity->look().pulses != pulses) deadline.renew(), pulses.reset();
     if (giver && spent >= kAskAfter && roll_->hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {

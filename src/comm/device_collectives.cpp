@@ -1,4 +1,4 @@
-// Parts and pieces of buffers on their way through work memory.
+// Moves buffers through work memory part by part.
 #include "comm/device_collectives.hpp"
 
 #include "base/byte_size.hpp"
@@ -14,8 +14,9 @@
 namespace rollcall::comm {
 namespace {
 
-/// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than
-/// whole buffers do.
+/// Whether collectives on shares are made of collectives on whole buffers. Shares are exchanged
+/// padded to the length of the longest one, so where only few ranks have a share, the padding is
+/// more than twice the buffer.
 bool shares_go_whole(std::span<const std::int64_t> begins) {
   return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back();
 }
@@ -123,8 +124,9 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   }
 }
 
-/// Of every share a piece, as [ranks, share] of equal length. act(work, share, copy_piece):
-/// copy_piece(rank, in) carries one in or out.
+/// Takes a piece of the same length from every share, as work memory [ranks, share]. act(work,
+/// share, copy_piece) works on it; copy_piece(rank, in) copies the piece of one rank into work
+/// memory or back.
 template <class T, class Act>
 void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> begins,
                                   const char* what, Act act) {

@@ -1,4 +1,4 @@
-// A rank's device, and MPI with staging.
+// How a rank's device is described, and the transport that stages device memory for MPI.
 #include "comm/device_transport.hpp"
 
 #include "base/error.hpp"
@@ -11,7 +11,7 @@
 namespace rollcall::comm {
 namespace {
 
-/// MPI on pinned memory of the host.
+/// Runs MPI on pinned host memory.
 class StagedCollectives final : public DeviceCollectives {
  public:
   using DeviceCollectives::DeviceCollectives;

@@ -1,4 +1,4 @@
-// Collectives over MPI and, where ranks of a node meet, through the memory that they share.
+// Collectives over MPI or, where all ranks are on one node, through the memory that they share.
 #include "comm/mpi_communicator.hpp"
 
 #include "base/error.hpp"
@@ -13,14 +13,16 @@
 namespace rollcall::comm {
 namespace {
 
-/// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts
-/// with a fresh, hot Backoff (a long collective consists of many small exchanges inside MPI_Test,
-/// and at two polls a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
+/// Long buffers travel in parts. So counts stay far below the 2^31 of MPI's int, and each part
+/// starts with a fresh Backoff that polls without sleeping: a long collective consists of many
+/// small exchanges inside MPI_Test and would crawl at two polls per millisecond. Among part sizes
+/// from 64 KiB to 16 MiB, 4 MiB was the fastest.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-constexpr std::size_t kHeadBytes = 248;  // of each string of a gather: they need no exchange of
-                                         // their own
-constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // of all of them, at most
-// of a gather: it is copied once more from there
+constexpr std::size_t kHeadBytes = 248;  // bytes of each string in the first exchange of
+                                         // gather_all; shorter strings need no second one
+constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // bytes of all strings in that
+                                                             // exchange, at most
+// Bytes that one round of a gather moves; they are copied once more afterwards.
 constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
 
 template <class T, class Act>
@@ -32,16 +34,17 @@ void for_each_part(std::span<T> values, Act act) {
   }
 }
 
-/// The same piece of every share: how many elements of it and where they lie in the buffer.
+/// One piece of every share: its number of elements, and where it lies in the buffer.
 struct Pieces {
   std::vector<int> counts, places;  ///< [ranks]
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 
-/// Strings of these lengths from byte `first` on, in rounds of kRoundBytes: MPI counts bytes in an
-/// int, and a step may have more than that holds. One round where the rest fits, else an equal part
-/// of a round for each string that has a rest: one that is long among 10^5 short ones takes whole
-/// rounds. act(first, pieces): what of each is next, one behind the other.
+/// Moves strings of these lengths, from byte `first` on, in rounds of about kRoundBytes, because
+/// MPI counts bytes in an int and a step may have more. If the rest fits into one round, it is one.
+/// Otherwise every string that has a rest gets an equal part of the round, so that a single long
+/// string among 10^5 short ones gets whole rounds. act(first, pieces) moves the next piece of each
+/// string; the pieces lie one after the other.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
@@ -63,8 +66,8 @@ void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act ac
   }
 }
 
-/// Shares piece by piece, so that all ranks send and receive all the time and one round moves about
-/// kPartBytes.
+/// Moves shares piece by piece, so that all ranks send and receive all the time. One round moves
+/// about kPartBytes.
 template <class T, class Act>
 void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   const std::size_t ranks = begins.size() - 1;
@@ -81,14 +84,15 @@ void for_each_piece(std::span<const std::int64_t> begins, Act act) {
   }
 }
 
-/// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many
-/// ranks), or MPI's int cannot tell the places.
+/// Whether collectives on shares are made of collectives on whole buffers: where few of many ranks
+/// own shares, a direct exchange would cost an owner more than an all-reduce does, and where the
+/// buffer is too long, MPI's int cannot hold the positions.
 bool shares_go_whole(std::span<const std::int64_t> begins) {
   const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
   return size > INT_MAX || longest_share(begins) > 2 * size / std::max<std::int64_t>(others, 1);
 }
 
-// like MPI's
+// Wraps at an overflow, as MPI_SUM does.
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
 }
@@ -102,7 +106,7 @@ void MpiCommunicator::complete(const char* call, Post post, std::optional<int> r
   if (!meeting_) return complete_all(call, std::span(&request, 1), [] { return false; });
   const std::uint32_t number = meeting_->next();
   meeting_->enter(root == rank_);
-  // what is long may need its root again
+  // a long message may need its root to drive MPI again, so only its arrival is waited for asleep
   const auto early = [&] {
     return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number));
   };
@@ -120,7 +124,7 @@ std::uint32_t MpiCommunicator::bring(const char* what, bool awaited, Fill fill) 
 
 template <class T, class Merge>
 bool MpiCommunicator::merge_where_met(const char* what, std::span<T> values, Merge merge) {
-  constexpr std::size_t kMost = 4096;  // every rank reads all
+  constexpr std::size_t kMost = 4096;  // bytes; every rank reads the values of all ranks
   if (!meeting_ || values.size_bytes() > kMost) return false;
   const std::uint32_t number = bring(what, false, [&](std::span<std::byte> room) {
     std::memcpy(room.data(), values.data(), values.size_bytes());
@@ -194,8 +198,9 @@ void MpiCommunicator::barrier() {
   complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
 }
 
-// Every rank sends each other one its piece and adds what it gets: in total half of what an
-// all-reduce moves. Open MPI's MPI_Ireduce_scatter reduces to one rank first.
+// Every rank sends each other rank its piece and adds what it receives, which in total moves half
+// as much as an all-reduce. Open MPI's MPI_Ireduce_scatter would reduce everything on one rank
+// first.
 void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
                                     std::span<const std::int64_t> begins) {
   if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
@@ -227,8 +232,9 @@ void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std
   });
 }
 
-/// Lengths of all strings, and how they begin, where `strings` has room for them: up to `head`
-/// bytes, or more; gives how many. What is short needs nothing else.
+/// Exchanges the lengths of all strings into `sizes`, and their first bytes into `strings` unless
+/// that is empty. Returns how many bytes of each string were exchanged: `head`, or more through
+/// shared memory. Short strings need no other exchange.
 std::size_t MpiCommunicator::exchange_heads(const std::string& bytes, std::size_t head,
                                             std::vector<std::uint64_t>& sizes,
                                             std::vector<std::string>& strings) {
@@ -312,8 +318,7 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
   std::transform(parts.begin(), parts.end(), sizes.begin(),
                  [](const std::string& part) { return part.size(); });
   std::string own;
-  if (meeting_) {  // the parts lie behind their sizes, where there is room: whoever is woken has
-                   // both
+  if (meeting_) {  // the parts follow their sizes if there is room, so that a woken rank finds both
     const std::size_t head = sizes.size() * sizeof(sizes[0]);
     const auto end_of = [&](int ranks) {
       return head +

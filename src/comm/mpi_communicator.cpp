@@ -16,9 +16,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr double kUnwoken_s = 5e-3;  // longest sleep where others wake: questions of a roll call
-                                     // are looked for in between
-constexpr double kUnaware_s = 2e-3;  // the same, where something else may end the wait as well
+constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that others wake; between two sleeps
+                                     // it looks for questions of a roll call
+constexpr double kUnaware_s = 2e-3;  // longest sleep where something else than other ranks may end
+                                     // the wait as well
 
 }  // namespace
 
@@ -50,8 +51,8 @@ MpiCommunicator::~MpiCommunicator() {
   MPI_Finalized(&finalized);
   if (finalized) return;
   if (std::uncaught_exceptions() > exceptions_) {
-    // The job is about to end; until then MPI may still touch the buffers of unfinished messages,
-    // so they are left to it.
+    // The job is about to end. Until then MPI may still use the buffers of unfinished messages, so
+    // they are never freed.
     new std::list<Sending>(std::move(sending_));
     new std::list<Arriving>(std::move(arriving_));
     return;
@@ -64,8 +65,8 @@ void MpiCommunicator::complete_all(const char* call, std::span<MPI_Request> requ
                                    const std::function<bool()>& early) {
   const auto done = [&] {
     int all = 1;
-    for (MPI_Request& request : requests) {  // not MPI_Testall: it does not look again after it has
-                                             // made progress, and hides which error it met
+    for (MPI_Request& request : requests) {  // MPI_Testall does not test again after it has made
+                                             // progress, and hides which error it met
       int one = 0;
       check_mpi(MPI_Test(&request, &one, MPI_STATUS_IGNORE), call);
       all &= one;
@@ -79,7 +80,7 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
                               const std::function<bool()>& early) {
   Deadline deadline(collective_deadline_s_);
   Backoff looking;
-  std::string where;  // once the wait is long
+  std::string where;  // set once the wait is long
   for (bool was_early = false;;) {
     const std::uint32_t heard = meeting_ ? meeting_->bell() : 0;
     const bool is_early = early();
@@ -120,12 +121,13 @@ void MpiCommunicator::await_rank(const char* what, int rank, std::uint32_t numbe
   await(what, [&] { return meeting_->has_entered(rank, number); });
 }
 
-/// What is too long for one packet may need its sender again, and rings nobody.
+/// A message that is longer than one packet may need its sender to call MPI again, and rings no
+/// bell.
 double MpiCommunicator::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
   if (roll_call_->moving == 0) return seconds;
   int here = 0;
-  // drives what is under way
+  // makes progress with unfinished messages
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
   return std::min(seconds, kMoving_s);
 }
@@ -133,13 +135,15 @@ double MpiCommunicator::longest_sleep(double seconds) const {
 void MpiCommunicator::pause(double seconds) {
   if (!meeting_ || (seconds <= 0 && !crowded_)) return give_way(seconds);
   meeting_->sleep_on_own(heard_, crowded_ ? longest_sleep(kUnaware_s) : seconds);
-  heard_ = meeting_->own_bell();  // who waits for something else than messages sleeps the next time
+  heard_ = meeting_->own_bell();  // so that a wait for something else than messages sleeps next
+                                  // time
 }
 
 void MpiCommunicator::meet(bool crowded) {
   if (size_ == 1) return;
   meeting_.emplace(share_memory(NodeRendezvous::bytes(size_)), rank_, size_);
-  crowded_ = cores_together(*this) < size_ || crowded;  // the first is collective
+  crowded_ = cores_together(*this) < size_ || crowded;  // cores_together is collective, so it is
+                                                        // always called
 }
 
 void MpiCommunicator::check_message(int destination, int tag, std::size_t bytes) const {
@@ -182,7 +186,7 @@ bool MpiCommunicator::drive_send() {
     sending_.pop_front();
     --roll_call_->moving;
   } else {
-    // its turn comes again after the others
+    // it is tested again after all others
     sending_.splice(sending_.end(), sending_, sending_.begin());
   }
   return done;
@@ -193,9 +197,9 @@ bool MpiCommunicator::arrived() {
   if (arriving_.empty()) {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    for (int look = 0; look < 2 && !done; ++look)  // Open MPI answers and then takes in what has
-                                                   // come: after one look a rank slept on its
-                                                   // message
+    for (int look = 0; look < 2 && !done; ++look)  // Open MPI answers first and takes in new
+                                                   // messages afterwards, so after a single look a
+                                                   // rank slept although its message was there
       check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &done, &message, &status),
                 "MPI_Improbe");
     if (!done) return false;
@@ -221,8 +225,8 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
   if (arrived()) {
     next = std::move(arriving_.front().message);
     arriving_.clear(), --roll_call_->moving;
-  } else if (!to_self_.empty()) {  // after the others: a rank that feeds itself must not starve
-                                   // them
+  } else if (!to_self_.empty()) {  // own messages come last, so that a rank that sends to itself
+                                   // still receives the others'
     next = std::move(to_self_.front());
     to_self_.pop_front();
   } else {
@@ -234,8 +238,8 @@ std::optional<Envelope> MpiCommunicator::try_receive() {
 std::unique_ptr<Communicator> MpiCommunicator::split(int color) { return part(color); }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
-  barrier();  // MPI_Comm_split has no non-blocking form: come together asleep, so that it finds
-              // everyone here
+  barrier();  // MPI_Comm_split has no non-blocking form, so ranks wait for each other asleep in a
+              // barrier first
   MPI_Comm own = MPI_COMM_NULL;
   {
     const TimedCall guard(collective_deadline_s_, "MPI_Comm_split");
@@ -245,14 +249,14 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::part(int color) {
   if (own == MPI_COMM_NULL) return nullptr;
   auto communicator = std::make_unique<MpiCommunicator>(own, roll_call_);
   communicator->set_collective_deadline(collective_deadline_s_);
-  if (meeting_) communicator->meet(crowded_);  // all of its ranks are on the node
+  if (meeting_) communicator->meet(crowded_);  // the part lies on the same node
   return communicator;
 }
 
 void MpiCommunicator::abort(int exit_code) {
   flush_log();
   std::fflush(nullptr);
-  constexpr double kAbortDeadline_s = 10.0;  // a launcher that has gone does not answer
+  constexpr double kAbortDeadline_s = 10.0;  // a launcher that is gone does not answer
   const TimedCall guard(kAbortDeadline_s, "MPI_Abort");
   MPI_Abort(comm_, exit_code);
   std::_Exit(exit_code);  // MPI_Abort may return when the launcher is gone

@@ -1,4 +1,4 @@
-// The ranks of a node, as MPI knows them, and the memory that they share.
+// Groups of ranks on one node, and the memory that they share.
 #include "base/error.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/shared_pages.hpp"
@@ -11,13 +11,13 @@
 namespace rollcall::comm {
 namespace {
 
-/// This rank's view of pages that rank 0 makes; nothing where it cannot reach them. Collective.
+/// Maps pages that rank 0 makes. Returns nothing where this rank cannot reach them. Collective.
 std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t bytes) {
   std::optional<SharedPages> made;
   if (ranks.rank() == 0) made.emplace(bytes);
   const std::string address = ranks.gather_all(made ? made->address() : "")[0];
   auto memory = made ? map_pages(bytes, made->file()) : open_pages(address, bytes);
-  ranks.barrier();  // all have it open: its name may go
+  ranks.barrier();  // all ranks have opened it, so rank 0 may close it
   return memory;
 }
 
@@ -26,7 +26,7 @@ std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t byte
 std::unique_ptr<Communicator> MpiCommunicator::split_by_host() { return on_host(); }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
-  barrier();  // come together asleep before a call that blocks
+  barrier();  // the next call blocks, so ranks wait for each other asleep first
   MPI_Comm part = MPI_COMM_NULL;
   {
     const TimedCall guard(collective_deadline_s_, "MPI_Comm_split_type");
@@ -40,12 +40,12 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
   const auto host = on_host();
-  // Ranks in containers of their own are on one node and see nothing of each other: each then
-  // stands for a node.
+  // Ranks in separate containers are on one machine but cannot share memory. Each of them counts as
+  // a node.
   const bool reached = pages_of_first(*host, 1).has_value();
   auto node = host->part(reached ? 0 : 1 + host->rank());
   node->meet(crowded_);
-  if (!meeting_ && node->size() == size_) meet(crowded_);  // all ranks see the same of this
+  if (!meeting_ && node->size() == size_) meet(crowded_);  // all ranks come to the same result here
   return node;
 }
 

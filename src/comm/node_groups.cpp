@@ -1,4 +1,4 @@
-// Places on nodes, dealt to shares.
+// Deals the shares of a buffer to ranks by their number on their node.
 #include "comm/node_groups.hpp"
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@ namespace rollcall::comm {
 namespace {
 
 struct Place {
-  int node = 0;   ///< its lowest rank
-  int place = 0;  ///< among the ranks of its node
-  int size = 1;   ///< of the node
+  int node = 0;   ///< lowest rank on its node
+  int place = 0;  ///< number among the ranks of its node
+  int size = 1;   ///< ranks on its node
 };
 
 std::vector<Place> places_of(Communicator& ranks, Communicator& node) {
@@ -75,7 +75,7 @@ std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
                                     std::span<const std::int64_t> begins) {
   const auto owner = std::find_if(across.shares.begin(), across.shares.end(),
                                   [](int share) { return share >= 0; });
-  // a place is one of at least one node
+  // At least one node has a rank of this local number, so an owner exists.
   std::vector<std::int64_t> all{begins[std::size_t(*owner)]};
   for (const int share : across.shares)
     all.push_back(share < 0 ? all.back() : begins[std::size_t(share) + 1]);

@@ -1,5 +1,5 @@
-// Ranks as threads of one process: mailboxes and collectives under one mutex. Plain on purpose: the
-// MPI version is tested against it.
+// Ranks as threads of one process, with mailboxes and collectives under one mutex. It is simple on
+// purpose, because the MPI version is tested against it.
 #include "comm/communicator.hpp"
 
 #include "base/error.hpp"
@@ -20,18 +20,18 @@
 namespace rollcall::comm {
 namespace {
 
-/// What all groups of one world share: the lock, the wake-up call and the news that a rank has
-/// failed.
+/// What all groups of one world share: the lock, the condition variable, and the error of a failed
+/// rank.
 struct World {
   std::mutex mutex;
   std::condition_variable changed;
   int failed_rank = -1;
   std::exception_ptr failure;
-  int on_node = 0;  ///< ranks of a node; 0: all
+  int on_node = 0;  ///< ranks per node; 0 puts all on one node
 };
 
 enum class Sizes { equal, any };
-/// What one rank brings to a collective; valid until all have left it.
+/// What one rank contributes to a collective. It is valid until all ranks have left the collective.
 struct Offer {
   const char* call = "";
   const void* bytes = nullptr;
@@ -63,7 +63,7 @@ struct Group {
   std::vector<std::deque<Envelope>> mailboxes;  ///< [rank]
   std::vector<Offer> offers;                    ///< [rank]
   int arrived = 0;                              ///< ranks that have arrived in this round
-  std::uint64_t round = 0;  ///< a collective has two: all have met, all have left
+  std::uint64_t round = 0;  ///< two rounds per collective: all ranks have arrived, all have left
 };
 
 class ThreadCommunicator final : public Communicator {
@@ -76,7 +76,7 @@ class ThreadCommunicator final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return int(group_->offers.size()); }
   void sum(std::span<std::int64_t> values) override {
-    // wraps like MPI's
+    // wraps at an overflow, as MPI_SUM does
     reduce("sum", values, [](std::int64_t a, std::int64_t b) {
       return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
     });
@@ -103,7 +103,8 @@ class ThreadCommunicator final : public Communicator {
 
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and reads everyone's
+  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and lets `read` see what all
+                                        ///< have shown
   void meet(const char* call);
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);
@@ -121,8 +122,8 @@ void ThreadCommunicator::check_peers() const {
       "a job ends with its first error", "see the error of that rank"));
 }
 
-/// Waits for the last rank. On error this rank has not arrived: the round cannot end, so nobody
-/// reads what it offered.
+/// Waits until all ranks have arrived. On an error, this rank counts as not arrived: the round
+/// cannot end, so no rank reads what it offered.
 void ThreadCommunicator::meet(const char* call) {
   Backoff wait;
   std::unique_lock lock(world_.mutex);
@@ -151,7 +152,7 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
     return std::string_view(o.call) != own.call ||
            (own.sizes == Sizes::equal && o.size != own.size);
   });
-  std::string problem;  // seen by all ranks or none
+  std::string problem;  // either all ranks see one, or none does
   if (odd == offers.end()) read(offers);
   else
     problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,
@@ -195,7 +196,7 @@ std::vector<std::string> ThreadCommunicator::gather_all(const std::string& bytes
 }
 
 std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
-  std::vector<int> members;  // of this color, ascending
+  std::vector<int> members;  // ranks of this color, ascending
   exchange({"split", &color, sizeof color}, [&](const std::vector<Offer>& offers) {
     for (int r = 0; r < size(); ++r) {
       if (*static_cast<const int*>(offers[r].bytes) == color) members.push_back(r);
