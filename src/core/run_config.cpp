@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kVariables =
     "variables of the chat template, each of the type it is written in: enable_thinking = false, "
     "version = \"1.10\"";
-/// The comment above the variables in a config.toml that has all of them in quotes.
+/// In an older config.toml, the comment above variables that are all written in quotes.
 constexpr const char* kOlderVariables =
     "variables of the chat template, for example enable_thinking = false";
 constexpr const char *kHears = "scheduler.hears", *kSplit = "task.split";
@@ -275,7 +275,7 @@ ConfigSchema bind(RunConfig& c) {
          "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // until 0.4
+  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // its name up to version 0.4
   s.bind("train.micro_batch_tokens", &c.train.micro_batch_tokens,
          "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most "
          "1024 (on devices: what the model allows, at most 16384)",
@@ -430,8 +430,8 @@ ConfigSchema bind(RunConfig& c) {
 
 namespace {
 
-/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or
-/// a list where it reads as one.
+/// Older versions wrote all template variables in quotes. Reads the value of one as they did: as a
+/// number, a boolean or a list where it can be read as one, otherwise as a text.
 std::string as_older_versions(const std::string& quoted) {
   std::string text;
   ConfigSchema::KeyValues typed;
@@ -442,7 +442,7 @@ std::string as_older_versions(const std::string& quoted) {
     unquoted.load_text("text = " + quoted, "a template variable");
     table.set("table.value=" + text);
   } catch (const ConfigError&) {
-    return quoted;  // inf, nan
+    return quoted;  // inf and nan stay texts
   }
   return typed.front().second.starts_with('"') ? quoted : typed.front().second;
 }
@@ -455,8 +455,8 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
-/// What a run's own text means. One of an earlier build lacks the keys that came later: a run of
-/// that build goes on as it did there.
+/// Reads a run's own text. If an earlier build wrote it, keys that came later are missing; they get
+/// the values that keep the run as it was.
 void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
               const std::string& origin) {
   load_settings(config, schema, text, origin);
@@ -464,8 +464,8 @@ void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
   if (!schema.was_set(kSplit)) config.task.split = "by_row";
 }
 
-/// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
-/// written, since it is part of the run's identity.
+/// The folder that a run's own file lies in. A run.dir that names the same folder is returned as it
+/// was written, because it is part of the run's identity.
 std::string folder_of(const std::filesystem::path& file, const std::string& stated) {
   const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
   std::error_code unknown;
@@ -473,8 +473,8 @@ std::string folder_of(const std::filesystem::path& file, const std::string& stat
                                                                           : folder.string();
 }
 
-/// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
-/// changes none of them.
+/// Sets defaults that depend on other settings. The config.toml of a run states every key, so a
+/// resume changes nothing.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   if (!c.task.file.empty() && !schema.was_set("task.name")) c.task.name = "jsonl";
   if (c.task.name == "jsonl") {
@@ -521,8 +521,8 @@ bool has_record_name(const std::filesystem::path& file) {
 
 namespace {
 
-/// Checkpoints of a run beside the file: it is the run's record, even where somebody took its first
-/// line away.
+/// Whether checkpoints of a run lie beside the file. It is then the run's record, even if its first
+/// line was removed.
 bool lies_in_run(const std::filesystem::path& file) {
   const auto entries = list_folder(std::filesystem::absolute(file).parent_path() / "checkpoints");
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {

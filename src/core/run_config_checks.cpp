@@ -1,4 +1,4 @@
-// What is wrong between settings of a run file, as far as the settings alone tell.
+// Checks between settings of a run file that need nothing but the settings.
 #include "core/judge_task.hpp"
 #include "core/run_config.hpp"
 
@@ -87,7 +87,7 @@ void check_judge(const RunConfig& c, Faults& faults) {
               "leave one of them out");
 }
 
-/// Its texts show what is judged, and one of them is there.
+/// At least one text is given, and each shows what is to be judged.
 void check_judge_texts(const SelfJudgingSection& s, const std::string& on, Faults& faults) {
   const std::pair<const char*, const std::string*> asked[] = {
       {"self_judging.pointwise", &s.pointwise},
