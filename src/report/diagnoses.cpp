@@ -1,5 +1,5 @@
-// The table of diagnoses. Thresholds are looked at over a window, so that one odd step says
-// nothing, and lie clear of healthy runs.
+// The table of diagnoses. A threshold is compared with a window of steps, so that one odd step
+// means nothing, and is far from the values of healthy runs.
 #include "report/diagnoses.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +14,12 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kWindow = 20;  // steps
-constexpr std::size_t kLeast = 10;   // of which so many must be there: the first steps of a run say
-                                     // little
+constexpr std::size_t kWindow = 20;  // steps of the window
+constexpr std::size_t kLeast = 10;   // fewest steps that it must have, because the first steps of a
+                                     // run mean little
 
-/// Looks metrics up in the window; NaN where a metric is missing, which no comparison takes for a
-/// finding.
+/// Looks up metrics in the window. The value is NaN if a metric is missing, and no comparison with
+/// NaN is true.
 class Window {
  public:
   Window(const RecentSteps& steps, const RunConfig& run)
@@ -31,8 +31,8 @@ class Window {
 
   double mean(const std::string& metric) const { return mean_of(rows_, metric); }
   double mean_at_start(const std::string& metric) const { return mean_of(*first_, metric); }
-  /// How much the metric's mean rose from the window before this one to this one; NaN until both
-  /// are full.
+  /// By how much the metric's mean rose from the window before to this one; NaN until both are
+  /// full.
   double rise(const std::string& metric) const {
     if (all_->size() < 2 * kWindow) return std::numeric_limits<double>::quiet_NaN();
     const std::vector<MetricRow> earlier(all_->end() - std::ptrdiff_t(2 * kWindow),
@@ -45,7 +45,7 @@ class Window {
   double least(const std::string& metric) const {
     return fold(metric, [](double a, double b) { return std::min(a, b); });
   }
-  /// Share of the window's steps whose value is above the limit; NaN where none has one.
+  /// Fraction of the steps with a value above the limit; NaN if no step has a value.
   double share_above(const std::string& metric, double limit) const {
     const auto values = values_of(rows_, metric);
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -53,8 +53,8 @@ class Window {
                std::count_if(values.begin(), values.end(), [&](double v) { return v > limit; })) /
            double(values.size());
   }
-  /// The value that most of the window's steps have, and how many steps have it; the smaller value
-  /// of two as frequent.
+  /// The value that most steps of the window have, and the number of those steps. If two are
+  /// equally frequent, it is the smaller one.
   std::pair<double, std::size_t> most_frequent(const std::string& metric) const {
     std::map<double, std::size_t> steps;
     for (const double value : values_of(rows_, metric)) ++steps[value];
@@ -111,7 +111,7 @@ using Finding = std::optional<std::string>;
 struct Rule {
   const char* name;
   DiagnosisKind kind;
-  const char* when;    ///< the threshold in words, for the document
+  const char* when;    ///< the threshold in words, for DIAGNOSES.md
   const char* advice;  ///< what to do
   Finding (*look)(const Window&);
 };

@@ -17,9 +17,9 @@ namespace rollcall::report {
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-/// What a line of progress says. Pure, so that its text can be tested.
+/// What a line of progress says. It is plain data, so that its text can be tested.
 struct ProgressState {
-  std::string label;       ///< "train"
+  std::string label;       ///< such as "train"
   std::int64_t first = 0;  ///< steps done before this process began; the rate leaves them out
   std::int64_t done = 0, total = 0;
   double elapsed_s = 0.0;    ///< from the start of this process to the end of the last step
@@ -55,7 +55,7 @@ class ProgressSink {
 /// time, a thread of this object shows that the work still runs.
 class Progress {
  public:
-  /// How far the work is at the moment. A number that update() knows already, or more, is ignored.
+  /// How far the work is at the moment. It is ignored unless it is further than update() has said.
   struct Glimpse {
     std::int64_t done = 0;
     NamedNumbers numbers{};
@@ -76,18 +76,17 @@ class Progress {
   void update(std::int64_t done, const NamedNumbers& numbers);
 
  private:
-  void watch(const std::stop_token& stop);  ///< the thread
+  void watch(const std::stop_token& stop);  ///< what the thread runs
   void look();
   void show();
   ProgressState state_;
   Output output_;
   Stopwatch clock_;
   ProgressSink sink_;
-  bool shown_ = false;                          ///< by update()
+  bool shown_ = false;                          ///< by update(), at least once
   double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< by clock_: last shown, last progress
-  double next_quiet_s_ =
-      0.0;            ///< a log gets a line after this time without progress, which doubles
-                      ///< with each such line
+  /// Time without progress after which a log gets a line [s]. It doubles with each such line.
+  double next_quiet_s_ = 0.0;
   std::mutex mutex_;  ///< guards all members above
   std::condition_variable_any stopped_;
   std::jthread watcher_;  ///< the last member, so that it ends first
