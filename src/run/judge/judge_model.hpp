@@ -40,7 +40,7 @@ struct JudgeKey {
 class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
-      kRewardModelLeafTokens;  ///< of a forward pass of a reward model, unless one sequence has
+      kRewardModelMicroBatchTokens;  ///< of a forward pass of a reward model, unless one sequence has
                                ///< more
   /// `seed`: that of the run. Throws as identify_judge() does, and for weights that do not fit.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,
