@@ -1,5 +1,5 @@
-// One turn: look at the rank, write its record, read those of the others where this rank has heard
-// nothing for long.
+// The watching thread. In each turn it looks at its rank and writes the record. It reads the
+// records of the other ranks if its rank has made no progress for long.
 #include "watch/watcher.hpp"
 
 #include "base/attended_clock.hpp"
@@ -27,19 +27,18 @@
 
 namespace rollcall::watch {
 
-/// Shared with the thread, which may outlive the watcher.
+/// What the watcher shares with its thread, which may outlive it.
 struct Watcher::End {
   std::mutex mutex;
   std::condition_variable changed;
   bool wanted = false, reached = false;
-  std::optional<double> asked;     ///< since how many seconds another rank may have stood still
-  std::optional<double> answered;  ///< for how long
+  std::optional<double> asked;  ///< question: which ranks were suspended within this many seconds
+  std::optional<double> answered;  ///< answer: the longest suspension [s]
   double ask(double since_s);
 };
 
-/// Of the thread that waits. A file system that does not answer holds it for a moment only: the
-/// others
-/// may ask it meanwhile whether it is there.
+/// Called by the thread that waits. A file system that hangs delays it for a moment only, because
+/// other ranks may ask it meanwhile whether it is alive.
 double Watcher::End::ask(double since_s) {
   constexpr std::chrono::seconds kPatience{1};
   std::unique_lock lock(mutex);
@@ -53,18 +52,18 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
-/// Of clocks that are looked at once a tick.
+/// A clock that is read once per tick has missed a suspension if a read comes later than this [s].
 double late_s(double tick_s, double watch_s) {
-  constexpr double kLate_s = 10.0;  // a look that comes later than this says that the process was
+  constexpr double kLate_s = 10.0;  // a read that is later than this shows that the process was
                                     // suspended
   return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
 }
 
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
-constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up: they are there
-                                          // when somebody asks
-constexpr double kWrites = 100.0;  // a second, of all ranks together, are more than a file system
-                                   // should notice
+constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up, so that they
+                                          // are there when a user asks
+constexpr double kWrites = 100.0;  // writes per second by all ranks together that a file system
+                                   // should not notice
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
 double unix_time() {
@@ -254,10 +253,9 @@ class Rounds {
   SilenceTeller teller_;
 };
 
-/// A thread that touches no file and takes no lock for long: it comes late only where the whole
-/// process
-/// stood still, the main thread included. The one that writes RUN/watch comes late where its file
-/// system hangs, too. Where both ranks and watches are threads of one process, each counts for all.
+/// Counts suspensions in a thread that touches no file and holds no lock for long, so it is late
+/// only if the whole process was suspended. The thread that writes RUN/watch is also late when its
+/// file system hangs. Where ranks are threads of one process, each suspension counts once per rank.
 template <class End>
 void count_standstills(const std::shared_ptr<End>& end, double tick_s, double watch_s) {
   std::thread([end, tick_s, clock = AttendedClock(late_s(tick_s, watch_s))]() mutable {
@@ -274,7 +272,8 @@ void count_standstills(const std::shared_ptr<End>& end, double tick_s, double wa
   }).detach();
 }
 
-/// What this rank's clock lacks of rank 0's: they read them within moments of each other.
+/// By how much this rank's clock is behind rank 0's [s]. Both read their clocks within moments of
+/// each other.
 double offset_to_rank_0(comm::Communicator& world) {
   world.barrier();
   const double now = unix_time();
@@ -296,7 +295,8 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
                      .stages = std::move(stages)};
   Rounds rounds(std::move(run_dir), std::move(record), world.roll()->activity, own_thread(),
                 watch_s, offset_to_rank_0(world));
-  sigset_t all, before;  // what stops or ends the run is for the thread that makes this one
+  sigset_t all, before;  // signals that stop or end the run are left to the thread that makes this
+                         // one
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   count_standstills(end_, rounds.tick_s(), watch_s);
