@@ -275,7 +275,8 @@ ConfigSchema bind(RunConfig& c) {
          "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // its name up to version 0.4
+  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // the old name is accepted until
+                                                              // version 0.4
   s.bind("train.micro_batch_tokens", &c.train.micro_batch_tokens,
          "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most "
          "1024 (on devices: what the model allows, at most 16384)",

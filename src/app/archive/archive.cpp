@@ -1,4 +1,4 @@
-// rollcall archive: the rollouts of a run, read, checked and repaired; one file per verb in
+// rollcall archive: reads, checks and repairs the rollouts of a run. Each subcommand has a file in
 // archive/.
 #include "app/archive/verbs.hpp"
 #include "app/commands.hpp"
@@ -11,7 +11,8 @@ void add_archive(Command program) {
   auto command = program.command(
       "archive",
       "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, compare");
-  command.expects_commands(0, 1);  // a required one would be missed before a misspelt one is named
+  command.expects_commands(0, 1);  // if a command were required, a misspelt one would be reported
+                                   // as missing
   command.runs([command] {
     std::fputs(command.help().c_str(), stdout);
     return ExitCode::misconfigured;

@@ -1,5 +1,5 @@
-// Text to a file or, with control characters as escapes, to standard output. A reader that went
-// away (head, a closed pager) is no error: write() says so and the command ends.
+// Text to a file, or to standard output with control characters as escapes. If the reader has gone
+// away (head, a closed pager), write() says so and the command ends without an error.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@ namespace rollcall::app::archive {
 
 class Output {
  public:
-  /// An empty path is standard output. A file appears under its name with finish(), whole. Throws
-  /// StorageError.
+  /// An empty path is standard output. A file appears under its name with finish(), complete.
+  /// Throws StorageError.
   explicit Output(std::filesystem::path path = {});
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
-  /// False when nobody reads any more.
+  /// Returns false if the reader has gone away.
   bool write(std::string_view text);
   void finish();
 
@@ -24,7 +24,7 @@ class Output {
   bool flush();
   std::filesystem::path path_, partial_;
   int fd_;
-  bool open_ = true;  ///< somebody reads
+  bool open_ = true;  ///< false once the reader has gone away
   std::string buffer_;
 };
 

@@ -1,5 +1,5 @@
-// rollcall archive pack: what a checkpoint has behind it goes from shards into archive files, by
-// one process, as the run itself would do it.
+// rollcall archive pack: moves the shards up to a checkpoint into archive files, in one process, as
+// the run itself would.
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -29,8 +29,8 @@ ExitCode pack(const fs::path& run_dir) {
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
   io::restore_replaced(run_dir);
-  io::damaged_checkpoints(run_dir);  // throws where one cannot be read: it may be the newest for
-                                     // all that is known
+  io::damaged_checkpoints(run_dir);  // throws if a checkpoint cannot be read, because it could be
+                                     // the newest one
   std::vector<std::string> faults;
   const auto newest = newest_committed(run_dir, Depth::whole, faults);
   require<StorageError>(newest || faults.empty(), faults.empty() ? "" : faults.front(),

@@ -1,4 +1,4 @@
-// rollcall archive show: the groups of a prompt as people read them.
+// rollcall archive show: prints the groups of a prompt for people.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -16,7 +16,8 @@
 namespace rollcall::app::archive {
 namespace {
 
-/// Every line of a text behind a bar, so that what the policy wrote is never mistaken for ours.
+/// Puts every line of a text after a bar, so that the policy's text cannot be mistaken for the
+/// program's.
 std::string barred(const std::string& text) {
   constexpr const char* kBar = "      | ";
   return kBar + visible_lines(text, kBar) + "\n";
@@ -37,7 +38,7 @@ Tokens tokens_of(const Rollout& rollout) {
   return t;
 }
 
-/// What the step's update made of it.
+/// What the update of the step did with the rollout.
 std::string text_of(const io::RolloutTraining& training) {
   if (!training.trained) return ", left out";
   std::string text =

@@ -22,7 +22,7 @@ struct ChatFlags {
   bool exact = false;
 };
 
-// of a folder; a run file's 64 is for tasks
+// for a model folder; the 64 of a run file is meant for tasks
 constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";
 
 text::Conversation beginning(const ChatFlags& flags) {
@@ -52,7 +52,7 @@ ExitCode chat(ChatFlags flags) {
     if (text::trim(line).empty()) continue;
     talk.messages.push_back(text::message("user", line));
     const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++, flags.exact);
-    // A model of bytes may end within a character, and a template takes characters alone.
+    // A model of bytes may end within a character, but a template accepts only whole ones.
     talk.messages.push_back(text::message(
         "assistant", text::valid_utf8(speaker.format.section().assistant_prefix + answer)));
   }

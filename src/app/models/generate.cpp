@@ -1,4 +1,4 @@
-// rollcall generate: a prompt in, text out.
+// rollcall generate: completes a prompt.
 #include "app/commands.hpp"
 #include "app/models/interactive_model.hpp"
 #include "base/file.hpp"

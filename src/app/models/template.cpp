@@ -1,4 +1,4 @@
-// rollcall template: a conversation through a chat template, as the model will see it.
+// rollcall template: applies a chat template to a conversation, as the model will see it.
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"

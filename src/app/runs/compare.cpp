@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 /// The last evaluation of a run.
 struct HeldOut {
   std::uint64_t step = 0;
-  /// by text and reference answer
+  /// by the prompt's text and reference answer
   std::map<std::pair<std::string, std::string>, report::PromptOutcome> outcomes;
 };
 
@@ -73,7 +73,7 @@ Side read_side(const std::string& run) {
   return side;
 }
 
-/// The prompts that both answered, in one order.
+/// The outcomes of both runs on the prompts that both answered, in the same order.
 std::pair<std::vector<report::PromptOutcome>, std::vector<report::PromptOutcome>> paired(
     const HeldOut& a, const HeldOut& b) {
   std::pair<std::vector<report::PromptOutcome>, std::vector<report::PromptOutcome>> pairs;
@@ -133,7 +133,7 @@ void print_settings(const Side& a, const Side& b) {
 double seconds_of(const Side& side) {
   double all = 0.0;
   for (const auto& [stage, s] : side.state.seconds)
-    if (stage != "step") all += s;  // the sum of the others over training
+    if (stage != "step") all += s;  // "step" is the sum of the others during training
   return all;
 }
 

@@ -1,4 +1,4 @@
-// rollcall train and rollcall sft: the job itself.
+// rollcall train and rollcall sft: run the job itself.
 #include "app/commands.hpp"
 #include "app/runs/job_world.hpp"
 #include "app/tools/start_sandbox.hpp"

@@ -1,5 +1,5 @@
-// Published systems that people may look for among the recipes and that are none: where they are,
-// or why they are not there.
+// Published systems that users may look for among the recipes but that are none: where they are
+// found instead, or why they are missing.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ inline constexpr std::array kNoRecipes{
         "for every recipe: `rollcall weights compare` reports how many weights moved, and gradient_mask trains those alone again."},
 };
 
-/// What is said of a name that is no recipe; empty where nothing is.
+/// What to say about a name that is not a recipe; empty if the name is unknown.
 constexpr std::string_view sentence_of(std::string_view name) {
   const auto* const found = std::find_if(kNoRecipes.begin(), kNoRecipes.end(),
                                          [&](const NoRecipe& n) { return n.name == name; });

@@ -1,4 +1,4 @@
-// rollcall recipes: the table of objectives, filtered, or one row in full.
+// rollcall recipes: prints the table of objectives, filtered, or one row in full.
 #include "app/commands.hpp"
 #include "app/tables/no_recipes.hpp"
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ struct Filter {
   int year = 0;
 };
 
-/// "weight" asks for rows with any weight piece, "weight=tis" for rows with that one.
+/// "weight" selects rows with any weight piece, "weight=tis" rows with that one.
 bool has_piece(const method::Recipe& recipe, const std::string& slot) {
   const std::string family = slot.substr(0, slot.find('='));
   const std::vector<std::string> families(method::family_names.begin(), method::family_names.end());

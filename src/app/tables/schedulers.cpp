@@ -1,5 +1,5 @@
-// rollcall schedulers: the table of ways to choose prompts and budgets, filtered, or one row in
-// full.
+// rollcall schedulers: prints the table of ways to choose prompts and budgets, filtered, or one row
+// in full.
 #include "scheduling/schedulers.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
@@ -30,8 +30,8 @@ std::string piece_of(const SchedulerChoice& choice, const std::string& family) {
                                  : choice.selection;
 }
 
-/// "square_root" asks for rows with this piece in any family, "allocator=square_root" for rows with
-/// it in that one.
+/// "square_root" selects rows with this piece in any family, "allocator=square_root" rows with it
+/// in that family.
 bool has_piece(const SchedulerRow& row, const std::string& wanted) {
   const auto equals = wanted.find('=');
   const std::string family = equals == std::string::npos ? "" : wanted.substr(0, equals),

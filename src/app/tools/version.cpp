@@ -1,4 +1,4 @@
-// What this binary is and what it was built with.
+// The version of this binary, and what it was built with.
 #include "app/commands.hpp"
 #include "base/joined.hpp"
 #include "comm/communicator.hpp"
@@ -20,7 +20,7 @@ std::string version_with_libraries() {
 
 namespace {
 
-/// "fp32_fixed_order: avx512 of scalar, avx2, avx512", a line for each numerics.
+/// Such as "fp32_fixed_order: avx512 of scalar, avx2, avx512", one line for each numerics.
 std::string kernel_lines() {
   std::string lines;
   for (const auto& choice : kernels::kernel_choices())
