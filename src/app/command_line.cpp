@@ -211,7 +211,7 @@ CommandLine::~CommandLine() = default;
 Command CommandLine::program() { return {app_.get(), &chosen_}; }
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
-  // Names of an earlier release, which were removed in 0.4.
+  // Old names of commands, which are accepted until version 0.4.
   constexpr std::pair<const char*, const char*> kOldCommands[] = {{"policies", "schedulers"}};
   std::vector<char*> words(argv, argv + argc);
   std::string now;
