@@ -59,8 +59,9 @@ class DeviceCollectives : public Collectives {
   void sum(std::span<std::int64_t> values) override;
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
-  void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
+  void sum_to_shares(std::span<std::int64_t> values,
+                     std::span<const std::int64_t> share_offsets) override;
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets) override;
 
  protected:
   // These run on work memory, after what the stream holds already. Copies that are queued later see
@@ -81,7 +82,7 @@ class DeviceCollectives : public Collectives {
   template <class T, class Act>
   void in_parts(std::span<T> values, const char* what, Act act);
   template <class T, class Act>
-  void in_pieces(std::span<T> values, std::span<const std::int64_t> begins, const char* what,
+  void in_pieces(std::span<T> values, std::span<const std::int64_t> share_offsets, const char* what,
                  Act act);
 };
 

@@ -34,9 +34,9 @@ class StagedCollectives final : public DeviceCollectives {
     group_->wait([&] { return work_->idle(); }, group_->collective_deadline_s(), what);
   }
   std::vector<std::int64_t> equal_shares(std::size_t share) const {
-    std::vector<std::int64_t> begins;
-    for (int r = 0; r <= size(); ++r) begins.push_back(r * std::int64_t(share));
-    return begins;
+    std::vector<std::int64_t> share_offsets;
+    for (int r = 0; r <= size(); ++r) share_offsets.push_back(r * std::int64_t(share));
+    return share_offsets;
   }
 };
 

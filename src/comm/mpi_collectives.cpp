@@ -56,29 +56,30 @@ void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act ac
       all += rest(size);
       strings += rest(size) > 0 ? 1 : 0;
     }
-    const std::uint64_t most =
+    const std::uint64_t piece_size =
         all <= kRoundBytes ? longest - first : std::max<std::uint64_t>(kRoundBytes / strings, 1024);
     std::transform(sizes.begin(), sizes.end(), pieces.counts.begin(),
-                   [&](std::uint64_t size) { return int(std::min(most, rest(size))); });
+                   [&](std::uint64_t size) { return int(std::min(piece_size, rest(size))); });
     std::exclusive_scan(pieces.counts.begin(), pieces.counts.end(), pieces.places.begin(), 0);
     act(first, pieces);
-    first += most;
+    first += piece_size;
   }
 }
 
 /// Moves shares piece by piece, so that all ranks send and receive all the time. One round moves
 /// about kPartBytes.
 template <class T, class Act>
-void for_each_piece(std::span<const std::int64_t> begins, Act act) {
-  const std::size_t ranks = begins.size() - 1;
+void for_each_piece(std::span<const std::int64_t> share_offsets, Act act) {
+  const std::size_t ranks = share_offsets.size() - 1;
   const auto step = std::max<std::int64_t>(std::int64_t(kPartBytes / sizeof(T) / ranks), 1);
-  const std::int64_t longest = longest_share(begins);
+  const std::int64_t longest = longest_share(share_offsets);
   for (std::int64_t first = 0; first < longest; first += step) {
     Pieces pieces;
     for (std::size_t r = 0; r < ranks; ++r) {
-      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length);
+      const std::int64_t length = share_offsets[r + 1] - share_offsets[r],
+                         from = std::min(first, length);
       pieces.counts.push_back(int(std::min(step, length - from)));
-      pieces.places.push_back(int(begins[r] + from));
+      pieces.places.push_back(int(share_offsets[r] + from));
     }
     act(pieces);
   }
@@ -87,9 +88,10 @@ void for_each_piece(std::span<const std::int64_t> begins, Act act) {
 /// Whether collectives on shares are made of collectives on whole buffers: where few of many ranks
 /// own shares, a direct exchange would cost an owner more than an all-reduce does, and where the
 /// buffer is too long, MPI's int cannot hold the positions.
-bool shares_go_whole(std::span<const std::int64_t> begins) {
-  const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
-  return size > INT_MAX || longest_share(begins) > 2 * size / std::max<std::int64_t>(others, 1);
+bool shares_go_whole(std::span<const std::int64_t> share_offsets) {
+  const std::int64_t size = share_offsets.back(), others = std::int64_t(share_offsets.size()) - 2;
+  return size > INT_MAX ||
+         longest_share(share_offsets) > 2 * size / std::max<std::int64_t>(others, 1);
 }
 
 // Wraps at an overflow, as MPI_SUM does.
@@ -106,7 +108,8 @@ void MpiCommunicator::complete(const char* call, Post post, std::optional<int> r
   if (!meeting_) return complete_all(call, std::span(&request, 1), [] { return false; });
   const std::uint32_t number = meeting_->next();
   meeting_->enter(root == rank_);
-  // a long message may need its root to drive MPI again, so only its arrival is waited for asleep
+  // A long message may need its root to call MPI again, so once the root has entered, a rank polls
+  // instead of sleeping.
   const auto early = [&] {
     return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number));
   };
@@ -124,8 +127,8 @@ std::uint32_t MpiCommunicator::bring(const char* what, bool awaited, Fill fill) 
 
 template <class T, class Merge>
 bool MpiCommunicator::merge_where_met(const char* what, std::span<T> values, Merge merge) {
-  constexpr std::size_t kMost = 4096;  // bytes; every rank reads the values of all ranks
-  if (!meeting_ || values.size_bytes() > kMost) return false;
+  constexpr std::size_t kLimitBytes = 4096;  // bytes; every rank reads the values of all ranks
+  if (!meeting_ || values.size_bytes() > kLimitBytes) return false;
   const std::uint32_t number = bring(what, false, [&](std::span<std::byte> room) {
     std::memcpy(room.data(), values.data(), values.size_bytes());
   });
@@ -202,9 +205,9 @@ void MpiCommunicator::barrier() {
 // as much as an all-reduce. Open MPI's MPI_Ireduce_scatter would reduce everything on one rank
 // first.
 void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
-                                    std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
-  for_each_piece<std::int64_t>(begins, [&](Pieces& pieces) {
+                                    std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::sum_to_shares(values, share_offsets);
+  for_each_piece<std::int64_t>(share_offsets, [&](Pieces& pieces) {
     const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0),
               place = pieces.places[std::size_t(rank_)];
     std::vector<int> counts(std::size_t(size_), own), places(std::size_t(size_), 0);
@@ -222,9 +225,10 @@ void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
   });
 }
 
-void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
-  for_each_piece<float>(begins, [&](const Pieces& pieces) {
+void MpiCommunicator::gather_shares(std::span<float> values,
+                                    std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::gather_shares(values, share_offsets);
+  for_each_piece<float>(share_offsets, [&](const Pieces& pieces) {
     complete("MPI_Iallgatherv", [&](MPI_Request* r) {
       return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(),
                              pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);

@@ -82,7 +82,7 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
   Backoff looking;
   std::string where;  // set once the wait is long
   for (bool was_early = false;;) {
-    const std::uint32_t heard = meeting_ ? meeting_->bell() : 0;
+    const std::uint32_t rings_seen = meeting_ ? meeting_->bell() : 0;
     const bool is_early = early();
     if (std::exchange(was_early, is_early) && !is_early) looking = {};
     const bool ended = done();
@@ -102,7 +102,7 @@ void MpiCommunicator::wait_in(const char* call, const std::function<bool()>& don
       if (where.empty()) where = fmt::format("in {}", call);
       roll_->begin_sleep(where);
     }
-    if (sleeps) meeting_->sleep(heard, longest_sleep(kUnwoken_s));
+    if (sleeps) meeting_->sleep(rings_seen, longest_sleep(kUnwoken_s));
     else give_way(pause_s);
   }
 }
@@ -134,9 +134,9 @@ double MpiCommunicator::longest_sleep(double seconds) const {
 
 void MpiCommunicator::pause(double seconds) {
   if (!meeting_ || (seconds <= 0 && !crowded_)) return give_way(seconds);
-  meeting_->sleep_on_own(heard_, crowded_ ? longest_sleep(kUnaware_s) : seconds);
-  heard_ = meeting_->own_bell();  // so that a wait for something else than messages sleeps next
-                                  // time
+  meeting_->sleep_on_own(rings_seen_, crowded_ ? longest_sleep(kUnaware_s) : seconds);
+  rings_seen_ = meeting_->own_bell();  // so that a wait for something else than messages sleeps
+                                       // next time
 }
 
 void MpiCommunicator::meet(bool crowded) {
@@ -218,7 +218,7 @@ bool MpiCommunicator::arrived() {
 }
 
 std::optional<Envelope> MpiCommunicator::try_receive() {
-  if (meeting_) heard_ = meeting_->own_bell();
+  if (meeting_) rings_seen_ = meeting_->own_bell();
   while (drive_send()) {
   }
   Envelope next;

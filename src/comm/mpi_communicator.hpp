@@ -44,8 +44,9 @@ class MpiCommunicator final : public Communicator {
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
-  void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
+  void sum_to_shares(std::span<std::int64_t> values,
+                     std::span<const std::int64_t> share_offsets) override;
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets) override;
   void send(int destination, int tag, std::string bytes) override;
   void send_all(std::span<const int> destinations, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
@@ -125,7 +126,7 @@ class MpiCommunicator final : public Communicator {
   std::optional<NodeRendezvous> meeting_;
   bool crowded_ = false;  ///< the node has fewer cores than ranks, so a rank that waits gives its
                           ///< core away at once
-  std::uint32_t heard_ = 0;  ///< this rank's own bell, as it was before the last look for messages
+  std::uint32_t rings_seen_ = 0;  ///< this rank's own bell before the last look for messages
 };
 
 /// A world of its own, over a duplicate of `comm`. Collective.

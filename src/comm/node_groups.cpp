@@ -52,11 +52,11 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
     if (places[r].node == own.node) groups.shares.push_back(share_of[r]);
   }
   if (transport == nullptr) return groups;
-  const int most =
+  const int largest_node =
       std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) {
         return a.size < b.size;
       })->size;
-  for (int place = 0; place < most; ++place) {
+  for (int place = 0; place < largest_node; ++place) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
@@ -72,13 +72,13 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
 }
 
 std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
-                                    std::span<const std::int64_t> begins) {
+                                    std::span<const std::int64_t> share_offsets) {
   const auto owner = std::find_if(across.shares.begin(), across.shares.end(),
                                   [](int share) { return share >= 0; });
   // At least one node has a rank of this local number, so an owner exists.
-  std::vector<std::int64_t> all{begins[std::size_t(*owner)]};
+  std::vector<std::int64_t> all{share_offsets[std::size_t(*owner)]};
   for (const int share : across.shares)
-    all.push_back(share < 0 ? all.back() : begins[std::size_t(share) + 1]);
+    all.push_back(share < 0 ? all.back() : share_offsets[std::size_t(share) + 1]);
   return all;
 }
 

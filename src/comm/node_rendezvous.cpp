@@ -56,11 +56,11 @@ bool NodeRendezvous::all_entered(std::uint32_t number) const {
 
 // FUTEX_PRIVATE would not work, because the word belongs to several processes. It does not matter
 // what ends the sleep, because the caller looks again.
-void NodeRendezvous::sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t heard,
+void NodeRendezvous::sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t rings_seen,
                               double seconds) {
   const double whole = std::floor(seconds);
   const timespec longest{time_t(whole), long((seconds - whole) * 1e9)};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT, heard, &longest,
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT, rings_seen, &longest,
             nullptr, 0);
 }
 

@@ -44,12 +44,12 @@ class NodeRendezvous {
   std::uint32_t bell() const { return seats_.back().bell; }
   std::uint32_t own_bell() const { return seats_[std::size_t(rank_)].bell; }
   /// Sleeps until the bell rings, `seconds` have passed or a signal arrives. Returns at once if the
-  /// counter is no longer `heard`.
-  void sleep(std::uint32_t heard, double seconds) const {
-    sleep_on(seats_.back().bell, heard, seconds);
+  /// counter is no longer `rings_seen`.
+  void sleep(std::uint32_t rings_seen, double seconds) const {
+    sleep_on(seats_.back().bell, rings_seen, seconds);
   }
-  void sleep_on_own(std::uint32_t heard, double seconds) const {
-    sleep_on(seats_[std::size_t(rank_)].bell, heard, seconds);
+  void sleep_on_own(std::uint32_t rings_seen, double seconds) const {
+    sleep_on(seats_[std::size_t(rank_)].bell, rings_seen, seconds);
   }
   void ring(int rank) const { ring(seats_[std::size_t(rank)].bell); }
 
@@ -62,7 +62,7 @@ class NodeRendezvous {
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free,
                 "a futex is a plain word of memory");
   static std::size_t rooms_begin(int ranks);
-  static void sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t heard, double seconds);
+  static void sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t rings_seen, double seconds);
   static void ring(std::atomic<std::uint32_t>& bell);
 
   SharedMemory pages_;

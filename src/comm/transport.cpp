@@ -50,11 +50,12 @@ class Forwarded final : public Collectives {
   void broadcast(std::span<std::byte> bytes, int root) override { group_->broadcast(bytes, root); }
   void barrier() override { group_->barrier(); }
   void sum_to_shares(std::span<std::int64_t> values,
-                     std::span<const std::int64_t> begins) override {
-    group_->sum_to_shares(values, begins);
+                     std::span<const std::int64_t> share_offsets) override {
+    group_->sum_to_shares(values, share_offsets);
   }
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override {
-    group_->gather_shares(values, begins);
+  void gather_shares(std::span<float> values,
+                     std::span<const std::int64_t> share_offsets) override {
+    group_->gather_shares(values, share_offsets);
   }
   Communicator* group() const { return group_; }
 

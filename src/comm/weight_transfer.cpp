@@ -81,11 +81,11 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
 }
 
 void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
-                    std::span<const std::int64_t> begins) {
-  over_transport.gather_shares(values, begins);
+                    std::span<const std::int64_t> share_offsets) {
+  over_transport.gather_shares(values, share_offsets);
   for (int root = 0; root < ranks.size(); ++root) {
-    const auto first = std::size_t(begins[std::size_t(root)]),
-               last = std::size_t(begins[std::size_t(root) + 1]);
+    const auto first = std::size_t(share_offsets[std::size_t(root)]),
+               last = std::size_t(share_offsets[std::size_t(root) + 1]);
     if (first == last) continue;
     const auto share = std::as_bytes(values.subspan(first, last - first));
     compare(ranks, root, checksum64(share), share.size());
@@ -127,7 +127,7 @@ WeightTransfer::~WeightTransfer() = default;
 bool WeightTransfer::takes_part() const { return !state_->legs.empty(); }
 
 void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
-  std::size_t most = 0;
+  std::size_t rounds = 0;
   for (const State::Leg& leg : state_->legs) {
     std::array<std::uint64_t, 2> header{version, weights.size()};
     leg.ranks->broadcast(std::as_writable_bytes(std::span(header)), leg.root);
@@ -140,13 +140,13 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
     for (const WeightSlice& stretch : leg.stretches)
       expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()),
              "a slice lies inside the weights");
-    most = std::max(most, leg.stretches.size());
+    rounds = std::max(rounds, leg.stretches.size());
   }
   const auto bytes_of = [&](const WeightSlice& stretch) {
     return std::as_writable_bytes(
         weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
   };
-  for (std::size_t i = 0; i < most; ++i) {  // broadcasts the i-th range of every batch together
+  for (std::size_t i = 0; i < rounds; ++i) {  // broadcasts the i-th range of every batch together
     std::vector<Broadcast> side_by_side;
     for (const State::Leg& leg : state_->legs)
       if (i < leg.stretches.size())

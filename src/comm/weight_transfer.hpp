@@ -35,10 +35,10 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
                                          const std::vector<WeightSlice>& slices);
 
 /// Gives every rank's share to all ranks, and compares what arrived with its owner's checksum.
-/// Share r is [begins[r], begins[r + 1]). `over_transport` are the collectives of `ranks` for large
-/// buffers. Collective. Throws ProtocolError where a checksum differs.
+/// Share r is [share_offsets[r], share_offsets[r + 1]). `over_transport` are the collectives of
+/// `ranks` for large buffers. Collective. Throws ProtocolError where a checksum differs.
 void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
-                    std::span<const std::int64_t> begins);
+                    std::span<const std::int64_t> share_offsets);
 
 /// Executes a plan. The batches travel at the same time where the transport can. The version and
 /// the owner's checksum of every range travel through the world's own communicators and are

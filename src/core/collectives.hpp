@@ -20,14 +20,15 @@ class Collectives {
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;
 
-  // In the next two functions, the buffer is cut into shares. That of rank r is [begins[r],
-  // begins[r + 1]); begins has size() + 1 entries, the last of which is the size of the buffer.
-  // They are made of sum and broadcast unless a transport can move fewer bytes.
+  // In the next two functions, the buffer is cut into shares. That of rank r is [share_offsets[r],
+  // share_offsets[r + 1]); share_offsets has size() + 1 entries, the last of which is the size of
+  // the buffer. They are made of sum and broadcast unless a transport can move fewer bytes.
   /// Like sum, but only this rank's own share is right afterwards; the rest of the buffer is
   /// undefined.
-  virtual void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins);
+  virtual void sum_to_shares(std::span<std::int64_t> values,
+                             std::span<const std::int64_t> share_offsets);
   /// Afterwards every rank has the shares of all ranks.
-  virtual void gather_shares(std::span<float> values, std::span<const std::int64_t> begins);
+  virtual void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets);
 };
 
 inline void Collectives::sum_to_shares(std::span<std::int64_t> values,
@@ -36,10 +37,10 @@ inline void Collectives::sum_to_shares(std::span<std::int64_t> values,
 }
 
 inline void Collectives::gather_shares(std::span<float> values,
-                                       std::span<const std::int64_t> begins) {
+                                       std::span<const std::int64_t> share_offsets) {
   for (int root = 0; root < size(); ++root) {
-    const auto begin = std::size_t(begins[std::size_t(root)]),
-               end = std::size_t(begins[std::size_t(root) + 1]);
+    const auto begin = std::size_t(share_offsets[std::size_t(root)]),
+               end = std::size_t(share_offsets[std::size_t(root) + 1]);
     if (begin < end) broadcast(std::as_writable_bytes(values.subspan(begin, end - begin)), root);
   }
 }

@@ -292,15 +292,15 @@ std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& confi
 std::vector<Diagnosis> DiagnosisLog::due(std::uint64_t step,
                                          const std::vector<Diagnosis>& holding) {
   std::vector<Diagnosis> due;
-  std::erase_if(told_, [&](const auto& entry) {
+  std::erase_if(logged_at_, [&](const auto& entry) {
     return std::none_of(holding.begin(), holding.end(),
                         [&](const Diagnosis& d) { return d.name == entry.first; });
   });
   for (const auto& diagnosis : holding) {
     if (diagnosis.kind == DiagnosisKind::note) continue;
-    const auto told = told_.find(diagnosis.name);
-    if (told != told_.end() && step < told->second + kAgain) continue;
-    told_[diagnosis.name] = step;
+    const auto logged = logged_at_.find(diagnosis.name);
+    if (logged != logged_at_.end() && step < logged->second + kAgain) continue;
+    logged_at_[diagnosis.name] = step;
     due.push_back(diagnosis);
   }
   return due;

@@ -47,7 +47,7 @@ class DiagnosisLog {
   std::vector<Diagnosis> due(std::uint64_t step, const std::vector<Diagnosis>& holding);
 
  private:
-  std::map<std::string, std::uint64_t> told_;  // step of the last log line, by diagnosis
+  std::map<std::string, std::uint64_t> logged_at_;  // step of the last log line, by diagnosis
 };
 
 /// The table of diagnoses as Markdown, for DIAGNOSES.md.

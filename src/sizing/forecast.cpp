@@ -80,13 +80,13 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
 
 /// The number of ranks that are notified of new weights, and of nodes that receive them.
 struct Receivers {
-  std::uint64_t told = 0, nodes = 0;
+  std::uint64_t notified = 0, nodes = 0;
 };
 Receivers receivers_of(const comm::StageLayout& layout) {
   const auto plan = comm::plan_transfer(layout, {{"weights", 0, 1 << 20}});
   Receivers to{plan.size(), plan.empty() ? 0 : plan.front().receivers.size()};
   for (const int rank : layout.of(comm::Stage::generation))
-    to.told += layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
+    to.notified += layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
   return to;
 }
 
@@ -100,13 +100,14 @@ void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig&
       receivers_of(layout).nodes * std::uint64_t(model::device_weight_bytes(policy).changing());
   const auto ranks = std::uint64_t(layout.of(comm::Stage::update).size()),
              parameters = std::uint64_t(f.parameters);
-  const auto most = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
+  const auto quotient_up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
   const std::uint64_t answers = std::uint64_t(
       c.train.prompts_per_step * c.train.rollouts_per_prompt * c.sampling.max_new_tokens);
   const std::uint64_t tokens =
-      most(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt),
-           std::uint64_t(c.train.mini_batches));
-  const std::uint64_t rounds = most(most(tokens, std::uint64_t(c.train.micro_batch_tokens)), ranks);
+      quotient_up(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt),
+                  std::uint64_t(c.train.mini_batches));
+  const std::uint64_t rounds =
+      quotient_up(quotient_up(tokens, std::uint64_t(c.train.micro_batch_tokens)), ranks);
   const std::uint64_t of_update =
       (rounds * 2 * sizeof(std::int64_t) + sizeof(float)) * parameters / ranks * (ranks - 1);
   f.gradient_bytes_per_step = of_update * std::uint64_t(c.train.epochs * c.train.mini_batches);
@@ -169,7 +170,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   // trained on.
   const std::uint64_t step_files = plans * (own ? 1 : 2) * files + 1;
   const Receivers to = receivers_of(f.layout);
-  f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.told;
+  f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.notified;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes +
                              std::uint64_t(c.train.prompts_per_step) * kPlanBytes +
                              rollouts * kReportBytes +

@@ -237,7 +237,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     }
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
-    const auto begins =
+    const auto share_offsets =
         model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = held_rollouts(c, models);
     const std::uint64_t rollout_bytes =
@@ -248,10 +248,10 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       holds("sum of gradients",
             2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments",
-          2 * weights / std::uint64_t(model::ranks_with_share(begins)));
+          2 * weights / std::uint64_t(model::ranks_with_share(share_offsets)));
     if (masks_gradient(c))
-      holds("gradient mask",
-            std::uint64_t(weight_layout.size / 8) / std::uint64_t(model::ranks_with_share(begins)));
+      holds("gradient mask", std::uint64_t(weight_layout.size / 8) /
+                                 std::uint64_t(model::ranks_with_share(share_offsets)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
     // any rank may be an aggregator
     const auto aggregated = aggregates(c, layout) ? std::min(std::uint64_t(layout.on_node_of(rank)),

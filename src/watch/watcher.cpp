@@ -52,7 +52,8 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
-/// A clock that is read once per tick has missed a suspension if a read comes later than this [s].
+/// For a clock that is read once per tick: how long after the read before a read must come to show
+/// that the process was suspended [s].
 double late_s(double tick_s, double watch_s) {
   constexpr double kLate_s = 10.0;  // a read that is later than this shows that the process was
                                     // suspended

@@ -48,8 +48,8 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
     }
     // A run removes checkpoints while they are read, so faults only count if the same checkpoints
     // are still there afterwards.
-    if (std::vector<std::string> told;
-        faults.empty() || io::list_checkpoints(run_dir, &told) == names)
+    if (std::vector<std::string> found;
+        faults.empty() || io::list_checkpoints(run_dir, &found) == names)
       return newest;
   }
 }

@@ -129,15 +129,16 @@ ExitCode show(const fs::path& dir) {
   const bool running = FolderLock::is_held(dir);
   std::string phase = "not started";
   double age_s = 0.0;
-  const bool told = fs::exists(dir / "status.json");
-  const auto status = told ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false)
-                           : nlohmann::json();
-  if (told && !status.is_object()) {
+  const bool has_status = fs::exists(dir / "status.json");
+  const auto status = has_status
+                          ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false)
+                          : nlohmann::json();
+  if (has_status && !status.is_object()) {
     phase = "unknown";
     print_visible(
         "run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n",
         dir.string());
-  } else if (told) {
+  } else if (has_status) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
     print_visible(
