@@ -47,7 +47,8 @@ struct LongCommand {
   const char* left;
 };
 constexpr const char* kStarting =
-    "no step was under way, so nothing is lost; go on by the same command with --resume --start-if-none";
+    "no step was under way, so nothing is lost; go on by the same command with --resume "
+    "--start-if-none";
 constexpr LongCommand kLongCommands[] = {
     {"train", kStarting},
     {"sft", kStarting},
@@ -67,7 +68,8 @@ int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that becomes larger than `ulimit -f` allows
   app::CommandLine line(
       "rollcall",
-      "Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job.");
+      "Rollcall trains language models by reinforcement learning with verifiable rewards, as one "
+      "MPI job.");
   app::Command program = line.program();
   program.expects_commands(0, 1);
   bool show_version = false, verbose = false;

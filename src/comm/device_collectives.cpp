@@ -57,7 +57,8 @@ void take_on_device(void** memory, std::size_t bytes) {
       fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for",
                   bytes_text(bytes)),
       "sums and weights pass through it",
-      "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
+      "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use "
+      "it");
   check_cuda(code, "cudaMalloc");
 }
 }  // namespace

@@ -67,7 +67,8 @@ RankDevice rank_device(int device) {
       code == cudaSuccess && device >= 0 && device < devices,
       fmt::format("this process has no CUDA device {}", device),
       code == cudaSuccess ? fmt::format("it sees {}", devices) : cudaGetErrorString(code),
-      "start no more ranks on a node than it has GPUs, and let every rank see them all (docs/guide/gpus.md)");
+      "start no more ranks on a node than it has GPUs, and let every rank see them all "
+      "(docs/guide/gpus.md)");
   std::array<char, 32> place{};
   check_cuda(cudaDeviceGetPCIBusId(place.data(), int(place.size()), device),
              "cudaDeviceGetPCIBusId");

@@ -272,7 +272,8 @@ void MpiCommunicator::drain() noexcept {
   if (sending_.empty() && arriving_.empty()) return;
   const auto say = [&](std::size_t bytes, int tag, const char* way, int other) {
     log_critical(
-        "rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its receiver has gone); the job ends",
+        "rank {} waited {:.3g} s for the end of a message of {} bytes with tag {} {} rank {} (its "
+        "receiver has gone); the job ends",
         rank_, wait.waited_s(), bytes, tag, way, other);
   };
   if (sending_.empty())

@@ -47,7 +47,8 @@ MpiScope::~MpiScope() {
   if (!owner_) return;
   if (std::uncaught_exceptions() > exceptions_) {
     log_critical(
-        "an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
+        "an exception leaves the MPI scope (the other ranks would wait for this one forever); the "
+        "job is aborted");
     flush_log();
     MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
   }

@@ -293,9 +293,11 @@ struct SelfJudgingSection {
   std::string pointwise =
       "Question:\n{prompt}\n\nAnswer:\n{response}\n\nIs the answer right? Reply with yes or no.";
   std::string pairwise =
-      "Question:\n{prompt}\n\nAnswer A:\n{first}\n\nAnswer B:\n{second}\n\nWhich answer is right? Reply with A or B.";
+      "Question:\n{prompt}\n\nAnswer A:\n{first}\n\nAnswer B:\n{second}\n\nWhich answer is right? "
+      "Reply with A or B.";
   std::string reflection =
-      "Question:\n{prompt}\n\nAn earlier answer, which may be wrong:\n{response}\n\nReflect on it, then answer the question.";
+      "Question:\n{prompt}\n\nAn earlier answer, which may be wrong:\n{response}\n\nReflect on it, "
+      "then answer the question.";
   bool shuffle_labels = false;  ///< control experiment: the right verdict of every task is drawn at
                                 ///< random
 };

@@ -152,7 +152,8 @@ Finding clipped_gradient(const Window& w) {
                share = w.share_above("actor/grad_norm", 5.0 * limit);
   if (!(limit > 0 && share > 0.5)) return {};
   return fmt::format(
-      "the gradient is clipped to less than a fifth in {:.0f} % of the steps (mean norm {:.3g}, train.max_grad_norm = {:g})",
+      "the gradient is clipped to less than a fifth in {:.0f} % of the steps (mean norm {:.3g}, "
+      "train.max_grad_norm = {:g})",
       percent(share), w.mean("actor/grad_norm"), limit);
 }
 
@@ -160,7 +161,8 @@ Finding policy_stands_still(const Window& w) {
   const double spread = w.most("actor/ratio_max_last") - w.least("actor/ratio_min_last");
   if (!(updates_a_step(w.config) > 1 && spread < 1e-3)) return {};
   return fmt::format(
-      "{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning rate moves nothing",
+      "{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning "
+      "rate moves nothing",
       updates_a_step(w.config), spread);
 }
 
@@ -168,7 +170,8 @@ Finding ratio_far_from_one(const Window& w) {
   const double mean = w.mean("actor/ratio_mean");
   if (std::abs(mean - 1.0) > 0.1)
     return fmt::format(
-        "the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off policy",
+        "the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off "
+        "policy",
         mean);
   if (!(w.share_above("actor/ratio_max_last", 10.0) > 0.5)) return {};
   return fmt::format(
@@ -210,7 +213,8 @@ Finding one_rank_dominates(const Window& w) {
   if (!(idle > 0.4)) return {};
   const auto [rank, steps] = w.most_frequent("perf/slowest_rank");
   return fmt::format(
-      "ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in {} of {} steps rank {:.0f})",
+      "ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in {} of "
+      "{} steps rank {:.0f})",
       percent(idle), steps, w.steps(), rank);
 }
 
@@ -222,14 +226,16 @@ Finding loss_near_zero(const Window& w) {
         w.most("actor/ratio_max") == 1.0))
     return {};
   return fmt::format(
-      "the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages sum to 0, but the gradient does not vanish (norm {:.2g})",
+      "the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages "
+      "sum to 0, but the gradient does not vanish (norm {:.2g})",
       loss, norm);
 }
 
 constexpr Rule kRules[] = {
     {"equal_rewards", DiagnosisKind::warning,
      "over 80 % of the groups have rewards that are all equal",
-     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a policy that skips such prompts (scheduler.policy = \"dapo\")",
+     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a "
+     "policy that skips such prompts (scheduler.policy = \"dapo\")",
      equal_rewards},
     {"truncated", DiagnosisKind::warning, "over 25 % of the answers end at the token limit",
      "raise sampling.max_new_tokens, or teach shorter answers in the warm start", truncated},
@@ -237,31 +243,37 @@ constexpr Rule kRules[] = {
      "the entropy is below 0.1 nats a token and below a fifth of the first 10 steps'",
      "raise clip_high, add an entropy bonus, or lower train.lr", entropy_collapse},
     {"format_only", DiagnosisKind::warning,
-     "with task.format_weight above 0, the format component rose by over 0.05 from one window to the next, and correctness by less than 0.01",
+     "with task.format_weight above 0, the format component rose by over 0.05 from one window to "
+     "the next, and correctness by less than 0.01",
      "lower task.format_weight", format_only},
     {"clipped_gradient", DiagnosisKind::warning,
      "the gradient norm is over 5 times train.max_grad_norm in more than half of the steps",
      "raise train.max_grad_norm to the usual norm, or lower train.lr", clipped_gradient},
     {"policy_stands_still", DiagnosisKind::warning,
-     "several optimizer steps a step, and the ratio's extremes after them within 0.001 of each other",
+     "several optimizer steps a step, and the ratio's extremes after them within 0.001 of each "
+     "other",
      "raise train.lr", policy_stands_still},
     {"ratio_far_from_one", DiagnosisKind::warning,
-     "the mean ratio is further than 0.1 from 1, or the largest one after the last update of a step is above 10 in more than half of the steps",
-     "lower train.lr, train.epochs or replay.max_staleness, or take a recipe with a decoupled correction (decoupled_token_is)",
+     "the mean ratio is further than 0.1 from 1, or the largest one after the last update of a "
+     "step is above 10 in more than half of the steps",
+     "lower train.lr, train.epochs or replay.max_staleness, or take a recipe with a decoupled "
+     "correction (decoupled_token_is)",
      ratio_far_from_one},
     {"one_level", DiagnosisKind::warning,
      "of three or more levels, one takes over half of the rollouts",
      "see rollout_alloc in the report; change scheduler.policy or the mix of task levels",
      one_level},
     {"repeated_prompts", DiagnosisKind::warning,
-     "under 50 % of a step's groups are of different prompts, or prompts were drawn over 10 times on average",
+     "under 50 % of a step's groups are of different prompts, or prompts were drawn over 10 times "
+     "on average",
      "add training prompts or draw fewer a step", repeated_prompts},
     {"one_rank_dominates", DiagnosisKind::warning,
      "generating ranks wait for the slowest one over 40 % of the generation's time",
      "lower sampling.max_new_tokens, spread long prompts over more groups, or look at that node",
      one_rank_dominates},
     {"generation_dominates", DiagnosisKind::warning, "generation takes over 90 % of a step",
-     "add ranks that generate, lower sampling.max_new_tokens, or train several mini-batches on each step",
+     "add ranks that generate, lower sampling.max_new_tokens, or train several mini-batches on "
+     "each step",
      generation_dominates},
     {"loss_near_zero", DiagnosisKind::note,
      "on policy (the ratio is 1 throughout), the loss is below 0.001 while the gradient is not 0",

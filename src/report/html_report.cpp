@@ -42,9 +42,12 @@ std::string html_report(const ReportInput& input) {
   // The content security policy forbids scripts and everything from outside, in case a text was
   // ever left unescaped.
   return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are read from metrics.jsonl of the run folder. "
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are "
+      "read from metrics.jsonl of the run folder. "
       "Point at a chart to read its numbers.</footer>\n</main>\n</body>\n</html>\n",
       escape(input.title.empty() ? "Rollcall run" : input.title), kStyle, header(input),
       tiles(input),

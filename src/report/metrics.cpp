@@ -135,7 +135,8 @@ void MetricsSink::write(const MetricRow& row) {
       is_still(files_->fd, files_->path),
       fmt::format("{} was removed or replaced while the run wrote it", files_->path.string()),
       "the rows so far are gone, and the run could not be resumed",
-      "find out what cleans up there; restore the file from a copy, then resume, or resume from the start of the run");
+      "find out what cleans up there; restore the file from a copy, then resume, or resume from "
+      "the start of the run");
   append(files_->fd, to_line(row), files_->path);
   make_durable(files_->fd, files_->path);  // a checkpoint relies on this row
   files_->board_of(row.phase).write(row.step, row.values);

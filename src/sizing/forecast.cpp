@@ -243,7 +243,8 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
     fits = fmt::format("{} of {} ranks fit this machine, which has {} free", room, f.layout.ranks,
                        bytes_text(free_bytes));
   return fmt::format(
-      "{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them new; peak {} a rank: {}\n",
+      "{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them "
+      "new; peak {} a rank: {}\n",
       f.prompts, f.rollouts_per_prompt, f.prompts * f.rollouts_per_prompt, f.updates,
       f.updates == 1 ? "" : "s", f.longest.prompt + f.new_tokens, f.new_tokens, bytes_text(peak),
       fits);
@@ -267,7 +268,8 @@ std::string to_text(const Forecast& f) {
     text += fmt::format("    {}\n", items_text(range.memory));
   }
   text += fmt::format(
-      "\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps {} a rank\n",
+      "\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps "
+      "{} a rank\n",
       f.messages_per_step, bytes_text(f.control_bytes_per_step),
       bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
   if (f.most_rollouts > f.prompts * f.rollouts_per_prompt)
@@ -275,15 +277,18 @@ std::string to_text(const Forecast& f) {
         "  a step draws up to {} rollouts in up to {} round{}, which files and memory are for\n",
         f.most_rollouts, f.most_rounds, f.most_rounds == 1 ? "" : "s");
   text += fmt::format(
-      "  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n",
+      "  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest "
+      "responses), {} in checkpoints ({})\n",
       f.shard_files, f.waiting_steps, f.archive_files, bytes_text(f.archive_bytes),
       f.checkpoint_files, bytes_text(f.checkpoint_bytes));
   text += fmt::format(
-      "  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were packed\n",
+      "  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were "
+      "packed\n",
       f.most_files, bytes_text(f.most_bytes), f.crash_files, f.unpacked_files);
   if (!f.counts_kept_ids)
     text +=
-        "  not counted: the ids that each token was drawn from (sampling.logprob = \"kept\"), 4 bytes each, whose number sampling.top_p alone does not bound\n";
+        "  not counted: the ids that each token was drawn from (sampling.logprob = \"kept\"), 4 "
+        "bytes each, whose number sampling.top_p alone does not bound\n";
   return text;
 }
 

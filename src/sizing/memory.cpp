@@ -318,7 +318,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
       fmt::format("a rank of this run needs {} of memory, but {} {}", bytes_text(least), whose,
                   bytes_text(limit)),
       fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
-      "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.micro_batch_tokens or "
+      "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks "
+      "a node, or lower train.micro_batch_tokens or "
       "sampling.max_new_tokens");
   std::uint64_t left = limit - held - micro_batch;
   const auto at_once = [&](std::uint64_t each, int most) {

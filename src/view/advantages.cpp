@@ -36,7 +36,8 @@ std::string who_knows(const std::string& name) {
 Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config) {
   if (!config_) {
     why_not_ =
-        "Advantages are not shown: there is no config.toml beside the archive that names the recipe.";
+        "Advantages are not shown: there is no config.toml beside the archive that names the "
+        "recipe.";
     return;
   }
   const auto& section = config_->objective;

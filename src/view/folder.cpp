@@ -26,7 +26,8 @@ namespace {
 
 constexpr const char* kMark = "rollcall-view.txt";
 constexpr const char* kMarkText =
-    "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all of it.\n";
+    "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all "
+    "of it.\n";
 constexpr unsigned kThreads = 4;  // most threads that make files; only one of them reads at a time
 
 std::atomic<int> stopped_by{0};

@@ -315,7 +315,8 @@ void ViewedRun::complete(Loaded& loaded) const {
       !advantages_.why_not().empty()
           ? advantages_.why_not()
           : fmt::format(
-                "Advantages are not shown: the recipe {} goes on from what it learnt in earlier steps, which the archive does not hold.",
+                "Advantages are not shown: the recipe {} goes on from what it learnt in earlier "
+                "steps, which the archive does not hold.",
                 config_->objective.recipe);
 }
 

@@ -110,7 +110,8 @@ void add_suspects(std::vector<std::string>& lines, const std::vector<Judged>& al
     const std::string who = comm::name_ranks(group.ranks) + nodes_of(group) + hosts(*first->record);
     if (key.first == Kind::stopped)
       lines.push_back(fmt::format(
-          "  {}{}: no sign of life for {:.0f} s: stopped, dead, or its node or file system is unreachable",
+          "  {}{}: no sign of life for {:.0f} s: stopped, dead, or its node or file system is "
+          "unreachable",
           who, said, group.longest_s));
     else
       lines.push_back(fmt::format("  {}{}: nothing done for {:.0f} s: computing or stuck", who,

@@ -125,7 +125,8 @@ class OwnRank {
     record_.moved_unix_s = record_.beat_unix_s;
     if (record_.rank == 0)
       log_info(
-          "rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no deadline counts that time",
+          "rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no "
+          "deadline counts that time",
           lasted_s);
     return true;
   }

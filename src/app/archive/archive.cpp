@@ -10,7 +10,8 @@ namespace rollcall::app {
 void add_archive(Command program) {
   auto command = program.command(
       "archive",
-      "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, compare");
+      "the rollouts of a run: list, show, verify, repair, pack, summarise, export, rescore, "
+      "compare");
   command.expects_commands(0, 1);  // if a command were required, a misspelt one would be reported
                                    // as missing
   command.runs([command] {
@@ -27,7 +28,8 @@ void add_archive(Command program) {
   archive::add_rescore(command);
   archive::add_diff(command);
   command.footer(
-      "RUN is a run folder, also of a running run; repair and pack need its job to have ended. RUN|FILE also takes one HDF5 file of a run, wherever it was "
+      "RUN is a run folder, also of a running run; repair and pack need its job to have ended. "
+      "RUN|FILE also takes one HDF5 file of a run, wherever it was "
       "copied.");
 }
 

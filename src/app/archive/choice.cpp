@@ -78,9 +78,9 @@ void add_scores(Command verb, Choice& choice) {
 void add_prompt(Command verb, Choice& choice) {
   const Option prompt =
       verb.option("--prompt", choice.prompt, "only this prompt, by its position in its split");
-  verb.option(
-          "--row", choice.row,
-          "only the prompt of this row of task.file, by the row's id, or its line where it has none")
+  verb.option("--row", choice.row,
+              "only the prompt of this row of task.file, by the row's id, or its line where it has "
+              "none")
       .excludes(prompt);
 }
 
@@ -102,7 +102,8 @@ void each_chosen(const Choice& choice, const io::Visit& visit) {
       "they were not drawn, or their shards are not scored yet",
       choice.row.empty()
           ? "rollcall archive ls shows the steps there are"
-          : "give the row's \"id\", or the number of its line where the rows have none (rollcall archive show --prompt N says both)");
+          : "give the row's \"id\", or the number of its line where the rows have none (rollcall "
+            "archive show --prompt N says both)");
 }
 
 }  // namespace rollcall::app::archive

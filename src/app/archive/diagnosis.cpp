@@ -41,7 +41,8 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
     if (fault.kind == io::Fault::Kind::unreadable)
       throw UnreadableError(error_message(
           words, "it is not known whether the file is damaged",
-          "check the disk, then repair again; if the error persists, move the file out of the run first"));
+          "check the disk, then repair again; if the error persists, move the file out of the run "
+          "first"));
   }
   return faults;
 }

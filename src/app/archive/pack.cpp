@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 ExitCode pack(const fs::path& run_dir) {
   end_on_stop_signals(
-      "each archive file is packed as a whole or not at all, and no rollout is lost; pack again, or resume the run");
+      "each archive file is packed as a whole or not at all, and no rollout is lost; pack again, "
+      "or resume the run");
   require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()),
           "the checkpoints say which shards are complete", "name the run folder");
   io::open_source(run_dir);
@@ -81,7 +82,8 @@ void add_pack(Command command) {
   auto path = std::make_shared<std::string>();
   auto verb = command.command(
       "pack",
-      "pack the shards that a checkpoint covers, and remove them once the archive file is verified");
+      "pack the shards that a checkpoint covers, and remove them once the archive file is "
+      "verified");
   verb.option("run", *path, "run folder; its job must have ended").required();
   verb.runs([path] { return pack(*path); });
 }

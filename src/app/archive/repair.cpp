@@ -57,7 +57,8 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
                              entry.file.path));
   if (!d.rebuilt.empty())
     out.write(visible_format(
-        "rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would go unnoticed\n",
+        "rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether "
+        "would go unnoticed\n",
         d.sound.size()));
   std::error_code left;
   fs::remove(run_dir / folder, left);
@@ -114,11 +115,13 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
       lost.begin(), lost.end(), [](const Steps& steps) { return steps.purpose == Purpose::train; });
   if (!lost.empty())
     out.write(visible_format(
-        "lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n",
+        "lost       {}: shards are damaged or missing, and no checkpoint is left from which to "
+        "draw them again\n",
         steps_text(lost)));
   for (const auto& [path, why] : d.left_out)
     out.write(visible_format(
-        "lost       what only {} held; to bring it back, put a copy of the file in its place and repair again\n",
+        "lost       what only {} held; to bring it back, put a copy of the file in its place and "
+        "repair again\n",
         path));
   for (const auto& entry : d.damaged) {
     const Steps steps{io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step};
@@ -134,13 +137,15 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
     else {
       training_lost = training_lost || steps.purpose == Purpose::train;
       out.write(visible_format(
-          "lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file in its place and repair again\n",
+          "lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file "
+          "in its place and repair again\n",
           entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
     }
   }
   if (training_lost && goes_on_to_replay(run_dir, d))
     out.write(
-        "replay     replay.share is above 0: where the run would have replayed what is lost, it replays other groups and ends with other weights\n");
+        "replay     replay.share is above 0: where the run would have replayed what is lost, it "
+        "replays other groups and ends with other weights\n");
   if (!again.empty())
     out.write(visible_format("again      a resume draws {} again, with the same numbers\n",
                              steps_text(again)));
@@ -148,7 +153,8 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
       d.resume
           ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint,
                         d.resume->state.train_steps)
-          : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is repeated\n");
+          : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is "
+            "repeated\n");
 }
 
 ExitCode repair(const fs::path& run_dir) {

@@ -225,7 +225,8 @@ void check_who(const Flags& flags) {
                      int(!flags.judge.file.empty());
   require<ConfigError>(
       judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
-      "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md)");
+      "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] "
+      "(docs/guide/own-reward.md)");
   require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given",
                        "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
@@ -310,7 +311,8 @@ void add_rescore(Command command) {
   auto flags = std::make_shared<Flags>();
   auto verb = command.command(
       "rescore",
-      "judge stored rollouts again; the new verdicts go to RUN/rescored/NAME, the stored ones stay, and a table says where the two agree");
+      "judge stored rollouts again; the new verdicts go to RUN/rescored/NAME, the stored ones "
+      "stay, and a table says where the two agree");
   verb.option("run", flags->run, "run folder").required();
   verb.option("--verifier", flags->verifier, "a verifier of Rollcall");
   verb.option("--command", flags->reward.command,
@@ -324,12 +326,15 @@ void add_rescore(Command command) {
   verb.option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
   verb.option(
       "--name", flags->name,
-      "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
+      "name of the folder of the new verdicts; default: the verifier's, the program's without its "
+      "ending, or judge");
   verb.option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
   verb.footer(
-      "The table counts rollouts that are correct by both verdicts, by the stored one only, by the new one only, and by neither; agreement is the share of "
+      "The table counts rollouts that are correct by both verdicts, by the stored one only, by the "
+      "new one only, and by neither; agreement is the share of "
       "both and neither among those that the new judge decided.\n"
-      "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
+      "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. "
+      "Nothing is written before the last verdict.");
   verb.runs([flags] { return rescore(*flags); });
 }
 

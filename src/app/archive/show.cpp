@@ -54,7 +54,8 @@ std::string text_of(const Rollout& rollout, const Score& score,
     parts +=
         visible_format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
   std::string text = fmt::format(
-      "  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n",
+      "  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, "
+      "{}{}\n",
       rollout.sample, score.reward, parts,
       score.undecided ? "undecided"
       : score.correct ? "correct"
@@ -91,7 +92,8 @@ ExitCode show(const Choice& choice) {
   require<ConfigError>(
       choice.prompt || !choice.row.empty(), "neither --prompt nor --row is given",
       "a whole run is too much to read",
-      "name a prompt by --prompt N, its position in its split, or by --row ID, its row of task.file");
+      "name a prompt by --prompt N, its position in its split, or by --row ID, its row of "
+      "task.file");
   Output out;
   each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     return out.write(text_of(group, component_names));
@@ -106,7 +108,8 @@ void add_show(Command command) {
   auto choice = std::make_shared<Choice>();
   auto verb = command.command(
       "show",
-      "the groups of a prompt or row: prompt, completions, rewards by component, extracted answers");
+      "the groups of a prompt or row: prompt, completions, rewards by component, extracted "
+      "answers");
   add_source(verb, *choice);
   add_prompt(verb, *choice);
   add_step(verb, *choice);

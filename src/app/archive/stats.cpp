@@ -67,7 +67,8 @@ std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
                   "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
     text += fmt::format(
-        "{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n",
+        "{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} "
+        "{:>9.4f}\n",
         io::text_of(row.first), row.second, s.groups, s.rollouts, pass_rate(s),
         share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
         share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
@@ -130,7 +131,8 @@ void add_stats(Command command) {
   auto flags = std::make_shared<Flags>();
   auto verb = command.command(
       "stats",
-      "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
+      "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies "
+      "of every step, level or bin");
   add_source(verb, flags->choice);
   verb.option("--by", flags->by,
               "step (default), level, or the scheduler's difficulty bin (-1: it has none)");

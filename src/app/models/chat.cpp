@@ -36,7 +36,8 @@ ExitCode chat(ChatFlags flags) {
   require<ConfigError>(
       speaker.format.is_chat(), flags.weights + " has no chat template",
       "the speakers' turns could not be told apart",
-      "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
+      "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a "
+      "text");
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const auto suggestion =
       text::differing_suggestion(speaker.format.suggested(), speaker.config.sampling);

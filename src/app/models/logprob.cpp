@@ -104,7 +104,8 @@ void add_logprob(Command program) {
   auto flags = std::make_shared<LogprobFlags>();
   auto command = program.command(
       "logprob",
-      "log-probs of given token ids: one JSON array of ids per input line, one array of the log-probs of ids[1:] per output line");
+      "log-probs of given token ids: one JSON array of ids per input line, one array of the "
+      "log-probs of ids[1:] per output line");
   command
       .option("weights", flags->weights,
               "RUN, RUN@STEP or a folder with config.json and model.safetensors")

@@ -132,7 +132,8 @@ void add_weight_changes(Command parent) {
   auto flags = std::make_shared<Comparison>();
   auto command = parent.command(
       "compare",
-      "for each tensor, how many weights differ between two checkpoints, and the share that does not");
+      "for each tensor, how many weights differ between two checkpoints, and the share that does "
+      "not");
   command.option("before", flags->before, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")
       .required();
   command.option("after", flags->after, "another of the same model").required();

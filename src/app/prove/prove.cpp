@@ -184,12 +184,15 @@ class Proof {
     if (difference_.empty()) {
       const Moved moved = moved_in(reference_->metrics);
       print_visible(
-          "moved in {} training steps: the weights in {}, rewards within a step in {}, budgets within a step in {}\n",
+          "moved in {} training steps: the weights in {}, rewards within a step in {}, budgets "
+          "within a step in {}\n",
           moved.steps, moved.weights, moved.rewards, moved.budgets);
       if (moved.steps > 0 && moved.weights == 0) {
         print_visible(
-            "nothing is proved: no training step changed the weights, so any learning rate and any policy would end in the same bits; give the "
-            "short form a longer warm start (--set sft.steps=N), easier prompts or more rollouts\nfolders kept: {}\n",
+            "nothing is proved: no training step changed the weights, so any learning rate and any "
+            "policy would end in the same bits; give the "
+            "short form a longer warm start (--set sft.steps=N), easier prompts or more "
+            "rollouts\nfolders kept: {}\n",
             folder_.string());
         return ExitCode::failed;
       }
@@ -251,7 +254,8 @@ ExitCode prove_it(ProveFlags flags) {
                           fs::absolute(flags.run_file), assignments,
                           std::max(600.0, flags.seconds)};
   print_visible(
-      "short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of --seed {}\n",
+      "short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of "
+      "--seed {}\n",
       flags.run_file, config.train.steps, config.train.prompts_per_step,
       config.train.rollouts_per_prompt, flags.seed);
   std::fflush(stdout);
@@ -267,7 +271,8 @@ void add_prove(Command program) {
   auto flags = std::make_shared<ProveFlags>();
   auto command = program.command(
       "prove",
-      "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all bits");
+      "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all "
+      "bits");
   command.option("run-file", flags->run_file, "TOML run file").required();
   command
       .option("--set", flags->assignments,
@@ -280,17 +285,20 @@ void add_prove(Command program) {
   command
       .option(
           "--seconds", flags->seconds,
-          "time budget [s]: no run is started that would end after it, but at least four are made (three with one rank count)")
+          "time budget [s]: no run is started that would end after it, but at least four are made "
+          "(three with one rank count)")
       .positive()
       .default_shown();
   command.option("--seed", flags->seed,
                  "seed of the moments at which runs are killed; 0: a new one each time");
   command.option(
       "--launcher", flags->launcher,
-      "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
+      "what starts ranks, to be followed by their number; default: srun in an allocation, else "
+      "mpirun");
   command.option(
       "--folder", flags->folder,
-      "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");
+      "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind "
+      "it");
   command.footer("Exit codes: 0 identical, 2 misconfigured, 3 different or failed.");
   command.runs([flags] { return prove_it(*flags); });
 }

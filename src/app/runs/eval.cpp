@@ -55,8 +55,10 @@ std::string settings_of(const EvalFlags& flags) {
   require<ConfigError>(
       asks, fmt::format("{} is no run of Rollcall, and there is no --run-file", flags.weights),
       "a model folder does not say which questions to ask and who judges the answers",
-      "name a run file: rollcall eval FOLDER --run-file RUN.toml; or questions alone: --set task.heldout_file=QUESTIONS.jsonl asks all of "
-      "them, and --set task.file=QUESTIONS.jsonl the tenth that a run with this file would hold out");
+      "name a run file: rollcall eval FOLDER --run-file RUN.toml; or questions alone: --set "
+      "task.heldout_file=QUESTIONS.jsonl asks all of "
+      "them, and --set task.file=QUESTIONS.jsonl the tenth that a run with this file would hold "
+      "out");
   return "";
 }
 
@@ -95,7 +97,8 @@ void tell_command(const std::string& run_file, const std::vector<std::string>& a
     words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
   fmt::print(
       stderr,
-      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set 'reward.command=[]' judges by the task's verifier\n",
+      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set "
+      "'reward.command=[]' judges by the task's verifier\n",
       visible(run_file), words);
 }
 

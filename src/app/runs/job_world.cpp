@@ -41,7 +41,8 @@ void require_one_job(const comm::Communicator& world) {
       fmt::format("srun started {} tasks, but each of them is alone",
                   tasks == nullptr ? "" : visible(brief(tasks))),
       "they would run as many jobs in one folder instead of one job",
-      "use srun --mpi=pmix (srun --mpi=list shows what the site offers), or mpirun inside the allocation; if each task is "
+      "use srun --mpi=pmix (srun --mpi=list shows what the site offers), or mpirun inside the "
+      "allocation; if each task is "
       "meant to be a job of its own, unset SLURM_STEP_NUM_TASKS");
 }
 

@@ -240,7 +240,8 @@ ExitCode run(const Flags& flags) {
   write_file_atomic(flags.out, picture(flags, contenders));
   std::cout
       << visible_format(
-             "gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; picture {}\n",
+             "gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; "
+             "picture {}\n",
              contenders.front().name,
              flags.seeds > 1 ? "+-: 95 % interval of the mean over seeds; " : "", flags.out)
       << std::flush;
@@ -259,7 +260,8 @@ void add_simulate(Command program) {
   Simulation& s = flags->simulation;
   auto command = program.command(
       "simulate",
-      "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: tables in seconds");
+      "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: "
+      "tables in seconds");
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
     return command.option(name, values, meaning).repeated();
   };

@@ -112,7 +112,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like,
         const auto shares = times.shares();
         const double speed = double(work.rollouts) / times.step;
         std::cout << visible_format(
-            "{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
+            "{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% "
+            "{:>8.1f}% {:>7.1f}% {:>12.3f}\n",
             weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed,
             100 * speed / ranks / alone, 100 * shares.compute, 100 * shares.imbalance,
             100 * shares.exchange, 100 * shares.waiting, times.columns);

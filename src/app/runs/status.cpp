@@ -136,13 +136,15 @@ ExitCode show(const fs::path& dir) {
   if (has_status && !status.is_object()) {
     phase = "unknown";
     print_visible(
-        "run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n",
+        "run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the "
+        "next start replaces it\n",
         dir.string());
   } else if (has_status) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
     print_visible(
-        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
+        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} "
+        "steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
         dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
         running                                           ? ""
         : phase == "done" || phase.starts_with("stopped") ? ""
@@ -237,7 +239,8 @@ void add_status(Command program) {
   auto keep = std::make_shared<bool>(false);
   auto command = program.command(
       "status",
-      "what a run is doing and, if it hangs, which rank is silent and where in the code; read from its folder");
+      "what a run is doing and, if it hangs, which rank is silent and where in the code; read from "
+      "its folder");
   command.option("run", *dir, "run folder").required();
   command.flag(
       "--watch", *keep,

@@ -134,7 +134,8 @@ class SubmittedFiles {
       if (const auto before = submitted_before(run.dir); !before.empty() && before != run.submitted)
         for (const auto& c : run::changed_keys(read_run_config(before), config))
           log_warning(
-              "{} was {} in the last submission of {} and is {}; a job that still waits keeps its own",
+              "{} was {} in the last submission of {} and is {}; a job that still waits keeps its "
+              "own",
               c.key, c.before, run.dir.string(), c.now);
       if (!fs::exists(run.submitted)) files_.push_back(run.submitted);
       write_file_atomic(run.submitted, settings_text(config));
@@ -186,7 +187,8 @@ void tell_hidden_folder(const fs::path& folder) {
   };
   if (in_memory || is_below("/tmp") || is_below("/var/tmp"))
     log_warning(
-        "run.dir is in {}, which is usually this machine's own: a job on another node would find no run there; name a folder that all nodes share",
+        "run.dir is in {}, which is usually this machine's own: a job on another node would find "
+        "no run there; name a folder that all nodes share",
         folder.string());
 }
 

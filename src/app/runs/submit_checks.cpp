@@ -38,7 +38,8 @@ void check_numerics(const RunConfig& config, const BatchJob& job) {
       "use a site with GPUs, --gpus-per-node, --sbatch \"--gres=gpu:1\", or other numerics");
   if (books && !on_device)
     log_warning(
-        "the job books GPUs and would leave them idle, since run.numerics is {}: set run.numerics={}, or book none",
+        "the job books GPUs and would leave them idle, since run.numerics is {}: set "
+        "run.numerics={}, or book none",
         config.run.numerics, kernels::kCudaBf16Sliced8);
 }
 
@@ -48,7 +49,8 @@ void tell_idle_ranks(const RunConfig& config, std::int64_t ranks) {
   const std::int64_t rollouts = config.train.prompts_per_step * config.train.rollouts_per_prompt;
   if (config.train.steps > 0 && ranks > rollouts)
     log_warning(
-        "{} ranks share the {} rollouts of a step: {} of them have nothing to do in it; raise train.prompts_per_step, or book fewer",
+        "{} ranks share the {} rollouts of a step: {} of them have nothing to do in it; raise "
+        "train.prompts_per_step, or book fewer",
         ranks, rollouts, ranks - rollouts);
 }
 
@@ -94,7 +96,8 @@ void check_space(const BatchJob& job, std::uint64_t checkpoints, std::uint64_t m
       "free some space, choose another run.dir, or lower checkpoint.keep_last");
   if (most > free)
     log_warning(
-        "{}, and the run folder may take {} (at the longest responses; rollcall plan has the parts)",
+        "{}, and the run folder may take {} (at the longest responses; rollcall plan has the "
+        "parts)",
         text, bytes_text(most));
 }
 

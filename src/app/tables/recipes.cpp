@@ -78,11 +78,11 @@ ExitCode show(const std::string& name) {
     std::cout << fmt::format("  needs columns: {}\n", joined(columns, ", "));
   if (recipe->needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
   if (recipe->whole_groups()) std::cout << "  couples the rollouts of a group\n";
-  std::cout
-      << fmt::format(
-             "  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n",
-             name)
-      << std::flush;
+  std::cout << fmt::format(
+                   "  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and "
+                   "[objective.knobs]; more in src/objective/METHODS.md\n",
+                   name)
+            << std::flush;
   return ExitCode::done;
 }
 

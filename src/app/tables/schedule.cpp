@@ -75,7 +75,8 @@ void add_schedule(Command program) {
   command
       .option(
           "--set", flags->assignments,
-          "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, hears=; may be repeated")
+          "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, "
+          "hears=; may be repeated")
       .repeated();
   command
       .option("--prompts", flags->prompts,

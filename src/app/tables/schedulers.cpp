@@ -100,11 +100,11 @@ ExitCode show(const std::string& name) {
   for (const auto& warning : policy->warnings()) std::cout << "  note: " << warning << "\n";
   if (const std::string knobs = describe_knobs(choice); !knobs.empty())
     std::cout << "knobs, with their defaults in this row:\n" << knobs;
-  std::cout
-      << fmt::format(
-             "use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, selection; knobs: [scheduler.knobs]\n",
-             name)
-      << std::flush;
+  std::cout << fmt::format(
+                   "use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, "
+                   "selection; knobs: [scheduler.knobs]\n",
+                   name)
+            << std::flush;
   return ExitCode::done;
 }
 
@@ -118,7 +118,8 @@ void add_schedulers(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "schedulers",
-      "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, source");
+      "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, "
+      "source");
   auto name = command.option("name", flags->name, "scheduler to show in full");
   command
       .option("--piece", flags->filter.piece,

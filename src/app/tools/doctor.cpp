@@ -41,7 +41,8 @@ Finding mpi() {
   if (!command_exists("mpirun") && !command_exists("srun")) {
     return {
         Level::note, "MPI", version + ", no launcher in PATH",
-        "one rank works; for more, load the module that provides mpirun, or use srun in a Slurm job"};
+        "one rank works; for more, load the module that provides mpirun, or use srun in a Slurm "
+        "job"};
   }
   return {Level::ok, "MPI",
           version + (command_exists("mpirun") ? ", mpirun found" : ", srun found"), ""};
@@ -76,7 +77,8 @@ std::vector<Finding> kernels_found() {
         {plain_only ? Level::note : Level::ok, "kernels",
          fmt::format("{}: {} of {}", choice.numerics, choice.chosen, names),
          plain_only
-             ? "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"
+             ? "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with "
+               "the same bits"
              : ""});
   }
   return findings;
@@ -130,7 +132,8 @@ std::vector<Finding> devices_found(const GpuFacts& facts) {
          fmt::format("RDMA on {} of {} devices", direct, facts.gpus.size()),
          std::size_t(direct) == facts.gpus.size()
              ? ""
-             : "between nodes NCCL passes through the host: load nvidia_peermem, or a kernel with dma-buf"});
+             : "between nodes NCCL passes through the host: load nvidia_peermem, or a kernel with "
+               "dma-buf"});
   std::vector<comm::RankDevice> ranks;
   for (const Gpu& gpu : facts.gpus)
     ranks.push_back(
@@ -216,7 +219,8 @@ void add_doctor(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "doctor",
-      "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest");
+      "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what "
+      "to do about the rest");
   command.flag("--launcher", flags->launcher,
                "print only the command that starts the ranks of a job here");
   command.option("--bind", flags->bind,

@@ -122,7 +122,8 @@ void add_sandbox(Command program) {
   auto flags = std::make_shared<SandboxFlags>();
   auto command = program.command(
       "sandbox",
-      "run a grader in the sandbox, once for each line of standard input: reward.command = [\"rollcall\", \"sandbox\", \"./grade.py\"]");
+      "run a grader in the sandbox, once for each line of standard input: reward.command = "
+      "[\"rollcall\", \"sandbox\", \"./grade.py\"]");
   command
       .option("--with", flags->with,
               "a further file that the program needs, such as a module; may be repeated")
@@ -144,8 +145,11 @@ void add_sandbox(Command program) {
                "where user namespaces are forbidden, Landlock and seccomp may serve");
   command.keeps_rest();
   command.footer(
-      "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its standard input and writes one\n"
-      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
+      "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its "
+      "standard input and writes one\n"
+      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command "
+      "line and --with name. A run that ends badly or writes nothing is a reply without a verdict, "
+      "with the reason.");
   command.runs([flags, command] { return run(*flags, command.rest()); });
 }
 

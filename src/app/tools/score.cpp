@@ -278,7 +278,8 @@ void check_who(const ScoreFlags& flags) {
   require<ConfigError>(
       judges == 1, "one of --verifier, --command and --judge says who judges",
       judges == 0 ? "there is nobody to ask otherwise" : "a verdict comes from one of them",
-      "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] names a model");
+      "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] "
+      "names a model");
   require<ConfigError>(flags.reward.components.empty() || !flags.reward.command.empty(),
                        "--components is given without --command", "they are what a program reports",
                        "leave it out, or name the program");

@@ -34,7 +34,8 @@ std::string kernel_lines() {
 
 std::string version_verbose() {
   return fmt::format(
-      "{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {}\nCUDA       {}",
+      "{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    "
+      "{}\nCUDA       {}",
       version(), "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(),
       io::hdf5_is_parallel() ? " parallel" : " serial", method::library().torch_version(),
       kernels::kokkos_version(), kernel_lines(),

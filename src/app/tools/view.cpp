@@ -63,7 +63,8 @@ void add_view(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "view",
-      "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
+      "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two "
+      "runs side by side");
   command.option("run", flags->runs, "run folder, or two to put side by side")
       .required()
       .expected(1, 1000)

@@ -111,7 +111,8 @@ const std::vector<CostName>& cost_names() {
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt",
        &Costs::decode_token},
       {"draft", "core us",
-       "shards of ranks that update on them, by their aggregator; the file is written in spare time",
+       "shards of ranks that update on them, by their aggregator; the file is written in spare "
+       "time",
        &Costs::draft},
       {"file", "core us",
        "shard and scores of any other rank with their files, or unpacking another's", &Costs::file},
@@ -131,7 +132,8 @@ const std::vector<CostName>& cost_names() {
        &Costs::publish_weight},
       {"hop", "core us", "of each rank in a collective, log2(ranks) times", &Costs::hop},
       {"turn", "us elapsed",
-       "that ranks end later than by even shares, where more of them generate than a node has cores",
+       "that ranks end later than by even shares, where more of them generate than a node has "
+       "cores",
        &Costs::turn},
       {"message", "core us", "on rank 0, for each that it sends or receives", &Costs::message},
       {"schedule_prompt", "core us", "on rank 0, choosing and learning, each",
