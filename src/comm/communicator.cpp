@@ -33,7 +33,7 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
     if (giver && spent >= kAskAfter && roll_->hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {
       const double waited = deadline.waited_s();
-      waited_s_ += waited;
+      times_.waited_s += waited;
       throw ProtocolError(error_message(
           fmt::format("rank {} waited {:.3g} s for {}", roll_->world_rank, waited, waiting_for),
           roll_->call("for " + waiting_for),
@@ -44,13 +44,13 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
       if (on_idle) on_idle();
       roll_->begin_sleep("for " + waiting_for);
     }
-    pause(pause_s);
+    messages_->pause(pause_s);
   }
-  waited_s_ += backoff.waited_s();
+  times_.waited_s += backoff.waited_s();
   roll_->activity->wait_ended();
 }
 
-void Communicator::send_all(std::span<const int> destinations, int tag, std::string bytes) {
+void Messages::send_all(std::span<const int> destinations, int tag, std::string bytes) {
   for (const int destination : destinations) send(destination, tag, bytes);
 }
 
@@ -85,6 +85,6 @@ Envelope receive(Communicator& ranks, double deadline_s, const std::string& wait
   return std::move(*envelope);
 }
 
-void Communicator::pause(double seconds) { give_way(seconds); }
+void Messages::pause(double seconds) { give_way(seconds); }
 
 }  // namespace rollcall::comm

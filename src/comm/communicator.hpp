@@ -2,6 +2,7 @@
 // tests), or for a single rank.
 #pragma once
 
+#include "comm/messages.hpp"
 #include "comm/roll.hpp"
 #include "core/collectives.hpp"
 #include "core/shared_memory.hpp"
@@ -13,16 +14,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rollcall::comm {
-
-/// A received message. All tags are defined in run/messages/messages.hpp.
-struct Envelope {
-  int source = 0;
-  int tag = 0;
-  std::string bytes;
-};
 
 class Communicator;
 
@@ -33,19 +28,24 @@ struct GroupBroadcast {
   std::span<std::byte> bytes{};
 };
 
+/// How long a communicator may wait, and has waited.
+struct WaitTimes {
+  double collective_deadline_s = 600.0;  ///< far longer than ranks differ in the slowest step
+  double waited_s = 0.0;
+};
+
 /// A group of ranks with its own message space (its own MPI communicator). Only one thread of the
 /// rank may call it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
-  /// Sends without waiting for the receiver. Messages between two ranks arrive in the order in
-  /// which they were sent. A rank may send to itself.
-  virtual void send(int destination, int tag, std::string bytes) = 0;
-  /// Sends the same bytes to several ranks, as one call of send per rank would. Where the transport
-  /// can, all of them share one copy of the bytes.
-  virtual void send_all(std::span<const int> destinations, int tag, std::string bytes);
-  /// Returns the next message from any rank, if one has arrived. Also makes progress with messages
-  /// that this rank is sending.
-  virtual std::optional<Envelope> try_receive() = 0;
+  // What these three do is said in comm/messages.hpp.
+  void send(int destination, int tag, std::string bytes) {
+    messages_->send(destination, tag, std::move(bytes));
+  }
+  void send_all(std::span<const int> destinations, int tag, std::string bytes) {
+    messages_->send_all(destinations, tag, std::move(bytes));
+  }
+  std::optional<Envelope> try_receive() { return messages_->try_receive(); }
   /// Waits until `done`, for at most `deadline_s` seconds, with pauses between two looks that grow
   /// with the time waited. Throws ProtocolError at the deadline; `waiting_for` names the wait in
   /// the message. `on_idle` runs before each sleep (progress lines, stop requests). `giver` is the
@@ -90,18 +90,15 @@ class Communicator : public Collectives {
   void set_activity(const std::string& what) { roll_->activity->begin(what); }
   /// Longest wait [s] inside one collective before it throws ProtocolError; split() passes the
   /// value on. After such an error only abort() may be called.
-  void set_collective_deadline(double seconds) { collective_deadline_s_ = seconds; }
-  double collective_deadline_s() const { return collective_deadline_s_; }
+  void set_collective_deadline(double seconds) { times_.collective_deadline_s = seconds; }
+  double collective_deadline_s() const { return times_.collective_deadline_s; }
   /// Time spent waiting in collectives, wait() and receive() [s], for the breakdown of a step.
-  double waited_s() const { return waited_s_; }
+  double waited_s() const { return times_.waited_s; }
 
  protected:
-  /// Lets other threads use the core for about `seconds`; 0 only yields to the scheduler. A
-  /// transport that notices arriving messages returns early.
-  virtual void pause(double seconds);
+  std::unique_ptr<Messages> messages_;  ///< set by the derived class
   std::shared_ptr<Roll> roll_ = std::make_shared<Roll>();
-  double waited_s_ = 0.0;
-  double collective_deadline_s_ = 600.0;  ///< far longer than ranks differ in the slowest step
+  WaitTimes times_;
 };
 
 /// Waits for the next message from any rank, as Communicator::wait does.

@@ -28,6 +28,8 @@ struct World {
   int failed_rank = -1;
   std::exception_ptr failure;
   int on_node = 0;  ///< ranks per node; 0 puts all on one node
+  /// Throws if a rank has failed; `rank` is the caller's number in the world.
+  void check_peers(int rank) const;
 };
 
 enum class Sizes { equal, any };
@@ -66,11 +68,26 @@ struct Group {
   std::uint64_t round = 0;  ///< two rounds per collective: all ranks have arrived, all have left
 };
 
+/// Messages of one rank through the mailboxes of its group.
+class ThreadMessages final : public Messages {
+ public:
+  ThreadMessages(std::shared_ptr<Group> group, int rank, int world_rank)
+      : group_(std::move(group)), rank_(rank), world_rank_(world_rank) {}
+  void send(int destination, int tag, std::string bytes) override;
+  std::optional<Envelope> try_receive() override;
+  void pause(double seconds) override;
+
+ private:
+  std::shared_ptr<Group> group_;
+  int rank_, world_rank_;
+};
+
 class ThreadCommunicator final : public Communicator {
  public:
   ThreadCommunicator(std::shared_ptr<Group> group, int rank, std::shared_ptr<Roll> roll)
       : group_(std::move(group)), world_(*group_->world), rank_(rank) {
     roll_ = std::move(roll);
+    messages_ = std::make_unique<ThreadMessages>(group_, rank_, roll_->world_rank);
   }
 
   int rank() const override { return rank_; }
@@ -88,8 +105,6 @@ class ThreadCommunicator final : public Communicator {
     exchange({"barrier"}, [](const std::vector<Offer>&) {});
   }
   void broadcast(std::span<std::byte> bytes, int root) override;
-  void send(int destination, int tag, std::string bytes) override;
-  std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override {
     return split(world_.on_node == 0 ? 0 : roll_->world_rank / world_.on_node);
@@ -98,9 +113,6 @@ class ThreadCommunicator final : public Communicator {
   std::vector<std::string> gather_all(const std::string& bytes) override;
   [[noreturn]] void abort(int exit_code) override;
 
- protected:
-  void pause(double seconds) override;
-
  private:
   template <class Read>
   void exchange(Offer own, Read read);  ///< shows `own` to all ranks and lets `read` see what all
@@ -108,18 +120,17 @@ class ThreadCommunicator final : public Communicator {
   void meet(const char* call);
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);
-  void check_peers() const;
 
   std::shared_ptr<Group> group_;
   World& world_;
   int rank_;
 };
 
-void ThreadCommunicator::check_peers() const {
-  if (world_.failed_rank < 0) return;
-  throw ProtocolError(error_message(
-      fmt::format("rank {} stops because rank {} failed", roll_->world_rank, world_.failed_rank),
-      "a job ends with its first error", "see the error of that rank"));
+void World::check_peers(int rank) const {
+  if (failed_rank < 0) return;
+  throw ProtocolError(
+      error_message(fmt::format("rank {} stops because rank {} failed", rank, failed_rank),
+                    "a job ends with its first error", "see the error of that rank"));
 }
 
 /// Waits until all ranks have arrived. On an error, this rank counts as not arrived: the round
@@ -127,16 +138,16 @@ void ThreadCommunicator::check_peers() const {
 void ThreadCommunicator::meet(const char* call) {
   Backoff wait;
   std::unique_lock lock(world_.mutex);
-  check_peers();
+  world_.check_peers(roll_->world_rank);
   const std::uint64_t round = group_->round;
   if (group_->arrive()) return;
-  const std::chrono::duration<double> longest(collective_deadline_s_);
+  const std::chrono::duration<double> longest(times_.collective_deadline_s);
   world_.changed.wait_for(lock, longest,
                           [&] { return group_->round != round || world_.failed_rank >= 0; });
-  waited_s_ += wait.waited_s();
+  times_.waited_s += wait.waited_s();
   if (group_->round != round) return;
   --group_->arrived;
-  check_peers();
+  world_.check_peers(roll_->world_rank);
   throw ProtocolError(error_message(
       fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size(), wait.waited_s(), call),
       "a rank that should take part is stuck, has ended or called something else",
@@ -212,7 +223,7 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
   auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), roll_);
-  communicator->set_collective_deadline(collective_deadline_s_);
+  communicator->set_collective_deadline(times_.collective_deadline_s);
   return communicator;
 }
 
@@ -225,19 +236,19 @@ SharedMemory ThreadCommunicator::share_memory(std::size_t bytes) {
   return all;
 }
 
-void ThreadCommunicator::send(int destination, int tag, std::string bytes) {
-  expect(destination >= 0 && destination < size() && tag >= 0,
+void ThreadMessages::send(int destination, int tag, std::string bytes) {
+  expect(destination >= 0 && destination < int(group_->mailboxes.size()) && tag >= 0,
          "send: destination is a rank and the tag is not negative");
-  const std::lock_guard lock(world_.mutex);
+  const std::lock_guard lock(group_->world->mutex);
   group_->mailboxes[destination].push_back({rank_, tag, std::move(bytes)});
-  world_.changed.notify_all();
+  group_->world->changed.notify_all();
 }
 
-std::optional<Envelope> ThreadCommunicator::try_receive() {
-  const std::lock_guard lock(world_.mutex);
+std::optional<Envelope> ThreadMessages::try_receive() {
+  const std::lock_guard lock(group_->world->mutex);
   auto& mailbox = group_->mailboxes[rank_];
   if (mailbox.empty()) {
-    check_peers();
+    group_->world->check_peers(world_rank_);
     return std::nullopt;
   }
   Envelope envelope = std::move(mailbox.front());
@@ -245,10 +256,10 @@ std::optional<Envelope> ThreadCommunicator::try_receive() {
   return envelope;
 }
 
-void ThreadCommunicator::pause(double seconds) {
-  std::unique_lock lock(world_.mutex);
-  world_.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
-    return !group_->mailboxes[rank_].empty() || world_.failed_rank >= 0;
+void ThreadMessages::pause(double seconds) {
+  std::unique_lock lock(group_->world->mutex);
+  group_->world->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return !group_->mailboxes[rank_].empty() || group_->world->failed_rank >= 0;
   });
 }
 
