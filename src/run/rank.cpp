@@ -126,7 +126,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
                         transfer_ranks_.end());
   auto chosen =
       comm::agree_on_transport(world, context_.config.run.comm,
-                           on_device ? std::optional(model::device_index()) : std::nullopt);
+                               on_device ? std::optional(model::device_index()) : std::nullopt);
   context_.transport = std::move(chosen.transport);
   if (rank == 0 && chosen.choice.transport != comm::TransportKind::mpi)
     log_info("sums and weights travel by {}", comm::describe(chosen.choice));

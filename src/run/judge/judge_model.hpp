@@ -41,7 +41,7 @@ class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
       kRewardModelMicroBatchTokens;  ///< of a forward pass of a reward model, unless one sequence has
-                               ///< more
+                                     ///< more
   /// `seed`: that of the run. Throws as identify_judge() does, and for weights that do not fit.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,
              const model::Threads& threads);
