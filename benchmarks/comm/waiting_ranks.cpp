@@ -47,10 +47,10 @@ void round_trip(Communicator& world, std::size_t bytes, int repeats) {
   if (world.rank() == 0) {
     s = median_s(repeats, [&] {
       world.send(1, 1, ball);
-      world.receive(60, "the ball");
+      receive(world, 60, "the ball");
     });
   } else if (world.rank() == 1) {
-    for (int i = 0; i < repeats; ++i) world.send(0, 1, world.receive(60, "the ball").bytes);
+    for (int i = 0; i < repeats; ++i) world.send(0, 1, receive(world, 60, "the ball").bytes);
   }
   print(world, fmt::format("round trip of {} bytes, median", bytes), s * 1e6, "us");
 }
@@ -60,9 +60,9 @@ void message_rate(Communicator& world, int messages) {
   const Stopwatch watch;
   if (world.rank() == 1) {
     for (int i = 0; i < messages; ++i) world.send(0, 1, std::string(200, 'm'));
-    world.receive(60, "the receipt");
+    receive(world, 60, "the receipt");
   } else if (world.rank() == 0) {
-    for (int i = 0; i < messages; ++i) world.receive(60, "a message");
+    for (int i = 0; i < messages; ++i) receive(world, 60, "a message");
     world.send(1, 2, "");
   }
   print(world, "messages of 200 bytes, one way", messages / watch.seconds(), "1/s");
@@ -99,7 +99,7 @@ void waiting(Communicator& world) {
   late("receive", [&] {
     const int last = world.size() - 1;
     for (int to = 0; world.rank() == last && to < last; ++to) world.send(to, 1, "");
-    if (world.rank() != last) world.receive(60, "the late one");
+    if (world.rank() != last) receive(world, 60, "the late one");
   });
 }
 

@@ -27,7 +27,7 @@ constexpr std::size_t kPopulation = 1'000'000, kGroupsPerNotice = 64;
 void answer_plans(comm::Communicator& world) {
   Mailbox mail(world);
   for (;;) {
-    const auto envelope = world.receive(60, "a plan");
+    const auto envelope = receive(world, 60, "a plan");
     if (Tag(envelope.tag) == Tag::finish) return;
     const auto plan = from_bytes<StepPlan>(envelope.bytes);
     ScoredNotice notice{.files = {{"shards/train_000001_r0.h5", 1 << 20, 1},
@@ -84,7 +84,7 @@ void play(comm::Communicator& world, const std::string& row) {
     double deciding_s = deciding.seconds();
     std::vector<GroupReport> reports;
     while (left > 0) {
-      const auto envelope = world.receive(60, "scored shards");
+      const auto envelope = receive(world, 60, "scored shards");
       const Stopwatch accounting;
       const auto notice = from_bytes<ScoredNotice>(envelope.bytes);
       left -= notice.report.groups.size();

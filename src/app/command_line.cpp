@@ -1,4 +1,5 @@
-// The only file that knows CLI11: hands what commands declare to it, and words its complaints.
+// The only file that uses CLI11: it passes on what commands declare, and words the messages about
+// wrong usage.
 #include "app/command_line.hpp"
 
 #include "base/faults.hpp"
@@ -32,7 +33,7 @@ const CLI::App& innermost(const CLI::App& app) {
   return chosen.empty() ? app : innermost(*chosen.front());
 }
 
-/// What somebody could have meant in this place: commands and flags.
+/// The words that are valid in this place: commands and flags.
 Words valid_words(const CLI::App& app) {
   Words words;
   for (const auto* option : app.get_options()) {
@@ -42,13 +43,13 @@ Words valid_words(const CLI::App& app) {
   return words;
 }
 
-/// "rollcall archive ls --help"
+/// Such as "rollcall archive ls --help".
 std::string help_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return app.get_name() + " " + (chosen.empty() ? std::string("--help") : help_of(*chosen.front()));
 }
 
-/// What was left over, in the order of the command line.
+/// Words that no option or command took, in the order of the command line.
 Words unexpected(const CLI::App& app, const Words& arguments) {
   auto left = app.remaining(true);
   Words ordered;
@@ -61,7 +62,7 @@ Words unexpected(const CLI::App& app, const Words& arguments) {
   return ordered;
 }
 
-/// The number type of a variable that takes one or several.
+/// The number type of a variable for one or several numbers.
 template <class Value>
 struct NumberOf {
   using type = Value;
@@ -71,8 +72,8 @@ struct NumberOf<std::vector<Value>> : NumberOf<Value> {};
 template <class Value>
 struct NumberOf<std::optional<Value>> : NumberOf<Value> {};
 
-/// CLI11 takes -1 for the largest number without a sign, and of other words says "Could not
-/// convert".
+/// CLI11 would read -1 as the largest unsigned number, and says only "Could not convert" about
+/// other words.
 template <class Number>
 std::string number_fault(const std::string& word) {
   const char* wanted = "a number";
@@ -89,7 +90,7 @@ std::string number_fault(const std::string& word) {
   return fits ? std::string() : fmt::format("{} is not {}", visible(brief(word)), wanted);
 }
 
-/// Refuses a word that is no number where the variable takes numbers.
+/// Refuses a word that is not a number if the variable takes numbers.
 template <class Value>
 void require_number(CLI::Option* option) {
   using Number = typename NumberOf<Value>::type;
@@ -97,7 +98,7 @@ void require_number(CLI::Option* option) {
     option->check(CLI::Validator([](std::string& word) { return number_fault<Number>(word); }, ""));
 }
 
-/// The message for words that cannot be understood.
+/// The message for words that are not understood.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error, const Words& arguments) {
   std::string problem = error.what(), suggestion = "see " + help_of(app);
   Words extra;
@@ -210,7 +211,7 @@ CommandLine::~CommandLine() = default;
 Command CommandLine::program() { return {app_.get(), &chosen_}; }
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
-  // Names of an earlier release, which go with 0.4.
+  // Old names of commands, which are accepted until version 0.4.
   constexpr std::pair<const char*, const char*> kOldCommands[] = {{"policies", "schedulers"}};
   std::vector<char*> words(argv, argv + argc);
   std::string now;

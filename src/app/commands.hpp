@@ -1,4 +1,5 @@
-// The subcommands of `rollcall`, one file each. Each adds its options, and what it does.
+// The subcommands of `rollcall`, one file each. Each function adds a command with its options and
+// its action.
 #pragma once
 
 #include "app/command_line.hpp"
@@ -13,7 +14,7 @@ struct Arguments {
   char** argv;
 };
 
-void add_train(Command program, const Arguments& arguments);  ///< train and sft
+void add_train(Command program, const Arguments& arguments);  ///< adds train and sft
 void add_eval(Command program, const Arguments& arguments);
 void add_generate(Command program);
 void add_chat(Command program);
@@ -39,7 +40,7 @@ void add_template(Command program);
 void add_doctor(Command program);
 
 std::string version();                 ///< "rollcall 0.2.0"
-std::string version_with_libraries();  ///< for the archive: with MPI, HDF5 and LibTorch
+std::string version_with_libraries();  ///< as stored in archives: with MPI, HDF5 and LibTorch
 std::string version_verbose();         ///< with compiler, libraries and kernels
 
 }  // namespace rollcall::app

@@ -1,4 +1,5 @@
-// Entry point: parses the command line, runs one subcommand, turns its outcome into the exit code.
+// Entry point: parses the command line, runs one subcommand and turns its outcome into the exit
+// code.
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -22,8 +23,8 @@ namespace {
 
 using namespace rollcall;
 
-/// Whether what was printed has gone out. A reader that went away (head, a closed pager) wants no
-/// more.
+/// Whether all output has been written. A reader that has gone away (head, a closed pager) is not
+/// an error.
 bool is_told() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
@@ -31,22 +32,23 @@ bool is_told() {
   return ::poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
-/// A standard stream that was closed would be the number of the next file that is opened, and
-/// progress would be written into metrics.jsonl.
+/// Opens closed standard streams on /dev/null. Otherwise the next file that is opened would get
+/// their number, and progress would be written into metrics.jsonl.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) != stream)
       std::_Exit(int(ExitCode::failed));
 }
 
-/// Commands that may take long, and what a stop leaves of them from their first instant on, until
-/// they know more themselves. Others end by the signal, without a word, as most programs do.
+/// Commands that may take long, and what a stop signal leaves of them, from their start until they
+/// set a better message. Other commands are ended by the signal silently, as most programs are.
 struct LongCommand {
   std::string_view name;
   const char* left;
 };
 constexpr const char* kStarting =
-    "no step was under way, so nothing is lost; go on by the same command with --resume --start-if-none";
+    "no step was under way, so nothing is lost; go on by the same command with --resume "
+    "--start-if-none";
 constexpr LongCommand kLongCommands[] = {
     {"train", kStarting},
     {"sft", kStarting},
@@ -62,11 +64,12 @@ int run(int argc, char** argv) {
   for (const auto& [name, left] : kLongCommands)
     if (argc > 1 && name == argv[1]) end_on_stop_signals(left);
   prepare_log();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write(), not the end of a run
-  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that becomes larger than `ulimit -f` allows
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of write() and does not end a run
+  std::signal(SIGXFSZ, SIG_IGN);  // the same for a file that becomes larger than `ulimit -f` allows
   app::CommandLine line(
       "rollcall",
-      "Rollcall trains language models by reinforcement learning with verifiable rewards, as one MPI job.");
+      "Rollcall trains language models by reinforcement learning with verifiable rewards, as one "
+      "MPI job.");
   app::Command program = line.program();
   program.expects_commands(0, 1);
   bool show_version = false, verbose = false;
@@ -124,10 +127,11 @@ int run(int argc, char** argv) {
   }
 }
 
-/// What LibTorch does at a normal exit, taking its operators out of their tables one by one, costs
-/// 60 ms of 200 and is of no use to a process that ends.
+/// Ends without LibTorch's work at a normal exit. It removes its operators from tables one by one,
+/// which takes 60 ms of 200 and is of no use to a process that ends.
 void end_at_once([[maybe_unused]] int code) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they report at a normal exit
+// sanitizers report at a normal exit
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   std::cout.flush();
   std::fflush(nullptr);
   ::_exit(code);

@@ -1,4 +1,4 @@
-// What a rank does and waits for: told by the thread that does it, read by another that looks on.
+// What a rank does and waits for, written by the thread that works and read by other threads.
 #pragma once
 
 #include <atomic>
@@ -10,31 +10,31 @@
 
 namespace rollcall::comm {
 
-/// One for all communicators that stem from a world. Cheap for who tells: a short wait costs one
-/// atomic addition, and nothing waits for whoever looks on.
+/// There is one object for all communicators of a rank. Writing is cheap: a short wait costs one
+/// atomic addition, and a reader never delays the writer.
 class Activity {
  public:
-  /// What the rank is at ("update of step 5"; empty between two tasks).
+  /// Names the rank's current task ("update of step 5"), or is empty between two tasks.
   void begin(const std::string& what);
   std::string what() const;
-  /// Some work is done. From any thread of the rank.
+  /// Notes that some work is done. Any thread of the rank may call it.
   void progressed() noexcept { pulses_.fetch_add(1, std::memory_order_relaxed); }
-  /// Before every sleep of a wait: what for ("for the plan of step 3", "in MPI_Iallreduce"). Who
-  /// polls is alive, but gets no further.
+  /// Called before every sleep of a wait, with what the rank waits for ("for the plan of step 3",
+  /// "in MPI_Iallreduce"). It counts a poll, which shows that the rank is alive, but no progress.
   void waits(std::string_view what);
   void wait_ended() noexcept;
 
   struct Sight {
-    std::string activity, waits;  ///< waits: empty where it works
+    std::string activity, waits;  ///< `waits` is empty while the rank works
     double activity_s = 0.0, waits_s = 0.0;
-    std::uint64_t pulses = 0, polls = 0;  ///< so far
+    std::uint64_t pulses = 0, polls = 0;  ///< progress and polls counted so far
   };
   Sight look() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   std::atomic<std::uint64_t> pulses_ = 0, polls_ = 0;
-  bool asleep_ = false;  ///< of the thread that waits alone
+  bool asleep_ = false;  ///< used only by the thread that waits
   mutable std::mutex mutex_;
   std::string activity_, waits_;
   Clock::time_point began_ = Clock::now(), wait_began_{};

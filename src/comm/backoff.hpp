@@ -1,4 +1,4 @@
-// How long to sleep between two polls: nothing at first, then in proportion to the time already
+// How long to sleep between two polls: not at all at first, later in proportion to the time already
 // waited, so that latency and CPU use both stay small.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace rollcall::comm {
 
-/// One wait. A short wait answers within microseconds, a wait of t ends at most t/16 late, and a
-/// long one costs two polls a millisecond.
+/// The pauses of one wait. A short wait is noticed within microseconds, a wait of time t ends at
+/// most t/16 late, and a long wait costs two polls per millisecond.
 class Backoff {
  public:
   double waited_s() const { return watch_.seconds(); }
@@ -21,16 +21,17 @@ class Backoff {
   }
 
  private:
-  /// Longer than an answer takes from a rank that itself was asleep: with 20 us two ranks that had
-  /// once slept kept each other asleep, and a round trip took 57 us instead of 3 us
-  /// (benchmarks/comm). The spinning yields, so it costs other ranks little.
+  /// This is longer than a rank that was asleep itself takes to answer. With 20 us, two ranks that
+  /// had once slept kept each other asleep, and a round trip took 57 us instead of 3 us
+  /// (benchmarks/comm). Spinning yields the core, so it costs other ranks little.
   static constexpr double spin_s = 100e-6;
-  static constexpr double longest_s = 0.5e-3;  ///< a poll costs 2 us of CPU time, 15 us where
-                                               ///< timers are virtual
+  static constexpr double longest_s = 0.5e-3;  ///< A poll costs 2 us of CPU time, or 15 us where
+                                               ///< timers are virtual.
   Stopwatch watch_;
 };
 
-/// Gives the core away: for one turn of the scheduler (0) or for about `seconds`.
+/// Lets other threads use the core: for one turn of the scheduler if `seconds` is 0, otherwise for
+/// about `seconds`.
 inline void give_way(double seconds) {
   if (seconds <= 0) return std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

@@ -1,4 +1,4 @@
-// What every communicator shares: the deadline of a wait and what its error says.
+// What all communicators share: the deadline of a wait, and the text of its error.
 #include "comm/communicator.hpp"
 
 #include "base/error.hpp"
@@ -12,8 +12,9 @@ namespace rollcall::comm {
 
 namespace {
 
-constexpr double kAskAfter = 0.25;  // of a deadline: the rest is for the giver, which computes and
-                                    // cannot answer at once
+constexpr double kAskAfter = 0.25;  // fraction of a deadline after which the giver is asked whether
+                                    // it is alive; it has the rest of the time to answer, because
+                                    // it computes and cannot answer at once
 
 }  // namespace
 
@@ -22,42 +23,42 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
                         std::optional<int> giver) {
   Backoff backoff;
   Deadline deadline(deadline_s);
-  bool asked = false;                   // the giver, whether it is there
-  std::optional<std::uint64_t> pulses;  // once the wait is long
+  bool asked = false;                   // the giver was asked whether it is alive
+  std::optional<std::uint64_t> pulses;  // of this rank, known once the wait is long
   while (!done()) {
     const double spent = deadline.spent();
-    if (!pulses && spent >= kAskAfter) pulses = activity_->look().pulses;
-    // this rank's own threads get on
-    if (spent >= 1.0 && activity_->look().pulses != pulses) deadline.renew(), pulses.reset();
-    if (giver && spent >= kAskAfter && hears(*giver, asked)) deadline.renew(), asked = false;
+    if (!pulses && spent >= kAskAfter) pulses = roll_->activity->look().pulses;
+    // other threads of this rank make progress
+    if (spent >= 1.0 && roll_->activity->look().pulses != pulses) deadline.renew(), pulses.reset();
+    if (giver && spent >= kAskAfter && roll_->hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {
       const double waited = deadline.waited_s();
-      waited_s_ += waited;
+      times_.waited_s += waited;
       throw ProtocolError(error_message(
-          fmt::format("rank {} waited {:.3g} s for {}", world_rank(), waited, waiting_for),
-          call_the_roll("for " + waiting_for),
+          fmt::format("rank {} waited {:.3g} s for {}", roll_->world_rank, waited, waiting_for),
+          roll_->call("for " + waiting_for),
           "look at that rank's node and its last log line, or raise run.deadline_s"));
     }
     const double pause_s = backoff.pause_s();
     if (pause_s > 0) {
       if (on_idle) on_idle();
-      say_waiting("for " + waiting_for);
+      roll_->begin_sleep("for " + waiting_for);
     }
-    pause(pause_s);
+    messages_->pause(pause_s);
   }
-  waited_s_ += backoff.waited_s();
-  activity_->wait_ended();
+  times_.waited_s += backoff.waited_s();
+  roll_->activity->wait_ended();
 }
 
-void Communicator::send_all(std::span<const int> destinations, int tag, std::string bytes) {
+void Messages::send_all(std::span<const int> destinations, int tag, std::string bytes) {
   for (const int destination : destinations) send(destination, tag, bytes);
 }
 
-std::string Communicator::spread(std::string bytes, int root) {
+std::string spread(Communicator& ranks, std::string bytes, int root) {
   std::uint64_t size = bytes.size();
-  broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
+  ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
   bytes.resize(size);
-  broadcast(std::as_writable_bytes(std::span(bytes)), root);
+  ranks.broadcast(std::as_writable_bytes(std::span(bytes)), root);
   return bytes;
 }
 
@@ -76,14 +77,14 @@ std::string Communicator::scatter(const std::vector<std::string>& parts, int roo
   return from_bytes<std::vector<std::string>>(all.at(std::size_t(root))).at(std::size_t(rank()));
 }
 
-Envelope Communicator::receive(double deadline_s, const std::string& waiting_for,
-                               const std::function<void()>& on_idle, std::optional<int> giver) {
+Envelope receive(Communicator& ranks, double deadline_s, const std::string& waiting_for,
+                 const std::function<void()>& on_idle, std::optional<int> giver) {
   std::optional<Envelope> envelope;
-  wait([&] { return (envelope = try_receive()).has_value(); }, deadline_s, waiting_for, on_idle,
-       giver);
+  ranks.wait([&] { return (envelope = ranks.try_receive()).has_value(); }, deadline_s, waiting_for,
+             on_idle, giver);
   return std::move(*envelope);
 }
 
-void Communicator::pause(double seconds) { give_way(seconds); }
+void Messages::pause(double seconds) { give_way(seconds); }
 
 }  // namespace rollcall::comm

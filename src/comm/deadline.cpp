@@ -1,4 +1,5 @@
-// Two clocks, and a question to whoever reads the other ranks' signs of life.
+// A deadline by two clocks: one leaves out the suspensions of this rank, the other does not. Those
+// of other ranks are asked for only when the time is up.
 #include "comm/deadline.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 constexpr double kShortestLate_s = 1.0, kLongestLate_s = 10.0;
 
 Standstills& known_standstills() {
-  thread_local Standstills known;  // ranks may be threads of one process
+  thread_local Standstills known;  // per thread, because ranks may be threads of one process
   return known;
 }
 
@@ -26,9 +27,9 @@ double Deadline::spent() { return (clock_.seconds() - renewed_s_) / (seconds_ + 
 bool Deadline::is_over() {
   if (spent() < 1.0) return false;
   if (known_standstills()) {
-    const double told_s = known_standstills()(since_.seconds());
-    // What this rank stood still itself is left out already.
-    excused_s_ = std::max(excused_s_, told_s - (clock_.stood_still_s() - still_before_s_));
+    const double others_s = known_standstills()(since_.seconds());
+    // The suspensions of this rank are left out by clock_ already.
+    excused_s_ = std::max(excused_s_, others_s - (clock_.stood_still_s() - still_before_s_));
   }
   return spent() >= 1.0;
 }

@@ -1,4 +1,4 @@
-// The deadline of one wait. A suspended job is no hang: what a rank stood still is added.
+// The deadline of one wait. Time for which a rank was suspended does not count against it.
 #pragma once
 
 #include "base/attended_clock.hpp"
@@ -8,31 +8,37 @@
 
 namespace rollcall::comm {
 
-/// How long other ranks stood still within the last `since_s` seconds, the longest of them, in
-/// seconds. Asked once a wait's time is up; may take a moment, not longer.
+/// Returns the longest time for which any other rank was suspended within the last `since_s`
+/// seconds [s]. It is called once the time of a wait is up, and may take about a second.
 using Standstills = std::function<double(double since_s)>;
-/// Who knows it: one for each thread that waits. Empty: nobody, as at the start.
+/// Sets the source of that answer for the calling thread. Without one, or with an empty one, only
+/// suspensions of this rank itself are known.
 void ask_about_standstills(Standstills known);
 
-/// Asked at every look of the wait, which must be frequent.
+/// The waiting code must call is_over() or spent() frequently, because a long gap between two calls
+/// is taken for a suspension of this rank.
 class Deadline {
  public:
-  /// `seconds`: how long the wait may last. A look that comes half of it late, at most 10 s, says
-  /// that this rank stood still itself.
+  /// `seconds` is the longest wait. A call that comes later than half of that after the one before,
+  /// but at most 10 s, shows that this rank itself was suspended.
   explicit Deadline(double seconds);
-  /// The part of the time that is spent; from 1 on is_over() decides.
+  /// The fraction of the time that is spent. From 1 on, is_over() decides.
   double spent();
-  /// Whether the time is up, with that in which a rank stood still added.
+  /// Whether the time is up, after the suspensions of all ranks have been added to it.
   bool is_over();
-  /// The wait begins anew: there was a sign of life.
+  /// Starts the wait again, after a sign of life.
   void renew();
-  double waited_s() { return clock_.seconds(); }  ///< without what this rank stood still
+  double waited_s() {
+    return clock_.seconds();
+  }  ///< without the time for which this rank was
+     ///< suspended
 
  private:
   double seconds_, excused_s_ = 0.0;
-  double renewed_s_ = 0.0, still_before_s_ = 0.0;  ///< by clock_, when the wait began anew
+  double renewed_s_ = 0.0, still_before_s_ = 0.0;  ///< clock_'s time, and its suspensions, at the
+                                                   ///< last renewal
   AttendedClock clock_;
-  Stopwatch since_;  ///< the wait began anew
+  Stopwatch since_;  ///< time since the last renewal, suspensions included
 };
 
 }  // namespace rollcall::comm

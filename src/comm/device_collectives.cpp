@@ -1,4 +1,4 @@
-// Parts and pieces of buffers on their way through work memory.
+// Moves buffers through work memory part by part.
 #include "comm/device_collectives.hpp"
 
 #include "base/byte_size.hpp"
@@ -14,10 +14,12 @@
 namespace rollcall::comm {
 namespace {
 
-/// Shares are exchanged filled up to the longest. Where few ranks have one that moves more than
-/// whole buffers do.
-bool shares_go_whole(std::span<const std::int64_t> begins) {
-  return longest_share(begins) * std::int64_t(begins.size() - 1) > 2 * begins.back();
+/// Whether collectives on shares are made of collectives on whole buffers. Shares are exchanged
+/// padded to the length of the longest one, so where only few ranks have a share, the padding is
+/// more than twice the buffer.
+bool shares_go_whole(std::span<const std::int64_t> share_offsets) {
+  return longest_share(share_offsets) * std::int64_t(share_offsets.size() - 1) >
+         2 * share_offsets.back();
 }
 
 }  // namespace
@@ -55,7 +57,8 @@ void take_on_device(void** memory, std::size_t bytes) {
       fmt::format("the CUDA device has no room for what is on the way to other ranks: {} asked for",
                   bytes_text(bytes)),
       "sums and weights pass through it",
-      "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use it");
+      "see with `rollcall plan RUN.toml --gpus N` what each device holds, and whether others use "
+      "it");
   check_cuda(code, "cudaMalloc");
 }
 }  // namespace
@@ -109,9 +112,9 @@ template <class T, class Act>
 void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act) {
   work_->use();
   const bool in_place = !values.empty() && work_->holds(values.data());
-  const std::size_t most = work_->bytes() / sizeof(T);
-  for (std::size_t first = 0; first < values.size(); first += most) {
-    const std::span<T> piece = values.subspan(first, std::min(most, values.size() - first));
+  const std::size_t part_size = work_->bytes() / sizeof(T);
+  for (std::size_t first = 0; first < values.size(); first += part_size) {
+    const std::span<T> piece = values.subspan(first, std::min(part_size, values.size() - first));
     const std::span<T> work =
         in_place ? piece : std::span(reinterpret_cast<T*>(work_->begin()), piece.size());
     drained_after_errors(*work_, [&] {
@@ -123,22 +126,23 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   }
 }
 
-/// Of every share a piece, as [ranks, share] of equal length. act(work, share, copy_piece):
-/// copy_piece(rank, in) carries one in or out.
+/// Takes a piece of the same length from every share, as work memory [ranks, share]. act(work,
+/// share, copy_piece) works on it; copy_piece(rank, in) copies the piece of one rank into work
+/// memory or back.
 template <class T, class Act>
-void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> begins,
+void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> share_offsets,
                                   const char* what, Act act) {
   work_->use();
   const std::size_t ranks = std::size_t(size());
-  const auto longest = longest_share(begins),
-             most = std::int64_t(work_->bytes() / sizeof(T) / ranks);
-  for (std::int64_t first = 0; first < longest; first += most) {
-    const std::int64_t share = std::min(most, longest - first);
+  const auto longest = longest_share(share_offsets),
+             part_size = std::int64_t(work_->bytes() / sizeof(T) / ranks);
+  for (std::int64_t first = 0; first < longest; first += part_size) {
+    const std::int64_t share = std::min(part_size, longest - first);
     const std::span<T> work(reinterpret_cast<T*>(work_->begin()), ranks * std::size_t(share));
     const auto copy_piece = [&](std::size_t r, bool in) {
-      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length),
-                         count = std::min(share, length - from);
-      T *outside = values.data() + begins[r] + from,
+      const std::int64_t length = share_offsets[r + 1] - share_offsets[r],
+                         from = std::min(first, length), count = std::min(share, length - from);
+      T *outside = values.data() + share_offsets[r] + from,
         *inside = work.data() + std::int64_t(r) * share;
       work_->copy(in ? inside : outside, in ? outside : inside, std::size_t(count) * sizeof(T));
     };
@@ -162,9 +166,9 @@ void DeviceCollectives::broadcast(std::span<std::byte> bytes, int root) {
 }
 
 void DeviceCollectives::sum_to_shares(std::span<std::int64_t> values,
-                                      std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
-  in_pieces(values, begins, "the own share of a sum",
+                                      std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::sum_to_shares(values, share_offsets);
+  in_pieces(values, share_offsets, "the own share of a sum",
             [&](std::span<std::int64_t> work, std::size_t share, const auto& copy_piece) {
               for (std::size_t r = 0; r < std::size_t(size()); ++r) copy_piece(r, true);
               sum_to_shares_work(work, share);
@@ -173,9 +177,9 @@ void DeviceCollectives::sum_to_shares(std::span<std::int64_t> values,
 }
 
 void DeviceCollectives::gather_shares(std::span<float> values,
-                                      std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
-  in_pieces(values, begins, "the shares of all ranks",
+                                      std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::gather_shares(values, share_offsets);
+  in_pieces(values, share_offsets, "the shares of all ranks",
             [&](std::span<float> work, std::size_t share, const auto& copy_piece) {
               copy_piece(std::size_t(rank()), true);
               gather_work(work, share);

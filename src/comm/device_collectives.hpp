@@ -1,5 +1,5 @@
-// What the two transports of device memory share: every buffer passes in parts through work memory
-// unless it lies where the transport works. Private to comm.
+// What both transports for device memory share. A buffer that does not lie where the transport
+// works is copied through work memory, part by part. Private to comm.
 #pragma once
 
 #include "comm/transport.hpp"
@@ -10,13 +10,14 @@
 
 namespace rollcall::comm {
 
-/// Throws ProtocolError with the driver's own text.
+/// Throws ProtocolError with the CUDA driver's own text.
 void check_cuda(cudaError_t code, const char* call);
 bool on_device(const void* data);
-/// XXH3 64 bit of bytes on host or device.
+/// 64-bit XXH3 of bytes on the host or on the device.
 std::uint64_t checksum_anywhere(std::span<const std::byte> bytes);
 
-/// A stream of a device, and the memory on one side of it that a transport works in.
+/// A CUDA stream and the work memory of a transport, which lies either on the host or on the
+/// device.
 class WorkMemory {
  public:
   enum class Side { host, device };
@@ -29,13 +30,13 @@ class WorkMemory {
   cudaStream_t stream() const { return stream_; }
   std::byte* begin() const { return memory_; }
   std::size_t bytes() const { return bytes_; }
-  /// lies on its side
+  /// Whether `data` lies on the same side as the work memory.
   bool holds(const void* data) const { return on_device(data) == (side_ == Side::device); }
-  /// queued
+  /// Queues a copy on the stream.
   void copy(void* to, const void* from, std::size_t bytes) const;
   bool idle() const;
-  /// After an error: what is still queued reads and writes memory that its owner may give back.
-  /// Waits for it, at most a second: a device may have stopped.
+  /// Waits until the stream is empty, at most one second, because a device may have stopped. After
+  /// an error this keeps queued copies from using memory that its owner is about to free.
   void drain() const noexcept;
 
  private:
@@ -46,8 +47,9 @@ class WorkMemory {
   std::byte* memory_ = nullptr;
 };
 
-/// Every rank cuts alike wherever its own buffer lies, so that those of host and device may meet in
-/// one collective. A result is complete on return.
+/// Collectives through work memory. All ranks cut their buffers into the same parts, wherever a
+/// buffer lies, so that host and device buffers may meet in one collective. The result is complete
+/// when a call returns.
 class DeviceCollectives : public Collectives {
  public:
   DeviceCollectives(Communicator& group, std::shared_ptr<WorkMemory> work)
@@ -57,20 +59,21 @@ class DeviceCollectives : public Collectives {
   void sum(std::span<std::int64_t> values) override;
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
-  void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
+  void sum_to_shares(std::span<std::int64_t> values,
+                     std::span<const std::int64_t> share_offsets) override;
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets) override;
 
  protected:
-  // On the work memory's side, behind what the stream has; later copies of the stream find the
-  // result.
+  // These run on work memory, after what the stream holds already. Copies that are queued later see
+  // the result.
   virtual void sum_work(std::span<std::int64_t> values) = 0;
   virtual void maximum_work(std::span<double> values) = 0;
   virtual void broadcast_work(std::span<std::byte> bytes, int root) = 0;
-  /// [size(), share]; each rank's own becomes right
+  /// values: [size(), share]. Afterwards each rank's own share is right.
   virtual void sum_to_shares_work(std::span<std::int64_t> values, std::size_t share) = 0;
-  /// [size(), share]; each rank has its own
+  /// values: [size(), share]. Each rank contributes its own share.
   virtual void gather_work(std::span<float> values, std::size_t share) = 0;
-  virtual void finish(const char* what) = 0;  ///< until the stream is idle
+  virtual void finish(const char* what) = 0;  ///< waits until the stream is empty
 
   Communicator* group_;
   std::shared_ptr<WorkMemory> work_;
@@ -79,7 +82,7 @@ class DeviceCollectives : public Collectives {
   template <class T, class Act>
   void in_parts(std::span<T> values, const char* what, Act act);
   template <class T, class Act>
-  void in_pieces(std::span<T> values, std::span<const std::int64_t> begins, const char* what,
+  void in_pieces(std::span<T> values, std::span<const std::int64_t> share_offsets, const char* what,
                  Act act);
 };
 

@@ -1,4 +1,4 @@
-// A rank's device, and MPI with staging.
+// How a rank's device is described, and the transport that stages device memory for MPI.
 #include "comm/device_transport.hpp"
 
 #include "base/error.hpp"
@@ -11,7 +11,7 @@
 namespace rollcall::comm {
 namespace {
 
-/// MPI on pinned memory of the host.
+/// Runs MPI on pinned host memory.
 class StagedCollectives final : public DeviceCollectives {
  public:
   using DeviceCollectives::DeviceCollectives;
@@ -34,9 +34,9 @@ class StagedCollectives final : public DeviceCollectives {
     group_->wait([&] { return work_->idle(); }, group_->collective_deadline_s(), what);
   }
   std::vector<std::int64_t> equal_shares(std::size_t share) const {
-    std::vector<std::int64_t> begins;
-    for (int r = 0; r <= size(); ++r) begins.push_back(r * std::int64_t(share));
-    return begins;
+    std::vector<std::int64_t> share_offsets;
+    for (int r = 0; r <= size(); ++r) share_offsets.push_back(r * std::int64_t(share));
+    return share_offsets;
   }
 };
 
@@ -67,7 +67,8 @@ RankDevice rank_device(int device) {
       code == cudaSuccess && device >= 0 && device < devices,
       fmt::format("this process has no CUDA device {}", device),
       code == cudaSuccess ? fmt::format("it sees {}", devices) : cudaGetErrorString(code),
-      "start no more ranks on a node than it has GPUs, and let every rank see them all (docs/guide/gpus.md)");
+      "start no more ranks on a node than it has GPUs, and let every rank see them all "
+      "(docs/guide/gpus.md)");
   std::array<char, 32> place{};
   check_cuda(cudaDeviceGetPCIBusId(place.data(), int(place.size()), device),
              "cudaDeviceGetPCIBusId");
@@ -84,10 +85,10 @@ std::unique_ptr<Transport> device_transport(TransportKind transport, int device,
   if (transport == TransportKind::nccl) return nccl_transport(device, work_bytes);
 #endif
   expect(transport == TransportKind::staged, "a build without NCCL has said so");
-  return staged_carrier(device, work_bytes);
+  return staged_transport(device, work_bytes);
 }
 
-std::unique_ptr<Transport> staged_carrier(int device, std::size_t work_bytes) {
+std::unique_ptr<Transport> staged_transport(int device, std::size_t work_bytes) {
   return std::make_unique<StagedTransport>(device, work_bytes);
 }
 

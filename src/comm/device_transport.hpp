@@ -1,5 +1,5 @@
-// Carriers for device memory: NCCL, or MPI with what lies on a device staged through the host.
-// Without CUDA no_device_carrier.cpp stands here. Private to comm.
+// Transports for device memory: NCCL, or MPI with device memory staged through the host. In a build
+// without CUDA, no_device_transport.cpp replaces device_transport.cpp. Private to comm.
 #pragma once
 
 #include "comm/transport.hpp"
@@ -8,16 +8,16 @@
 
 namespace rollcall::comm {
 
-/// A CUDA device of this process. Throws EnvironmentError where it does not see it, and in a build
-/// without CUDA.
+/// Describes a CUDA device of this process. Throws EnvironmentError where the process does not see
+/// the device, and in a build without CUDA.
 RankDevice rank_device(int device);
-/// For a transport other than plain MPI.
+/// Makes the transport `transport`, which is not plain MPI.
 std::unique_ptr<Transport> device_transport(TransportKind transport, int device,
                                             std::size_t work_bytes);
 
-/// Every group's ranks have a device each. A wait ends at the group's deadline with its roll call,
-/// as over MPI, and aborts NCCL's communicator on the way.
+/// Every rank of a group needs a device of its own. A wait ends at the group's deadline with a roll
+/// call, as over MPI, and aborts NCCL's communicator.
 std::unique_ptr<Transport> nccl_transport(int device, std::size_t work_bytes);
-std::unique_ptr<Transport> staged_carrier(int device, std::size_t work_bytes);
+std::unique_ptr<Transport> staged_transport(int device, std::size_t work_bytes);
 
 }  // namespace rollcall::comm

@@ -1,4 +1,4 @@
-// Collectives over MPI and, where ranks of a node meet, through the memory that they share.
+// Collectives over MPI or, where all ranks are on one node, through the memory that they share.
 #include "comm/mpi_communicator.hpp"
 
 #include "base/error.hpp"
@@ -13,14 +13,16 @@
 namespace rollcall::comm {
 namespace {
 
-/// Long buffers travel in parts: counts stay far below the 2^31 of MPI's int, and each part starts
-/// with a fresh, hot Backoff (a long collective consists of many small exchanges inside MPI_Test,
-/// and at two polls a millisecond they would crawl). Of 64 KiB to 16 MiB, 4 MiB measured best.
+/// Long buffers travel in parts. So counts stay far below the 2^31 of MPI's int, and each part
+/// starts with a fresh Backoff that polls without sleeping: a long collective consists of many
+/// small exchanges inside MPI_Test and would crawl at two polls per millisecond. Among part sizes
+/// from 64 KiB to 16 MiB, 4 MiB was the fastest.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-constexpr std::size_t kHeadBytes = 248;  // of each string of a gather: they need no exchange of
-                                         // their own
-constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // of all of them, at most
-// of a gather: it is copied once more from there
+constexpr std::size_t kHeadBytes = 248;  // bytes of each string in the first exchange of
+                                         // gather_all; shorter strings need no second one
+constexpr std::size_t kHeadsBytes = std::size_t{256} << 10;  // bytes of all strings in that
+                                                             // exchange, at most
+// Bytes that one round of a gather moves; they are copied once more afterwards.
 constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
 
 template <class T, class Act>
@@ -32,16 +34,17 @@ void for_each_part(std::span<T> values, Act act) {
   }
 }
 
-/// The same piece of every share: how many elements of it and where they lie in the buffer.
+/// One piece of every share: its number of elements, and where it lies in the buffer.
 struct Pieces {
   std::vector<int> counts, places;  ///< [ranks]
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 
-/// Strings of these lengths from byte `first` on, in rounds of kRoundBytes: MPI counts bytes in an
-/// int, and a step may have more than that holds. One round where the rest fits, else an equal part
-/// of a round for each string that has a rest: one that is long among 10^5 short ones takes whole
-/// rounds. act(first, pieces): what of each is next, one behind the other.
+/// Moves strings of these lengths, from byte `first` on, in rounds of about kRoundBytes, because
+/// MPI counts bytes in an int and a step may have more. If the rest fits into one round, it is one.
+/// Otherwise every string that has a rest gets an equal part of the round, so that a single long
+/// string among 10^5 short ones gets whole rounds. act(first, pieces) moves the next piece of each
+/// string; the pieces lie one after the other.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
@@ -53,118 +56,122 @@ void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act ac
       all += rest(size);
       strings += rest(size) > 0 ? 1 : 0;
     }
-    const std::uint64_t most =
+    const std::uint64_t piece_size =
         all <= kRoundBytes ? longest - first : std::max<std::uint64_t>(kRoundBytes / strings, 1024);
     std::transform(sizes.begin(), sizes.end(), pieces.counts.begin(),
-                   [&](std::uint64_t size) { return int(std::min(most, rest(size))); });
+                   [&](std::uint64_t size) { return int(std::min(piece_size, rest(size))); });
     std::exclusive_scan(pieces.counts.begin(), pieces.counts.end(), pieces.places.begin(), 0);
     act(first, pieces);
-    first += most;
+    first += piece_size;
   }
 }
 
-/// Shares piece by piece, so that all ranks send and receive all the time and one round moves about
-/// kPartBytes.
+/// Moves shares piece by piece, so that all ranks send and receive all the time. One round moves
+/// about kPartBytes.
 template <class T, class Act>
-void for_each_piece(std::span<const std::int64_t> begins, Act act) {
-  const std::size_t ranks = begins.size() - 1;
+void for_each_piece(std::span<const std::int64_t> share_offsets, Act act) {
+  const std::size_t ranks = share_offsets.size() - 1;
   const auto step = std::max<std::int64_t>(std::int64_t(kPartBytes / sizeof(T) / ranks), 1);
-  const std::int64_t longest = longest_share(begins);
+  const std::int64_t longest = longest_share(share_offsets);
   for (std::int64_t first = 0; first < longest; first += step) {
     Pieces pieces;
     for (std::size_t r = 0; r < ranks; ++r) {
-      const std::int64_t length = begins[r + 1] - begins[r], from = std::min(first, length);
+      const std::int64_t length = share_offsets[r + 1] - share_offsets[r],
+                         from = std::min(first, length);
       pieces.counts.push_back(int(std::min(step, length - from)));
-      pieces.places.push_back(int(begins[r] + from));
+      pieces.places.push_back(int(share_offsets[r] + from));
     }
     act(pieces);
   }
 }
 
-/// Direct exchange would cost an owner more than it moves in an all-reduce (few shares, many
-/// ranks), or MPI's int cannot tell the places.
-bool shares_go_whole(std::span<const std::int64_t> begins) {
-  const std::int64_t size = begins.back(), others = std::int64_t(begins.size()) - 2;
-  return size > INT_MAX || longest_share(begins) > 2 * size / std::max<std::int64_t>(others, 1);
+/// Whether collectives on shares are made of collectives on whole buffers: where few of many ranks
+/// own shares, a direct exchange would cost an owner more than an all-reduce does, and where the
+/// buffer is too long, MPI's int cannot hold the positions.
+bool shares_go_whole(std::span<const std::int64_t> share_offsets) {
+  const std::int64_t size = share_offsets.back(), others = std::int64_t(share_offsets.size()) - 2;
+  return size > INT_MAX ||
+         longest_share(share_offsets) > 2 * size / std::max<std::int64_t>(others, 1);
 }
 
-// like MPI's
+// Wraps at an overflow, as MPI_SUM does.
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
 }
 
+/// Exchanges the lengths of all strings into `sizes`, and their first bytes into `strings` unless
+/// that is empty. Returns how many bytes of each string were exchanged: `head`, or more through
+/// shared memory. Short strings need no other exchange.
+std::size_t exchange_heads(MpiWaits& waits, const std::string& bytes, std::size_t head,
+                           std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings) {
+  const std::uint64_t own = bytes.size();
+  if (waits.met()) head = NodeRendezvous::kRoom - sizeof own;
+  const auto put = [&](std::byte* room) {
+    std::memcpy(room, &own, sizeof own);
+    std::memcpy(room + sizeof own, bytes.data(), std::min(bytes.size(), head));
+  };
+  const auto take = [&](std::size_t source, const std::byte* room) {
+    std::memcpy(&sizes[source], room, sizeof own);
+    if (strings.empty()) return;
+    strings[source].reserve(sizes[source]);
+    strings[source].assign(reinterpret_cast<const char*>(room) + sizeof own,
+                           std::min<std::uint64_t>(sizes[source], head));
+  };
+  sizes.resize(std::size_t(waits.size()));
+  if (waits.met()) {
+    const std::uint32_t number =
+        waits.bring("a gather", false, [&](std::span<std::byte> room) { put(room.data()); });
+    waits.await_all("a gather", number);
+    for (int source = 0; source < waits.size(); ++source)
+      take(std::size_t(source), waits.met()->room(source, number).data());
+    return head;
+  }
+  const std::size_t each = sizeof own + head;
+  std::vector<std::byte> heads(each * std::size_t(waits.size()));
+  put(heads.data() + each * std::size_t(waits.rank()));
+  waits.complete("MPI_Iallgather", [&](MPI_Request* r) {
+    return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, heads.data(), int(each), MPI_BYTE,
+                          waits.comm(), r);
+  });
+  for (std::size_t source = 0; source < sizes.size(); ++source)
+    take(source, heads.data() + each * source);
+  return head;
+}
+
 }  // namespace
 
-template <class Post>
-void MpiCommunicator::complete(const char* call, Post post, std::optional<int> root) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(post(&request), call);
-  if (!meeting_) return complete_all(call, std::span(&request, 1), [] { return false; });
-  const std::uint32_t number = meeting_->next();
-  meeting_->enter(root == rank_);
-  // what is long may need its root again
-  const auto early = [&] {
-    return !meeting_->all_entered(number) && !(root && meeting_->has_entered(*root, number));
-  };
-  complete_all(call, std::span(&request, 1), early);
-}
-
-template <class Fill>
-std::uint32_t MpiCommunicator::bring(const char* what, bool awaited, Fill fill) {
-  const std::uint32_t number = meeting_->next();
-  await_all(what, number - 1);
-  fill(meeting_->room(rank_, number));
-  meeting_->enter(awaited);
-  return number;
-}
-
-template <class T, class Merge>
-bool MpiCommunicator::merge_where_met(const char* what, std::span<T> values, Merge merge) {
-  constexpr std::size_t kMost = 4096;  // every rank reads all
-  if (!meeting_ || values.size_bytes() > kMost) return false;
-  const std::uint32_t number = bring(what, false, [&](std::span<std::byte> room) {
-    std::memcpy(room.data(), values.data(), values.size_bytes());
-  });
-  await_all(what, number);
-  for (int rank = 0; rank < size_; ++rank) {
-    const T* theirs = reinterpret_cast<const T*>(meeting_->room(rank, number).data());
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = rank == 0 ? theirs[i] : merge(values[i], theirs[i]);
-  }
-  return true;
-}
-
 void MpiCommunicator::sum(std::span<std::int64_t> values) {
-  if (merge_where_met("a sum", values, wrapping_sum)) return;
+  if (waits_.merge_where_met("a sum", values, wrapping_sum)) return;
   for_each_part(values, [&](std::int64_t* part, int count) {
-    complete("MPI_Iallreduce", [&](MPI_Request* r) {
+    waits_.complete("MPI_Iallreduce", [&](MPI_Request* r) {
       return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_INT64_T, MPI_SUM, comm_, r);
     });
   });
 }
 
 void MpiCommunicator::maximum(std::span<double> values) {
-  if (merge_where_met("a maximum", values, [](double a, double b) { return std::max(a, b); }))
+  if (waits_.merge_where_met("a maximum", values,
+                             [](double a, double b) { return std::max(a, b); }))
     return;
   for_each_part(values, [&](double* part, int count) {
-    complete("MPI_Iallreduce", [&](MPI_Request* r) {
+    waits_.complete("MPI_Iallreduce", [&](MPI_Request* r) {
       return MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_DOUBLE, MPI_MAX, comm_, r);
     });
   });
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
-  if (meeting_ && bytes.size() <= NodeRendezvous::kRoom) {
-    const auto number = bring("a broadcast", rank_ == root, [&](std::span<std::byte> room) {
-      if (rank_ == root) std::copy(bytes.begin(), bytes.end(), room.begin());
+  if (waits_.met() && bytes.size() <= NodeRendezvous::kRoom) {
+    const auto number = waits_.bring("a broadcast", rank() == root, [&](std::span<std::byte> room) {
+      if (rank() == root) std::copy(bytes.begin(), bytes.end(), room.begin());
     });
-    await_rank("a broadcast", root, number);
-    if (rank_ != root)
-      std::copy_n(meeting_->room(root, number).begin(), bytes.size(), bytes.begin());
+    waits_.await_rank("a broadcast", root, number);
+    if (rank() != root)
+      std::copy_n(waits_.met()->room(root, number).begin(), bytes.size(), bytes.begin());
     return;
   }
   for_each_part(bytes, [&](std::byte* part, int count) {
-    complete(
+    waits_.complete(
         "MPI_Ibcast",
         [&](MPI_Request* r) { return MPI_Ibcast(part, count, MPI_BYTE, root, comm_, r); }, root);
   });
@@ -184,29 +191,31 @@ void MpiCommunicator::broadcast_together(std::span<const GroupBroadcast> broadca
                            &requests.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Ibcast");
     }
-    complete_all("MPI_Ibcast", requests, [] { return false; });
+    waits_.complete_all("MPI_Ibcast", requests, [] { return false; });
   }
 }
 
 void MpiCommunicator::barrier() {
-  if (meeting_)
-    return await_all("a barrier", bring("a barrier", false, [](std::span<std::byte>) {}));
-  complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
+  if (waits_.met())
+    return waits_.await_all("a barrier",
+                            waits_.bring("a barrier", false, [](std::span<std::byte>) {}));
+  waits_.complete("MPI_Ibarrier", [&](MPI_Request* r) { return MPI_Ibarrier(comm_, r); });
 }
 
-// Every rank sends each other one its piece and adds what it gets: in total half of what an
-// all-reduce moves. Open MPI's MPI_Ireduce_scatter reduces to one rank first.
+// Every rank sends each other rank its piece and adds what it receives, which in total moves half
+// as much as an all-reduce. Open MPI's MPI_Ireduce_scatter would reduce everything on one rank
+// first.
 void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
-                                    std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::sum_to_shares(values, begins);
-  for_each_piece<std::int64_t>(begins, [&](Pieces& pieces) {
-    const int own = std::exchange(pieces.counts[std::size_t(rank_)], 0),
-              place = pieces.places[std::size_t(rank_)];
-    std::vector<int> counts(std::size_t(size_), own), places(std::size_t(size_), 0);
-    counts[std::size_t(rank_)] = 0;
+                                    std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::sum_to_shares(values, share_offsets);
+  for_each_piece<std::int64_t>(share_offsets, [&](Pieces& pieces) {
+    const int own = std::exchange(pieces.counts[std::size_t(rank())], 0),
+              place = pieces.places[std::size_t(rank())];
+    std::vector<int> counts(std::size_t(size()), own), places(std::size_t(size()), 0);
+    counts[std::size_t(rank())] = 0;
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    addends_.resize(std::size_t(own) * std::size_t(size_ - 1));
-    complete("MPI_Ialltoallv", [&](MPI_Request* r) {
+    addends_.resize(std::size_t(own) * std::size_t(size() - 1));
+    waits_.complete("MPI_Ialltoallv", [&](MPI_Request* r) {
       return MPI_Ialltoallv(values.data(), pieces.counts.data(), pieces.places.data(), MPI_INT64_T,
                             addends_.data(), counts.data(), places.data(), MPI_INT64_T, comm_, r);
     });
@@ -217,66 +226,28 @@ void MpiCommunicator::sum_to_shares(std::span<std::int64_t> values,
   });
 }
 
-void MpiCommunicator::gather_shares(std::span<float> values, std::span<const std::int64_t> begins) {
-  if (shares_go_whole(begins)) return Collectives::gather_shares(values, begins);
-  for_each_piece<float>(begins, [&](const Pieces& pieces) {
-    complete("MPI_Iallgatherv", [&](MPI_Request* r) {
+void MpiCommunicator::gather_shares(std::span<float> values,
+                                    std::span<const std::int64_t> share_offsets) {
+  if (shares_go_whole(share_offsets)) return Collectives::gather_shares(values, share_offsets);
+  for_each_piece<float>(share_offsets, [&](const Pieces& pieces) {
+    waits_.complete("MPI_Iallgatherv", [&](MPI_Request* r) {
       return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(),
                              pieces.counts.data(), pieces.places.data(), MPI_FLOAT, comm_, r);
     });
   });
 }
 
-/// Lengths of all strings, and how they begin, where `strings` has room for them: up to `head`
-/// bytes, or more; gives how many. What is short needs nothing else.
-std::size_t MpiCommunicator::exchange_heads(const std::string& bytes, std::size_t head,
-                                            std::vector<std::uint64_t>& sizes,
-                                            std::vector<std::string>& strings) {
-  const std::uint64_t own = bytes.size();
-  if (meeting_) head = NodeRendezvous::kRoom - sizeof own;
-  const auto put = [&](std::byte* room) {
-    std::memcpy(room, &own, sizeof own);
-    std::memcpy(room + sizeof own, bytes.data(), std::min(bytes.size(), head));
-  };
-  const auto take = [&](std::size_t source, const std::byte* room) {
-    std::memcpy(&sizes[source], room, sizeof own);
-    if (strings.empty()) return;
-    strings[source].reserve(sizes[source]);
-    strings[source].assign(reinterpret_cast<const char*>(room) + sizeof own,
-                           std::min<std::uint64_t>(sizes[source], head));
-  };
-  sizes.resize(std::size_t(size_));
-  if (meeting_) {
-    const std::uint32_t number =
-        bring("a gather", false, [&](std::span<std::byte> room) { put(room.data()); });
-    await_all("a gather", number);
-    for (int source = 0; source < size_; ++source)
-      take(std::size_t(source), meeting_->room(source, number).data());
-    return head;
-  }
-  const std::size_t each = sizeof own + head;
-  std::vector<std::byte> heads(each * std::size_t(size_));
-  put(heads.data() + each * std::size_t(rank_));
-  complete("MPI_Iallgather", [&](MPI_Request* r) {
-    return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, heads.data(), int(each), MPI_BYTE,
-                          comm_, r);
-  });
-  for (std::size_t source = 0; source < sizes.size(); ++source)
-    take(source, heads.data() + each * source);
-  return head;
-}
-
 std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
-  std::vector<std::string> strings(size_);
+  std::vector<std::string> strings(size());
   std::vector<std::uint64_t> sizes;
-  const std::size_t head =
-      exchange_heads(bytes, std::min(kHeadBytes, kHeadsBytes / std::size_t(size_)), sizes, strings);
+  const std::size_t head = exchange_heads(
+      waits_, bytes, std::min(kHeadBytes, kHeadsBytes / std::size_t(size())), sizes, strings);
   std::string all;
   in_rounds(sizes, head, [&](std::uint64_t first, const Pieces& pieces) {
     all.resize(pieces.end());
-    complete("MPI_Iallgatherv", [&](MPI_Request* r) {
+    waits_.complete("MPI_Iallgatherv", [&](MPI_Request* r) {
       return MPI_Iallgatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first),
-                             pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
+                             pieces.counts[std::size_t(rank())], MPI_BYTE, all.data(),
                              pieces.counts.data(), pieces.places.data(), MPI_BYTE, comm_, r);
     });
     for (std::size_t source = 0; source < strings.size(); ++source)
@@ -287,17 +258,17 @@ std::vector<std::string> MpiCommunicator::gather_all(const std::string& bytes) {
 }
 
 std::vector<std::string> MpiCommunicator::gather(const std::string& bytes, int root) {
-  std::vector<std::string> strings(rank_ == root ? size_ : 0);
+  std::vector<std::string> strings(rank() == root ? size() : 0);
   std::vector<std::uint64_t> sizes;
-  const std::size_t head = exchange_heads(bytes, 0, sizes, strings);
+  const std::size_t head = exchange_heads(waits_, bytes, 0, sizes, strings);
   in_rounds(sizes, head, [&](std::uint64_t first, const Pieces& pieces) {
-    std::string all(rank_ == root ? pieces.end() : 0, '\0');
+    std::string all(rank() == root ? pieces.end() : 0, '\0');
     const auto post = [&](MPI_Request* r) {
       return MPI_Igatherv(bytes.data() + std::min<std::uint64_t>(bytes.size(), first),
-                          pieces.counts[std::size_t(rank_)], MPI_BYTE, all.data(),
+                          pieces.counts[std::size_t(rank())], MPI_BYTE, all.data(),
                           pieces.counts.data(), pieces.places.data(), MPI_BYTE, root, comm_, r);
     };
-    complete("MPI_Igatherv", post, root);
+    waits_.complete("MPI_Igatherv", post, root);
     for (std::size_t source = 0; source < strings.size(); ++source)
       strings[source].append(all, std::size_t(pieces.places[source]),
                              std::size_t(pieces.counts[source]));
@@ -306,37 +277,37 @@ std::vector<std::string> MpiCommunicator::gather(const std::string& bytes, int r
 }
 
 std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int root) {
-  expect(parts.size() == std::size_t(rank_ == root ? size_ : 0),
+  expect(parts.size() == std::size_t(rank() == root ? size() : 0),
          "scatter: the root has a part for every rank");
-  std::vector<std::uint64_t> sizes(size_);
+  std::vector<std::uint64_t> sizes(size());
   std::transform(parts.begin(), parts.end(), sizes.begin(),
                  [](const std::string& part) { return part.size(); });
   std::string own;
-  if (meeting_) {  // the parts lie behind their sizes, where there is room: whoever is woken has
-                   // both
+  if (waits_.met()) {
+    // the parts follow their sizes if there is room, so that a woken rank finds both
     const std::size_t head = sizes.size() * sizeof(sizes[0]);
     const auto end_of = [&](int ranks) {
       return head +
              std::size_t(std::accumulate(sizes.begin(), sizes.begin() + ranks, std::uint64_t{0}));
     };
-    const auto number = bring("a scatter", rank_ == root, [&](std::span<std::byte> room) {
-      if (rank_ != root) return;
+    const auto number = waits_.bring("a scatter", rank() == root, [&](std::span<std::byte> room) {
+      if (rank() != root) return;
       std::memcpy(room.data(), sizes.data(), head);
-      if (end_of(size_) > room.size()) return;
+      if (end_of(size()) > room.size()) return;
       auto* to = reinterpret_cast<char*>(room.data() + head);
       for (const auto& part : parts) to = std::copy(part.begin(), part.end(), to);
     });
-    await_rank("a scatter", root, number);
-    const auto room = meeting_->room(root, number);
+    waits_.await_rank("a scatter", root, number);
+    const auto room = waits_.met()->room(root, number);
     std::memcpy(sizes.data(), room.data(), head);
-    own.resize(sizes[std::size_t(rank_)]);
-    if (end_of(size_) <= room.size()) {
-      std::memcpy(own.data(), room.data() + end_of(rank_), own.size());
+    own.resize(sizes[std::size_t(rank())]);
+    if (end_of(size()) <= room.size()) {
+      std::memcpy(own.data(), room.data() + end_of(rank()), own.size());
       return own;
     }
   } else {
     broadcast(std::as_writable_bytes(std::span(sizes)), root);
-    own.resize(sizes[std::size_t(rank_)]);
+    own.resize(sizes[std::size_t(rank())]);
   }
   in_rounds(sizes, 0, [&](std::uint64_t first, const Pieces& pieces) {
     std::string all;
@@ -346,9 +317,9 @@ std::string MpiCommunicator::scatter(const std::vector<std::string>& parts, int 
     const auto post = [&](MPI_Request* r) {
       return MPI_Iscatterv(all.data(), pieces.counts.data(), pieces.places.data(), MPI_BYTE,
                            own.data() + std::min<std::uint64_t>(own.size(), first),
-                           pieces.counts[std::size_t(rank_)], MPI_BYTE, root, comm_, r);
+                           pieces.counts[std::size_t(rank())], MPI_BYTE, root, comm_, r);
     };
-    complete("MPI_Iscatterv", post, root);
+    waits_.complete("MPI_Iscatterv", post, root);
   });
   return own;
 }

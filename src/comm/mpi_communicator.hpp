@@ -1,55 +1,39 @@
-// Ranks as MPI processes. Private to comm: the rest of the tree sees Communicator.
+// Ranks as MPI processes. Private to comm; other folders use Communicator.
 #pragma once
 
-#include "comm/backoff.hpp"
 #include "comm/communicator.hpp"
-#include "comm/node_rendezvous.hpp"
+#include "comm/mpi_calls.hpp"
+#include "comm/mpi_messages.hpp"
+#include "comm/mpi_waits.hpp"
 #include "comm/roll_call.hpp"
 
 #include <mpi.h>
 
-#include <functional>
-#include <list>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace rollcall::comm {
 
-/// For what comes before the run file is read, and for the end: ranks may start and end at
-/// different times.
-constexpr double kStartDeadline_s = 600.0;
-
-/// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.
-void check_mpi(int code, const char* call);
-
-/// MPI counts with int: refuses more than 2^31 - 1 bytes. Control messages are kilobytes; what is
-/// larger travels by broadcast or as a file.
-void require_one_message(std::size_t bytes, const char* what);
-
-/// MPI is used so that no call blocks inside the library, where Open MPI would spin: every wait is
-/// a non-blocking operation plus MPI_Test with Backoff. Where all ranks are on one node
-/// (NodeRendezvous), a rank sleeps until those that it waits for have come instead of looking, and
-/// what is short needs no MPI.
+/// Collectives over MPI and, where all ranks are on one node and have met, short ones through the
+/// memory that they share. Its parts wait (MpiWaits) and carry messages (MpiMessages).
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes the handle over
+  MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes ownership of the handle
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  int world_rank() const override { return roll_->rank(); }
+  int rank() const override { return waits_.rank(); }
+  int size() const override { return waits_.size(); }
   void sum(std::span<std::int64_t> values) override;
   void maximum(std::span<double> values) override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
-  void sum_to_shares(std::span<std::int64_t> values, std::span<const std::int64_t> begins) override;
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override;
-  void send(int destination, int tag, std::string bytes) override;
-  void send_all(std::span<const int> destinations, int tag, std::string bytes) override;
-  std::optional<Envelope> try_receive() override;
+  void sum_to_shares(std::span<std::int64_t> values,
+                     std::span<const std::int64_t> share_offsets) override;
+  void gather_shares(std::span<float> values, std::span<const std::int64_t> share_offsets) override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override;
   std::unique_ptr<Communicator> split_by_host() override;
@@ -59,77 +43,23 @@ class MpiCommunicator final : public Communicator {
   std::string scatter(const std::vector<std::string>& parts, int root) override;
   void broadcast_together(std::span<const GroupBroadcast> broadcasts) override;
   const void* mpi_handle() const override { return &comm_; }
-  void set_roles(const std::function<std::string(int rank)>& role) override { roll_->role = role; }
   [[noreturn]] void abort(int exit_code) override;
 
- protected:
-  void answer_roll_call(std::string_view waiting_for) override { roll_->answer(waiting_for); }
-  std::string call_the_roll(std::string_view waiting_for) override {
-    return roll_->call(waiting_for);
-  }
-  bool hears(int rank, bool& asked) override { return roll_->hears(rank, asked); }
-  void pause(double seconds) override;
-
  private:
-  struct Sending {
-    int destination = 0, tag = 0;
-    std::shared_ptr<const std::string> bytes;  ///< of all ranks that they go to
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
-  struct Arriving {
-    Envelope message;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
-  /// Posts a non-blocking collective and sleeps until it is done. `root`: a rank for which the
-  /// others may wait alone.
-  template <class Post>
-  void complete(const char* call, Post post, std::optional<int> root = {});
-  /// sleeps until all are done
-  void complete_all(const char* call, std::span<MPI_Request> requests,
-                    const std::function<bool()>& early);
-  /// `early`: others have yet to come before it can be done.
-  void wait_in(const char* call, const std::function<bool()>& done,
-               const std::function<bool()>& early);
-  double longest_sleep(double seconds) const;  ///< less where messages are under way, which it
-                                               ///< drives
-  void await_all(const char* what, std::uint32_t number);  ///< sleeps until all have entered
-  void await_rank(const char* what, int rank, std::uint32_t number);
-  void await(const char* what, const std::function<bool()>& come);
-  /// Enters the next collective with what `fill` puts into this rank's room, and gives its number.
-  template <class Fill>
-  std::uint32_t bring(const char* what, bool awaited, Fill fill);
-  template <class T, class Merge>
-  /// false: they have to travel by MPI
-  bool merge_where_met(const char* what, std::span<T> values, Merge merge);
-  std::size_t exchange_heads(const std::string& bytes, std::size_t head,
-                             std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings);
-  std::unique_ptr<MpiCommunicator> part(int color);  ///< split()
-  std::unique_ptr<MpiCommunicator> on_host();        ///< split_by_host()
-  void meet(bool crowded);  ///< from now on, where its ranks share memory. Collective
-  void check_message(int destination, int tag, std::size_t bytes) const;
-  /// to another rank
-  void post(int destination, int tag, const std::shared_ptr<const std::string>& bytes);
-  bool drive_send();  ///< frees one finished send; false when the one looked at is still under way
-  bool arrived();     ///< matches the next message unless one is on its way, and says whether it is
-                      ///< here
-  void drain() noexcept;
-
   MPI_Comm comm_;
-  int rank_ = 0, size_ = 1;
-  int exceptions_ = 0;            ///< in flight at construction
-  std::list<Sending> sending_;    ///< a list, as MPI holds pointers into its elements
-  std::list<Arriving> arriving_;  ///< likewise; at most one, to keep order
-  std::list<Envelope> to_self_;
-  std::vector<std::int64_t> addends_;  ///< what sum_to_shares receives; a member because MPI may
-                                       ///< write into it until the job ends
-  std::shared_ptr<RollCall> roll_;
-  std::optional<NodeRendezvous> meeting_;
-  bool crowded_ = false;  ///< the node has fewer cores than ranks: who waits gives its core away at
-                          ///< once
-  std::uint32_t heard_ = 0;  ///< this rank's own bell, before the last look for a message
+  int exceptions_ = 0;                   ///< exceptions in flight at construction
+  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member, because MPI may
+                                         ///< write into it until the job ends
+  std::shared_ptr<RollCall> roll_call_;  ///< the same object as roll_
+  MpiWaits waits_;
+  MpiMessages* mpi_messages_ = nullptr;  ///< the same object as messages_
 };
 
-/// A world of its own over a duplicate of `comm`. Collective.
+/// The ranks of a communicator use shared memory from now on; all of them must be able to share it.
+/// `crowded`: they do not have all cores of their node to themselves. Collective.
+void meet(Communicator& ranks, MpiWaits& waits, bool crowded);
+
+/// A world of its own, over a duplicate of `comm`. Collective.
 std::unique_ptr<Communicator> duplicate(MPI_Comm comm);
 
 }  // namespace rollcall::comm

@@ -1,4 +1,4 @@
-// The ranks of a node, as MPI knows them, and the memory that they share.
+// Groups of ranks on one node, and the memory that they share.
 #include "base/error.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/shared_pages.hpp"
@@ -11,52 +11,59 @@
 namespace rollcall::comm {
 namespace {
 
-/// This rank's view of pages that rank 0 makes; nothing where it cannot reach them. Collective.
+/// Maps pages that rank 0 makes. Returns nothing where this rank cannot reach them. Collective.
 std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t bytes) {
   std::optional<SharedPages> made;
   if (ranks.rank() == 0) made.emplace(bytes);
   const std::string address = ranks.gather_all(made ? made->address() : "")[0];
   auto memory = made ? map_pages(bytes, made->file()) : open_pages(address, bytes);
-  ranks.barrier();  // all have it open: its name may go
+  ranks.barrier();  // all ranks have opened it, so rank 0 may close it
   return memory;
 }
 
 }  // namespace
 
-std::unique_ptr<Communicator> MpiCommunicator::split_by_host() { return on_host(); }
+void meet(Communicator& ranks, MpiWaits& waits, bool crowded) {
+  if (ranks.size() == 1) return;
+  waits.meet(ranks.share_memory(NodeRendezvous::bytes(ranks.size())));
+  const int cores = cores_together(ranks);  // collective
+  waits.set_crowded(cores < ranks.size() || crowded);
+}
 
-std::unique_ptr<MpiCommunicator> MpiCommunicator::on_host() {
-  barrier();  // come together asleep before a call that blocks
+std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
+  barrier();  // the next call blocks, so ranks wait for each other asleep first
   MPI_Comm part = MPI_COMM_NULL;
   {
-    const TimedCall guard(collective_deadline_s_, "MPI_Comm_split_type");
-    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
+    const TimedCall guard(times_.collective_deadline_s, "MPI_Comm_split_type");
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
               "MPI_Comm_split_type");
   }
-  auto host = std::make_unique<MpiCommunicator>(part, roll_);
-  host->set_collective_deadline(collective_deadline_s_);
+  auto host = std::make_unique<MpiCommunicator>(part, roll_call_);
+  host->set_collective_deadline(times_.collective_deadline_s);
   return host;
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_node() {
-  const auto host = on_host();
-  // Ranks in containers of their own are on one node and see nothing of each other: each then
-  // stands for a node.
+  const auto host = split_by_host();
+  // Ranks in separate containers are on one machine but cannot share memory. Each of them counts as
+  // a node.
   const bool reached = pages_of_first(*host, 1).has_value();
-  auto node = host->part(reached ? 0 : 1 + host->rank());
-  node->meet(crowded_);
-  if (!meeting_ && node->size() == size_) meet(crowded_);  // all ranks see the same of this
+  auto node = host->split(reached ? 0 : 1 + host->rank());
+  meet(*node, static_cast<MpiCommunicator&>(*node).waits_, waits_.crowded());
+  if (!waits_.met() && node->size() == size())
+    meet(*this, waits_, waits_.crowded());  // all ranks come to the same result here
   return node;
 }
 
 SharedMemory MpiCommunicator::share_memory(std::size_t bytes) {
-  if (size_ == 1) return map_pages(bytes);
+  if (size() == 1) return map_pages(bytes);
   const auto memory = pages_of_first(*this, bytes);
   std::int64_t reached = memory ? 1 : 0;
   sum(std::span(&reached, 1));
   require<EnvironmentError>(
-      reached == size_,
-      fmt::format("{} of {} ranks cannot reach memory of their neighbour", size_ - reached, size_),
+      reached == size(),
+      fmt::format("{} of {} ranks cannot reach memory of their neighbour", size() - reached,
+                  size()),
       "they were to share weights and sums",
       "look for limits on memory or open files that differ between the ranks of a node");
   return *memory;

@@ -15,17 +15,17 @@
 namespace rollcall::comm {
 namespace {
 
-/// Linux ends a sleep up to 50 us late unless asked otherwise; the first sleeps of a Backoff are
-/// shorter than that.
+/// The first sleeps of a Backoff are shorter than the 50 us by which Linux ends a sleep late by
+/// default.
 constexpr unsigned long kTimerSlackNs = 1000;
 
 }  // namespace
 
 MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptions()) {
   const TimedCall guard(kStartDeadline_s, "MPI_Init");
-  // Every file that Open MPI opens gets a shared file pointer, which nobody here uses. The
-  // component that keeps it in memory, sm, copies the file's name into too short a buffer: from
-  // about 200 characters on the ranks die. A choice of the user's own stands.
+  // Open MPI opens every file with a shared file pointer, which Rollcall does not use. Its
+  // component sm, which keeps that pointer in memory, copies the file's name into a buffer that is
+  // too short: ranks crash from about 200 characters on. A setting of the user's own is respected.
   ::setenv("OMPI_MCA_sharedfp", "^sm,lockedfile", 0);
   int running = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&running);
@@ -40,14 +40,15 @@ MpiScope::MpiScope(int* argc, char*** argv) : exceptions_(std::uncaught_exceptio
       "ranks compute with threads while one of them talks to MPI (MPI_THREAD_FUNNELED)",
       "use an MPI built with threads");
   if (owner_) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  prctl(PR_SET_TIMERSLACK, kTimerSlackNs);  // without it a short sleep works too, only later
+  prctl(PR_SET_TIMERSLACK, kTimerSlackNs);  // its failure is harmless: short sleeps end later
 }
 
 MpiScope::~MpiScope() {
   if (!owner_) return;
   if (std::uncaught_exceptions() > exceptions_) {
     log_critical(
-        "an exception leaves the MPI scope (the other ranks would wait for this one forever); the job is aborted");
+        "an exception leaves the MPI scope (the other ranks would wait for this one forever); the "
+        "job is aborted");
     flush_log();
     MPI_Abort(MPI_COMM_WORLD, int(ExitCode::failed));
   }
@@ -62,7 +63,7 @@ std::string MpiScope::library_version() {
   int length = 0;
   MPI_Get_library_version(text, &length);
   const std::string version(text, std::size_t(length));
-  // Open MPI and MPICH append the build's options
+  // Open MPI and MPICH append the options of their build.
   return version.substr(0, version.find_first_of(",\n"));
 }
 

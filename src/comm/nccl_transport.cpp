@@ -1,6 +1,6 @@
-// NCCL behind the same interface as MPI: integer sums are exact, so both give the same bits. Its
-// communicators are non-blocking: every wait is polled, has the group's deadline and answers roll
-// calls.
+// NCCL under the same interface as MPI. Sums are of integers and therefore exact, so both give the
+// same bits. NCCL's communicators are non-blocking: every wait polls, has the group's deadline and
+// answers roll calls.
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -17,8 +17,8 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr std::size_t kSideBySide = 8;  ///< broadcasts at most, each with an equal part of the work
-                                        ///< memory (weight_transfer.cpp plans no more)
+constexpr std::size_t kSideBySide = 8;  ///< most broadcasts at one time, each with an equal part of
+                                        ///< the work memory; plan_transfer plans no more
 
 class NcclCollectives final : public DeviceCollectives {
  public:
@@ -34,12 +34,12 @@ class NcclCollectives final : public DeviceCollectives {
   void finish(const char* what) override {
     await(what, [&] { return work_->idle(); });
   }
-  /// Queues one of NCCL's broadcasts; it may stand inside a group of them.
+  /// Queues one of NCCL's broadcasts, also within a group of them.
   void post_broadcast(std::byte* bytes, std::size_t count, int root) {
     take("ncclBroadcast",
          ncclBroadcast(bytes, bytes, count, ncclUint8, root, comm(), work_->stream()));
   }
-  /// Until what was handed to NCCL is queued on the device.
+  /// Waits until NCCL has queued on the device what it was given.
   void settle(const char* what) {
     await(what, [] { return true; });
   }
@@ -80,12 +80,13 @@ class NcclCollectives final : public DeviceCollectives {
                            "its ranks are apart", "end the job");
     return comm_;
   }
-  /// What a call answered: an error, or that it goes on by itself.
+  /// Takes the result of a call: throws on an error, and returns where the call continues in the
+  /// background.
   void take(const char* call, ncclResult_t code);
   bool is_settled(const char* what);
   void await(const char* what, const std::function<bool()>& done);
 
-  int exceptions_ = std::uncaught_exceptions();  ///< in flight at construction
+  int exceptions_ = std::uncaught_exceptions();  ///< exceptions in flight at construction
   ncclComm_t comm_ = nullptr;
 };
 
@@ -101,7 +102,7 @@ NcclCollectives::NcclCollectives(Communicator& group, std::shared_ptr<WorkMemory
   settle("ncclCommInitRankConfig");
 }
 
-/// Ends in order where it can: the others may be late, and on the way out of an error they may
+/// Ends the communicator in order if possible. Other ranks may be late, and after an error they may
 /// never come.
 NcclCollectives::~NcclCollectives() {
   if (comm_ == nullptr) return;
@@ -113,7 +114,7 @@ NcclCollectives::~NcclCollectives() {
     take("ncclCommFinalize", ncclCommFinalize(comm_));
     settle("ncclCommFinalize");
     ncclCommDestroy(comm_);
-  } catch (const std::exception& error) {  // of what has aborted by then
+  } catch (const std::exception& error) {  // the communicator is aborted by then
     log_error("{}", error.what());
   }
 }
@@ -129,8 +130,9 @@ void NcclCollectives::take(const char* call, ncclResult_t code) {
   const std::string why =
       fmt::format("{}{}{}", ncclGetErrorString(code), more[0] == '\0' ? "" : ": ", more);
   abort();
-  throw ProtocolError(error_message(fmt::format("rank {}: {} failed", group_->world_rank(), call),
-                                    why, "set NCCL_DEBUG=INFO to see its reason"));
+  throw ProtocolError(
+      error_message(fmt::format("rank {}: {} failed", group_->roll()->world_rank, call), why,
+                    "set NCCL_DEBUG=INFO to see its reason"));
 }
 
 bool NcclCollectives::is_settled(const char* what) {
@@ -172,9 +174,9 @@ class NcclTransport final : public Transport {
   std::shared_ptr<WorkMemory> work_;
 };
 
-/// Parts are cut alike on every rank, however many broadcasts it takes part in. In turns they would
-/// not be: a rank of two broadcasts may come to the second while one of many is still in the parts
-/// of the first.
+/// Every rank cuts into the same parts, however many broadcasts it takes part in. One broadcast
+/// after the other would not work: a rank in two of them may start the second while a rank in many
+/// is still at the first parts of the first.
 void NcclTransport::broadcast(std::span<const Broadcast> broadcasts) {
   expect(broadcasts.size() <= kSideBySide, "broadcasts side by side have room in the work memory");
   const std::size_t part = work_->bytes() / kSideBySide;
@@ -214,9 +216,8 @@ void NcclTransport::run_round(std::span<const Leg> legs) {
     legs.front().ranks->finish("broadcasts side by side");
   } catch (...) {
     if (grouped)
-      ncclGroupEnd();  // or whatever is called from now on would wait for its end,
-                       // unnoticed
-    for (const Leg& leg : legs) leg.ranks->abort();  // the others' kernels wait on this device
+      ncclGroupEnd();  // without it, every later call would silently wait for the end of the group
+    for (const Leg& leg : legs) leg.ranks->abort();  // kernels of other ranks wait for this device
     work_->drain();
     throw;
   }

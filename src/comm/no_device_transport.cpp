@@ -1,4 +1,4 @@
-// In a build without CUDA no rank has a device.
+// Replaces device_transport.cpp in a build without CUDA, where no rank has a device.
 #include "base/error.hpp"
 #include "comm/device_transport.hpp"
 

@@ -1,4 +1,4 @@
-// What the node offers a rank: neighbours, cores and memory.
+// What a node offers a rank: its cores and its memory.
 #include "comm/node_groups.hpp"
 #include "comm/node_rendezvous.hpp"
 
@@ -25,10 +25,10 @@ namespace rollcall::comm {
 
 namespace {
 
-/// The CPUs of this process' affinity mask, ascending.
+/// The CPUs in this process's affinity mask, ascending.
 std::vector<int> own_cpus() {
-  // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t; the kernel says EINVAL
-  // until the set is large enough.
+  // The mask of a node with more than 1,024 CPUs does not fit a cpu_set_t. The kernel answers
+  // EINVAL until the set is large enough.
   for (int cpus = 1024; cpus <= (1 << 20); cpus *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(
         CPU_ALLOC(cpus), [](cpu_set_t* set) { CPU_FREE(set); });
@@ -76,11 +76,11 @@ int cores_together(Communicator& ranks) {
 
 namespace {
 
-/// Bytes that the processes of a control group may still take; file pages that the kernel can drop
-/// count as free. A group without a limit: all there is.
+/// Bytes that the processes of a control group may still use. File pages that the kernel can drop
+/// count as free. Without a limit, the largest number.
 std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   std::uint64_t limit = 0, used = 0, file = 0;
-  // "max"
+  // The file holds "max" where there is no limit.
   if (!(std::ifstream(group / (unified ? "memory.max" : "memory.limit_in_bytes")) >> limit))
     return std::numeric_limits<std::uint64_t>::max();
   std::ifstream(group / (unified ? "memory.current" : "memory.usage_in_bytes")) >> used;
@@ -91,8 +91,8 @@ std::uint64_t left_in_group(const std::filesystem::path& group, bool unified) {
   return limit - std::min(limit, used - std::min(used, file));
 }
 
-/// Bytes that Slurm lets the job have on this node: --mem, or --mem-per-cpu. A site need not
-/// enforce it by a control group.
+/// Bytes that Slurm grants the job on this node, by --mem or --mem-per-cpu. A site need not enforce
+/// them by a control group.
 std::uint64_t slurms_limit() {
   const auto number = [](const char* name) {
     const char* const text = std::getenv(name);
@@ -117,7 +117,7 @@ std::uint64_t memory_available() {
   for (std::string name, rest; system >> name >> kib; std::getline(system, rest)) {
     if (name == "MemAvailable:") least = std::min(least, kib << 10);
   }
-  // Of a control group every group above it counts as well. A line is "0::/path" (version 2) or
+  // The limits of all parents of a control group count as well. A line is "0::/path" (version 2) or
   // "9:cpu,memory:/path".
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
@@ -142,13 +142,13 @@ int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank) {
   std::map<int, int> sharers;
   for (const auto& mask : cpus)
     for (const int cpu : mask) ++sharers[cpu];
-  double cores = 1e-6;  // thirds add up to a little less than they should
+  double cores = 1e-6;  // compensates rounding: three thirds add up to a little less than 1
   for (const int cpu : cpus.at(rank)) cores += 1.0 / sharers[cpu];
   return std::max(1, int(cores));
 }
 
 NodeShare node_share(Communicator& world, Communicator& node) {
-  const std::uint64_t memory = memory_available();  // before a neighbour has taken its part
+  const std::uint64_t memory = memory_available();  // before another rank of the node uses any
   const auto host = world.split_by_host();
   const auto own = own_cpus();
   std::vector<std::vector<int>> cpus;

@@ -1,4 +1,4 @@
-// Places on nodes, dealt to shares.
+// Deals the shares of a buffer to ranks by their number on their node.
 #include "comm/node_groups.hpp"
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@ namespace rollcall::comm {
 namespace {
 
 struct Place {
-  int node = 0;   ///< its lowest rank
-  int place = 0;  ///< among the ranks of its node
-  int size = 1;   ///< of the node
+  int node = 0;   ///< lowest rank on its node
+  int place = 0;  ///< number among the ranks of its node
+  int size = 1;   ///< ranks on its node
 };
 
 std::vector<Place> places_of(Communicator& ranks, Communicator& node) {
@@ -52,16 +52,16 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
     if (places[r].node == own.node) groups.shares.push_back(share_of[r]);
   }
   if (transport == nullptr) return groups;
-  const int most =
+  const int largest_node =
       std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) {
         return a.size < b.size;
       })->size;
-  for (int place = 0; place < most; ++place) {
+  for (int place = 0; place < largest_node; ++place) {
     const auto takes_part = [&](const Place& p) { return p.place == place % p.size; };
     auto members = ranks.split(takes_part(own) ? 0 : -1);
     if (!members) continue;
-    auto by_carrier = transport->over(*members);
-    NodeGroups::Across across{std::move(members), std::move(by_carrier), {}};
+    auto over_transport = transport->over(*members);
+    NodeGroups::Across across{std::move(members), std::move(over_transport), {}};
     for (std::size_t r = 0; r < places.size(); ++r) {
       if (takes_part(places[r]))
         across.shares.push_back(places[r].place == place ? share_of[r] : -1);
@@ -72,13 +72,13 @@ NodeGroups make_node_groups(Communicator& ranks, Transport* transport) {
 }
 
 std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
-                                    std::span<const std::int64_t> begins) {
+                                    std::span<const std::int64_t> share_offsets) {
   const auto owner = std::find_if(across.shares.begin(), across.shares.end(),
                                   [](int share) { return share >= 0; });
-  // a place is one of at least one node
-  std::vector<std::int64_t> all{begins[std::size_t(*owner)]};
+  // At least one node has a rank of this local number, so an owner exists.
+  std::vector<std::int64_t> all{share_offsets[std::size_t(*owner)]};
   for (const int share : across.shares)
-    all.push_back(share < 0 ? all.back() : begins[std::size_t(share) + 1]);
+    all.push_back(share < 0 ? all.back() : share_offsets[std::size_t(share) + 1]);
   return all;
 }
 

@@ -1,5 +1,5 @@
-// A buffer in shares among ranks on nodes: which share is whose, who has memory in common, and who
-// exchanges with other nodes.
+// How a buffer that is cut into shares is spread over nodes: which rank owns which share, which
+// ranks share memory, and which ones exchange with other nodes.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -12,30 +12,33 @@
 
 namespace rollcall::comm {
 
-/// Ranks of the same place on their nodes exchange side by side, so that each stretch of the buffer
-/// enters a node once; a rank stands in for places that its node does not have. Shares of a place
-/// are neighbours in the buffer.
+/// Local rank i of every node exchanges with local rank i of the other nodes, so that each part of
+/// the buffer crosses the network once per node. On a node with fewer ranks, one rank takes part
+/// for each missing local rank. The shares of one local rank number lie next to each other in the
+/// buffer.
 struct NodeGroups {
   struct Across {
     std::unique_ptr<Communicator> ranks;
-    std::unique_ptr<Collectives> by_carrier;  ///< the same, for what is large
-    std::vector<int> shares;  ///< [ranks->size()] that a member owns; -1: it stands in
+    std::unique_ptr<Collectives> over_transport;  ///< the same ranks, for large buffers
+    std::vector<int> shares;  ///< [ranks->size()] share that each member owns; -1 if it takes part
+                              ///< for a missing rank
   };
-  std::unique_ptr<Communicator> node;  ///< ranks that have memory in common with this one
-  std::vector<int> shares;             ///< of the node's ranks, in their order
-  int own = 0;                         ///< this rank's share
-  std::vector<Across> across;          ///< the exchanges that this rank takes part in, in order
+  std::unique_ptr<Communicator> node;  ///< ranks that share memory with this one
+  std::vector<int> shares;             ///< shares of the node's ranks, in the order of `node`
+  int own = 0;                         ///< the share that this rank owns
+  std::vector<Across> across;  ///< the exchanges that this rank takes part in, in the order in
+                               ///< which they run
 };
-/// Collective. Without a transport the groups are those of the node alone: devices exchange by
-/// rank, and
-/// each communicator of NCCL takes memory of theirs.
+/// Collective. Without a transport, only the groups within nodes are made. Devices use this: they
+/// exchange rank by rank, and every further NCCL communicator would take device memory.
 NodeGroups make_node_groups(Communicator& ranks, Transport* transport);
-/// [ranks] the lowest rank of each rank's node, of which `node` is the caller's. Collective.
+/// [ranks] the lowest rank on each rank's node. `node` is the group of the calling rank's node.
+/// Collective.
 std::vector<int> lowest_on_node(Communicator& ranks, Communicator& node);
 
-/// Where the members' shares begin in a buffer of which share s is [begins[s], begins[s + 1]):
-/// [members + 1].
+/// [members + 1] Where the shares of the members begin, in a buffer of which share s is
+/// [share_offsets[s], share_offsets[s + 1]).
 std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
-                                    std::span<const std::int64_t> begins);
+                                    std::span<const std::int64_t> share_offsets);
 
 }  // namespace rollcall::comm

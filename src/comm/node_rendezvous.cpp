@@ -28,22 +28,24 @@ NodeRendezvous::NodeRendezvous(SharedMemory pages, int rank, int ranks)
       rooms_(pages_.bytes.subspan(rooms_begin(ranks))),
       rank_(rank) {
   ::madvise(pages_.bytes.data(), pages_.bytes.size(),
-            MADV_NOHUGEPAGE);  // rooms are hardly ever full
+            MADV_NOHUGEPAGE);  // rooms are hardly ever full, and a huge page would be used as a
+                               // whole
 }
 
 std::span<std::byte> NodeRendezvous::room(int rank, std::uint32_t number) const {
   return rooms_.subspan((std::size_t(rank) * 2 + number % 2) * kRoom, kRoom);
 }
 
-// Sequentially consistent throughout: of two ranks that enter last at the same time, one at least
-// sees that all are there.
+// All accesses are sequentially consistent, so if two ranks enter last at the same time, at least
+// one of them sees that all ranks have entered.
 void NodeRendezvous::enter(bool awaited) {
   const std::uint32_t number = seats_[std::size_t(rank_)].entered += 1;
   if (awaited || all_entered(number)) ring(seats_.back().bell);
 }
 
 bool NodeRendezvous::has_entered(int rank, std::uint32_t number) const {
-  return std::int32_t(seats_[std::size_t(rank)].entered - number) >= 0;  // the count may wrap
+  // right even where the count wraps
+  return std::int32_t(seats_[std::size_t(rank)].entered - number) >= 0;
 }
 
 bool NodeRendezvous::all_entered(std::uint32_t number) const {
@@ -52,13 +54,13 @@ bool NodeRendezvous::all_entered(std::uint32_t number) const {
   return true;
 }
 
-// Not FUTEX_PRIVATE: the word is other processes' too. Whatever ends the sleep, the caller looks
-// again.
-void NodeRendezvous::sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t heard,
+// FUTEX_PRIVATE would not work, because the word belongs to several processes. It does not matter
+// what ends the sleep, because the caller looks again.
+void NodeRendezvous::sleep_on(std::atomic<std::uint32_t>& bell, std::uint32_t rings_seen,
                               double seconds) {
   const double whole = std::floor(seconds);
   const timespec longest{time_t(whole), long((seconds - whole) * 1e9)};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT, heard, &longest,
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAIT, rings_seen, &longest,
             nullptr, 0);
 }
 

@@ -1,5 +1,5 @@
-// How reports speak of many ranks: numbered in ranges, together where the same holds of them, and
-// no more than a few groups.
+// How messages name many ranks: as ranges of numbers, with ranks in the same state together, and at
+// most a few groups.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,14 @@
 
 namespace rollcall::comm {
 
-constexpr std::size_t kNamedGroups = 6;  ///< in one report
+constexpr std::size_t kNamedGroups = 6;  ///< most groups that one message names
 
 std::string name_ranks(const std::vector<int>& ascending);  ///< "rank 3", "ranks 0-2,5"
-/// "ranks 0-2,5 wait in MPI_Iallreduce in the update of step 2", by what they wait for.
+/// One sentence for each thing that ranks wait for, such as "ranks 0-2,5 wait in MPI_Iallreduce in
+/// the update of step 2".
 std::vector<std::string> waiting_sentences(const std::map<std::string, std::vector<int>>& by_wait);
-/// What a waiting rank says of itself: "in MPI_Iallreduce", "update of step 2".
+/// What a rank waits for and in which activity, such as "in MPI_Iallreduce" in the "update of step
+/// 2".
 std::string wait_within(const std::string& waits, const std::string& activity);
 
 }  // namespace rollcall::comm

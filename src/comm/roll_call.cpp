@@ -1,4 +1,4 @@
-// Questions and answers without a wait that could last.
+// Asks and answers without ever waiting for a particular rank.
 #include "comm/roll_call.hpp"
 
 #include "comm/backoff.hpp"
@@ -15,9 +15,10 @@ namespace rollcall::comm {
 namespace {
 
 constexpr int kQuestion = 0, kAnswer = 1;
-constexpr double kPatience_s = 2.0;  // a rank that waits answers within kLookEvery_s; the node may
-                                     // be busy
-constexpr double kLookEvery_s = 0.02;  // a look costs as much as a poll of what is waited for
+constexpr double kPatience_s = 2.0;    // time for answers; a waiting rank answers within
+                                       // kLookEvery_s, unless its node is busy
+constexpr double kLookEvery_s = 0.02;  // a look for questions costs as much as a poll of what the
+                                       // rank waits for
 
 }  // namespace
 
@@ -45,7 +46,7 @@ std::string describe_roll(const std::vector<std::optional<std::string>>& answers
 RollCall::RollCall(MPI_Comm world) {
   check_mpi(MPI_Comm_dup(world, &comm_), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_rank(comm_, &world_rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
 }
 
@@ -55,7 +56,8 @@ RollCall::~RollCall() {
   if (finalized) return;
   drop_sent();
   if (replies_.empty()) MPI_Comm_free(&comm_);
-  // somebody asked and ended: the job is about to, and MPI may still read the text
+  // A rank asked and ended before it got the answer. The job is about to end, and MPI may still
+  // read the text, so it is never freed.
   if (!replies_.empty()) new std::list<Reply>(std::move(replies_));
 }
 
@@ -75,7 +77,7 @@ void RollCall::answer(std::string_view waiting_for) {
     MPI_Status status;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kQuestion, comm_, &asked, &status), "MPI_Iprobe");
     if (!asked) return;
-    // it is here: no wait
+    // The message is here already, so MPI_Recv does not wait.
     check_mpi(
         MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kQuestion, comm_, MPI_STATUS_IGNORE),
         "MPI_Recv of a question");
@@ -91,7 +93,8 @@ void RollCall::ask(int rank) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, rank, kQuestion, comm_, &request),
             "MPI_Isend of a question");
-  check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // nobody waits for the silent
+  check_mpi(MPI_Request_free(&request), "MPI_Request_free");  // the question to a silent rank never
+                                                              // ends
 }
 
 std::optional<std::pair<int, std::string>> RollCall::take_answer() {
@@ -118,17 +121,17 @@ std::string RollCall::call(std::string_view waiting_for) {
                     own = doing.empty() ? "" : fmt::format("it is in the {}; ", doing);
   if (size_ == 1) return own + "there is no other rank";
   std::vector<std::optional<std::string>> answers(static_cast<std::size_t>(size_));
-  answers[std::size_t(rank_)] = waiting_for;
+  answers[std::size_t(world_rank)] = waiting_for;
   for (int rank = 0; rank < size_; ++rank)
-    if (rank != rank_) ask(rank);
+    if (rank != world_rank) ask(rank);
   const Stopwatch clock;
   while (clock.seconds() < kPatience_s &&
          std::count(answers.begin(), answers.end(), std::nullopt) > 0) {
-    answer(waiting_for);  // another may be calling too
+    answer(waiting_for);  // another rank may be calling the roll as well
     while (auto come = take_answer()) answers[std::size_t(come->first)] = std::move(come->second);
     give_way(1e-3);
   }
-  return own + describe_roll(answers, rank_, role);
+  return own + describe_roll(answers, world_rank, role);
 }
 
 }  // namespace rollcall::comm

@@ -1,9 +1,9 @@
-// The roll call: a rank that has waited too long asks all others what they wait for, and names
-// those that do not answer. Private to comm.
+// The roll call over MPI: a rank that has waited too long asks all others what they wait for, and
+// names those that do not answer. Private to comm.
 #pragma once
 
 #include "base/clock.hpp"
-#include "comm/activity.hpp"
+#include "comm/roll.hpp"
 
 #include <mpi.h>
 
@@ -18,35 +18,30 @@
 
 namespace rollcall::comm {
 
-/// One sentence a group of ranks: the silent ones first, then the others by what they wait for.
-/// `answers` [rank]; nothing: silent. The caller's own is left out.
+/// One sentence per group of ranks: first the ranks without an answer, then the others by what they
+/// wait for. `answers` is [ranks], without a value for a silent rank. The caller itself is left
+/// out. `role` says what a rank hosts.
 std::string describe_roll(const std::vector<std::optional<std::string>>& answers, int caller,
                           const std::function<std::string(int)>& role);
 
-/// One for all communicators that stem from a world; its questions travel in a message space of
-/// their own.
-class RollCall {
+/// The questions and answers have a message space of their own.
+class RollCall final : public Roll {
  public:
   explicit RollCall(MPI_Comm world);  ///< collective
-  ~RollCall();
+  ~RollCall() override;
   RollCall(const RollCall&) = delete;
   RollCall& operator=(const RollCall&) = delete;
 
-  int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Tells whoever asks what this rank waits for. Called before every sleep of a wait; it looks for
-  /// questions a few dozen times a second.
-  void answer(std::string_view waiting_for);
-  /// Asks all ranks, waits a little, and describes what came, behind what this rank is in itself.
-  std::string call(std::string_view waiting_for);
-  /// Asks one rank, of the world and always the same, unless `asked`; true once it has answered the
-  /// latest question.
-  bool hears(int rank, bool& asked);
+  /// Called before every sleep of a wait, but looks for questions only a few dozen times a second.
+  void answer(std::string_view waiting_for) override;
+  /// Waits up to two seconds for the answers. The text begins with what this rank itself does.
+  std::string call(std::string_view waiting_for) override;
+  /// `rank` must be the same in all calls. True once it has answered the latest question.
+  bool hears(int rank, bool& asked) override;
 
-  std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
-  int moving = 0;  ///< messages of this rank under way, of all communicators: MPI needs to be
-                   ///< called for them
-  std::function<std::string(int)> role;  ///< what a rank hosts, for people
+  int moving = 0;  ///< unfinished messages that this rank sends or receives, in all its
+                   ///< communicators; MPI makes progress with them only while it is called
 
  private:
   struct Reply {
@@ -54,14 +49,15 @@ class RollCall {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void ask(int rank);
-  std::optional<std::pair<int, std::string>> take_answer();  ///< from whom, and what it waits for
-  void drop_sent();                                          ///< replies that have gone
+  std::optional<std::pair<int, std::string>> take_answer();  ///< the rank that answered, and what
+                                                             ///< it waits for
+  void drop_sent();  ///< removes replies that have been delivered
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
-  int owed_ = 0;              ///< answers to hears() that have not come
-  Stopwatch looked_;          ///< for questions
-  std::list<Reply> replies_;  ///< a list: MPI holds pointers into its elements
+  int size_ = 1;
+  int owed_ = 0;              ///< questions of hears() that are not answered yet
+  Stopwatch looked_;          ///< time since the last look for questions
+  std::list<Reply> replies_;  ///< a list, because MPI keeps pointers into its elements
 };
 
 }  // namespace rollcall::comm

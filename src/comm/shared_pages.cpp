@@ -1,4 +1,4 @@
-// memfd files, found through /proc and told apart by their numbers.
+// memfd files, which are opened through /proc and identified by their inode.
 #include "comm/shared_pages.hpp"
 
 #include "base/error.hpp"
@@ -17,8 +17,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// Kernel-wide: a process of another namespace may have the same number, and a file under the same
-/// descriptor.
+/// Device and inode, which are unique in the kernel. A process of another namespace may have the
+/// same process id, and another file under the same descriptor.
 std::string numbers_of(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return "unknown";
@@ -39,7 +39,7 @@ SharedMemory map_pages(std::size_t bytes, int file) {
   void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                        file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
   if (pages == MAP_FAILED) refuse("mapping memory", bytes);
-  ::madvise(pages, size, MADV_HUGEPAGE);  // refused by a kernel without: slower, nothing else
+  ::madvise(pages, size, MADV_HUGEPAGE);  // a kernel may refuse; access is slower then
   return {{static_cast<std::byte*>(pages), bytes},
           std::shared_ptr<const void>(
               pages, [size](const void* p) { ::munmap(const_cast<void*>(p), size); })};

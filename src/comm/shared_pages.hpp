@@ -1,5 +1,4 @@
-// Private to comm: pages of a process of its own, and those that processes of a node have in
-// common.
+// Memory pages that belong to one process, or that processes of one node share. Private to comm.
 #pragma once
 
 #include "core/shared_memory.hpp"
@@ -9,13 +8,13 @@
 
 namespace rollcall::comm {
 
-/// Zeroed pages. They belong to the process alone, or are those of an open file. Throws
-/// EnvironmentError.
+/// Maps zeroed pages that belong to this process alone, or, with `file`, those of an open file.
+/// Throws EnvironmentError.
 SharedMemory map_pages(std::size_t bytes, int file = -1);
 
-/// Memory without a name: it is reached through the process that made it and leaves nothing behind,
-/// whoever is killed. A window of MPI's own (tried: Open MPI) is a file in /dev/shm, of which a
-/// container has 64 MB by default.
+/// Shared memory without a name in a file system: other processes open it through the process that
+/// made it, and nothing is left of it if that is killed. An MPI window would be a file in /dev/shm
+/// (tried with Open MPI), of which a container has only 64 MB by default.
 class SharedPages {
  public:
   explicit SharedPages(std::size_t bytes);  ///< throws EnvironmentError
@@ -23,12 +22,14 @@ class SharedPages {
   SharedPages(const SharedPages&) = delete;
   SharedPages& operator=(const SharedPages&) = delete;
   int file() const { return file_; }
-  std::string address() const;  ///< for open_pages() in another process, while this lives
+  std::string address() const;  ///< for open_pages() in another process; valid while this object
+                                ///< lives
 
  private:
   int file_ = -1;
 };
-/// Nothing where they cannot be reached: another node, user or process namespace.
+/// Maps the pages of another process. Returns nothing where they cannot be reached, for example
+/// from another node, user or process namespace.
 std::optional<SharedMemory> open_pages(const std::string& address, std::size_t bytes);
 
 }  // namespace rollcall::comm

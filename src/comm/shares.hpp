@@ -1,4 +1,5 @@
-// Shares of a buffer that ranks own: share r is [begins[r], begins[r + 1]). Private to comm.
+// Shares of a buffer that ranks own: share r is [share_offsets[r], share_offsets[r + 1]). Private
+// to comm.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 
 namespace rollcall::comm {
 
-inline std::int64_t longest_share(std::span<const std::int64_t> begins) {
+inline std::int64_t longest_share(std::span<const std::int64_t> share_offsets) {
   std::int64_t longest = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r)
-    longest = std::max(longest, begins[r + 1] - begins[r]);
+  for (std::size_t r = 0; r + 1 < share_offsets.size(); ++r)
+    longest = std::max(longest, share_offsets[r + 1] - share_offsets[r]);
   return longest;
 }
 

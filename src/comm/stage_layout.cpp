@@ -15,15 +15,15 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr int kStages = 5, kShared = 3;  ///< kShared: those shared out among ranks, from the second
-                                         ///< on
-constexpr int kFewestDisaggregated = 4;  ///< a rank of its own for every stage
-/// Generation : scoring : update. Decoding is bound by memory and takes the most time, scoring runs
-/// small verifiers on the CPU.
+constexpr int kStages = 5, kShared = 3;  ///< kShared stages, from the second on, are shared out to
+                                         ///< ranks
+constexpr int kFewestDisaggregated = 4;  ///< one rank for each of four stages
+/// Shares of generation, scoring and update. Decoding is bound by memory and takes the most time;
+/// scoring runs small verifiers on the CPU.
 constexpr std::array<int, kShared> kShares{4, 1, 3};
 
-/// `total` in proportion to kShares by largest remainder (ties to the earlier stage), each at least
-/// 1. total >= 3.
+/// Divides `total`, at least 3, in proportion to kShares by largest remainder, with at least 1 for
+/// each. Ties go to the earlier stage.
 std::array<int, 3> share_out(int total) {
   const int sum = std::accumulate(kShares.begin(), kShares.end(), 0);
   std::array<int, 3> count{}, order{0, 1, 2};
@@ -47,7 +47,7 @@ std::vector<int> rank_range(int first, int count) {
 
 struct LayoutRow {
   std::string name;
-  int fewest, most;  ///< ranks; most 0: any number
+  int fewest, most;  ///< number of ranks; most = 0 means any number
   bool fits(int ranks) const { return ranks >= fewest && (most == 0 || ranks <= most); }
 };
 const std::vector<LayoutRow>& layouts() {

@@ -1,5 +1,5 @@
-// Ranks as threads of one process: mailboxes and collectives under one mutex. Plain on purpose: the
-// MPI version is tested against it.
+// Ranks as threads of one process, with mailboxes and collectives under one mutex. It is simple on
+// purpose, because the MPI version is tested against it.
 #include "comm/communicator.hpp"
 
 #include "base/error.hpp"
@@ -20,18 +20,20 @@
 namespace rollcall::comm {
 namespace {
 
-/// What all groups of one world share: the lock, the wake-up call and the news that a rank has
-/// failed.
+/// What all groups of one world share: the lock, the condition variable, and the error of a failed
+/// rank.
 struct World {
   std::mutex mutex;
   std::condition_variable changed;
   int failed_rank = -1;
   std::exception_ptr failure;
-  int on_node = 0;  ///< ranks of a node; 0: all
+  int on_node = 0;  ///< ranks per node; 0 puts all on one node
+  /// Throws if a rank has failed; `rank` is the caller's number in the world.
+  void check_peers(int rank) const;
 };
 
 enum class Sizes { equal, any };
-/// What one rank brings to a collective; valid until all have left it.
+/// What one rank contributes to a collective. It is valid until all ranks have left the collective.
 struct Offer {
   const char* call = "";
   const void* bytes = nullptr;
@@ -42,23 +44,56 @@ struct Offer {
 struct Group {
   Group(std::shared_ptr<World> w, int ranks)
       : world(std::move(w)), mailboxes(ranks), offers(ranks) {}
+  /// Ends the use of the offers. All ranks have met, and none throws or blocks before it comes
+  /// here, so this wait needs no deadline.
+  void leave() {
+    std::unique_lock lock(world->mutex);
+    const std::uint64_t left = round;
+    if (!arrive()) world->changed.wait(lock, [&] { return round != left; });
+  }
+  /// Counts a rank of this round. Returns true for the last one, which starts the next round.
+  /// Called under the lock.
+  bool arrive() {
+    if (++arrived < int(offers.size())) return false;
+    arrived = 0;
+    ++round;
+    world->changed.notify_all();
+    return true;
+  }
+
   std::shared_ptr<World> world;
   std::vector<std::deque<Envelope>> mailboxes;  ///< [rank]
   std::vector<Offer> offers;                    ///< [rank]
-  int arrived = 0;                              ///< in this round
-  std::uint64_t round = 0;
+  int arrived = 0;                              ///< ranks that have arrived in this round
+  std::uint64_t round = 0;  ///< two rounds per collective: all ranks have arrived, all have left
+};
+
+/// Messages of one rank through the mailboxes of its group.
+class ThreadMessages final : public Messages {
+ public:
+  ThreadMessages(std::shared_ptr<Group> group, int rank, int world_rank)
+      : group_(std::move(group)), rank_(rank), world_rank_(world_rank) {}
+  void send(int destination, int tag, std::string bytes) override;
+  std::optional<Envelope> try_receive() override;
+  void pause(double seconds) override;
+
+ private:
+  std::shared_ptr<Group> group_;
+  int rank_, world_rank_;
 };
 
 class ThreadCommunicator final : public Communicator {
  public:
-  ThreadCommunicator(std::shared_ptr<Group> group, int rank, int world_rank)
-      : group_(std::move(group)), world_(*group_->world), rank_(rank), world_rank_(world_rank) {}
+  ThreadCommunicator(std::shared_ptr<Group> group, int rank, std::shared_ptr<Roll> roll)
+      : group_(std::move(group)), world_(*group_->world), rank_(rank) {
+    roll_ = std::move(roll);
+    messages_ = std::make_unique<ThreadMessages>(group_, rank_, roll_->world_rank);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return int(group_->offers.size()); }
-  int world_rank() const override { return world_rank_; }
   void sum(std::span<std::int64_t> values) override {
-    // wraps like MPI's
+    // wraps at an overflow, as MPI_SUM does
     reduce("sum", values, [](std::int64_t a, std::int64_t b) {
       return std::int64_t(std::uint64_t(a) + std::uint64_t(b));
     });
@@ -70,77 +105,53 @@ class ThreadCommunicator final : public Communicator {
     exchange({"barrier"}, [](const std::vector<Offer>&) {});
   }
   void broadcast(std::span<std::byte> bytes, int root) override;
-  void send(int destination, int tag, std::string bytes) override;
-  std::optional<Envelope> try_receive() override;
   std::unique_ptr<Communicator> split(int color) override;
   std::unique_ptr<Communicator> split_by_node() override {
-    return split(world_.on_node == 0 ? 0 : world_rank_ / world_.on_node);
+    return split(world_.on_node == 0 ? 0 : roll_->world_rank / world_.on_node);
   }
   SharedMemory share_memory(std::size_t bytes) override;
   std::vector<std::string> gather_all(const std::string& bytes) override;
   [[noreturn]] void abort(int exit_code) override;
 
- protected:
-  void pause(double seconds) override;
-
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and reads everyone's
+  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and lets `read` see what all
+                                        ///< have shown
   void meet(const char* call);
-  void leave();
-  bool arrive();
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);
-  void check_peers() const;
 
   std::shared_ptr<Group> group_;
   World& world_;
-  int rank_, world_rank_;
+  int rank_;
 };
 
-void ThreadCommunicator::check_peers() const {
-  if (world_.failed_rank < 0) return;
-  throw ProtocolError(error_message(
-      fmt::format("rank {} stops because rank {} failed", world_rank_, world_.failed_rank),
-      "a job ends with its first error", "see the error of that rank"));
+void World::check_peers(int rank) const {
+  if (failed_rank < 0) return;
+  throw ProtocolError(
+      error_message(fmt::format("rank {} stops because rank {} failed", rank, failed_rank),
+                    "a job ends with its first error", "see the error of that rank"));
 }
 
-/// Waits for the last rank. On error this rank has not arrived: the round cannot end, so nobody
-/// reads what it offered.
+/// Waits until all ranks have arrived. On an error, this rank counts as not arrived: the round
+/// cannot end, so no rank reads what it offered.
 void ThreadCommunicator::meet(const char* call) {
   Backoff wait;
   std::unique_lock lock(world_.mutex);
-  check_peers();
+  world_.check_peers(roll_->world_rank);
   const std::uint64_t round = group_->round;
-  if (arrive()) return;
-  const std::chrono::duration<double> longest(collective_deadline_s_);
+  if (group_->arrive()) return;
+  const std::chrono::duration<double> longest(times_.collective_deadline_s);
   world_.changed.wait_for(lock, longest,
                           [&] { return group_->round != round || world_.failed_rank >= 0; });
-  waited_s_ += wait.waited_s();
+  times_.waited_s += wait.waited_s();
   if (group_->round != round) return;
   --group_->arrived;
-  check_peers();
+  world_.check_peers(roll_->world_rank);
   throw ProtocolError(error_message(
       fmt::format("rank {} of {} waited {:.3g} s in {}", rank_, size(), wait.waited_s(), call),
       "a rank that should take part is stuck, has ended or called something else",
       "look for the rank whose log stops first, or raise the deadline"));
-}
-
-/// Ends the use of the offers. All ranks have met and none throws or blocks before it comes here,
-/// so this wait needs no deadline.
-void ThreadCommunicator::leave() {
-  std::unique_lock lock(world_.mutex);
-  const std::uint64_t round = group_->round;
-  if (!arrive()) world_.changed.wait(lock, [&] { return group_->round != round; });
-}
-
-/// True for the last rank of a round, which starts the next one. Called under the lock.
-bool ThreadCommunicator::arrive() {
-  if (++group_->arrived < size()) return false;
-  group_->arrived = 0;
-  ++group_->round;
-  world_.changed.notify_all();
-  return true;
 }
 
 template <class Read>
@@ -152,12 +163,12 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
     return std::string_view(o.call) != own.call ||
            (own.sizes == Sizes::equal && o.size != own.size);
   });
-  std::string problem;  // seen by all ranks or none
+  std::string problem;  // either all ranks see one, or none does
   if (odd == offers.end()) read(offers);
   else
     problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,
                           own.size, odd - offers.begin(), odd->call, odd->size);
-  leave();
+  group_->leave();
   require<ProtocolError>(
       problem.empty(), problem,
       "all ranks must make the same collective calls with the same sizes in one order",
@@ -196,7 +207,7 @@ std::vector<std::string> ThreadCommunicator::gather_all(const std::string& bytes
 }
 
 std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
-  std::vector<int> members;  // of this color, ascending
+  std::vector<int> members;  // ranks of this color, ascending
   exchange({"split", &color, sizeof color}, [&](const std::vector<Offer>& offers) {
     for (int r = 0; r < size(); ++r) {
       if (*static_cast<const int*>(offers[r].bytes) == color) members.push_back(r);
@@ -211,9 +222,8 @@ std::unique_ptr<Communicator> ThreadCommunicator::split(int color) {
   });
   if (color < 0) return nullptr;
   const auto own = std::lower_bound(members.begin(), members.end(), rank_) - members.begin();
-  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), world_rank_);
-  communicator->set_collective_deadline(collective_deadline_s_);
-  communicator->activity_ = activity_;
+  auto communicator = std::make_unique<ThreadCommunicator>(part, int(own), roll_);
+  communicator->set_collective_deadline(times_.collective_deadline_s);
   return communicator;
 }
 
@@ -226,19 +236,19 @@ SharedMemory ThreadCommunicator::share_memory(std::size_t bytes) {
   return all;
 }
 
-void ThreadCommunicator::send(int destination, int tag, std::string bytes) {
-  expect(destination >= 0 && destination < size() && tag >= 0,
+void ThreadMessages::send(int destination, int tag, std::string bytes) {
+  expect(destination >= 0 && destination < int(group_->mailboxes.size()) && tag >= 0,
          "send: destination is a rank and the tag is not negative");
-  const std::lock_guard lock(world_.mutex);
+  const std::lock_guard lock(group_->world->mutex);
   group_->mailboxes[destination].push_back({rank_, tag, std::move(bytes)});
-  world_.changed.notify_all();
+  group_->world->changed.notify_all();
 }
 
-std::optional<Envelope> ThreadCommunicator::try_receive() {
-  const std::lock_guard lock(world_.mutex);
+std::optional<Envelope> ThreadMessages::try_receive() {
+  const std::lock_guard lock(group_->world->mutex);
   auto& mailbox = group_->mailboxes[rank_];
   if (mailbox.empty()) {
-    check_peers();
+    group_->world->check_peers(world_rank_);
     return std::nullopt;
   }
   Envelope envelope = std::move(mailbox.front());
@@ -246,10 +256,10 @@ std::optional<Envelope> ThreadCommunicator::try_receive() {
   return envelope;
 }
 
-void ThreadCommunicator::pause(double seconds) {
-  std::unique_lock lock(world_.mutex);
-  world_.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
-    return !group_->mailboxes[rank_].empty() || world_.failed_rank >= 0;
+void ThreadMessages::pause(double seconds) {
+  std::unique_lock lock(group_->world->mutex);
+  group_->world->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    return !group_->mailboxes[rank_].empty() || group_->world->failed_rank >= 0;
   });
 }
 
@@ -264,7 +274,7 @@ void ThreadCommunicator::abort(int exit_code) {
 
 std::unique_ptr<Communicator> alone() {
   return std::make_unique<ThreadCommunicator>(std::make_shared<Group>(std::make_shared<World>(), 1),
-                                              0, 0);
+                                              0, std::make_shared<Roll>());
 }
 
 void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, int on_node) {
@@ -273,7 +283,7 @@ void run_as_threads(int ranks, const std::function<void(Communicator&)>& body, i
   const auto group = std::make_shared<Group>(world, ranks);
   const auto run = [&](int rank) {
     try {
-      ThreadCommunicator communicator(group, rank, rank);
+      ThreadCommunicator communicator(group, rank, std::make_shared<Roll>(rank));
       body(communicator);
     } catch (...) {
       const std::lock_guard lock(world->mutex);

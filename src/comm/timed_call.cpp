@@ -1,5 +1,5 @@
-// The interval timer and its signal handler, which may call only what signal handlers may;
-// end_process, which may call more, says its word the same way.
+// The interval timer and its signal handler, which may call only async-signal-safe functions.
+// end_process, which may call more, prints its message the same way.
 #include "comm/timed_call.hpp"
 
 #include "base/attended_clock.hpp"
@@ -25,24 +25,25 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr unsigned kPatience_s = 2;  // for the others' timers: they began within moments of each
-                                     // other
-constexpr unsigned kSilence_s = kPatience_s + 8;  // for the rank that speaks, and gives its writers
-                                                  // up to 5 s
+constexpr unsigned kPatience_s = 2;  // time for other ranks' timers, which began within moments of
+                                     // each other
+constexpr unsigned kSilence_s = kPatience_s + 8;  // time for the rank that prints; it gives its
+                                                  // file writers up to 5 s
 constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
-// What the handler needs, made beforehand: it may not allocate.
+// What the handler needs is prepared before, because a handler may not allocate memory.
 std::string stuck, advice, failure_file, roll_file;
-std::vector<std::string> named;  // by rank; empty: takes no part
+std::vector<std::string> named;  // [ranks] names; empty for a rank that does not take part
 int own_rank = -1;
-std::atomic_flag claimed = ATOMIC_FLAG_INIT;  // one call at a time, whichever thread makes it
-std::atomic<bool> running = false;            // all that the handler needs is there
-/// How long the call may last, and how often and by which clock the handler looks.
+std::atomic_flag claimed = ATOMIC_FLAG_INIT;  // set while a timed call runs, in whichever thread
+std::atomic<bool> running = false;            // all that the handler needs is prepared
+/// How long the call may last, how often the handler looks, and by which clock [s].
 double longest_s = 0.0, tick_s = 0.0;
 AttendedClock call_clock(0.0);
-std::atomic_flag looking = ATOMIC_FLAG_INIT;  // one alarm at a time, whichever threads they reach
+std::atomic_flag looking = ATOMIC_FLAG_INIT;  // set while a handler runs; signals may reach several
+                                              // threads
 
-/// The message, put together in the handler and written at once. What does not fit is cut.
+/// The message, which the handler puts together and writes at once. What does not fit is cut off.
 struct Message {
   std::array<char, 4096> text{};
   std::size_t size = 0;
@@ -51,19 +52,21 @@ struct Message {
     std::copy_n(part, count, text.begin() + std::ptrdiff_t(size));
     size += count;
   }
-  /// One that cannot be written is lost: nothing else can be done in a signal handler.
+  /// A message that cannot be written is lost, because a signal handler can do nothing else.
   void write_to(int fd) const {
     if (fd < 0 || ::write(fd, text.data(), size) < 0) return;
   }
 };
 
 void sign_the_roll() {
-  // O_SYNC: the client of a network file system would otherwise write a whole page and so wipe the
-  // marks of other nodes.
+  // O_SYNC, because the client of a network file system would otherwise write a whole page and so
+  // erase the marks of other nodes.
   const int fd = roll_file.empty()
                      ? -1
                      : ::open(roll_file.c_str(), O_WRONLY | O_CREAT | O_SYNC | O_CLOEXEC, 0644);
-  if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0) return;  // its absence is seen below
+  if (fd < 0 || ::pwrite(fd, "+", 1, own_rank) < 0)
+    return;  // add_who_is_missing notices its
+             // absence
   ::close(fd);
 }
 
@@ -92,13 +95,13 @@ void add_who_is_missing(Message& message) {
                      : " do not answer: stopped, dead, in their disks or held up before it");
 }
 
-/// A stop signal must not end it.
+/// Sleeps for all of this time, although a signal such as SIGCONT ends a single sleep.
 void rest(unsigned seconds) {
   while (seconds > 0) seconds = ::sleep(seconds);
 }
 
-/// The file system that holds the roll may be what all wait for: then the next alarm ends this
-/// process without a word.
+/// Makes the next alarm end this process silently, because the file system that holds the marks may
+/// hang as well.
 void limit_this_end() {
   sigset_t alarm_signal;
   sigemptyset(&alarm_signal), sigaddset(&alarm_signal, SIGALRM);
@@ -107,8 +110,8 @@ void limit_this_end() {
   ::alarm(kEnd_s);
 }
 
-/// The new failure file, -1 where it cannot be written. Does not return where another rank has
-/// spoken: its end is about to end this one.
+/// Creates the failure file; returns -1 where it cannot be written. If the file is there, another
+/// rank has printed the error and is about to end this one, so this function does not return.
 int first_to_speak() {
   const int fd = failure_file.empty()
                      ? -1
@@ -132,7 +135,7 @@ void set_timer(double seconds) {
   ::setitimer(ITIMER_REAL, &value, nullptr);
 }
 
-/// An alarm may come from outside, or late because the process was suspended: the clock decides.
+/// An alarm may come from outside, or late because the process was suspended, so the clock decides.
 bool is_in_time() {
   if (!running) return true;
   const double left_s = longest_s - call_clock.seconds();
@@ -191,8 +194,8 @@ TimedCall::~TimedCall() {
 }
 
 void end_process(const std::string& message) {
-  limit_this_end();  // ends a guard that runs; and neither the file system nor a launcher that has
-                     // gone may keep this rank
+  limit_this_end();  // Stops a running TimedCall. Neither a hanging file system nor a launcher that
+                     // is gone may keep this rank alive.
   const int failure = first_to_speak();
   Message whole;
   whole.add(fmt::format("{}{}\n", own_rank >= 0 ? fmt::format("rank {}: ", own_rank) : "", message)
@@ -204,7 +207,7 @@ void end_process(const std::string& message) {
 }
 
 void TimedCall::note_failure_in(const std::filesystem::path& file, int rank) {
-  static std::mutex one_rank;  // ranks may be threads of one process
+  static std::mutex one_rank;  // because ranks may be threads of one process
   const std::lock_guard lock(one_rank);
   failure_file = file.string(), roll_file = failure_file + ".roll", own_rank = rank;
 }

@@ -8,23 +8,22 @@
 
 namespace rollcall::comm {
 
-/// While it lives, a timer runs; time in which the process is suspended does not count. When it
-/// ends,
-/// the process writes one message and ends with exit code 3, and its launcher ends the job.
-/// Who blocks inside such a call cannot answer a question, so whoever's timer ends signs a roll
-/// beside the failure file, and the first names those that did not. One at a time in a process: an
-/// inner one changes nothing.
+/// Runs a timer during such a call; time for which the process is suspended does not count. When
+/// the time is up, the process prints one message and ends with exit code 3, and the launcher ends
+/// the job. A rank that blocks inside a call cannot answer a roll call. Therefore every rank whose
+/// time is up puts a mark into a file beside the failure file, and the first one names the ranks
+/// without a mark. A process has one timer: a TimedCall within another one does nothing.
 class TimedCall {
  public:
-  /// `parties` [rank]: how to name each rank that takes part in the call, empty for one that does
-  /// not; without it nobody is named.
+  /// `parties` is [ranks]: the name of each rank for the message, or an empty string for a rank
+  /// that does not take part. Without it, no rank is named.
   TimedCall(double deadline_s, const std::string& what,
             const std::vector<std::string>& parties = {});
   ~TimedCall();
   TimedCall(const TimedCall&) = delete;
   TimedCall& operator=(const TimedCall&) = delete;
-  /// Where the first rank leaves its message; the others that find it there stay silent. The roll
-  /// is `file` with ".roll", a byte a rank.
+  /// The first rank writes its message to `file`; ranks that find the file there print nothing. The
+  /// marks are in `file` + ".roll", one byte per rank.
   static void note_failure_in(const std::filesystem::path& file, int rank);
 
  private:

@@ -1,4 +1,4 @@
-// The choice of a transport, and MPI as it is.
+// How a transport is chosen, and the transport over plain MPI.
 #include "comm/transport.hpp"
 
 #include "base/error.hpp"
@@ -17,7 +17,7 @@
 namespace rollcall::comm {
 namespace {
 
-/// Why NCCL cannot be, or nothing.
+/// Why NCCL cannot be used; empty if it can.
 std::string obstacle(const std::vector<RankDevice>& ranks) {
   std::vector<int> plain;
   std::map<std::pair<int, std::string>, std::vector<int>> sharers;
@@ -39,7 +39,7 @@ std::string obstacle(const std::vector<RankDevice>& ranks) {
   return "";
 }
 
-/// A group's own collectives, under an owner of their own.
+/// The group's own collectives, in an object of their own.
 class Forwarded final : public Collectives {
  public:
   explicit Forwarded(Communicator& group) : group_(&group) {}
@@ -50,11 +50,12 @@ class Forwarded final : public Collectives {
   void broadcast(std::span<std::byte> bytes, int root) override { group_->broadcast(bytes, root); }
   void barrier() override { group_->barrier(); }
   void sum_to_shares(std::span<std::int64_t> values,
-                     std::span<const std::int64_t> begins) override {
-    group_->sum_to_shares(values, begins);
+                     std::span<const std::int64_t> share_offsets) override {
+    group_->sum_to_shares(values, share_offsets);
   }
-  void gather_shares(std::span<float> values, std::span<const std::int64_t> begins) override {
-    group_->gather_shares(values, begins);
+  void gather_shares(std::span<float> values,
+                     std::span<const std::int64_t> share_offsets) override {
+    group_->gather_shares(values, share_offsets);
   }
   Communicator* group() const { return group_; }
 
@@ -107,8 +108,8 @@ std::string describe(const TransportChoice& choice) {
 
 std::unique_ptr<Transport> mpi_transport() { return std::make_unique<MpiTransport>(); }
 
-ChosenTransport choose_carrier(Communicator& world, const std::string& wish,
-                               std::optional<int> device, std::size_t work_bytes) {
+ChosenTransport agree_on_transport(Communicator& world, const std::string& wish,
+                                   std::optional<int> device, std::size_t work_bytes) {
   std::array<char, 256> node{};
   ::gethostname(node.data(), node.size() - 1);
   const RankDevice own = device ? rank_device(*device) : RankDevice{};

@@ -1,5 +1,5 @@
-// What carries large buffers between ranks, sums and weights: MPI, NCCL between devices, or MPI
-// with device memory staged through the host; and why that one.
+// What carries large buffers, gradient sums and weights, between ranks: MPI, NCCL between devices,
+// or MPI with device memory staged through the host. Also says why this one was chosen.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -15,58 +15,57 @@ namespace rollcall::comm {
 
 enum class TransportKind { mpi, staged, nccl };
 
-/// Through which buffers pass that do not lie where the transport works.
+/// Bytes of the work memory for buffers that do not lie where the transport works.
 inline constexpr std::size_t kWorkBytes = std::size_t{64} << 20;
 
-/// How a rank computes, as far as the choice asks.
+/// What the choice of a transport needs to know of a rank.
 struct RankDevice {
-  std::string node{};     ///< its name
-  std::string device{};   ///< PCI bus id of its CUDA device; empty: it computes on its processor
-  std::string no_nccl{};  ///< why it cannot use NCCL; empty: it can
-  int host = 0;           ///< number of its machine: containers may all have one name
+  std::string node{};     ///< host name
+  std::string device{};   ///< PCI bus id of its CUDA device; empty if it computes on its processor
+  std::string no_nccl{};  ///< why it cannot use NCCL; empty if it can
+  int host = 0;  ///< lowest rank on its machine, because containers may all have the same name
 };
 struct TransportChoice {
   TransportKind transport = TransportKind::mpi;
-  std::string reason;  ///< a clause: "each of the 8 ranks has a device of its own"
+  std::string reason;  ///< a clause, such as "each of the 8 ranks has a device of its own"
 };
-/// Pure. `wish`: run.comm, auto, mpi or nccl. NCCL wants it on every rank and a device for each.
-/// Throws EnvironmentError where nccl is asked for and cannot be.
+/// Pure. `wish` is run.comm: auto, mpi or nccl. NCCL needs support in every rank and a device of
+/// its own for each. Throws EnvironmentError where `wish` is nccl and that is not so.
 TransportChoice choose_transport(const std::string& wish, const std::vector<RankDevice>& ranks);
 std::string describe(const TransportChoice& choice);  ///< "NCCL: each of the 8 ranks has a device
                                                       ///< of its own"
 
-/// One of several broadcasts, each within ranks of its own.
+/// One of several broadcasts that run at the same time, each within a group of its own.
 struct Broadcast {
   Collectives* ranks = nullptr;
   int root = 0;
   std::span<std::byte> bytes{};
 };
 
-/// Makes collectives of one transport. Buffers may lie on the host, or on the device where the
-/// transport has one; what was queued for them is finished before a call.
+/// Makes collectives that run over one transport. A buffer may lie on the host, or on the device if
+/// the transport has one. Work that was queued for a buffer must have ended before a call.
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Collective over the group, which must outlive the answer; its deadline of collectives is that
-  /// of the answer.
+  /// Collectives of `group`, which must outlive them and whose deadline they use. Collective.
   virtual std::unique_ptr<Collectives> over(Communicator& group) = 0;
-  /// All of them, side by side where the transport can. `ranks` are of this transport; every rank
-  /// lists those that it takes part in, in one order for all.
+  /// Runs several broadcasts, at the same time where the transport can. Their `ranks` must be of
+  /// this transport. Every rank lists the broadcasts that it takes part in, in the same order.
   virtual void broadcast(std::span<const Broadcast> broadcasts) = 0;
-  /// XXH3 64 bit, wherever they lie
+  /// 64-bit XXH3 of bytes on the host or on the device.
   virtual std::uint64_t checksum(std::span<const std::byte> bytes) = 0;
 };
 
-/// The group itself, for buffers on the host.
+/// Uses the group itself, for buffers on the host.
 std::unique_ptr<Transport> mpi_transport();
 
 struct ChosenTransport {
   std::unique_ptr<Transport> transport;
   TransportChoice choice;
 };
-/// What `wish` and the devices of all ranks lead to; `device`: of this rank, none where it computes
-/// on its processor. Collective. Throws EnvironmentError.
-ChosenTransport choose_carrier(Communicator& world, const std::string& wish,
-                               std::optional<int> device, std::size_t work_bytes = kWorkBytes);
+/// Chooses the transport from `wish` and the devices of all ranks. `device` is this rank's device,
+/// or empty if it computes on its processor. Collective. Throws EnvironmentError.
+ChosenTransport agree_on_transport(Communicator& world, const std::string& wish,
+                                   std::optional<int> device, std::size_t work_bytes = kWorkBytes);
 
 }  // namespace rollcall::comm

@@ -1,4 +1,4 @@
-// The plan of a transfer and its execution by broadcasts inside root + receivers.
+// How a transfer is planned, and how it runs as broadcasts in groups of a root and its receivers.
 #include "comm/weight_transfer.hpp"
 
 #include "base/error.hpp"
@@ -14,15 +14,15 @@
 namespace rollcall::comm {
 namespace {
 
-/// A receiver's own link bounds the transfer whatever the number of roots; eight spread the reading
-/// over nodes, and each costs a communicator.
+/// A receiver's link limits the transfer, whatever the number of roots. Eight roots spread the
+/// reading over nodes, and each costs a communicator.
 constexpr std::int64_t kMostRoots = 8;
 
 /// The floats [first, last) of the slices laid end to end, as slices.
 std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_t first,
                              std::int64_t last) {
   std::vector<WeightSlice> pieces;
-  std::int64_t start = 0;  // of this slice in the flat order
+  std::int64_t start = 0;  // start of this slice in that order
   for (const WeightSlice& slice : slices) {
     const std::int64_t from = std::max(first, start), to = std::min(last, start + slice.count);
     if (from < to) pieces.push_back({slice.name, slice.offset + (from - start), to - from});
@@ -31,7 +31,8 @@ std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_
   return pieces;
 }
 
-/// Neighbours in the buffer become one stretch: few large broadcasts instead of one a tensor.
+/// Joins slices that are neighbours in the buffer, for few large broadcasts instead of one per
+/// tensor.
 std::vector<WeightSlice> merged(const std::vector<WeightSlice>& slices) {
   std::vector<WeightSlice> stretches;
   for (const WeightSlice& slice : slices) {
@@ -59,7 +60,7 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
                                          const std::vector<WeightSlice>& slices) {
   const std::vector<int>& sources = layout.of(Stage::update);
   std::vector<int> receivers;
-  std::set<int> reached;  // nodes
+  std::set<int> reached;  // nodes that have an update rank or a receiver
   for (const int source : sources) reached.insert(layout.node_of(source));
   for (const int reader : layout.of(Stage::generation)) {
     if (reached.insert(layout.node_of(reader)).second) receivers.push_back(reader);
@@ -71,7 +72,7 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
                       [](std::int64_t n, const WeightSlice& s) { return n + s.count; });
   std::vector<TransferBatch> plan;
   for (std::int64_t k = 0; k < roots; ++k) {
-    // spread over the update ranks, hence over nodes
+    // roots are spread over the update ranks, and so over nodes
     const int root = sources[std::size_t(k * std::int64_t(sources.size()) / roots)];
     TransferBatch batch{root, receivers, cut(slices, total * k / roots, total * (k + 1) / roots)};
     if (!batch.slices.empty()) plan.push_back(std::move(batch));
@@ -79,12 +80,12 @@ std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
   return plan;
 }
 
-void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values,
-                    std::span<const std::int64_t> begins) {
-  by_carrier.gather_shares(values, begins);
+void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
+                    std::span<const std::int64_t> share_offsets) {
+  over_transport.gather_shares(values, share_offsets);
   for (int root = 0; root < ranks.size(); ++root) {
-    const auto first = std::size_t(begins[std::size_t(root)]),
-               last = std::size_t(begins[std::size_t(root) + 1]);
+    const auto first = std::size_t(share_offsets[std::size_t(root)]),
+               last = std::size_t(share_offsets[std::size_t(root) + 1]);
     if (first == last) continue;
     const auto share = std::as_bytes(values.subspan(first, last - first));
     compare(ranks, root, checksum64(share), share.size());
@@ -93,14 +94,14 @@ void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<floa
 
 struct WeightTransfer::State {
   struct Leg {
-    std::unique_ptr<Communicator> ranks;      ///< root and receivers
-    std::unique_ptr<Collectives> by_carrier;  ///< the same
-    int root = 0;                             ///< its rank in there
+    std::unique_ptr<Communicator> ranks;          ///< root and receivers
+    std::unique_ptr<Collectives> over_transport;  ///< of the same ranks, for large buffers
+    int root = 0;                                 ///< the root's rank in `ranks`
     std::vector<WeightSlice> stretches;
   };
   int world_rank = 0;
   std::shared_ptr<Transport> transport;
-  std::vector<Leg> legs;  ///< those this rank takes part in
+  std::vector<Leg> legs;  ///< batches that this rank takes part in
 };
 
 WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> plan,
@@ -115,8 +116,9 @@ WeightTransfer::WeightTransfer(Communicator& world, std::vector<TransferBatch> p
     const bool member = std::binary_search(members.begin(), members.end(), world.rank());
     auto ranks = world.split(member ? 0 : -1);
     if (!member) continue;
-    auto by_carrier = state_->transport->over(*ranks);
-    state_->legs.push_back({std::move(ranks), std::move(by_carrier), root, merged(batch.slices)});
+    auto over_transport = state_->transport->over(*ranks);
+    state_->legs.push_back(
+        {std::move(ranks), std::move(over_transport), root, merged(batch.slices)});
   }
 }
 
@@ -125,7 +127,7 @@ WeightTransfer::~WeightTransfer() = default;
 bool WeightTransfer::takes_part() const { return !state_->legs.empty(); }
 
 void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
-  std::size_t most = 0;
+  std::size_t rounds = 0;
   for (const State::Leg& leg : state_->legs) {
     std::array<std::uint64_t, 2> header{version, weights.size()};
     leg.ranks->broadcast(std::as_writable_bytes(std::span(header)), leg.root);
@@ -138,17 +140,17 @@ void WeightTransfer::run(std::span<float> weights, std::uint64_t version) {
     for (const WeightSlice& stretch : leg.stretches)
       expect(stretch.offset >= 0 && stretch.offset + stretch.count <= std::int64_t(weights.size()),
              "a slice lies inside the weights");
-    most = std::max(most, leg.stretches.size());
+    rounds = std::max(rounds, leg.stretches.size());
   }
   const auto bytes_of = [&](const WeightSlice& stretch) {
     return std::as_writable_bytes(
         weights.subspan(std::size_t(stretch.offset), std::size_t(stretch.count)));
   };
-  for (std::size_t i = 0; i < most; ++i) {  // the i-th stretch of every batch
+  for (std::size_t i = 0; i < rounds; ++i) {  // broadcasts the i-th range of every batch together
     std::vector<Broadcast> side_by_side;
     for (const State::Leg& leg : state_->legs)
       if (i < leg.stretches.size())
-        side_by_side.push_back({leg.by_carrier.get(), leg.root, bytes_of(leg.stretches[i])});
+        side_by_side.push_back({leg.over_transport.get(), leg.root, bytes_of(leg.stretches[i])});
     state_->transport->broadcast(side_by_side);
   }
   for (const State::Leg& leg : state_->legs)

@@ -1,5 +1,5 @@
-// How a new policy travels from update ranks to the ranks that need it: named slices and a pure
-// source-to-destination plan.
+// How new weights travel from update ranks to the ranks that need them: a plan, which is a pure
+// function, and its execution.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -14,42 +14,44 @@
 
 namespace rollcall::comm {
 
-/// A stretch of the flat weight buffer under the tensor's name.
+/// A range of a tensor's floats in the flat weight buffer.
 struct WeightSlice {
   std::string name;
-  std::int64_t offset = 0, count = 0;  ///< floats
+  std::int64_t offset = 0, count = 0;  ///< in floats; offset in the flat buffer
 };
 
-/// Slices that one root sends to the same set of receivers in one collective.
+/// What one root sends to its receivers.
 struct TransferBatch {
   int root = 0;                ///< world rank
   std::vector<int> receivers;  ///< world ranks, ascending, root excluded
   std::vector<WeightSlice> slices;
 };
 
-/// Pure: the flat order of the slices is cut into equal shares, one for each of up to eight update
-/// ranks as roots (a slice that lies across a cut occurs in both shares). One rank of each node
-/// that generates and does not update receives them. Empty when there is no such node.
+/// Pure. Cuts the slices, in their order, into shares of equal size, one for each of up to eight
+/// update ranks, which are the roots. A slice that crosses a cut is in both shares. The receivers
+/// are one generation rank of each node without an update rank. The plan is empty when there is no
+/// such node.
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
                                          const std::vector<WeightSlice>& slices);
 
-/// Gives every rank's share to all, `by_carrier` for `ranks`, and compares what arrived with its
-/// owner's checksum. Share r is [begins[r], begins[r + 1]). Collective. Throws ProtocolError where
-/// they differ.
-void gather_checked(Communicator& ranks, Collectives& by_carrier, std::span<float> values,
-                    std::span<const std::int64_t> begins);
+/// Gives every rank's share to all ranks, and compares what arrived with its owner's checksum.
+/// Share r is [share_offsets[r], share_offsets[r + 1]). `over_transport` are the collectives of
+/// `ranks` for large buffers. Collective. Throws ProtocolError where a checksum differs.
+void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
+                    std::span<const std::int64_t> share_offsets);
 
-/// Executes a plan over the world's communicator; called by every rank that occurs in it. The
-/// batches travel side by side where the transport can; the version and the checksum of every
-/// stretch, made by who wrote it, go by the world's own way and are compared on arrival
-/// (ProtocolError).
+/// Executes a plan. The batches travel at the same time where the transport can. The version and
+/// the owner's checksum of every range travel through the world's own communicators and are
+/// compared on arrival (ProtocolError).
 class WeightTransfer {
  public:
-  /// Collective over the world: makes the groups. `transport`: also for buffers of its device.
+  /// Collective over the world, because it makes the groups. `transport` may be one for device
+  /// memory.
   WeightTransfer(Communicator& world, std::vector<TransferBatch> plan,
                  std::shared_ptr<Transport> transport = mpi_transport());
   ~WeightTransfer();
-  /// collective over the ranks of the plan; others return at once
+  /// Sends or receives `weights`. Collective over the ranks of the plan; other ranks return at
+  /// once.
   void run(std::span<float> weights, std::uint64_t version);
   bool takes_part() const;  ///< this rank is a root or a receiver
 

@@ -1,5 +1,5 @@
-// Which ids of the vocabulary each token of a row of tokens was drawn from, where sampling left
-// some out.
+// For a row of tokens, the ids of the vocabulary that each token was drawn from, where sampling
+// left some out.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,11 @@
 
 namespace rollcall {
 
-/// A list of ids, ascending, for each of some tokens, one behind the other. A token without a list,
-/// and those behind the last one, had the whole vocabulary.
+/// Lists of ids, each ascending, stored one after the other. A token without a list, or after the
+/// last one, was drawn from the whole vocabulary.
 struct KeptTokens {
-  std::vector<std::uint64_t> end;  ///< [tokens] where a list ends in `id`, and the next begins
+  std::vector<std::uint64_t> end;  ///< [tokens] index in `id` where each token's list ends and the
+                                   ///< next one begins
   std::vector<std::int32_t> id;
 
   bool empty() const { return id.empty(); }
@@ -21,7 +22,7 @@ struct KeptTokens {
     const std::size_t first = token == 0 ? 0 : std::size_t(end[token - 1]);
     return std::span(id).subspan(first, std::size_t(end[token]) - first);
   }
-  /// Tokens get their lists in ascending order.
+  /// Adds the list of a token. Tokens must come in ascending order.
   void put(std::size_t token, std::span<const std::int32_t> ids) {
     if (ids.empty()) return;
     end.resize(token, id.size());

@@ -1,5 +1,5 @@
-// Tokens that a policy drew in the place of a text's own, each with its share of that place's
-// draws.
+// For the tokens of a given text, the other tokens that a policy would draw there instead, each
+// with its share of the draws.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace rollcall {
 
-/// A list of ids, ascending, for each of some tokens, one behind the other, and a share in (0, 1]
-/// for each id. A token
-/// without a list, and those behind the last one, were missed by no draw.
+/// Lists of ids, each ascending, stored one after the other, with a share in (0, 1] for each id.
+/// For a token without a list, or after the last one, every draw gave the text's own token.
 struct MissedTokens {
-  std::vector<std::uint64_t> end{};  ///< [tokens] where a list ends in `id`, and the next begins
+  std::vector<std::uint64_t> end{};  ///< [tokens] index in `id` where each token's list ends and
+                                     ///< the next one begins
   std::vector<std::int32_t> id{};
   std::vector<float> share{};  ///< [ids]
 
@@ -21,7 +21,7 @@ struct MissedTokens {
     std::span<const std::int32_t> id{};
     std::span<const float> share{};
     bool empty() const { return id.empty(); }
-    /// Sum of the shares, in order.
+    /// Sum of the shares, added in order.
     double mass() const {
       double sum = 0.0;
       for (const float one : share) sum += double(one);
@@ -36,7 +36,7 @@ struct MissedTokens {
                       count = std::size_t(end[token]) - first;
     return {std::span(id).subspan(first, count), std::span(share).subspan(first, count)};
   }
-  /// Tokens get their lists in ascending order.
+  /// Adds the list of a token. Tokens must come in ascending order.
   void put(std::size_t token, const List& list) {
     if (list.empty()) return;
     end.resize(token, id.size());

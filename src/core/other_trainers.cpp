@@ -1,5 +1,4 @@
-// One table. Names are those of verl 0.6, TRL 0.24 (GRPOConfig, TrainingArguments) and OpenRLHF
-// 0.8.
+// The table of names: those of verl 0.6, TRL 0.24 (GRPOConfig, TrainingArguments) and OpenRLHF 0.8.
 #include "core/other_trainers.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@ namespace rollcall {
 namespace {
 
 struct Row {
-  std::string_view theirs;  ///< the key, or its last parts
+  std::string_view theirs;  ///< the key in the other trainer, or its last parts
   const char* ours;
 };
 
@@ -146,7 +145,7 @@ std::string hint_for_key(std::string_view key) {
   std::string plain(key);
   std::transform(plain.begin(), plain.end(), plain.begin(),
                  [](unsigned char c) { return c == '-' ? '_' : char(std::tolower(c)); });
-  if (plain.starts_with("scheduler.knobs.")) return {};  // a knob's name there is a policy's own
+  if (plain.starts_with("scheduler.knobs.")) return {};  // names of knobs belong to the policy
   const Row* best = nullptr;
   for (const Row& row : kRows) {
     const bool fits = plain == row.theirs || (plain.ends_with(row.theirs) &&

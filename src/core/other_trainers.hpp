@@ -1,4 +1,4 @@
-// Keys of other trainers, for people who bring a run from one of them.
+// Names of settings in other trainers, for users who bring a run from one of them.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace rollcall {
 
-/// What a key of verl, TRL or OpenRLHF is called here: "here it is train.lr". Empty for a key of
-/// none of them. Case, - for _ and the sections before the last parts do not matter.
+/// The name in Rollcall of a key of verl, TRL or OpenRLHF, as a clause such as "here it is
+/// train.lr"; empty for an unknown key. Case, the choice of - or _, and sections before the last
+/// parts of the key do not matter.
 std::string hint_for_key(std::string_view key);
 
 }  // namespace rollcall

@@ -16,8 +16,9 @@ namespace rollcall {
 namespace {
 
 constexpr const char* kVariables =
-    "variables of the chat template, each of the type it is written in: enable_thinking = false, version = \"1.10\"";
-/// The comment above the variables in a config.toml that has all of them in quotes.
+    "variables of the chat template, each of the type it is written in: enable_thinking = false, "
+    "version = \"1.10\"";
+/// In an older config.toml, the comment above variables that are all written in quotes.
 constexpr const char* kOlderVariables =
     "variables of the chat template, for example enable_thinking = false";
 constexpr const char *kHears = "scheduler.hears", *kSplit = "task.split";
@@ -46,21 +47,22 @@ void bind_judge(ConfigSchema& s, JudgeSection& j) {
          "what it is: judge writes a verdict, reward_model is a sequence classifier with one label",
          {}, {"judge", "reward_model"});
   s.bind("judge.component", &j.component, "name of its component of the reward");
-  s.bind(
-      "judge.asked", &j.asked,
-      "which answers it is asked about: all, or those that the verifier calls correct; it gives others 0",
-      {}, {"all", "correct"});
+  s.bind("judge.asked", &j.asked,
+         "which answers it is asked about: all, or those that the verifier calls correct; it gives "
+         "others 0",
+         {}, {"all", "correct"});
   s.bind("judge.ranks", &j.ranks,
          "ranks of its own, the last of the job; 0: the scoring ranks judge", kCount);
   s.bind(
       "judge.prompt", &j.prompt,
-      "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees with the reference");
+      "what it is asked, with {prompt}, {response} and {answer}; empty: whether the answer agrees "
+      "with the reference");
   s.bind("judge.system", &j.system, "judge: system message; empty: none is given");
   s.bind("judge.assistant_prefix", &j.assistant_prefix,
          "judge: beginning of what it writes, given with the question");
-  s.bind(
-      "judge.extract", &j.extract,
-      "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
+  s.bind("judge.extract", &j.extract,
+         "judge: how its verdict is found: yes_no, yes_no_only, words:GOOD|BAD, first_integer, "
+         "integer_only, score_tag, error_index, last_number, boxed, answer_tag, regex:PATTERN");
   s.bind("judge.scale", &j.scale, "judge: lowest and highest verdict, which become 0 and 1");
   s.bind(
       "judge.votes", &j.votes,
@@ -86,16 +88,17 @@ ConfigSchema bind(RunConfig& c) {
          {"auto", "single", "colocated", "disaggregated"});
   s.bind(
       "run.threads", &c.run.threads,
-      "worker threads a rank; 0: the cores that the rank may use, each divided by the ranks that may use it",
+      "worker threads a rank; 0: the cores that the rank may use, each divided by the ranks that "
+      "may use it",
       {0, 1024});
-  s.bind(
-      "run.numerics", &c.run.numerics,
-      "arithmetic of the run, which fixes its bits: fp32; weights, inputs, keys and values rounded to bf16; or the latter on CUDA devices. Sums and optimizer "
-      "state are fp32",
-      {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
-  s.bind(
-      "run.allow_numerics_change", &c.run.allow_numerics_change,
-      "allow a resume in other numerics or on another kind of CUDA device; the result then has the bits of neither");
+  s.bind("run.numerics", &c.run.numerics,
+         "arithmetic of the run, which fixes its bits: fp32; weights, inputs, keys and values "
+         "rounded to bf16; or the latter on CUDA devices. Sums and optimizer "
+         "state are fp32",
+         {}, {"fp32_fixed_order", "bf16_sliced8", "cuda_bf16_sliced8"});
+  s.bind("run.allow_numerics_change", &c.run.allow_numerics_change,
+         "allow a resume in other numerics or on another kind of CUDA device; the result then has "
+         "the bits of neither");
   s.bind("run.log_level", &c.run.log_level, "least severe log line shown", {},
          {"debug", "info", "warn", "error"});
   s.bind("run.deadline_s", &c.run.deadline_s,
@@ -106,7 +109,8 @@ ConfigSchema bind(RunConfig& c) {
       {0, kBig});
   s.bind(
       "run.comm", &c.run.comm,
-      "what carries sums and weights between ranks with devices: auto is NCCL where each has one of its own, else MPI",
+      "what carries sums and weights between ranks with devices: auto is NCCL where each has one "
+      "of its own, else MPI",
       {}, {"auto", "mpi", "nccl"});
   s.bind("run.wall_time_s", &c.run.wall_time_s,
          "stop with a checkpoint after this time [s]; 0: from Slurm", {0, kBig});
@@ -114,14 +118,15 @@ ConfigSchema bind(RunConfig& c) {
          "memory a rank may use, such as 6G; empty: its share of what the node offers");
   s.bind("run.init_from", &c.run.init_from, "start from the weights of RUN or RUN@STEP");
 
-  s.bind(
-      "task.name", &c.task.name,
-      "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, word_sorting, graph, knights_knaves, units, corpus, jsonl");
+  s.bind("task.name", &c.task.name,
+         "task: sorting, arithmetic, countdown, code, tags, json, instructions, multiple_choice, "
+         "word_sorting, graph, knights_knaves, units, corpus, jsonl");
   s.bind("task.train_prompts", &c.task.train_prompts,
          "most training prompts; 0: all of task.file, whose default it is", kCount);
   s.bind(
       "task.validation_prompts", &c.task.validation_prompts,
-      "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or a tenth of its rows, and none where eval.every is 0",
+      "validation prompts; of a file those with the smallest hashes of their content; -1: 128, or "
+      "a tenth of its rows, and none where eval.every is 0",
       {-1, kCount.high});
   s.bind("task.heldout_prompts", &c.task.heldout_prompts,
          "most held-out prompts for eval; 0: all of the file's, whose default it is", kCount);
@@ -131,35 +136,38 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("task.tail_exponent", &c.task.tail_exponent, "P(level) proportional to level^-exponent",
          {-8, 8});
   s.bind("task.operators", &c.task.operators, "arithmetic: operators to ask for, equally often");
-  s.bind(
-      "task.digits", &c.task.digits,
-      "arithmetic: list that either operand's digit count is drawn from, instead of levels; empty: levels",
-      {1, 8});
+  s.bind("task.digits", &c.task.digits,
+         "arithmetic: list that either operand's digit count is drawn from, instead of levels; "
+         "empty: levels",
+         {1, 8});
   s.bind("task.wording", &c.task.wording,
          "how built-in tasks ask: plain, question, words, or a list to draw from");
   s.bind(
       "task.forms", &c.task.forms,
-      "forms of question and answer, of which each drawn question takes one for its whole group: plain, boxed, answer_tag, think, ... "
+      "forms of question and answer, of which each drawn question takes one for its whole group: "
+      "plain, boxed, answer_tag, think, ... "
       "(docs/reference/answers.md); evaluations take the first; empty: plain");
   s.bind(
       "task.extract", &c.task.extract,
-      "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, answer_tag, final_line, marker, math_answer, regex:PATTERN; "
+      "how the answer is found: whole, integer, last_number, gsm8k_strict, gsm8k_flexible, boxed, "
+      "answer_tag, final_line, marker, math_answer, regex:PATTERN; "
       "empty: the verifier's own");
-  s.bind(
-      "task.file", &c.task.file,
-      "jsonl: training file, one object a line; corpus: text file, an empty line between documents");
+  s.bind("task.file", &c.task.file,
+         "jsonl: training file, one object a line; corpus: text file, an empty line between "
+         "documents");
   s.bind("task.heldout_file", &c.task.heldout_file,
          "jsonl: held-out file; empty: split task.file by content");
   s.bind(
       kSplit, &c.task.split,
-      "jsonl: how task.file is split without task.heldout_file: exact holds the tenth of its rows out whose contents have the smallest hashes; by_row "
+      "jsonl: how task.file is split without task.heldout_file: exact holds the tenth of its rows "
+      "out whose contents have the smallest hashes; by_row "
       "decides on each row by its own hash, as earlier builds did",
       {}, {"exact", "by_row"});
   s.bind("task.question_key", &c.task.question_key, "jsonl: key of the question");
   s.bind("task.answer_key", &c.task.answer_key, "jsonl: key of the answer");
-  s.bind(
-      "task.answer_marker", &c.task.answer_marker,
-      "jsonl: text before the final answer; empty: the whole answer counts; auto, the default with task.file: #### where all answers hold it, else empty");
+  s.bind("task.answer_marker", &c.task.answer_marker,
+         "jsonl: text before the final answer; empty: the whole answer counts; auto, the default "
+         "with task.file: #### where all answers hold it, else empty");
   s.bind("task.domain_key", &c.task.domain_key, "jsonl: key of a question's category; empty: none");
   s.bind("task.prior_key", &c.task.prior_key,
          "jsonl: key of a question's expected success rate, 0 to 1; empty: none");
@@ -169,14 +177,15 @@ ConfigSchema bind(RunConfig& c) {
          "weight of the format component in the reward", {0, 10});
   s.bind(
       "task.shuffle_rewards", &c.task.shuffle_rewards,
-      "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, for scheduler and objective alike");
+      "control: permute verdicts (reward, correct, components, answer) over the step's rollouts, "
+      "for scheduler and objective alike");
 
-  s.bind(
-      "reward.verifier", &c.reward.verifier,
-      "verifier that judges in place of the task's, such as math for questions of task.file (rollcall score --help lists them)");
-  s.bind(
-      "reward.command", &c.reward.command,
-      "program and arguments that judge answers, JSON lines in and out (docs/guide/own-reward.md); empty: the task's verifier");
+  s.bind("reward.verifier", &c.reward.verifier,
+         "verifier that judges in place of the task's, such as math for questions of task.file "
+         "(rollcall score --help lists them)");
+  s.bind("reward.command", &c.reward.command,
+         "program and arguments that judge answers, JSON lines in and out "
+         "(docs/guide/own-reward.md); empty: the task's verifier");
   s.bind("reward.components", &c.reward.components,
          "components that the command reports beside correct");
   s.bind("reward.processes", &c.reward.processes,
@@ -184,26 +193,26 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("reward.timeout_s", &c.reward.timeout_s,
          "longest time of the command for one verdict [s]; then its processes are ended",
          {0.01, 86400});
-  s.bind(
-      "reward.undecided", &c.reward.undecided,
-      "answers without a verdict: drop leaves those out that no answer can bring about (docs/guide/own-reward.md), wrong counts them all as wrong",
-      {}, {"drop", "wrong"});
+  s.bind("reward.undecided", &c.reward.undecided,
+         "answers without a verdict: drop leaves those out that no answer can bring about "
+         "(docs/guide/own-reward.md), wrong counts them all as wrong",
+         {}, {"drop", "wrong"});
 
   bind_judge(s, c.judge);
 
-  s.bind(
-      "text.tokenizer", &c.text.tokenizer,
-      "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has none",
-      {}, {"auto", "model", "character", "byte"});
+  s.bind("text.tokenizer", &c.text.tokenizer,
+         "how text becomes tokens; auto: the model folder's tokenizer.json, or character if it has "
+         "none",
+         {}, {"auto", "model", "character", "byte"});
   s.bind("text.template", &c.text.chat_template,
          "chat template of prompts: auto (the model's, if any), model, none, or a .jinja file");
   s.bind("text.system", &c.text.system,
          "system message; empty: none is given, and the template may put in its own");
   s.bind("text.user", &c.text.user,
          "what the policy is asked; {prompt} stands for the task's prompt");
-  s.bind(
-      "text.assistant_prefix", &c.text.assistant_prefix,
-      "beginning of every answer, given with the prompt: not trained on, not shown to the verifier");
+  s.bind("text.assistant_prefix", &c.text.assistant_prefix,
+         "beginning of every answer, given with the prompt: not trained on, not shown to the "
+         "verifier");
   s.bind_table("text.variables", &c.text.variables, kVariables, ConfigSchema::Entries::typed);
 
   auto& m = c.model;
@@ -227,7 +236,8 @@ ConfigSchema bind(RunConfig& c) {
 
   s.bind(
       "sft.file", &c.sft.file,
-      "JSON lines to learn from: conversations, or prompts and answers; empty: the task's worked solutions");
+      "JSON lines to learn from: conversations, or prompts and answers; empty: the task's worked "
+      "solutions");
   s.bind("sft.messages_key", &c.sft.messages_key,
          "sft.file: key of a conversation, a list of role and content");
   s.bind("sft.prompt_key", &c.sft.prompt_key,
@@ -248,27 +258,29 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("sampling.top_p", &c.sampling.top_p, "nucleus mass; 1: off", {1e-6, 1});
   s.bind(
       "sampling.logprob", &c.sampling.logprob,
-      "the softmax whose log-probs are stored and trained: over all tokens (full), or over those that top_k and top_p leave (kept)",
+      "the softmax whose log-probs are stored and trained: over all tokens (full), or over those "
+      "that top_k and top_p leave (kept)",
       {}, {"full", "kept"});
   s.bind("sampling.max_new_tokens", &c.sampling.max_new_tokens, "longest response [tokens]",
          {1, 1048576});
   s.bind("sampling.stop", &c.sampling.stop, "texts that end a response");
 
   s.bind("train.steps", &c.train.steps, "reinforcement learning steps", kCount);
-  s.bind(
-      "train.rollouts", &c.train.rollouts,
-      "end early, with the step that reaches this many drawn rollouts, as do learning rates and other schedules; 0: only train.steps counts",
-      kCount);
+  s.bind("train.rollouts", &c.train.rollouts,
+         "end early, with the step that reaches this many drawn rollouts, as do learning rates and "
+         "other schedules; 0: only train.steps counts",
+         kCount);
   s.bind("train.prompts_per_step", &c.train.prompts_per_step, "prompts a step", kPositive);
   s.bind("train.rollouts_per_prompt", &c.train.rollouts_per_prompt,
          "mean rollouts a prompt; the product is the step's exact budget", kPositive);
   s.bind("train.epochs", &c.train.epochs, "passes over a step's rollouts", {1, 100});
   s.bind("train.mini_batches", &c.train.mini_batches, "optimizer steps a pass", {1, 1024});
-  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // until 0.4
-  s.bind(
-      "train.micro_batch_tokens", &c.train.micro_batch_tokens,
-      "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most 1024 (on devices: what the model allows, at most 16384)",
-      {0, 1 << 24});
+  s.rename("train.leaf_tokens", "train.micro_batch_tokens");  // the old name is accepted until
+                                                              // version 0.4
+  s.bind("train.micro_batch_tokens", &c.train.micro_batch_tokens,
+         "most tokens of a packed micro-batch; 0: what model and run.memory_limit allow, at most "
+         "1024 (on devices: what the model allows, at most 16384)",
+         {0, 1 << 24});
   bind_optimizer(s, "train", c.train.optimizer);
   s.bind("train.on_nonfinite", &c.train.on_nonfinite,
          "what to do about a non-finite gradient or a spike", {}, {"skip", "rollback", "stop"});
@@ -281,9 +293,9 @@ ConfigSchema bind(RunConfig& c) {
       "train.from_archive", &c.train.from_archive,
       "run folder or HDF5 file whose training steps take the place of generation; empty: generate");
 
-  s.bind(
-      "gradient_mask.before", &c.gradient_mask.before,
-      "training steps change only weights that moved between two checkpoints: RUN, RUN@STEP or the model folder before; empty: all weights train");
+  s.bind("gradient_mask.before", &c.gradient_mask.before,
+         "training steps change only weights that moved between two checkpoints: RUN, RUN@STEP or "
+         "the model folder before; empty: all weights train");
   s.bind("gradient_mask.after", &c.gradient_mask.after, "the checkpoint after");
   s.bind("gradient_mask.tolerance", &c.gradient_mask.tolerance,
          "a weight that moved by no more than this has not moved", {0, kBig});
@@ -301,16 +313,16 @@ ConfigSchema bind(RunConfig& c) {
          kPositive);
   s.bind("scheduler.max_rollouts", &c.scheduler.max_rollouts, "most rollouts of a chosen prompt",
          kPositive);
-  s.bind(
-      kHears, &c.scheduler.hears,
-      "which figure of a rollout the policy learns from: the recipe's reward before normalisation, or the verifier's alone",
-      {}, {"reward", "verifier"});
+  s.bind(kHears, &c.scheduler.hears,
+         "which figure of a rollout the policy learns from: the recipe's reward before "
+         "normalisation, or the verifier's alone",
+         {}, {"reward", "verifier"});
   s.bind_table("scheduler.knobs", &c.scheduler.knobs, "settings of the policy's pieces");
   s.bind("objective.recipe", &c.objective.recipe, "method: a row of the table of recipes");
-  s.bind(
-      "success.memory_min", &c.success.memory_min,
-      "tracked success of a prompt: least share of its evidence that is kept when a new result arrives",
-      {0, 0.999999});
+  s.bind("success.memory_min", &c.success.memory_min,
+         "tracked success of a prompt: least share of its evidence that is kept when a new result "
+         "arrives",
+         {0, 0.999999});
   s.bind("success.memory_max", &c.success.memory_max, "largest share that is kept", {0, 1});
   s.bind("success.drift_half", &c.success.drift_half,
          "drift of the log-probs on the prompt's previous rollout that halves the evidence [nats]",
@@ -336,10 +348,10 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("probes.opener", &c.probes.opener, "beginning of a final answer, put behind the step");
   s.bind("probes.draws", &c.probes.draws, "continuations drawn behind it", {1, 1024});
   s.bind("probes.max_tokens", &c.probes.max_tokens, "longest continuation [tokens]", {1, 1048576});
-  s.bind(
-      "probes.temperature", &c.probes.temperature,
-      "sampling temperature of the continuations and of the probabilities read from them; 0 samples greedily and reads at temperature 1",
-      {0, 100});
+  s.bind("probes.temperature", &c.probes.temperature,
+         "sampling temperature of the continuations and of the probabilities read from them; 0 "
+         "samples greedily and reads at temperature 1",
+         {0, 100});
   bind_optimizer(s, "critic", c.critic.optimizer);
 
   s.bind("replay.share", &c.replay.share,
@@ -357,17 +369,19 @@ ConfigSchema bind(RunConfig& c) {
          kShare);
   s.bind(
       "self_judging.share", &c.self_judging.share,
-      "largest share of a step's prompts that ask the policy to judge answers of the step before; the step's budget stays what it is. 0: off",
+      "largest share of a step's prompts that ask the policy to judge answers of the step before; "
+      "the step's budget stays what it is. 0: off",
       {0, 0.9});
   s.bind(
       "self_judging.pointwise", &c.self_judging.pointwise,
-      "asked of one answer, with {prompt} and {response}; yes or no is the reply. Empty: none of this kind");
-  s.bind(
-      "self_judging.pairwise", &c.self_judging.pairwise,
-      "asked of a right and a wrong answer, with {prompt}, {first} and {second}; A or B is the reply. Empty: none of this kind");
-  s.bind(
-      "self_judging.reflection", &c.self_judging.reflection,
-      "asked of a wrong answer, with {prompt} and {response}; a better answer is the reply. Empty: none of this kind");
+      "asked of one answer, with {prompt} and {response}; yes or no is the reply. Empty: none of "
+      "this kind");
+  s.bind("self_judging.pairwise", &c.self_judging.pairwise,
+         "asked of a right and a wrong answer, with {prompt}, {first} and {second}; A or B is the "
+         "reply. Empty: none of this kind");
+  s.bind("self_judging.reflection", &c.self_judging.reflection,
+         "asked of a wrong answer, with {prompt} and {response}; a better answer is the reply. "
+         "Empty: none of this kind");
   s.bind("self_judging.shuffle_labels", &c.self_judging.shuffle_labels,
          "control experiment: the label of every verdict is drawn at random");
 
@@ -380,16 +394,17 @@ ConfigSchema bind(RunConfig& c) {
   s.bind("eval.bootstrap", &c.eval.bootstrap, "resamples behind the 95 % intervals", {10, 1e6});
   s.bind("eval.before", &c.eval.before, "evaluate after the warm start");
   s.bind("eval.after", &c.eval.after, "evaluate at the end");
-  s.bind(
-      "checkpoint.every", &c.checkpoint.every,
-      "steps between checkpoints; where ten minutes of work would be lost, a step's end begins one too",
-      kPositive);
+  s.bind("checkpoint.every", &c.checkpoint.every,
+         "steps between checkpoints; where ten minutes of work would be lost, a step's end begins "
+         "one too",
+         kPositive);
   s.bind("checkpoint.keep_last", &c.checkpoint.keep_last, "checkpoints to keep", kPositive);
   s.bind("checkpoint.keep_every", &c.checkpoint.keep_every,
          "steps whose checkpoints are kept for good: every multiple; 0: none", kCount);
   s.bind(
       "checkpoint.keep_best", &c.checkpoint.keep_best,
-      "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+      "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, "
+      "which then gets its own checkpoint); -NAME: smallest is best; empty: none");
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file",
          kPositive);
 
@@ -397,7 +412,8 @@ ConfigSchema bind(RunConfig& c) {
          {1, 86400});
   s.bind(
       "sandbox.wall_s", &c.sandbox.wall_s,
-      "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short of processors",
+      "wall clock that guards a test [s]; what it ends is wrong, or undecided on a machine short "
+      "of processors",
       {0.1, 86400});
   s.bind("sandbox.memory", &c.sandbox.memory,
          "address space of each process of a test, such as 512M");
@@ -407,16 +423,16 @@ ConfigSchema bind(RunConfig& c) {
          {1, 4096});
   s.bind("sandbox.workers", &c.sandbox.workers, "tests that each scoring rank runs side by side",
          {1, 1024});
-  s.bind(
-      "sandbox.allow_landlock", &c.sandbox.allow_landlock,
-      "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the second tier");
+  s.bind("sandbox.allow_landlock", &c.sandbox.allow_landlock,
+         "where user namespaces are forbidden: run code behind Landlock and seccomp alone, the "
+         "second tier");
   return s;
 }
 
 namespace {
 
-/// What a variable in quotes was for the versions that wrote all of them so: a number, a boolean or
-/// a list where it reads as one.
+/// Older versions wrote all template variables in quotes. Reads the value of one as they did: as a
+/// number, a boolean or a list where it can be read as one, otherwise as a text.
 std::string as_older_versions(const std::string& quoted) {
   std::string text;
   ConfigSchema::KeyValues typed;
@@ -427,7 +443,7 @@ std::string as_older_versions(const std::string& quoted) {
     unquoted.load_text("text = " + quoted, "a template variable");
     table.set("table.value=" + text);
   } catch (const ConfigError&) {
-    return quoted;  // inf, nan
+    return quoted;  // inf and nan stay texts
   }
   return typed.front().second.starts_with('"') ? quoted : typed.front().second;
 }
@@ -440,8 +456,8 @@ void load_settings(RunConfig& config, ConfigSchema& schema, const std::string& t
     if (value.starts_with('"')) value = as_older_versions(value);
 }
 
-/// What a run's own text means. One of an earlier build lacks the keys that came later: a run of
-/// that build goes on as it did there.
+/// Reads a run's own text. If an earlier build wrote it, keys that came later are missing; they get
+/// the values that keep the run as it was.
 void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
               const std::string& origin) {
   load_settings(config, schema, text, origin);
@@ -449,8 +465,8 @@ void load_own(RunConfig& config, ConfigSchema& schema, const std::string& text,
   if (!schema.was_set(kSplit)) config.task.split = "by_row";
 }
 
-/// The folder that a run's own file lies in. A run.dir that names the same folder stays as it was
-/// written, since it is part of the run's identity.
+/// The folder that a run's own file lies in. A run.dir that names the same folder is returned as it
+/// was written, because it is part of the run's identity.
 std::string folder_of(const std::filesystem::path& file, const std::string& stated) {
   const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
   std::error_code unknown;
@@ -463,8 +479,8 @@ void lower_pass_k(RunConfig& c) {
   if (c.eval.every > 0) c.eval.pass_k = std::min(c.eval.pass_k, c.eval.validation_samples);
 }
 
-/// Defaults that depend on other settings. The config.toml of a run states every key, so a resume
-/// changes none of them.
+/// Sets defaults that depend on other settings. The config.toml of a run states every key, so a
+/// resume changes nothing.
 void choose_defaults(RunConfig& c, const ConfigSchema& schema) {
   if (!c.task.file.empty() && !schema.was_set("task.name")) c.task.name = "jsonl";
   if (c.task.name == "jsonl") {
@@ -520,8 +536,8 @@ bool has_record_name(const std::filesystem::path& file) {
 
 namespace {
 
-/// Checkpoints of a run beside the file: it is the run's record, even where somebody took its first
-/// line away.
+/// Whether checkpoints of a run lie beside the file. It is then the run's record, even if its first
+/// line was removed.
 bool lies_in_run(const std::filesystem::path& file) {
   const auto entries = list_folder(std::filesystem::absolute(file).parent_path() / "checkpoints");
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
@@ -544,7 +560,8 @@ std::string ignored_run_dir(const std::filesystem::path& file, const RunConfig& 
                     folder = folder_of(file, stated);
   if (folder == stated || config.run.dir != folder) return {};
   return fmt::format(
-      "run.dir = \"{}\" of {} is ignored, because the file is a run folder's own record and belongs to the folder that it lies in; for "
+      "run.dir = \"{}\" of {} is ignored, because the file is a run folder's own record and "
+      "belongs to the folder that it lies in; for "
       "another folder add --set run.dir=...",
       stated, file.string());
 }

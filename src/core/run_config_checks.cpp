@@ -1,4 +1,4 @@
-// What is wrong between settings of a run file, as far as the settings alone tell.
+// Checks between settings of a run file that need nothing but the settings.
 #include "core/judge_task.hpp"
 #include "core/run_config.hpp"
 
@@ -49,7 +49,8 @@ void check_reward(const RunConfig& c, Faults& faults) {
   faults.need(
       {"experts.share", "reward.command"}, c.experts.share == 0.0,
       fmt::format("experts.share is {}, and reward.command is set", c.experts.share),
-      "worked solutions are judged by a verifier of the program, whose components are not the command's",
+      "worked solutions are judged by a verifier of the program, whose components are not the "
+      "command's",
       "leave one of them out");
   check_components(c, faults);
 }
@@ -87,7 +88,7 @@ void check_judge(const RunConfig& c, Faults& faults) {
               "leave one of them out");
 }
 
-/// Its texts show what is judged, and one of them is there.
+/// At least one text is given, and each shows what is to be judged.
 void check_judge_texts(const SelfJudgingSection& s, const std::string& on, Faults& faults) {
   const std::pair<const char*, const std::string*> asked[] = {
       {"self_judging.pointwise", &s.pointwise},
@@ -107,11 +108,11 @@ void check_judge_texts(const SelfJudgingSection& s, const std::string& on, Fault
         pair ? "put {first} and {second} where the answers belong"
              : "put {response} where the answer belongs");
   }
-  faults.need(
-      {"self_judging.share", "self_judging.pointwise", "self_judging.pairwise",
-       "self_judging.reflection"},
-      any, on + ", and all of its texts are empty", "there is nothing to ask",
-      "set self_judging.pointwise, self_judging.pairwise or self_judging.reflection, or self_judging.share=0");
+  faults.need({"self_judging.share", "self_judging.pointwise", "self_judging.pairwise",
+               "self_judging.reflection"},
+              any, on + ", and all of its texts are empty", "there is nothing to ask",
+              "set self_judging.pointwise, self_judging.pairwise or self_judging.reflection, or "
+              "self_judging.share=0");
 }
 
 void check_self_judging(const RunConfig& c, Faults& faults) {
@@ -185,9 +186,9 @@ void check_budget(const RunConfig& c, Faults& faults) {
       {"train.rollouts_per_prompt", "scheduler.min_rollouts", "scheduler.max_rollouts"},
       c.scheduler.min_rollouts <= t.rollouts_per_prompt &&
           t.rollouts_per_prompt <= c.scheduler.max_rollouts,
-      fmt::format(
-          "the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. scheduler.max_rollouts {}",
-          t.rollouts_per_prompt, c.scheduler.min_rollouts, c.scheduler.max_rollouts),
+      fmt::format("the budget of {} rollouts a prompt lies outside scheduler.min_rollouts {} .. "
+                  "scheduler.max_rollouts {}",
+                  t.rollouts_per_prompt, c.scheduler.min_rollouts, c.scheduler.max_rollouts),
       "the total could not be spent exactly",
       "widen the bounds or change train.rollouts_per_prompt");
   faults.need(
@@ -206,7 +207,8 @@ void check(const RunConfig& c, Faults& faults) {
       fmt::format("gradient_mask.{} is set without gradient_mask.{}",
                   mask.after.empty() ? "before" : "after", mask.after.empty() ? "after" : "before"),
       "what moved is known from two checkpoints",
-      "name the model that a run began from in gradient_mask.before, and the run in gradient_mask.after");
+      "name the model that a run began from in gradient_mask.before, and the run in "
+      "gradient_mask.after");
   check_task(c.task, faults);
   check_model(c.model, faults);
   check_budget(c, faults);
@@ -215,7 +217,8 @@ void check(const RunConfig& c, Faults& faults) {
       c.eval.pass_k <= c.eval.samples &&
           (c.eval.every == 0 || c.eval.pass_k <= c.eval.validation_samples),
       fmt::format(
-          "eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples {})",
+          "eval.pass_k {} exceeds the samples per prompt (eval.samples {}, eval.validation_samples "
+          "{})",
           c.eval.pass_k, c.eval.samples, c.eval.validation_samples),
       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
   check_reward(c, faults);

@@ -1,4 +1,5 @@
-// How a run file's settings are made, copied and dropped: code of some 300 members, in one place.
+// How settings are constructed, copied and destroyed. The code for some 300 members is compiled
+// once, here.
 #include "core/run_config.hpp"
 
 namespace rollcall {

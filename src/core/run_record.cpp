@@ -1,4 +1,5 @@
-// The first line first, since it is nearly always there.
+// Judges a folder by the first line of its config.toml, and reads the settings only where that line
+// is missing.
 #include "core/run_record.hpp"
 
 #include "base/error.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The run folder above a file; empty where there is none.
+/// The run folder that a file lies in, at any depth; empty if there is none.
 fs::path run_above(const fs::path& file) {
   for (fs::path dir = fs::absolute(file).lexically_normal().parent_path(); dir.has_relative_path();
        dir = dir.parent_path())
@@ -31,7 +32,7 @@ std::string why_no_record(const fs::path& run_dir) {
   const std::string text = read_file(file);
   if (belongs_to_folder(file, text)) return {};
   try {
-    (void)read_settings(text, file.string());  // as of a run whose first line somebody took away
+    (void)read_settings(text, file.string());  // a run's record may have lost its first line
     return {};
   } catch (const Error&) {
     return "its config.toml is not what a run writes, but another program's";

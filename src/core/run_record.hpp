@@ -1,5 +1,5 @@
-// Whether a folder is that of a run, by its config.toml: other programs have files of that name,
-// too.
+// Whether a folder is a run folder, judged by its config.toml. Other programs have files of that
+// name as well.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace rollcall {
 
-/// Why a folder is not known to be a run's: it is a file, it has no config.toml, or one that
-/// neither
-/// begins as a run writes it nor reads as settings. Empty where it is one.
+/// Why the folder is not a run folder: it is a file, it has no config.toml, or the config.toml
+/// neither begins as a run writes it nor can be read as settings. Empty if it is a run folder.
 std::string why_no_record(const std::filesystem::path& run_dir);
 inline bool holds_record(const std::filesystem::path& run_dir) {
   return why_no_record(run_dir).empty();
 }
 
-/// Throws InputError where there is no record, naming the run folder that a file lies in.
+/// Throws InputError if the folder is not a run folder. For a file within a run folder, the message
+/// names that folder.
 void require_record(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall

@@ -1,5 +1,4 @@
-// Boost.Serialization of control messages: value -> bytes -> value. The only place that names
-// Boost.
+// Control messages as bytes and back, by Boost.Serialization. No other file names Boost.
 #pragma once
 
 #include "base/error.hpp"
@@ -53,7 +52,7 @@ void serialize(A& ar, rollcall::StepReport& v, unsigned) {
 
 namespace rollcall {
 
-/// Same binary on every rank is the rule of the job, so the native binary archive is enough.
+/// The native binary archive is enough, because all ranks of a job run the same binary.
 template <class T>
 std::string to_bytes(const T& value) {
   std::ostringstream out(std::ios::binary);
@@ -61,7 +60,7 @@ std::string to_bytes(const T& value) {
   return std::move(out).str();
 }
 
-/// Throws ProtocolError when the bytes are not a whole T.
+/// Throws ProtocolError when the bytes are not exactly one T.
 template <class T>
 T from_bytes(const std::string& bytes) {
   T value{};
@@ -71,7 +70,8 @@ T from_bytes(const std::string& bytes) {
     boost::archive::binary_iarchive archive(in, boost::archive::no_header);
     archive >> value;
     if (in.rdbuf()->in_avail() > 0) problem = "bytes are left over";
-  } catch (const std::exception& e) {  // the archive's own, or a length that no memory holds
+  } catch (const std::exception& e) {  // thrown by the archive, or for a length that no memory
+                                       // holds
     problem = e.what();
   }
   require<ProtocolError>(problem.empty(), "a control message cannot be read: " + problem,

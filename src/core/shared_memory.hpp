@@ -1,5 +1,5 @@
-// Memory that several ranks of a node may see: implemented by comm, used by whoever holds something
-// once a node.
+// Memory that several ranks of a node may share. comm implements it; it is used where a node needs
+// only one copy of something.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 namespace rollcall {
 
 struct SharedMemory {
-  std::span<std::byte> bytes{};                 ///< zero at first, on a page boundary
-  std::shared_ptr<const void> owner = nullptr;  ///< keeps this rank's view of them
+  std::span<std::byte> bytes{};                 ///< zero at first; begins on a page boundary
+  std::shared_ptr<const void> owner = nullptr;  ///< keeps this rank's view of the memory
 
-  /// Elements from byte `first` on.
+  /// A view of `count` elements of type T from byte `first` on.
   template <class T>
   std::span<T> view(std::size_t first, std::size_t count) const {
     return {reinterpret_cast<T*>(bytes.data() + first), count};

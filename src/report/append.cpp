@@ -1,4 +1,4 @@
-// POSIX calls behind append-only files.
+// Append-only files by POSIX calls.
 #include "report/append.hpp"
 
 #include "base/error.hpp"

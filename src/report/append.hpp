@@ -1,5 +1,5 @@
-// Appending to a file through a descriptor, each call checked: a row is in the kernel's hands when
-// append() returns.
+// Appends to a file through a descriptor and checks every call. When append() returns, the kernel
+// has the row.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace rollcall::report {
 
-int open_append(const std::filesystem::path& path);  ///< creates it when missing; throws
+int open_append(const std::filesystem::path& path);  ///< creates the file if it is missing; throws
                                                      ///< StorageError
-/// all bytes; throws StorageError
+/// Writes all bytes; throws StorageError.
 void append(int fd, std::string_view bytes, const std::filesystem::path& path);
-/// fdatasync; throws StorageError
+/// by fdatasync; throws StorageError
 void make_durable(int fd, const std::filesystem::path& path);
 /// throws StorageError
 void truncate(int fd, std::uint64_t bytes, const std::filesystem::path& path);

@@ -1,5 +1,5 @@
-// The table of diagnoses. Thresholds are looked at over a window, so that one odd step says
-// nothing, and lie clear of healthy runs.
+// The table of diagnoses. A threshold is compared with a window of steps, so that one odd step
+// means nothing, and is far from the values of healthy runs.
 #include "report/diagnoses.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +14,12 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kWindow = 20;  // steps
-constexpr std::size_t kLeast = 10;   // of which so many must be there: the first steps of a run say
-                                     // little
+constexpr std::size_t kWindow = 20;  // steps of the window
+constexpr std::size_t kLeast = 10;   // fewest steps that it must have, because the first steps of a
+                                     // run mean little
 
-/// Looks metrics up in the window; NaN where a metric is missing, which no comparison takes for a
-/// finding.
+/// Looks up metrics in the window. The value is NaN if a metric is missing, and no comparison with
+/// NaN is true.
 class Window {
  public:
   Window(const RecentSteps& steps, const RunConfig& run)
@@ -31,8 +31,8 @@ class Window {
 
   double mean(const std::string& metric) const { return mean_of(rows_, metric); }
   double mean_at_start(const std::string& metric) const { return mean_of(*first_, metric); }
-  /// How much the metric's mean rose from the window before this one to this one; NaN until both
-  /// are full.
+  /// By how much the metric's mean rose from the window before to this one; NaN until both are
+  /// full.
   double rise(const std::string& metric) const {
     if (all_->size() < 2 * kWindow) return std::numeric_limits<double>::quiet_NaN();
     const std::vector<MetricRow> earlier(all_->end() - std::ptrdiff_t(2 * kWindow),
@@ -45,7 +45,7 @@ class Window {
   double least(const std::string& metric) const {
     return fold(metric, [](double a, double b) { return std::min(a, b); });
   }
-  /// Share of the window's steps whose value is above the limit; NaN where none has one.
+  /// Fraction of the steps with a value above the limit; NaN if no step has a value.
   double share_above(const std::string& metric, double limit) const {
     const auto values = values_of(rows_, metric);
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -53,8 +53,8 @@ class Window {
                std::count_if(values.begin(), values.end(), [&](double v) { return v > limit; })) /
            double(values.size());
   }
-  /// The value that most of the window's steps have, and how many steps have it; the smaller value
-  /// of two as frequent.
+  /// The value that most steps of the window have, and the number of those steps. If two are
+  /// equally frequent, it is the smaller one.
   std::pair<double, std::size_t> most_frequent(const std::string& metric) const {
     std::map<double, std::size_t> steps;
     for (const double value : values_of(rows_, metric)) ++steps[value];
@@ -111,7 +111,7 @@ using Finding = std::optional<std::string>;
 struct Rule {
   const char* name;
   DiagnosisKind kind;
-  const char* when;    ///< the threshold in words, for the document
+  const char* when;    ///< the threshold in words, for DIAGNOSES.md
   const char* advice;  ///< what to do
   Finding (*look)(const Window&);
 };
@@ -152,7 +152,8 @@ Finding clipped_gradient(const Window& w) {
                share = w.share_above("actor/grad_norm", 5.0 * limit);
   if (!(limit > 0 && share > 0.5)) return {};
   return fmt::format(
-      "the gradient is clipped to less than a fifth in {:.0f} % of the steps (mean norm {:.3g}, train.max_grad_norm = {:g})",
+      "the gradient is clipped to less than a fifth in {:.0f} % of the steps (mean norm {:.3g}, "
+      "train.max_grad_norm = {:g})",
       percent(share), w.mean("actor/grad_norm"), limit);
 }
 
@@ -160,7 +161,8 @@ Finding policy_stands_still(const Window& w) {
   const double spread = w.most("actor/ratio_max_last") - w.least("actor/ratio_min_last");
   if (!(updates_a_step(w.config) > 1 && spread < 1e-3)) return {};
   return fmt::format(
-      "{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning rate moves nothing",
+      "{} optimizer steps on the same rollouts leave the ratio within {:.1g} of 1: the learning "
+      "rate moves nothing",
       updates_a_step(w.config), spread);
 }
 
@@ -168,7 +170,8 @@ Finding ratio_far_from_one(const Window& w) {
   const double mean = w.mean("actor/ratio_mean");
   if (std::abs(mean - 1.0) > 0.1)
     return fmt::format(
-        "the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off policy",
+        "the mean ratio of the policy to the one that sampled is {:.2f}: the rollouts are far off "
+        "policy",
         mean);
   if (!(w.share_above("actor/ratio_max_last", 10.0) > 0.5)) return {};
   return fmt::format(
@@ -210,7 +213,8 @@ Finding one_rank_dominates(const Window& w) {
   if (!(idle > 0.4)) return {};
   const auto [rank, steps] = w.most_frequent("perf/slowest_rank");
   return fmt::format(
-      "ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in {} of {} steps rank {:.0f})",
+      "ranks that generate are idle for {:.0f} % of that time, waiting for the slowest (in {} of "
+      "{} steps rank {:.0f})",
       percent(idle), steps, w.steps(), rank);
 }
 
@@ -222,14 +226,16 @@ Finding loss_near_zero(const Window& w) {
         w.most("actor/ratio_max") == 1.0))
     return {};
   return fmt::format(
-      "the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages sum to 0, but the gradient does not vanish (norm {:.2g})",
+      "the loss is {:.0e}, which is expected on policy: the ratio is 1 and a group's advantages "
+      "sum to 0, but the gradient does not vanish (norm {:.2g})",
       loss, norm);
 }
 
 constexpr Rule kRules[] = {
     {"equal_rewards", DiagnosisKind::warning,
      "over 80 % of the groups have rewards that are all equal",
-     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a policy that skips such prompts (scheduler.policy = \"dapo\")",
+     "use prompts of more fitting difficulty, more rollouts a prompt, a longer warm start, or a "
+     "policy that skips such prompts (scheduler.policy = \"dapo\")",
      equal_rewards},
     {"truncated", DiagnosisKind::warning, "over 25 % of the answers end at the token limit",
      "raise sampling.max_new_tokens, or teach shorter answers in the warm start", truncated},
@@ -237,31 +243,37 @@ constexpr Rule kRules[] = {
      "the entropy is below 0.1 nats a token and below a fifth of the first 10 steps'",
      "raise clip_high, add an entropy bonus, or lower train.lr", entropy_collapse},
     {"format_only", DiagnosisKind::warning,
-     "with task.format_weight above 0, the format component rose by over 0.05 from one window to the next, and correctness by less than 0.01",
+     "with task.format_weight above 0, the format component rose by over 0.05 from one window to "
+     "the next, and correctness by less than 0.01",
      "lower task.format_weight", format_only},
     {"clipped_gradient", DiagnosisKind::warning,
      "the gradient norm is over 5 times train.max_grad_norm in more than half of the steps",
      "raise train.max_grad_norm to the usual norm, or lower train.lr", clipped_gradient},
     {"policy_stands_still", DiagnosisKind::warning,
-     "several optimizer steps a step, and the ratio's extremes after them within 0.001 of each other",
+     "several optimizer steps a step, and the ratio's extremes after them within 0.001 of each "
+     "other",
      "raise train.lr", policy_stands_still},
     {"ratio_far_from_one", DiagnosisKind::warning,
-     "the mean ratio is further than 0.1 from 1, or the largest one after the last update of a step is above 10 in more than half of the steps",
-     "lower train.lr, train.epochs or replay.max_staleness, or take a recipe with a decoupled correction (decoupled_token_is)",
+     "the mean ratio is further than 0.1 from 1, or the largest one after the last update of a "
+     "step is above 10 in more than half of the steps",
+     "lower train.lr, train.epochs or replay.max_staleness, or take a recipe with a decoupled "
+     "correction (decoupled_token_is)",
      ratio_far_from_one},
     {"one_level", DiagnosisKind::warning,
      "of three or more levels, one takes over half of the rollouts",
      "see rollout_alloc in the report; change scheduler.policy or the mix of task levels",
      one_level},
     {"repeated_prompts", DiagnosisKind::warning,
-     "under 50 % of a step's groups are of different prompts, or prompts were drawn over 10 times on average",
+     "under 50 % of a step's groups are of different prompts, or prompts were drawn over 10 times "
+     "on average",
      "add training prompts or draw fewer a step", repeated_prompts},
     {"one_rank_dominates", DiagnosisKind::warning,
      "generating ranks wait for the slowest one over 40 % of the generation's time",
      "lower sampling.max_new_tokens, spread long prompts over more groups, or look at that node",
      one_rank_dominates},
     {"generation_dominates", DiagnosisKind::warning, "generation takes over 90 % of a step",
-     "add ranks that generate, lower sampling.max_new_tokens, or train several mini-batches on each step",
+     "add ranks that generate, lower sampling.max_new_tokens, or train several mini-batches on "
+     "each step",
      generation_dominates},
     {"loss_near_zero", DiagnosisKind::note,
      "on policy (the ratio is 1 throughout), the loss is below 0.001 while the gradient is not 0",
@@ -292,15 +304,15 @@ std::vector<Diagnosis> diagnose(const RecentSteps& steps, const RunConfig& confi
 std::vector<Diagnosis> DiagnosisLog::due(std::uint64_t step,
                                          const std::vector<Diagnosis>& holding) {
   std::vector<Diagnosis> due;
-  std::erase_if(told_, [&](const auto& entry) {
+  std::erase_if(logged_at_, [&](const auto& entry) {
     return std::none_of(holding.begin(), holding.end(),
                         [&](const Diagnosis& d) { return d.name == entry.first; });
   });
   for (const auto& diagnosis : holding) {
     if (diagnosis.kind == DiagnosisKind::note) continue;
-    const auto told = told_.find(diagnosis.name);
-    if (told != told_.end() && step < told->second + kAgain) continue;
-    told_[diagnosis.name] = step;
+    const auto logged = logged_at_.find(diagnosis.name);
+    if (logged != logged_at_.end() && step < logged->second + kAgain) continue;
+    logged_at_[diagnosis.name] = step;
     due.push_back(diagnosis);
   }
   return due;

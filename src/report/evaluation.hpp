@@ -1,4 +1,4 @@
-// pass@k and maj@k with bootstrap intervals.
+// pass@k and maj@k of an evaluation, with bootstrap intervals.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace rollcall::report {
 
-/// Outcomes of one prompt's samples.
+/// Outcomes of the samples of one prompt.
 struct PromptOutcome {
   std::int32_t level = 0;
-  std::vector<std::uint8_t> correct;  ///< [n]
-  std::vector<std::string> answers;   ///< [n] or empty
+  std::vector<std::uint8_t> correct;  ///< [n] samples
+  std::vector<std::string> answers;   ///< [n], or empty if answers were not kept
 };
 
-/// Unbiased pass@k of c correct among n samples, 1 - C(n-c,k)/C(n,k) (Chen et al. 2021,
-/// arXiv:2107.03374, eq. 1). k <= n.
+/// Unbiased estimate of pass@k from c correct among n samples, k <= n: 1 - C(n-c,k)/C(n,k) (Chen et
+/// al. 2021, arXiv:2107.03374, eq. 1).
 double pass_at_k(std::int64_t n, std::int64_t c, std::int64_t k);
-/// Correctness, 0 or 1, of the most frequent answer among the first k samples; ties go to the
-/// earliest answer, an empty answer is no vote. Samples are exchangeable, so its mean over prompts
-/// estimates maj@k without bias. NaN when the answers were not kept.
+/// Whether the most frequent answer among the first k samples is correct, as 0 or 1. Ties go to the
+/// earliest answer, and an empty answer has no vote. As samples are exchangeable, the mean over
+/// prompts estimates maj@k without bias. NaN if answers were not kept.
 double majority_at_k(const PromptOutcome& outcome, std::int64_t k);
 
 struct Interval {
@@ -34,24 +34,25 @@ struct LevelResult {
 };
 
 struct Evaluation {
-  std::int64_t prompts = 0, samples = 0, k = 0;  ///< samples over all prompts
+  std::int64_t prompts = 0, samples = 0, k = 0;  ///< numbers of prompts and of all their samples; k
+                                                 ///< of pass@k
   Interval pass_at_1, pass_at_k, majority_at_k;
   std::vector<LevelResult> levels;  ///< ascending
-  std::string extract;  ///< how answers were found (text/answer/extract.hpp); empty: not said
+  std::string extract;  ///< how answers were found (text/answer/extract.hpp); empty if unknown
 };
 
-/// Throws InputError for no outcomes or fewer than k samples of a prompt.
+/// Throws InputError if there are no outcomes, or if a prompt has fewer than k samples.
 Evaluation evaluate(const std::vector<PromptOutcome>& outcomes, std::int64_t k,
                     std::int64_t resamples, std::uint64_t seed);
-/// Paired bootstrap over prompts of after - before in pass@k (k = 1: pass@1). Same prompts in the
-/// same order.
+/// Paired bootstrap over prompts of the gain in pass@k, after - before. Both lists have the same
+/// prompts in the same order.
 Interval paired_gain(const std::vector<PromptOutcome>& before,
                      const std::vector<PromptOutcome>& after, std::int64_t k,
                      std::int64_t resamples, std::uint64_t seed);
 
-std::string to_json(const Evaluation& e);  ///< keys pass_at_1, pass_at_8 (the k in the name),
-                                           ///< maj_at_8, levels, intervals as *_ci95
-/// for people
+std::string to_json(const Evaluation& e);  ///< Keys pass_at_1, pass_at_8 (with k in the name),
+                                           ///< maj_at_8 and levels; intervals as *_ci95.
+/// As a table for people.
 std::string to_table(const Evaluation& before, const Evaluation& after,
                      const std::map<std::int32_t, std::int64_t>& rollouts_per_level);
 

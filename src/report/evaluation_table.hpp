@@ -7,8 +7,8 @@
 
 namespace rollcall::report {
 
-/// Levels, and all with intervals. `data`: file and number of its rows that were asked; empty: made
-/// questions.
+/// The results of each level, and of all prompts with intervals. `data` names the file and the
+/// number of its rows that were asked; it is empty for generated questions.
 std::string to_table(const Evaluation& only, const std::string& data);
 
 }  // namespace rollcall::report

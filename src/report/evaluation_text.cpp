@@ -1,4 +1,4 @@
-// Evaluations for machines (JSON) and for people (an aligned table).
+// Evaluations as JSON for programs and as aligned tables for people.
 #include "base/json.hpp"
 #include "report/evaluation_table.hpp"
 #include "report/number_text.hpp"
@@ -51,7 +51,7 @@ std::vector<Line> level_lines(const Evaluation& before, const Evaluation& after,
   return lines;
 }
 
-// Numbers align right, so do their headings; two blanks between columns.
+// Numbers and their headings are aligned right; two blanks separate columns.
 std::string aligned(const std::vector<Line>& lines) {
   std::vector<std::size_t> width(lines.front().size(), 0);
   for (const auto& line : lines) {
@@ -74,7 +74,7 @@ std::string to_json(const Evaluation& e) {
   Json object = {{"prompts", e.prompts}, {"samples", e.samples}};
   if (!e.extract.empty()) object["extract"] = e.extract;
   const auto add = [&](const std::string& name, const Interval& i) {
-    object[name] = i.mean;  // a NaN prints as null
+    object[name] = i.mean;  // NaN is written as null
     object[name + "_ci95"] = {i.low, i.high};
   };
   add("pass_at_1", e.pass_at_1);

@@ -1,4 +1,5 @@
-// Protocol buffer wire format of the few messages TensorBoard needs (protobuf.dev, "Encoding").
+// The protocol buffer wire format of the few messages that TensorBoard needs (protobuf.dev,
+// "Encoding").
 #include "report/event_file.hpp"
 
 #include "base/file.hpp"
@@ -33,7 +34,7 @@ std::string varint(std::uint64_t value) {
   return bytes + char(value);
 }
 
-// Fields by wire type: 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes.
+// Fields by wire type: 0 is a varint, 1 is eight bytes, 2 is length-delimited, 5 is four bytes.
 std::string integer(int field, std::uint64_t value) {
   return varint(std::uint64_t(field) << 3 | 0) + varint(value);
 }
@@ -51,7 +52,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The seconds in the newest name of the folder, 0 when there is none.
+// The newest time in the names of the folder's event files, in Unix seconds; 0 if there is none.
 std::uint64_t newest(const fs::path& folder) {
   std::uint64_t latest = 0;
   for (const auto& entry : list_folder(folder)) {
@@ -78,7 +79,7 @@ std::uint64_t number_at(std::string_view bytes) {
   return value;
 }
 
-/// Takes a varint off the front; 0 where the bytes end before it does.
+/// Removes a varint from the front and returns it; 0 if the bytes end within it.
 std::uint64_t take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -90,7 +91,7 @@ std::uint64_t take_varint(std::string_view& bytes) {
   return 0;
 }
 
-/// The step of an Event that holds scalars; nothing for others.
+/// The step of an Event with scalars; no value for other events.
 std::optional<std::uint64_t> scalar_step(std::string_view event) {
   std::uint64_t step = 0;
   bool scalars = false;
@@ -105,9 +106,9 @@ std::optional<std::uint64_t> scalar_step(std::string_view event) {
   return scalars ? std::optional(step) : std::nullopt;
 }
 
-/// Bytes of the records before the first that a reader is not to see.
+/// Length in bytes of the records before the first one that a reader must not see.
 std::uint64_t length_before(std::string_view file, std::uint64_t first_step) {
-  constexpr std::size_t kHead = 12, kFoot = 4;  // length and its check; the payload's check
+  constexpr std::size_t kHead = 12, kFoot = 4;  // length and its checksum; checksum of the payload
   std::size_t at = 0;
   while (file.size() - at >= kHead + kFoot) {
     const std::uint64_t length = number_at(file.substr(at));
@@ -122,7 +123,8 @@ std::uint64_t length_before(std::string_view file, std::uint64_t first_step) {
 }  // namespace
 
 std::uint32_t masked_crc32c(std::string_view bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;  // Castagnoli
+  // the Castagnoli polynomial
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
   crc.process_bytes(bytes.data(), bytes.size());
   return std::rotr(std::uint32_t(crc.checksum()), 15) + 0xa282ead8U;
 }
@@ -133,8 +135,8 @@ std::string tfrecord(std::string_view payload) {
          little_endian(masked_crc32c(payload));
 }
 
-// Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log. Summary: 1 value. Value: 1
-// tag, 2 simple_value. SessionLog: 1 status (START = 1).
+// Field numbers. Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
+// Summary: 1 value. Value: 1 tag, 2 simple_value. SessionLog: 1 status (START = 1).
 std::string version_event(double wall_time) {
   return real64(1, wall_time) + nested(3, "brain.Event:2");
 }

@@ -1,5 +1,5 @@
-// TensorBoard event files: scalars as protocol buffers in TFRecord frames, written by hand so that
-// no TensorFlow is needed.
+// TensorBoard event files: scalars as protocol buffers in TFRecord frames. They are encoded here,
+// so that TensorFlow is not needed.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@
 
 namespace rollcall::report {
 
-/// The check sum of a TFRecord frame: CRC-32C, rotated and offset so that a checksum of checksums
-/// stays useful (tensorflow/core/lib/hash/crc32c.h).
+/// Checksum in a TFRecord frame: CRC-32C, rotated and offset, so that data which contains checksums
+/// can be checked as well (tensorflow/core/lib/hash/crc32c.h).
 std::uint32_t masked_crc32c(std::string_view bytes);
-/// u64 length, u32 check of the length, payload, u32 check of the payload; little endian
-/// (TensorFlow guide "TFRecord and tf.train.Example").
+/// The frame is: u64 length, u32 checksum of the length, payload, u32 checksum of the payload, all
+/// little endian (TensorFlow guide "TFRecord and tf.train.Example").
 std::string tfrecord(std::string_view payload);
 
-/// The three kinds of tensorflow.Event used here (tensorflow/core/util/event.proto), encoded.
-std::string version_event(double wall_time);  ///< must come first in a file
-/// Comes second in every file: a SessionLog START. From the second one of a folder on, readers drop
-/// what earlier files hold at or after `step`.
+/// Encodes the three kinds of tensorflow.Event that are used here
+/// (tensorflow/core/util/event.proto).
+std::string version_event(double wall_time);  ///< the first event of every file
+/// The second event of every file, a SessionLog START. From the second one in a folder on, readers
+/// drop what earlier files hold at or after `step`.
 std::string start_event(double wall_time, std::uint64_t step);
 std::string scalar_event(double wall_time, std::uint64_t step,
                          const std::vector<std::pair<std::string, double>>& values);
 
-/// Ends each event file of the folder before its first scalars of `first_step` or a later one, and
-/// before a record that a crash tore.
+/// Cuts each event file of the folder before its first scalars of `first_step` or later, and before
+/// a record that is incomplete after a crash.
 void cut_event_files(const std::filesystem::path& folder, std::uint64_t first_step);
 
-/// One new file in `folder`, named so that it sorts after every event file that is there: readers
-/// take files in the order of their names.
+/// A new file in `folder`. Readers take files in the order of their names, so its name sorts after
+/// every event file that is there.
 class EventFile {
  public:
-  /// `first_step`: this file replaces what earlier ones hold from there on, which is cut off them.
-  /// Throws StorageError.
+  /// This file replaces what earlier ones hold from `first_step` on, which is cut off. Throws
+  /// StorageError.
   EventFile(const std::filesystem::path& folder, std::uint64_t first_step);
   ~EventFile();
   EventFile(EventFile&& other) noexcept
@@ -48,7 +49,7 @@ class EventFile {
   int fd_ = -1;
 };
 
-/// Removes the event files under `folder`, and nothing else.
+/// Removes the event files in `folder` and below, and no other files.
 void remove_event_files(const std::filesystem::path& folder);
 
 }  // namespace rollcall::report

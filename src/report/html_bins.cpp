@@ -1,5 +1,5 @@
-// Charts of the metrics gdro/<quantity>/<bin> and gdro/<quantity>: whatever the policy's pieces
-// tell of their bins, one chart a quantity.
+// Charts of the metrics gdro/<quantity>/<bin> and gdro/<quantity>, which the policy's pieces report
+// about their difficulty bins: one chart per quantity.
 #include "report/html_sections.hpp"
 #include "report/svg_chart.hpp"
 
@@ -13,7 +13,7 @@ namespace rollcall::report {
 namespace {
 
 constexpr std::string_view kPrefix = "gdro/";
-constexpr int kWhole = -1;  // a quantity of no bin
+constexpr int kWhole = -1;  // for a quantity without bins
 
 struct Quantity {
   const char* name;
@@ -21,7 +21,7 @@ struct Quantity {
   const char* note;
   Unit unit;
 };
-// The order and the words of what is known; other quantities follow under their own names.
+// Order and words of the known quantities. Others follow under their own names.
 constexpr Quantity kQuantities[] = {
     {"population", "Prompts by bin", "bin 0 is the hardest", Unit::plain},
     {"pass_rate", "Pass rate by bin", "share of groups with a correct answer", Unit::share},
@@ -31,7 +31,7 @@ constexpr Quantity kQuantities[] = {
     {"budget", "Rollouts per prompt by bin", "", Unit::plain},
     {"price", "Price of a rollout", "", Unit::plain}};
 
-/// The bin at the end of a metric's name; kWhole where there is none.
+/// The bin at the end of a metric's name; kWhole if there is none.
 int bin_of(std::string_view metric) {
   const auto slash = metric.rfind('/');
   int bin = kWhole;

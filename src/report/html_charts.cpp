@@ -1,4 +1,4 @@
-// Which metrics become which charts.
+// Which metrics are shown in which charts.
 #include "report/html_sections.hpp"
 #include "report/html_text.hpp"
 #include "report/number_text.hpp"
@@ -37,8 +37,8 @@ std::string one_curve(const Rows& rows, const std::string& phase, const std::str
   return line_chart(steps(title), {curve(rows, phase, metric, title, palette(color))});
 }
 
-// Pass rates of the validation phase (and of training, where recorded): every metric of that name,
-// intervals left out.
+// Pass rates of validation, and of training if recorded: every metric with such a name, except
+// intervals.
 std::string pass_chart(const Rows& rows) {
   std::vector<Series> series;
   for (const std::string phase : {"validation", "train"}) {
@@ -52,7 +52,7 @@ std::string pass_chart(const Rows& rows) {
   return line_chart(steps("Pass rate", Unit::share), series);
 }
 
-// class_share/<level>, in the order of the levels where they are numbers.
+// Names of class_share/<level>, in the order of the levels if these are numbers.
 std::vector<std::string> share_names(const Rows& rows, const std::string& prefix) {
   auto names = names_with(rows, "train", prefix);
   const auto level = [&](const std::string& name) {
@@ -87,8 +87,8 @@ std::string stage_totals(const std::vector<std::pair<std::string, double>>& seco
       body);
 }
 
-// A chart of its own only where a policy draws what it does not train on, or another number than it
-// may.
+// A chart that is only shown if the policy draws rollouts that it does not train on, or another
+// number than its budget.
 std::string drawn_and_trained(const Rows& rows) {
   const Series drawn = curve(rows, "train", "rollout_alloc/drawn", "drawn", palette(0)),
                trained = curve(rows, "train", "rollout_alloc/trained", "trained", palette(1));
@@ -120,7 +120,8 @@ std::string budget_charts(const ReportInput& input) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     Series layer = curve(input.metrics, "train", names[i],
                          "level " + names[i].substr(prefix.size()), ramp(i, names.size()));
-    // Which levels a step happens to draw would drown the trend; means of shares are shares.
+    // The levels that single steps happen to draw would hide the trend. Means of shares are shares
+    // again.
     const std::size_t window = smoothing_window(layer.x.size());
     if (window > 1) note = fmt::format("running mean of {} points", window);
     layers.push_back(running_mean(layer, window));
@@ -136,8 +137,8 @@ std::string budget_charts(const ReportInput& input) {
 
 namespace {
 
-/// A figure of updates: its mean and, where steps make several, that of the last one. Nothing where
-/// a run has neither.
+/// A figure of the optimizer steps of a training step: their mean and, if there are several, the
+/// value of the last one. Empty if the run has neither.
 std::string mean_and_last(const Rows& rows, const std::string& metric, const std::string& title,
                           Unit unit) {
   const Series mean = curve(rows, "train", metric, "mean of the updates", palette(0)),

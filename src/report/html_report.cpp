@@ -39,11 +39,15 @@ std::string html_report(const ReportInput& input) {
       section("What moves", moving_charts(input)) + section("Time", time_charts(input)) +
       section("Groups in full", exhibits(input)) +
       section("Settings that are no defaults", settings(input));
-  // The policy forbids scripts and anything from outside, should an escape ever be forgotten.
+  // The content security policy forbids scripts and everything from outside, in case a text was
+  // ever left unescaped.
   return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are read from metrics.jsonl of the run folder. "
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}{}{}<footer>Curves are "
+      "read from metrics.jsonl of the run folder. "
       "Point at a chart to read its numbers.</footer>\n</main>\n</body>\n</html>\n",
       escape(input.title.empty() ? "Rollcall run" : input.title), kStyle, header(input),
       tiles(input),

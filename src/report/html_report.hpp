@@ -1,4 +1,4 @@
-// report.html: one self-contained page with SVG curves and tables of a run.
+// report.html: one self-contained page with SVG charts and tables of a run.
 #pragma once
 
 #include "report/diagnoses.hpp"
@@ -13,7 +13,7 @@
 
 namespace rollcall::report {
 
-/// One group shown in full: prompt, answer, and every response with its reward.
+/// One group in full: prompt, answer, and every response with its reward.
 struct GroupExhibit {
   std::string prompt, answer;
   std::vector<std::pair<std::string, double>> responses;
@@ -21,22 +21,23 @@ struct GroupExhibit {
 
 struct ReportInput {
   std::string title, run_id, policy_sha256;
-  /// what the run is, at the head of the page
+  /// What the run is, shown at the head of the page.
   std::vector<std::pair<std::string, std::string>> facts;
-  /// keys that are no defaults, at its end
+  /// Settings that differ from their defaults, shown at the end of the page.
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<MetricRow> metrics;
-  std::map<std::string, Evaluation> evaluations;  ///< "before", "after"; may lack either
-  std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after minus before, on the same
+  std::map<std::string, Evaluation> evaluations;  ///< "before" and "after" training; either may be
+                                                  ///< missing
+  std::map<std::string, Interval> gains;  ///< "pass@1", "pass@8": after - before, on the same
                                           ///< prompts
-  std::vector<std::pair<std::string, double>> stage_seconds;  ///< time per stage of the whole run
+  std::vector<std::pair<std::string, double>> stage_seconds;  ///< over the whole run
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::vector<GroupExhibit> groups;
   std::vector<Diagnosis> diagnoses;  ///< of the last steps
 };
 
-/// Curves: reward, pass@k per level before and after, rollout budget per level over time, seconds
-/// per stage over time, entropy, ratio extremes.
+/// The page: reward, pass@k per level before and after, rollout budget per level, seconds per
+/// stage, entropy, extremes of the ratio, and more.
 std::string html_report(const ReportInput& input);
 
 }  // namespace rollcall::report

@@ -1,4 +1,4 @@
-// The style sheet of report.html: system fonts, one accent, light and dark.
+// The style sheet of report.html: system fonts, one accent colour, a light and a dark theme.
 #pragma once
 
 namespace rollcall::report {

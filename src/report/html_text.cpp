@@ -1,4 +1,4 @@
-// The escapes of HTML.
+// Escapes for HTML.
 #include "report/html_text.hpp"
 
 #include "base/visible.hpp"
@@ -24,7 +24,8 @@ void append_escaped(std::string& out, char32_t code, std::string_view bytes) {
     default: break;
   }
   if (code < 0x20) {
-    out += fmt::format("&#x{:X};", 0x2400 + std::uint32_t(code));  // the block "Control Pictures"
+    // in the Unicode block "Control Pictures"
+    out += fmt::format("&#x{:X};", 0x2400 + std::uint32_t(code));
   } else if (code == 0x7F) {
     out += "&#x2421;";
   } else if (code >= 0x80 && code < 0xA0) {

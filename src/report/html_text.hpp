@@ -1,4 +1,4 @@
-// Text from a run made safe for HTML and SVG: nothing that a model, a prompt or a run file says can
+// Makes text of a run safe for HTML and SVG: nothing that a model, a prompt or a run file says can
 // become markup.
 #pragma once
 
@@ -7,9 +7,10 @@
 
 namespace rollcall::report {
 
-/// Valid in element content and in quoted attributes. Invalid UTF-8 becomes U+FFFD, control
-/// characters (but tab and newline) their visible pictures, and characters that reorder text
-/// (bidirectional controls) are spelled out, so that what is shown is what was generated.
+/// Escapes for element content and quoted attributes. Invalid UTF-8 becomes U+FFFD, control
+/// characters except tab and newline become their visible pictures, and characters that reorder
+/// text (bidirectional controls) are written as their codes. So the page shows exactly what was
+/// generated.
 std::string escape(std::string_view text);
 
 }  // namespace rollcall::report

@@ -1,4 +1,4 @@
-// metrics.jsonl, one flat JSON object a row, and one TensorBoard run a phase beside it.
+// metrics.jsonl with one flat JSON object per row, and one TensorBoard run per phase beside it.
 #include "report/metrics.hpp"
 
 #include "base/error.hpp"
@@ -19,7 +19,7 @@ namespace rollcall::report {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;  // columns keep the order they were measured in
+using Json = nlohmann::ordered_json;  // keeps the order in which the metrics were measured
 
 fs::path rows_path(const fs::path& run_dir) { return run_dir / "metrics.jsonl"; }
 
@@ -46,10 +46,11 @@ MetricRow from_line(std::string_view line) {
 
 struct Rows {
   std::vector<MetricRow> rows;
-  std::vector<std::uint64_t> end;  // [rows] offset behind each row's newline
+  std::vector<std::uint64_t> end;  // [rows] offset after each row's newline
 };
 
-// Up to `limit` rows. Text without a newline at the end is a row that a crash tore; it is not read.
+// Reads up to `limit` rows. Text without a newline at the end is a row that is incomplete after a
+// crash; it is ignored.
 Rows parse_rows(const std::string& text, const fs::path& path, std::size_t limit) {
   Rows parsed;
   for (std::size_t start = 0; parsed.rows.size() < limit;) {
@@ -74,8 +75,8 @@ struct MetricsSink::Files {
   fs::path path, boards;
   int fd = -1;
   std::int64_t rows = 0;
-  std::map<std::string, std::uint64_t> next_step;  // by phase: behind the last row kept, 0 when
-                                                   // there is none
+  std::map<std::string, std::uint64_t> next_step;  // by phase: the step after the last row kept, 0
+                                                   // if there is none
   std::map<std::string, EventFile> board;          // by phase
 
   ~Files() {
@@ -97,8 +98,8 @@ void MetricsSink::Files::keep(std::int64_t wanted) {
   for (const auto& row : kept.rows) next_step[row.phase] = row.step + 1;
 }
 
-// Phases count their steps apart, and a restart hides steps by number: one TensorBoard run a phase
-// keeps train's restart from hiding sft's curve.
+// Phases count their steps separately, and a restart hides steps by their number. With one
+// TensorBoard run per phase, a restart of train does not hide the curve of sft.
 EventFile& MetricsSink::Files::board_of(const std::string& phase) {
   const auto found = board.find(phase);
   if (found != board.end()) return found->second;
@@ -111,15 +112,15 @@ MetricsSink::MetricsSink(const fs::path& run_dir, std::int64_t resume_rows)
   files_->boards = run_dir / "tensorboard";
   make_folder(files_->boards);
   files_->fd = open_append(files_->path);
-  fsync_path(run_dir);  // its name is to last as its rows do
+  fsync_path(run_dir);  // makes the file's name as durable as its rows
   if (resume_rows < 0) {
     truncate(files_->fd, 0, files_->path);
     remove_event_files(files_->boards);
     return;
   }
   files_->keep(resume_rows);
-  // Phases that were ahead of the checkpoint are restarted at once, whether or not they get rows
-  // again.
+  // Phases that were ahead of the checkpoint are restarted at once, whether or not they get more
+  // rows.
   for (const auto& entry : list_folder(files_->boards)) {
     if (entry.is_directory()) files_->board_of(entry.path().filename().string());
   }
@@ -134,9 +135,10 @@ void MetricsSink::write(const MetricRow& row) {
       is_still(files_->fd, files_->path),
       fmt::format("{} was removed or replaced while the run wrote it", files_->path.string()),
       "the rows so far are gone, and the run could not be resumed",
-      "find out what cleans up there; restore the file from a copy, then resume, or resume from the start of the run");
+      "find out what cleans up there; restore the file from a copy, then resume, or resume from "
+      "the start of the run");
   append(files_->fd, to_line(row), files_->path);
-  make_durable(files_->fd, files_->path);  // a checkpoint counts on this row
+  make_durable(files_->fd, files_->path);  // a checkpoint relies on this row
   files_->board_of(row.phase).write(row.step, row.values);
   ++files_->rows;
 }

@@ -1,5 +1,5 @@
-// Metrics of a step under the field's names, and where they go: metrics.jsonl and a TensorBoard
-// event file. Appends survive a resume exactly.
+// Metrics of a step under the field's names, written to metrics.jsonl and TensorBoard event files.
+// A resumed run's files equal those of a run without interruption.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace rollcall::report {
 
-/// One step's numbers. NaN is written as null.
+/// The numbers of one step. NaN is written as null.
 struct MetricRow {
   std::string phase;  ///< sft | train | validation | eval
   std::uint64_t step = 0;
   std::vector<std::pair<std::string, double>> values;
 };
 
-/// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.* (one
-/// TensorBoard run a phase: phases count their steps apart). Rows behind a resume point are dropped
-/// first, so a resumed run's file equals an undisturbed one but for times; so do its event files,
-/// and a TensorBoard that has read more is told to hide it.
+/// Writes run_dir/metrics.jsonl and run_dir/tensorboard/<phase>/events.out.tfevents.*. Each phase
+/// is a TensorBoard run of its own, because phases count their steps separately. Rows after the
+/// point of a resume are dropped first, so the file of a resumed run equals that of an undisturbed
+/// run except for times. The same holds for event files, and a TensorBoard that has already read
+/// more is told to hide it.
 class MetricsSink {
  public:
-  /// `resume_rows`: how many rows of metrics.jsonl to keep (from the checkpoint); -1 keeps none and
-  /// starts new files. Throws StorageError when there are fewer.
+  /// `resume_rows` is the number of rows of metrics.jsonl to keep, from the checkpoint; -1 keeps
+  /// none and starts new files. Throws StorageError if there are fewer rows.
   MetricsSink(const std::filesystem::path& run_dir, std::int64_t resume_rows);
   ~MetricsSink();
-  /// Durable when it returns. Metric names are distinct and none is `phase` or `step`. Throws
-  /// StorageError.
+  /// The row is on disk when this returns. Metric names must be distinct, and none may be `phase`
+  /// or `step`. Throws StorageError.
   void write(const MetricRow& row);
-  std::int64_t rows() const;  ///< rows in the file: what a checkpoint stores for resume_rows
+  std::int64_t rows() const;  ///< rows in the file, which a checkpoint stores for resume_rows
 
  private:
   struct Files;
   std::unique_ptr<Files> files_;
 };
 
-/// tolerates a torn last line; throws InputError when there is no file
+/// Ignores an incomplete last line. Throws InputError if there is no file.
 std::vector<MetricRow> read_metrics(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::report

@@ -1,4 +1,4 @@
-// Number formats of tables, charts and the progress bar.
+// Formats of numbers in tables, charts and the progress bar.
 #include "report/number_text.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Numbers for people.
+// Numbers written for people.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sign flips and Holm's correction.
+// The sign-flip test and Holm's correction.
 #include "report/paired_tests.hpp"
 
 #include "base/error.hpp"
@@ -14,10 +14,10 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kEnumerated = 12;  // differences other than 0 whose sign patterns are all
-                                         // looked at
+constexpr std::size_t kEnumerated = 12;  // up to this many differences other than 0, all patterns
+                                         // of signs are enumerated
 
-/// [prompts] pass@k after less pass@k before.
+/// [prompts] pass@k after - pass@k before
 std::vector<double> differences(const std::vector<PromptOutcome>& before,
                                 const std::vector<PromptOutcome>& after, std::int64_t k) {
   const auto pass = [k](const PromptOutcome& o) {
@@ -43,7 +43,7 @@ double sign_flip_p(const std::vector<double>& differences, std::int64_t draws, s
   std::vector<double> moved;
   for (const double d : differences)
     if (d != 0.0) moved.push_back(d);
-  // sums that are equal but for their last bits are equal
+  // sums that differ only by rounding count as equal
   const double seen = std::abs(std::accumulate(moved.begin(), moved.end(), 0.0)) - 1e-12;
   const bool all = moved.size() <= kEnumerated;
   const std::uint64_t patterns =

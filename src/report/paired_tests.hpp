@@ -1,5 +1,5 @@
-// Did training change what it was asked for? Paired tests of an evaluation before and after,
-// corrected for how many are asked.
+// Whether training changed the results: paired tests of an evaluation before and after it,
+// corrected for the number of tests.
 #pragma once
 
 #include "report/evaluation.hpp"
@@ -10,25 +10,26 @@
 
 namespace rollcall::report {
 
-/// One question: a gain over prompts and its p.
+/// One test: the gain over prompts, and its p-value.
 struct PairedTest {
-  std::string measure;  ///< pass_at_1, pass_at_8, pass_at_1_level_3
-  double gain = 0.0;    ///< mean of after - before over prompts
-  double p = 1.0;  ///< two-sided, of a gain of 0 in truth, by flipping the sign of each prompt's
-                   ///< difference (Fisher 1935); least value 1 / (draws + 1)
-  double p_holm = 1.0;  ///< the same corrected for all tests of the list (Holm 1979)
+  std::string measure;  ///< such as pass_at_1, pass_at_8, pass_at_1_level_3
+  double gain = 0.0;    ///< mean over prompts of after - before
+  double p = 1.0;  ///< two-sided p-value of "the true gain is 0", from flipping the sign of each
+                   ///< prompt's difference (Fisher 1935); at least 1 / (draws + 1) if patterns are
+                   ///< drawn
+  double p_holm = 1.0;  ///< p corrected for all tests of the list (Holm 1979)
 };
 
-/// Two-sided p of a mean of 0 in truth. Up to 2^12 sign patterns are enumerated; of more, `draws`
-/// are drawn at addresses of `seed`.
+/// Two-sided p-value of "the true mean is 0". Up to 2^12 patterns of signs are enumerated; if there
+/// are more, `draws` patterns are drawn at addresses of `seed`.
 double sign_flip_p(const std::vector<double>& differences, std::int64_t draws, std::uint64_t seed);
 
-/// p corrected for asking all of them (Holm 1979), in the order given: the chance of even one false
-/// finding stays below the level.
+/// p-values corrected for the number of tests (Holm 1979), in the order given. The chance of even
+/// one false finding stays below the level.
 std::vector<double> holm(const std::vector<double>& p);
 
-/// pass@1, pass@k, and pass@1 of each level where there are several. The same prompts in the same
-/// order; throws InputError.
+/// Tests of pass@1, of pass@k and, if there are several levels, of pass@1 of each level. Both lists
+/// have the same prompts in the same order. Throws InputError otherwise.
 std::vector<PairedTest> paired_tests(const std::vector<PromptOutcome>& before,
                                      const std::vector<PromptOutcome>& after, std::int64_t k,
                                      std::int64_t draws, std::uint64_t seed);

@@ -19,10 +19,11 @@ namespace rollcall::report {
 namespace {
 
 constexpr std::size_t kBarWidth = 24, kNarrowest = 20;
-constexpr double kQuiet_s = 5.0;  // without progress: somebody who looks on begins to wonder
+constexpr double kQuiet_s = 5.0;  // after this time without progress a reader begins to wonder
 constexpr auto kLook = std::chrono::milliseconds(500);
 
-// One character a column: anything that a terminal might draw wider, narrower or obey becomes '?'.
+// One character per column: whatever a terminal might draw wider or narrower, or take as a
+// command, becomes '?'.
 std::string plain(const std::string& text) {
   std::string out;
   for (const char c : text) out += c >= ' ' && c <= '~' ? c : '?';
@@ -58,8 +59,8 @@ std::string bar(const ProgressState& s) {
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarWidth - full, '.'));
 }
 
-// Writing to a pipe nobody reads raises SIGPIPE, which would end the job; here it is blocked for
-// this thread and taken back if our write raised it.
+// A write to a pipe that nobody reads raises SIGPIPE, which would end the job. The signal is
+// blocked for this thread here, and removed if this write raised it.
 ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);
@@ -76,8 +77,8 @@ ssize_t write_quietly(int fd, const char* bytes, std::size_t size) {
   return n;
 }
 
-/// mpirun gives its ranks a terminal as standard output, wherever its own goes, and a pipe as
-/// standard error: so both must be terminals.
+/// mpirun gives its ranks a terminal as standard output, even where its own output is a file, and a
+/// pipe as standard error. Therefore standard error must be a terminal as well.
 bool is_terminal(int fd) {
   return ::isatty(fd) == 1 && (fd != STDOUT_FILENO || ::isatty(STDERR_FILENO) == 1);
 }
@@ -94,7 +95,7 @@ std::string progress_bar(const ProgressState& state, std::size_t columns) {
   std::string line = parts[0];
   if (columns >= kNarrowest + kBarWidth + line.size()) line += fmt::format(" {}", bar(state));
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (line.size() + parts[i].size() + 2 > columns) break;  // whole pieces only
+    if (line.size() + parts[i].size() + 2 > columns) break;  // a piece is never cut
     line += fmt::format("  {}", parts[i]);
   }
   return line.substr(0, columns);
@@ -104,28 +105,51 @@ std::string progress_line(const ProgressState& state) {
   return progress_bar(state, std::numeric_limits<std::size_t>::max());
 }
 
+ProgressSink::ProgressSink(int fd) : fd_(fd), terminal_(report::is_terminal(fd)) {}
+
+void ProgressSink::show(const ProgressState& state) {
+  if (!terminal_) return write(progress_line(state) + "\n");
+  // One column stays free, because some terminals wrap when the last one is written. "\x1b[K"
+  // clears the rest of a longer line before.
+  open_ = state.done < state.total;
+  write(fmt::format("\r{}\x1b[K{}",
+                    progress_bar(state, std::max<std::size_t>(columns_of(fd_), 2) - 1),
+                    open_ ? "" : "\n"));
+}
+
+void ProgressSink::end_bar() {
+  if (open_) write("\n");
+}
+
+void ProgressSink::write(const std::string& text) {
+  for (std::size_t at = 0; at < text.size() && !silent_;) {
+    const ssize_t n = write_quietly(fd_, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    silent_ = n <= 0;  // the reader is gone or the disk is full; the job must not end for that
+    if (n > 0) at += std::size_t(n);
+  }
+}
+
 Progress::Progress(std::string label, std::int64_t first, std::int64_t total)
     : Progress(std::move(label), first, total, Output{}) {}
 
 Progress::Progress(std::string label, std::int64_t first, std::int64_t total, Output output)
-    : output_(std::move(output)),
-      terminal_(is_terminal(output_.fd)),
-      next_quiet_s_(output_.line_interval_s) {
+    : output_(std::move(output)), sink_(output_.fd), next_quiet_s_(output_.line_interval_s) {
   state_.label = std::move(label);
   state_.first = state_.done = first;
   state_.total = total;
   state_.unit = output_.unit;
-  if (terminal_ && first < total) show();
+  if (sink_.is_terminal() && first < total) show();
   try {
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-  } catch (const std::system_error&) {  // the system gives no more threads: update() alone is shown
+  } catch (const std::system_error&) {  // without a thread, only update() shows progress
   }
 }
 
 Progress::~Progress() {
   watcher_.request_stop();
   if (watcher_.joinable()) watcher_.join();
-  if (open_) write("\n");
+  sink_.end_bar();
 }
 
 void Progress::update(std::int64_t done, const NamedNumbers& numbers) {
@@ -133,8 +157,9 @@ void Progress::update(std::int64_t done, const NamedNumbers& numbers) {
   state_.done = std::max(done, state_.done);
   state_.numbers = numbers;
   state_.elapsed_s = moved_at_s_ = clock_.seconds();
-  state_.quiet_s = 0.0, next_quiet_s_ = output_.line_interval_s;
-  const double interval = terminal_ ? output_.bar_interval_s : output_.line_interval_s;
+  state_.quiet_s = 0.0;
+  next_quiet_s_ = output_.line_interval_s;
+  const double interval = sink_.is_terminal() ? output_.bar_interval_s : output_.line_interval_s;
   if (shown_ && state_.done < state_.total && state_.elapsed_s - shown_at_s_ < interval) return;
   shown_ = true;
   show();
@@ -146,7 +171,8 @@ void Progress::watch(const std::stop_token& stop) {
     if (state_.done < state_.total) look();
 }
 
-/// Under the lock. A bar is drawn anew; a log gets a line where much is done, or nothing for long.
+/// Called under the lock. Redraws a bar. A log gets a line if the work has moved and its last line
+/// is old enough, or if the work has not moved for a long time.
 void Progress::look() {
   const double now_s = clock_.seconds();
   bool moved = false;
@@ -160,29 +186,15 @@ void Progress::look() {
   state_.quiet_s = now_s - moved_at_s_;
   if (moved) next_quiet_s_ = output_.line_interval_s;
   const bool quiet = state_.quiet_s >= next_quiet_s_;
-  if (!terminal_ && !quiet && !(moved && now_s - shown_at_s_ >= output_.line_interval_s)) return;
+  if (!sink_.is_terminal() && !quiet && !(moved && now_s - shown_at_s_ >= output_.line_interval_s))
+    return;
   if (quiet) next_quiet_s_ = 2.0 * state_.quiet_s;
   show();
 }
 
 void Progress::show() {
   shown_at_s_ = clock_.seconds();
-  if (!terminal_) return write(progress_line(state_) + "\n");
-  // One column stays free: some terminals wrap when the last one is written. "\x1b[K" clears what a
-  // longer line left.
-  open_ = state_.done < state_.total;
-  write(fmt::format("\r{}\x1b[K{}",
-                    progress_bar(state_, std::max<std::size_t>(columns_of(output_.fd), 2) - 1),
-                    open_ ? "" : "\n"));
-}
-
-void Progress::write(const std::string& text) {
-  for (std::size_t at = 0; at < text.size() && !silent_;) {
-    const ssize_t n = write_quietly(output_.fd, text.data() + at, text.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    silent_ = n <= 0;  // nobody reads, or the disk is full: progress is not worth the job
-    if (n > 0) at += std::size_t(n);
-  }
+  sink_.show(state_);
 }
 
 }  // namespace rollcall::report

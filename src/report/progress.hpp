@@ -1,5 +1,5 @@
-// One line of progress on a terminal, or an occasional plain line where the output is a file or a
-// pipe.
+// Progress of a piece of work: a bar on a terminal, or a plain line now and then where the output
+// is a file or a pipe.
 #pragma once
 
 #include "base/clock.hpp"
@@ -17,15 +17,15 @@ namespace rollcall::report {
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-/// What a line of progress says. Pure, so that its text can be tested.
+/// What a line of progress says. It is plain data, so that its text can be tested.
 struct ProgressState {
-  std::string label;       ///< "train"
-  std::int64_t first = 0;  ///< steps done before this process began; they do not count for the rate
+  std::string label;       ///< such as "train"
+  std::int64_t first = 0;  ///< steps done before this process began; the rate leaves them out
   std::int64_t done = 0, total = 0;
-  double elapsed_s = 0.0;  ///< when the last one was done
-  NamedNumbers numbers;  ///< shown in this order, dropped from the end when the line is too narrow
-  std::string unit{"step"};  ///< of what is counted
-  double quiet_s = 0.0;      ///< since one was done last; said where it is long
+  double elapsed_s = 0.0;    ///< from the start of this process to the end of the last step
+  NamedNumbers numbers;      ///< in the order shown; the last ones are left out of a narrow line
+  std::string unit{"step"};  ///< what is counted
+  double quiet_s = 0.0;      ///< time since the last step ended; shown where it is long
 };
 
 /// Plain ASCII of at most `columns` characters: label, bar, done/total, rate, time left, numbers.
@@ -33,22 +33,39 @@ std::string progress_bar(const ProgressState& state, std::size_t columns);
 /// The same without a bar and without a limit, for logs.
 std::string progress_line(const ProgressState& state);
 
-/// Writes to a descriptor (standard output by default). A reader that goes away silences it; it
-/// never raises SIGPIPE and never throws.
-/// A thread of its own says now and then that work goes on where update() is not called for long.
+/// The place that progress is shown in: a terminal, whose last line is redrawn, or a log, which
+/// gets a line each time.
+class ProgressSink {
+ public:
+  explicit ProgressSink(int fd);  ///< the descriptor stays open
+  bool is_terminal() const { return terminal_; }
+  void show(const ProgressState& state);
+  void end_bar();  ///< ends a bar that is not complete with a newline
+
+ private:
+  void write(const std::string& text);
+  int fd_;
+  bool terminal_;
+  bool silent_ = false;  ///< a write has failed; nothing is written any more
+  bool open_ = false;    ///< the terminal's last line is a bar
+};
+
+/// Shows the progress of a piece of work. It never throws and never raises SIGPIPE: when the reader
+/// of the output goes away, nothing is shown any more. Where update() is not called for a long
+/// time, a thread of this object shows that the work still runs.
 class Progress {
  public:
-  /// What is done of the work under way: more than update() has told of, or nothing.
+  /// How far the work is at the moment. It is ignored unless it is further than update() has said.
   struct Glimpse {
     std::int64_t done = 0;
     NamedNumbers numbers{};
   };
   struct Output {
-    int fd = 1;
+    int fd = 1;                          ///< standard output
     double bar_interval_s = 0.1;         ///< a terminal is redrawn at most this often
     double line_interval_s = 10.0;       ///< a log gets a line at most this often
     const char* unit = "step";           ///< ProgressState::unit
-    std::function<Glimpse()> glimpse{};  ///< asked twice a second, by another thread
+    std::function<Glimpse()> glimpse{};  ///< called twice a second, by another thread
   };
   Progress(std::string label, std::int64_t first, std::int64_t total);
   Progress(std::string label, std::int64_t first, std::int64_t total, Output output);
@@ -59,20 +76,20 @@ class Progress {
   void update(std::int64_t done, const NamedNumbers& numbers);
 
  private:
-  void watch(const std::stop_token& stop);  ///< the thread
+  void watch(const std::stop_token& stop);  ///< what the thread runs
   void look();
   void show();
-  void write(const std::string& text);
   ProgressState state_;
   Output output_;
   Stopwatch clock_;
-  bool terminal_ = false, silent_ = false, open_ = false, shown_ = false;
-  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;
-  double next_quiet_s_ = 0.0;  ///< time without progress after which a log is told next; doubles
-                               ///< each time
-  std::mutex mutex_;           ///< of all above
+  ProgressSink sink_;
+  bool shown_ = false;                          ///< by update(), at least once
+  double shown_at_s_ = 0.0, moved_at_s_ = 0.0;  ///< by clock_: last shown, last progress
+  /// Time without progress after which a log gets a line [s]. It doubles with each such line.
+  double next_quiet_s_ = 0.0;
+  std::mutex mutex_;  ///< guards all members above
   std::condition_variable_any stopped_;
-  std::jthread watcher_;  ///< last: it ends first
+  std::jthread watcher_;  ///< the last member, so that it ends first
 };
 
 }  // namespace rollcall::report

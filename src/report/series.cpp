@@ -1,4 +1,4 @@
-// Bucketed extremes and means of curves.
+// Extremes and means of buckets of a curve.
 #include "report/series.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void add_extremes(Series& out, const Series& s, std::size_t begin, std::size_t e
     if (least == end || s.y[i] < s.y[least]) least = i;
     if (most == end || s.y[i] > s.y[most]) most = i;
   }
-  if (least == end) least = most = begin;  // nothing but gaps
+  if (least == end) least = most = begin;  // the bucket has only gaps
   out.x.push_back(s.x[std::min(least, most)]);
   out.y.push_back(s.y[std::min(least, most)]);
   if (least == most) return;

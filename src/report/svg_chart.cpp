@@ -1,4 +1,4 @@
-// The marks of the three kinds of charts.
+// How lines, areas and bars are drawn.
 #include "report/svg_chart.hpp"
 
 #include "report/html_text.hpp"
@@ -13,15 +13,16 @@
 namespace rollcall::report {
 namespace {
 
-constexpr std::size_t kBuckets = 280;  // half the pixels of a plot: two points a bucket
+constexpr std::size_t kBuckets = 280;  // half of the plot's width in pixels, because each bucket
+                                       // has two points
 
-// Path data: the pen goes ("M") or draws ("L") to a point.
+// Path data: the pen moves ("M") or draws ("L") to a point.
 std::string point(const Frame& f, char pen, double x, double y) {
   return fmt::format("{}{:.1f},{:.1f}", pen, f.px(x), f.py(y));
 }
 
-// One path with a pen lift at every gap. A value alone between gaps becomes a dot (round caps on a
-// line of no length).
+// One path, which is interrupted at every gap. A single value between two gaps becomes a dot (a
+// line of no length with round caps).
 std::string path(const Frame& f, const Series& s, const char* css) {
   std::string d;
   bool down = false;
@@ -58,7 +59,7 @@ double filled(double value) { return std::isfinite(value) && value > 0 ? value :
 std::string palette(std::size_t index) { return fmt::format("var(--c{})", index % 8); }
 
 std::string ramp(std::size_t index, std::size_t count) {
-  // Six stops of equal lightness steps, readable on white and on near-black.
+  // Six colours at equal steps of lightness, readable on white and on near-black.
   static constexpr std::array<std::array<double, 3>, 6> kStops = {{{69, 90, 196},
                                                                    {46, 134, 193},
                                                                    {38, 166, 140},

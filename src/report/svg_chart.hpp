@@ -1,5 +1,5 @@
-// Charts as figures of inline SVG: lines, stacked areas, grouped bars. No script; hovering shows
-// the numbers.
+// Charts as figures of inline SVG: lines, stacked areas, grouped bars. They need no script;
+// hovering shows the numbers.
 #pragma once
 
 #include "report/series.hpp"
@@ -17,17 +17,17 @@ struct ChartText {
   Unit unit = Unit::plain;
 };
 
-/// Curves over x. Empty when there is not one finite value. Long noisy curves are drawn thin, with
-/// their running mean in bold.
+/// Curves over x; an empty text if no value is finite. Long noisy curves are drawn thin, with their
+/// running mean in bold.
 std::string line_chart(const ChartText& text, const std::vector<Series>& series);
 
-/// Curves on top of each other; all share the x of the first. Negative values and gaps count as
-/// zero. Empty when nothing is positive.
+/// Curves stacked on each other, all with the x of the first. Negative values and gaps count as
+/// zero. An empty text if nothing is positive.
 std::string area_chart(const ChartText& text, const std::vector<Series>& layers);
 
 struct Bar {
-  double value = 0.0;            ///< not finite: no bar
-  double low = 0.0, high = 0.0;  ///< interval, drawn where low < high
+  double value = 0.0;            ///< no bar if it is not finite
+  double low = 0.0, high = 0.0;  ///< the interval is drawn if low < high
 };
 struct BarSeries {
   std::string name, color;
@@ -36,8 +36,8 @@ struct BarSeries {
 std::string bar_chart(const ChartText& text, const std::vector<std::string>& categories,
                       const std::vector<BarSeries>& series);
 
-std::string palette(std::size_t index);  ///< distinct colours for unordered things, repeating after
-                                         ///< eight
-std::string ramp(std::size_t index, std::size_t count);  ///< ordered colours, cold to warm
+std::string palette(std::size_t index);  ///< distinct colours for unordered items; they repeat
+                                         ///< after eight
+std::string ramp(std::size_t index, std::size_t count);  ///< ordered colours, from cold to warm
 
 }  // namespace rollcall::report

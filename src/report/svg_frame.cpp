@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kPlotBottom = Frame::kHeight - Frame::kBottom;
 
-// The round number nearest above size / count.
+// The round number that is the next one above size / count.
 double round_step(double size, int count) {
   const double raw = size / count, unit = std::pow(10.0, std::floor(std::log10(raw)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -98,7 +98,7 @@ void Frame::x_axis() {
   const auto values = ticks(x_, 8);
   const double step = values.size() > 1 ? values[1] - values[0] : 1.0;
   for (const double v : values) {
-    if (v != std::round(v)) continue;  // steps are whole
+    if (v != std::round(v)) continue;  // steps are whole numbers
     axes_ += fmt::format(
         R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/><text class="tick mid" x="{0:.1f}" y="{3}">{4}</text>)",
         px(v), kPlotBottom, kPlotBottom + 4, kPlotBottom + 18, tick_text(v, step, Unit::plain));
@@ -141,7 +141,7 @@ std::string Frame::figure() const {
 
 void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series) {
   constexpr std::size_t kStrips = 160;
-  std::map<double, std::string> at;  // x -> lines
+  std::map<double, std::string> at;  // text lines by x
   for (const auto& s : series) {
     const std::size_t stride = (s.x.size() + kStrips - 1) / kStrips;
     for (std::size_t i = 0; i < s.x.size(); i += stride) {

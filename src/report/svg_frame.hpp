@@ -1,4 +1,4 @@
-// What all charts share: the plot area, scales with round ticks, axes, legend, hover targets.
+// What all charts share: plot area, scales with round ticks, axes, legend and hover targets.
 #pragma once
 
 #include "report/svg_chart.hpp"
@@ -9,17 +9,18 @@
 
 namespace rollcall::report {
 
-/// The interval an axis shows.
+/// The interval that an axis shows.
 struct Span {
   double low = 0.0, high = 1.0;
 };
 
-/// Least and greatest finite value; {1, 0} when there is none.
+/// Smallest and largest finite value; {1, 0} if there is none.
 Span span_of(const std::vector<double>& values);
 Span merged(Span a, Span b);
-/// Widened to round ticks with some air, down to zero when that costs little, and never empty.
+/// The span widened to round ticks with some space, and down to zero if that costs little. It is
+/// never empty.
 Span rounded(Span s);
-/// Round numbers (1, 2, 5 times a power of ten) inside the span, about `count` of them.
+/// Round numbers (1, 2 or 5 times a power of ten) within the span, about `count` of them.
 std::vector<double> ticks(Span s, int count);
 std::string tick_text(double value, double step, Unit unit);
 std::string value_text(double value, Unit unit);
@@ -39,12 +40,13 @@ class Frame {
   void add(const std::string& mark) { marks_ += mark; }
   void y_axis();
   void x_axis();
-  void category(double at, const std::string& name);  ///< a label under the axis, `at` in pixels
+  void category(double at, const std::string& name);  ///< a label under the axis at position `at`
+                                                      ///< [pixels]
   void legend(const std::string& name, const std::string& color);
-  /// a vertical strip around `at`, in pixels
+  /// A vertical strip around position `at` [pixels] that shows `text`.
   void hover(double at, double width, const std::string& text);
-  std::string plot() const;    ///< axes and marks, the content of an <svg> of this size
-  std::string figure() const;  ///< with title, legend and hover targets, for a page
+  std::string plot() const;    ///< axes and marks, as the content of an <svg> of this size
+  std::string figure() const;  ///< the plot with title, legend and hover targets, for a page
 
  private:
   ChartText text_;
@@ -55,7 +57,7 @@ class Frame {
 /// Axes, curves and legend of a line chart that has a finite value.
 Frame line_frame(const ChartText& text, const std::vector<Series>& series);
 
-/// Strips around every position of x (thinned), each telling what all series say there.
+/// Strips around the positions of x (thinned), each of which shows the values of all series there.
 void hover_series(Frame& frame, const ChartText& text, const std::vector<Series>& series);
 
 }  // namespace rollcall::report

@@ -1,4 +1,4 @@
-// The frames of line charts under one legend.
+// Draws the frames of several line charts under one legend.
 #include "report/svg_sheet.hpp"
 
 #include "report/html_text.hpp"
@@ -34,7 +34,7 @@ std::string legend(const std::vector<Series>& series) {
 }  // namespace
 
 std::string sheet_color(std::size_t index) {
-  // those of report.html
+  // the colours of report.html
   static constexpr std::array kColors = {"#3b6fd4", "#e07b28", "#2a9d77", "#c2478f",
                                          "#7a5cc9", "#b08d17", "#2f9bb3", "#8a929e"};
   return kColors[index % kColors.size()];

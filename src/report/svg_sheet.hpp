@@ -1,4 +1,4 @@
-// Line charts as one SVG file, for pictures outside report.html.
+// Line charts as one SVG file, for use outside report.html.
 #pragma once
 
 #include "report/svg_chart.hpp"
@@ -10,12 +10,13 @@ namespace rollcall::report {
 
 struct SheetPanel {
   ChartText text;
-  std::vector<Series> series;  ///< the same names in every panel, coloured by sheet_color
+  std::vector<Series> series;  ///< the same names in every panel; sheet_color gives the colours
 };
 
-/// Panels below each other under one title and one legend. Colours and fonts are written out, so
-/// that any viewer shows the same.
+/// Panels below each other, under one title and one legend. Colours and fonts are written out, so
+/// that every viewer shows the same.
 std::string svg_sheet(const std::string& title, const std::vector<SheetPanel>& panels);
-std::string sheet_color(std::size_t index);  ///< distinct, readable on white, repeating after eight
+std::string sheet_color(std::size_t index);  ///< distinct colours that are readable on white; they
+                                             ///< repeat after eight
 
 }  // namespace rollcall::report

@@ -112,7 +112,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
   const auto hosts = [&](comm::Stage stage) { return context_.layout.hosts_stage(rank, stage); };
   world.set_collective_deadline(context_.config.run.deadline_s),
       node.set_collective_deadline(context_.config.run.deadline_s);
-  world.set_roles([layout = context_.layout](int other) { return stages_of(layout, other); });
+  world.roll()->role = [layout = context_.layout](int other) { return stages_of(layout, other); };
   groups_.update = world.split(hosts(comm::Stage::update) ? 0 : -1);
   groups_.scoring = world.split(hosts(comm::Stage::scoring) ? 0 : -1);
   const bool reads =
@@ -130,7 +130,7 @@ Rank::Rank(comm::Communicator& world, comm::Communicator& node, RunContext conte
   std::sort(weights_.ranks.begin(), weights_.ranks.end());
   weights_.ranks.erase(std::unique(weights_.ranks.begin(), weights_.ranks.end()),
                        weights_.ranks.end());
-  auto chosen = comm::choose_carrier(world, context_.config.run.comm, travel.device);
+  auto chosen = comm::agree_on_transport(world, context_.config.run.comm, travel.device);
   context_.transport = std::move(chosen.transport);
   if (rank == 0 && chosen.choice.transport != comm::TransportKind::mpi)
     log_info("sums and weights travel by {}", comm::describe(chosen.choice));
@@ -326,8 +326,8 @@ comm::Envelope Rank::next(const std::string& waiting_for) {
       world_->set_activity(background());
       continue;
     }
-    auto envelope = world_->receive(
-        deadline_s, waiting_for, [this] { report_progress(); },
+    auto envelope = comm::receive(
+        *world_, deadline_s, waiting_for, [this] { report_progress(); },
         leads ? std::nullopt : std::optional(0));
     const bool handled = dispatch(envelope);
     world_->set_activity(background());
@@ -433,7 +433,7 @@ ExitCode run_job(comm::Communicator& world, const JobRequest& request) {
             "the launcher numbers rank {} {} on its node, but {} ranks before it share its memory: its device is chosen by the launcher's number",
             world.rank(), place, node->rank());
     }
-    opening.context->workers->report_to(world.activity());
+    opening.context->workers->report_to(world.roll()->activity);
     std::optional<watch::Watcher> watcher;
     if (request.kind == JobKind::train && config.run.watch_s > 0)
       watcher.emplace(world, config.run.dir, stages_of(opening.context->layout, world.rank()),

@@ -1,4 +1,5 @@
-// The first ranks of a node, as many as its ranks need.
+// Each node's ranks are divided into groups in ascending order; the first rank of a group stores
+// for the others.
 #include "sizing/aggregators.hpp"
 
 #include "reward/verifier.hpp"
@@ -23,7 +24,7 @@ std::vector<int> aggregators(const comm::StageLayout& layout, const std::vector<
     int aggregator = 0;
     std::size_t ranks = kMostAggregated;
   };
-  // by lowest rank of a node
+  // by the lowest rank of a node: its current group
   std::vector<Place> places(ranks.empty() ? 0 : std::size_t(ranks.back()) + 1);
   std::vector<int> all;
   for (const int rank : ranks) {

@@ -1,4 +1,4 @@
-// Which ranks store the shards of others on their node.
+// Which ranks store the shards of other ranks on their node.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -10,19 +10,19 @@
 
 namespace rollcall::sizing {
 
-/// At most so many ranks have one aggregator, which alone builds their file.
+/// Most ranks with one aggregator, which builds and writes one file for all of them.
 inline constexpr std::size_t kMostAggregated = 8;
 
-/// Whether shards that are trained on wait for those of other ranks: every rank keeps for its
-/// update what it has judged, and verdicts come at once and for nothing. Where they are dear (code,
-/// a command, a model that judges), each rank stores its own as soon as they are there.
+/// Whether ranks hand their shards to an aggregator. They do if every rank keeps what it has judged
+/// for its own update, and verdicts are immediate and cheap. Where verdicts are costly (code, a
+/// command, a judge model), each rank stores its own shard as soon as it has the verdicts.
 bool aggregates(const RunConfig& config, const comm::StageLayout& layout);
-/// So many tokens are aggregated at most: a message holds 2 GiB, and the file of so many takes no
-/// notice of what a file costs.
+/// Most tokens that are aggregated. A message holds at most 2 GiB, and with this many tokens the
+/// fixed cost of a file does not matter any more.
 inline constexpr std::int64_t kMostAggregatedTokens = std::int64_t{1} << 24;
 
-/// The aggregator of each of these ranks (world ranks, ascending): the first of up to
-/// kMostAggregated with memory in common.
+/// The aggregator of each rank of `ranks`, which are world ranks in ascending order: the first of
+/// up to kMostAggregated ranks that share memory.
 std::vector<int> aggregators(const comm::StageLayout& layout, const std::vector<int>& ranks);
 
 }  // namespace rollcall::sizing

@@ -1,4 +1,4 @@
-// Sizes of what src/model/device takes from the device.
+// Sizes of what src/model/device allocates on the device.
 #include "sizing/device_memory.hpp"
 
 #include "base/byte_size.hpp"
@@ -14,26 +14,26 @@
 namespace rollcall::sizing {
 namespace {
 
-constexpr std::uint64_t kContext = 600'000'000;  // CUDA's own part of a process with these kernels:
-                                                 // what nvidia-smi shows of an idle one on Hopper,
-                                                 // about
-constexpr std::uint64_t kNccl = 600'000'000;  // buffers and channels of one communicator, an upper
-                                              // estimate that nobody has measured here
-constexpr std::uint64_t kTransport = comm::kWorkBytes;  // what sums and weights pass through on
-                                                        // their way to other ranks
+constexpr std::uint64_t kContext = 600'000'000;  // about what nvidia-smi shows for an idle process
+                                                 // with these kernels on Hopper
+constexpr std::uint64_t kNccl = 600'000'000;  // buffers and channels of one communicator; an upper
+                                              // estimate, not measured
+constexpr std::uint64_t kTransport = comm::kWorkBytes;  // for sums and weights on their way to
+                                                        // other ranks
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
   return std::uint64_t(kernels::pages_of(positions) * c.num_hidden_layers *
                        model::device_page_bytes(c));
 }
 
-/// The largest share of any rank: all but the last are as large as it or larger by a block.
+/// The sizes for the largest share of any rank. All but the last share are of this size or a block
+/// smaller.
 model::DeviceOptimizerSizes optimizer_of(const model::ModelConfig& c, int ranks) {
   const auto layout = model::weight_layout(c);
-  const auto begins = model::optimizer_shares(layout.size, ranks);
+  const auto share_offsets = model::optimizer_shares(layout.size, ranks);
   std::int64_t share = 0;
-  for (std::size_t r = 0; r + 1 < begins.size(); ++r)
-    share = std::max(share, begins[r + 1] - begins[r]);
+  for (std::size_t r = 0; r + 1 < share_offsets.size(); ++r)
+    share = std::max(share, share_offsets[r + 1] - share_offsets[r]);
   return model::device_optimizer_sizes(layout, c.num_hidden_layers, share, ranks);
 }
 
@@ -42,7 +42,7 @@ model::DeviceOptimizerSizes optimizer_of(const model::ModelConfig& c, int ranks)
 std::uint64_t DeviceNeed::least() const {
   std::uint64_t sum = 0;
   for (const auto& item : held) sum += item.bytes;
-  // a micro-batch's memory stays while others are sampled
+  // a micro-batch's memory is kept while the rank samples
   return sum + micro_batch_bytes + decode_bytes + sequence_bytes;
 }
 
@@ -53,7 +53,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
   const model::ModelConfig& policy = models.policy;
   const std::int64_t longest = rank.longest.prompt + c.sampling.max_new_tokens;
   DeviceNeed need;
-  std::int64_t rows = 1;  // of the largest pass
+  std::int64_t rows = 1;  // rows of the largest pass
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
@@ -84,7 +84,7 @@ DeviceNeed device_need(const RunConfig& c, const RunModels& models, const Device
       holds(model::device_items::kShare, std::uint64_t(optimizer.held()));
       holds(model::device_items::kWay, std::uint64_t(optimizer.all() - optimizer.held()));
       const std::int64_t n = std::max({c.train.micro_batch_tokens, longest, rank.longest.example});
-      // As many columns as tokens.
+      // At most one column per token.
       const auto micro_batch = [&](std::int64_t kept) {
         return std::uint64_t(model::device_micro_batch_bytes(
             policy, {n, n, n / model::device_sizes::kMicroBatchSequence + 1, kept}));
@@ -122,7 +122,7 @@ std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes) {
 
 int nccl_communicators(const RunConfig& c, comm::StageLayout layout, int rank) {
   if (c.run.comm == "mpi") return 0;
-  layout.nodes.clear();  // devices have no memory in common
+  layout.nodes.clear();  // GPUs share no memory
   int all = layout.hosts_stage(rank, comm::Stage::update) ? 1 : 0;
   for (const auto& batch : comm::plan_transfer(layout, {{"weights", 0, 1 << 20}}))
     all += batch.root == rank || std::find(batch.receivers.begin(), batch.receivers.end(), rank) !=

@@ -1,7 +1,6 @@
 // What a rank holds in the memory of its GPU, item by item, in numerics cuda_bf16_sliced8. The
-// sizes are those that src/model/device takes
-// (model/device/device_sizes.hpp). What lies on the host, fp32 weights and what a checkpoint is
-// made of, is memory.hpp's.
+// sizes are those that src/model/device allocates (model/device/device_sizes.hpp). memory.hpp
+// counts what lies on the host, such as fp32 weights and parts of a checkpoint.
 #pragma once
 
 #include "sizing/forecast.hpp"
@@ -14,31 +13,31 @@
 namespace rollcall::sizing {
 
 struct DeviceNeed {
-  std::vector<MemoryItem> held;         ///< from beginning to end
-  std::uint64_t micro_batch_bytes = 0;  ///< a micro-batch's forward and backward pass, all blocks
-                                        ///< but one computed again; 0: nothing is trained
-  std::uint64_t kept_bytes = 0;         ///< what sparing the second computation takes
-  std::uint64_t decode_bytes = 0;    ///< rows and logits while a session samples; 0: no generation
-                                     ///< stage
+  std::vector<MemoryItem> held;         ///< for the whole run
+  std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch, with all
+                                        ///< blocks but one computed again; 0 if nothing is trained
+  std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
+                                 ///< there is room
+  std::uint64_t decode_bytes = 0;    ///< rows and logits of a session; 0 without a generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence
   std::uint64_t least() const;       ///< with one sequence at a time
 };
 struct DeviceRank {
-  std::vector<comm::Stage> stages;  ///< that it hosts
+  std::vector<comm::Stage> stages;  ///< that the rank hosts
   GivenTexts longest;               ///< of the run's texts
-  int update_ranks = 1;             ///< that share the optimizer
-  int communicators = 0;            ///< of NCCL
+  int update_ranks = 1;             ///< ranks that share the optimizer
+  int communicators = 0;            ///< NCCL communicators that the rank takes part in
 };
-/// Those that a rank takes part in: one of the update ranks, and one for each root whose weights it
-/// sends or receives.
+/// NCCL communicators of this rank: one of all update ranks, and one for each root whose weights
+/// the rank sends or receives.
 int nccl_communicators(const RunConfig& config, comm::StageLayout layout, int rank);
-/// `config.train.micro_batch_tokens` as micro_batch_tokens() gave it.
+/// `config.train.micro_batch_tokens` must be set, as micro_batch_tokens() gives it.
 DeviceNeed device_need(const RunConfig& config, const RunModels& models, const DeviceRank& rank);
 
-/// "weights in bf16 15.2 GB, ...", then "at least 93 GB: does not fit, 13 GB are missing": what a
-/// GPU of so many bytes makes of it.
+/// How a GPU of `gpu_bytes` would serve: "weights in bf16 15.2 GB, ...", then "at least 93 GB: does
+/// not fit, 13 GB are missing".
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes);
-/// The same of every kind of rank of a forecast, with its longest texts.
+/// The same for every kind of rank of a forecast, with the longest texts of the run.
 std::string device_text(const Forecast& forecast, const RunConfig& config, const RunModels& models,
                         std::uint64_t gpu_bytes);
 

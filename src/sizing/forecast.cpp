@@ -1,4 +1,4 @@
-// Sizes from the layout and the run file.
+// Computes the sizes from the layout and the run file.
 #include "sizing/forecast.hpp"
 
 #include "base/byte_size.hpp"
@@ -18,18 +18,19 @@ namespace {
 
 constexpr std::uint64_t kTokenBytes = 4 + 4 + 4 + 8;  // archive columns of a token: id, log-prob,
                                                       // entropy, version (io/README.md)
-constexpr std::uint64_t kKeptBytes = 4 + 4;  // where draws leave tokens out: mass and number of the
-                                             // others
+constexpr std::uint64_t kKeptBytes = 4 + 4;   // where sampling leaves tokens out: the mass of the
+                                              // kept ones, and their number
 constexpr std::uint64_t kRolloutBytes = 160;  // archive columns of a rollout and its two turns,
                                               // scores included
-// Boost's binary form of a group's plan and a rollout's report
+// Sizes in Boost's binary form: the plan of a group, the report on a rollout, and a message without
+// either.
 constexpr std::uint64_t kPlanBytes = 32, kReportBytes = 40, kMessageBytes = 128;
-constexpr std::uint64_t kCheckpointFiles = 8;  // one folder, manifest and all but the optimizer's
-                                               // shares and the scheduler's links
-constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of a file
+constexpr std::uint64_t kCheckpointFiles = 8;  // the folder, its manifest and all files except the
+                                               // optimizer's shares and the scheduler's links
+constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of each file
 constexpr std::uint64_t kOtherFiles = 24;  // folders, metrics, report, watch, lock (run_folder.hpp)
 
-/// Of what it hosts and how much of it its node shares.
+/// Whether two ranks host the same stages and share their memory with as many ranks of their nodes.
 bool same_need(const comm::StageLayout& layout, int a, int b) {
   if (layout.on_node_of(a) != layout.on_node_of(b) ||
       layout.on_node_of(a, comm::Stage::update) != layout.on_node_of(b, comm::Stage::update))
@@ -41,7 +42,7 @@ bool same_need(const comm::StageLayout& layout, int a, int b) {
   return true;
 }
 
-/// Update ranks that hold a share of the optimizer.
+/// Number of update ranks that own a share of the optimizer.
 std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::ModelConfig& policy) {
   return std::uint64_t(model::ranks_with_share(model::optimizer_shares(
       model::weight_layout(policy).size, int(layout.of(comm::Stage::update).size()))));
@@ -49,23 +50,23 @@ std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::Mode
 
 struct Written {
   std::uint64_t step_files, optimizer_files;  ///< of a step's shards; of a checkpoint's optimizer,
-                                              ///< one a rank that has a share of it
+                                              ///< one per rank with a share
 };
 
-/// What lies in the run folder when it holds the most: just before the last shards are packed.
+/// The run folder when it holds the most, which is just before the last shards are packed.
 void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
                     std::uint64_t evaluation_bytes, std::uint64_t step_bytes,
                     std::uint64_t checkpoint_bytes) {
   const auto steps = std::uint64_t(c.train.steps), every = std::uint64_t(c.checkpoint.every);
-  // packed at the checkpoint that has enough steps behind it
+  // shards are packed at the first checkpoint that is late enough
   const std::uint64_t interval = (std::uint64_t(c.archive.pack_every) + every - 1) / every * every;
   f.step_files = written.step_files, f.step_bytes = step_bytes + f.step_files * kHeaderBytes;
   f.waiting_steps = std::min(steps, interval + every);  // a resume from the checkpoint before may
-                                                        // add one interval of checkpoints
+                                                        // add the steps of one interval
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
   f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
-  // and the one being written
+  // the last term is the one being written
   const std::uint64_t kept =
       std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1 +
       (c.checkpoint.keep_every > 0 ? steps / std::uint64_t(c.checkpoint.keep_every) : 0);
@@ -77,21 +78,21 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
   f.crash_files = f.step_files * std::min(steps, every);
 }
 
-/// Who hears of new weights, and how many nodes they travel to.
+/// The number of ranks that are notified of new weights, and of nodes that receive them.
 struct Receivers {
-  std::uint64_t told = 0, nodes = 0;
+  std::uint64_t notified = 0, nodes = 0;
 };
 Receivers receivers_of(const comm::StageLayout& layout) {
   const auto plan = comm::plan_transfer(layout, {{"weights", 0, 1 << 20}});
   Receivers to{plan.size(), plan.empty() ? 0 : plan.front().receivers.size()};
   for (const int rank : layout.of(comm::Stage::generation))
-    to.told += layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
+    to.notified += layout.hosts_stage(rank, comm::Stage::update) ? 0 : 1;
   return to;
 }
 
-/// What devices move, which have no memory in common. The sum of a micro-batch round, 8 bytes a
-/// weight, is reduced
-/// and spread again, and each update's new weights come back in fp32.
+/// Traffic between devices, which share no memory. In every round of micro-batches the sum of
+/// gradients, 8 bytes per weight, is reduced and distributed; after every update the new weights
+/// are gathered in fp32.
 void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig& policy) {
   comm::StageLayout layout = f.layout;
   layout.nodes.clear();
@@ -99,13 +100,14 @@ void forecast_devices(Forecast& f, const RunConfig& c, const model::ModelConfig&
       receivers_of(layout).nodes * std::uint64_t(model::device_weight_bytes(policy).changing());
   const auto ranks = std::uint64_t(layout.of(comm::Stage::update).size()),
              parameters = std::uint64_t(f.parameters);
-  const auto most = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
+  const auto quotient_up = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
   const std::uint64_t answers = std::uint64_t(
       c.train.prompts_per_step * c.train.rollouts_per_prompt * c.sampling.max_new_tokens);
   const std::uint64_t tokens =
-      most(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt),
-           std::uint64_t(c.train.mini_batches));
-  const std::uint64_t rounds = most(most(tokens, std::uint64_t(c.train.micro_batch_tokens)), ranks);
+      quotient_up(answers + std::uint64_t(c.train.prompts_per_step * f.longest.prompt),
+                  std::uint64_t(c.train.mini_batches));
+  const std::uint64_t rounds =
+      quotient_up(quotient_up(tokens, std::uint64_t(c.train.micro_batch_tokens)), ranks);
   const std::uint64_t of_update =
       (rounds * 2 * sizeof(std::int64_t) + sizeof(float)) * parameters / ranks * (ranks - 1);
   f.gradient_bytes_per_step = of_update * std::uint64_t(c.train.epochs * c.train.mini_batches);
@@ -127,7 +129,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   f.updates = c.train.epochs * c.train.mini_batches;
   f.new_tokens = c.sampling.max_new_tokens, f.memory_limit = c.run.memory_limit;
   const std::uint64_t weights = std::uint64_t(f.parameters) * sizeof(float);
-  // prompts at most
+  // most prompts of a step
   const std::uint64_t drawn = drawn_rollouts(c, models),
                       asked = std::min(
                           drawn, std::uint64_t(c.train.prompts_per_step * models.most_rounds));
@@ -157,27 +159,28 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
   const auto& generating = f.layout.of(comm::Stage::generation);
   const auto storing =
       aggregators(f.layout, {generating.begin(), generating.begin() + std::ptrdiff_t(generators)});
-  // of scored shards
+  // files of scored shards per round
   const std::uint64_t files =
       aggregates(c, f.layout) ? std::set<int>(storing.begin(), storing.end()).size() : generators;
-  // between ranks: of shards to who scores them, or to who stores them with others
+  // messages with shards to a rank that scores them, or to an aggregator
   const std::uint64_t notices = own ? generators - files : generators;
-  // of a step, each with its shards
+  // plans of a step, each of which gives shards
   const std::uint64_t plans = std::uint64_t(models.most_rounds) * (models.answers_greedily ? 2 : 1);
-  // who scores its own shard stores both together; one says what the step trained on
+  // A rank that scores its own shard stores both in one file. One more file lists what the step
+  // trained on.
   const std::uint64_t step_files = plans * (own ? 1 : 2) * files + 1;
   const Receivers to = receivers_of(f.layout);
-  f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.told;
+  f.messages_per_step = generators + files + notices + count(comm::Stage::update) + 1 + to.notified;
   f.control_bytes_per_step = f.messages_per_step * kMessageBytes +
                              std::uint64_t(c.train.prompts_per_step) * kPlanBytes +
                              rollouts * kReportBytes +
                              2 * files * kMessageBytes;  // a file is named to the update rank that
-                                                         // reads it, and to the first
+                                                         // reads it, and to the first update rank
   const bool on_device = c.run.numerics == kernels::kCudaBf16Sliced8;
   f.weight_bytes_per_step = to.nodes * weights;
   const int lead = f.layout.of(comm::Stage::update).front(),
             beside = f.layout.on_node_of(lead, comm::Stage::update);
-  // sums are twice as wide as weights
+  // a weight's gradient sum has 8 bytes, and its new value 4
   const bool across = std::uint64_t(beside) < count(comm::Stage::update);
   f.gradient_bytes_per_step = across ? 3 * weights / std::uint64_t(beside) *
                                            std::uint64_t(c.train.epochs * c.train.mini_batches)
@@ -195,7 +198,7 @@ Forecast forecast(const RunConfig& c, const RunModels& models, const Machine& ma
            ? std::uint64_t(c.sampling.max_new_tokens) * (kKeptBytes + kept_id_bytes(c.sampling))
            : 0);
   f.counts_kept_ids = !renormalises(c.sampling) || c.sampling.top_k > 0;
-  // weights, two moments, and the reference
+  // weights, two moments and, if there is one, the reference
   const std::uint64_t checkpoint_bytes = (models.has_reference ? 4 : 3) * weights;
   forecast_files(f, c, {step_files, optimizer_ranks(f.layout, models.policy)},
                  (evaluated + validated) * rollout_bytes, rollouts * rollout_bytes,
@@ -240,7 +243,8 @@ std::string one_sentence(const Forecast& f, std::uint64_t free_bytes) {
     fits = fmt::format("{} of {} ranks fit this machine, which has {} free", room, f.layout.ranks,
                        bytes_text(free_bytes));
   return fmt::format(
-      "{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them new; peak {} a rank: {}\n",
+      "{} prompts x {} = {} rollouts a step, {} update{}; longest sequence {} tokens, {} of them "
+      "new; peak {} a rank: {}\n",
       f.prompts, f.rollouts_per_prompt, f.prompts * f.rollouts_per_prompt, f.updates,
       f.updates == 1 ? "" : "s", f.longest.prompt + f.new_tokens, f.new_tokens, bytes_text(peak),
       fits);
@@ -264,7 +268,8 @@ std::string to_text(const Forecast& f) {
     text += fmt::format("    {}\n", items_text(range.memory));
   }
   text += fmt::format(
-      "\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps {} a rank\n",
+      "\n  a step: {} control messages ({}), weights {} by collective, gradients and their steps "
+      "{} a rank\n",
       f.messages_per_step, bytes_text(f.control_bytes_per_step),
       bytes_text(f.weight_bytes_per_step), bytes_text(f.gradient_bytes_per_step));
   if (f.most_rollouts > f.prompts * f.rollouts_per_prompt)
@@ -272,15 +277,18 @@ std::string to_text(const Forecast& f) {
         "  a step draws up to {} rollouts in up to {} round{}, which files and memory are for\n",
         f.most_rollouts, f.most_rounds, f.most_rounds == 1 ? "" : "s");
   text += fmt::format(
-      "  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest responses), {} in checkpoints ({})\n",
+      "  files: at most {} shards of {} steps waiting, {} archive files ({} at the longest "
+      "responses), {} in checkpoints ({})\n",
       f.shard_files, f.waiting_steps, f.archive_files, bytes_text(f.archive_bytes),
       f.checkpoint_files, bytes_text(f.checkpoint_bytes));
   text += fmt::format(
-      "  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were packed\n",
+      "  quota: at most {} files and folders, {}; {} more for each crash; {} if nothing were "
+      "packed\n",
       f.most_files, bytes_text(f.most_bytes), f.crash_files, f.unpacked_files);
   if (!f.counts_kept_ids)
     text +=
-        "  not counted: the ids that each token was drawn from (sampling.logprob = \"kept\"), 4 bytes each, whose number sampling.top_p alone does not bound\n";
+        "  not counted: the ids that each token was drawn from (sampling.logprob = \"kept\"), 4 "
+        "bytes each, whose number sampling.top_p alone does not bound\n";
   return text;
 }
 

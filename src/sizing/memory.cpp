@@ -1,4 +1,4 @@
-// The sizes of what lives longest and of what lives most.
+// Computes sizes of what a rank holds for the whole run, and of what it needs during a step.
 #include "sizing/memory.hpp"
 
 #include "base/byte_size.hpp"
@@ -20,27 +20,31 @@ constexpr std::uint64_t kFloat = sizeof(float);
 // Measured (benchmarks/README.md, plan and peaks): LibTorch, MPI and HDF5 with what they allocate,
 // and texts; then the scheduler's records and metrics.
 constexpr std::uint64_t kLibraries = 180'000'000, kRecords = 30'000'000;
-// What the scheduler knows of a training prompt: level, domain, prior and content, counts and
+// Bytes that the scheduler keeps per training prompt: level, domain, prior and content, counts and
 // history with their places in bins, and a copy for the checkpoint.
 constexpr std::uint64_t kScheduledPrompt = 96;
-constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), as read
-                                                      // and as trained on
+constexpr std::uint64_t kRolloutTokenBytes = 2 * 20;  // columns of a token (io/README.md), once as
+                                                      // read and once as trained on
 constexpr std::int64_t kLeastMicroBatch = 64, kMostMicroBatch = 1024;
-constexpr std::uint64_t kMicroBatchTarget = 1'000'000'000;  // without a limit
-constexpr std::int64_t kMostDeviceMicroBatch = 16384;  // each micro-batch moves the whole gradient
-                                                       // once
+constexpr std::uint64_t kMicroBatchTarget = 1'000'000'000;  // target for a micro-batch without
+                                                            // run.memory_limit
+constexpr std::int64_t kMostDeviceMicroBatch = 16384;  // every micro-batch moves the whole gradient
+                                                       // once, so larger ones would gain little
+                                                       // time
 constexpr std::uint64_t kDeviceMicroBatchTarget = 10'000'000'000;  // an eighth of an H100's memory
-constexpr std::uint64_t kJudgedTokens = 4;  // the judge's own words, and other tokens for the same
-                                            // text
-constexpr std::uint64_t kMicroBatchShare = 8;  // of a limit
+constexpr std::uint64_t kJudgedTokens = 4;     // tokens of a judge's question per token of what is
+                                               // judged, for the judge's own words and another
+                                               // tokenizer
+constexpr std::uint64_t kMicroBatchShare = 8;  // a micro-batch may take 1 / kMicroBatchShare of the
+                                               // memory limit
 
-/// The plain set of the run's numerics: all of them pack alike, and where a run is planned others
-/// may be runnable.
+/// The plain kernel set of the run's numerics. All sets of the same numerics pack alike, and the
+/// machine on which a run is planned may be able to run others.
 const kernels::KernelSet& any_kernels(const RunConfig& c) {
   return kernels::plain_kernels(c.run.numerics);
 }
 
-/// fp32 weights, which the optimizer changes, and their copy as the kernels read it.
+/// Bytes of the fp32 weights, which the optimizer changes, and of their copy for the kernels.
 std::uint64_t model_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels) {
   return std::uint64_t(model::weight_layout(c).size) * kFloat +
          std::uint64_t(model::packed_bytes(c, kernels));
@@ -53,7 +57,7 @@ std::uint64_t models_bytes(const std::vector<model::ModelConfig>& models,
   return sum;
 }
 
-/// Keys and values of so many positions, in whole pages.
+/// Bytes of the keys and values of this many positions, in whole pages.
 std::uint64_t cache_bytes(const model::ModelConfig& c, const kernels::KernelSet& kernels,
                           std::uint64_t positions) {
   const kernels::HeadShape heads{c.num_attention_heads, c.num_key_value_heads, c.head_dim};
@@ -61,8 +65,8 @@ std::uint64_t cache_bytes(const model::ModelConfig& c, const kernels::KernelSet&
                        kernels.page_bytes(heads));
 }
 
-/// What each thread holds while a session advances: the rows of a product as its kernels read them,
-/// and a row's exponentials and places to draw from.
+/// Bytes that each thread holds while a session decodes: the inputs of a product in the kernels'
+/// layout, and a row's exponentials and candidates.
 std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) {
   const std::int64_t inputs =
       std::max({c.hidden_size, c.intermediate_size, c.num_attention_heads * c.head_dim}) + 32;
@@ -72,7 +76,7 @@ std::uint64_t member_bytes(const model::ModelConfig& c, std::int64_t live_rows) 
 }
 
 bool trains(const RunConfig& c) { return c.train.steps > 0 || c.sft.steps > 0; }
-/// What trains nothing is an evaluation.
+/// A run that trains nothing is an evaluation.
 bool evaluates(const RunConfig& c) { return c.eval.before || c.eval.after || !trains(c); }
 bool samples(const RunConfig& c) {
   return evaluates(c) || c.eval.every > 0 || (c.train.steps > 0 && c.train.from_archive.empty());
@@ -80,8 +84,8 @@ bool samples(const RunConfig& c) {
 
 constexpr std::int64_t kTurning = model::DecodeSession::kTurns * model::DecodeSession::kLiveRows;
 
-/// Rollouts that a generation rank holds at a time: its share of a step or an evaluation, in whole
-/// groups.
+/// Most rollouts that a generation rank holds at a time: its share of a step or of an evaluation,
+/// in whole groups.
 std::int64_t rollouts_at_once(const RunConfig& c, const GivenTexts& given, std::int64_t ranks) {
   const auto share = [&](std::int64_t prompts, std::int64_t each, std::int64_t largest) {
     return ranks == 1 ? prompts * each : (prompts * each + ranks - 1) / ranks + largest;
@@ -112,7 +116,7 @@ std::uint64_t held_rollouts(const RunConfig& c, const RunModels& models) {
   const auto drawn = double(drawn_rollouts(c, models));
   const double replayed =
       c.replay.share < 1.0 ? c.replay.share / (1.0 - c.replay.share) * drawn : 0.0;
-  // one a group
+  // one per group
   const double experts = c.experts.share > 0.0 ? drawn / double(c.train.rollouts_per_prompt) : 0.0;
   return std::uint64_t(std::ceil(drawn + replayed + experts));
 }
@@ -123,7 +127,7 @@ std::uint64_t kept_id_bytes(const SamplingParams& sampling) {
 
 namespace {
 
-/// Rollouts of earlier steps that a rank of the update may replay.
+/// Number of rollouts of earlier steps that an update rank may replay.
 std::uint64_t replayable_rollouts(const RunConfig& c, const RunModels& models) {
   if (c.replay.share == 0.0) return 0;
   const std::int64_t versions = std::max<std::int64_t>(1, c.train.epochs * c.train.mini_batches);
@@ -138,7 +142,8 @@ comm::StageLayout layout_of(const RunConfig& c, int ranks) {
                                : comm::with_judges(c.run.layout, ranks, int(c.judge.ranks));
 }
 
-/// Not by the memory of the devices at hand: on others the run would end with other bits.
+/// This does not depend on the memory of the devices that are there, because a run would have other
+/// bits on other devices.
 std::int64_t device_micro_batch_tokens(const model::ModelConfig& policy) {
   std::int64_t tokens = kMostDeviceMicroBatch;
   const auto bytes = [&] {
@@ -179,7 +184,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  // Once a node; each of its ranks counts a part of it.
+  // A node holds these once, so each of its ranks counts a part.
   holds("weights and their packed copy",
         model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
@@ -202,7 +207,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   };
   if (layout.hosts_stage(rank, comm::Stage::generation)) {
     holds("guide", models_bytes(models.guides, kernels));
-    // an answer's beginning stands with the prompt
+    // the beginning of an answer is cached together with the prompt
     const std::uint64_t begun =
         prompt + (models.guides.empty() ? 0 : std::uint64_t(c.guide.max_tokens));
     const std::int64_t at_once =
@@ -213,14 +218,14 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
     }
   }
   if (models.probed && layout.hosts_stage(rank, comm::Stage::update)) {
-    const std::uint64_t begun = longest + c.probes.opener.size();  // a token has a byte or more
+    const std::uint64_t begun = longest + c.probes.opener.size();  // a token has at least one byte
     sampled_by(policy, begun + std::uint64_t(c.probes.max_tokens), begun);
   }
   if (layout.hosts_stage(rank, comm::Stage::judge)) {
     holds("judge", models_bytes(models.judges, kernels));
-    for (const auto& judge : models.judges) {  // how long its questions are is not known before
-                                               // they are asked: kJudgedTokens times what it is
-                                               // asked about
+    for (const auto& judge : models.judges) {  // the length of a judge's question is not known
+                                               // before, so it is estimated as kJudgedTokens times
+                                               // what is judged
       const auto asked =
           std::min(std::uint64_t(judge.max_position_embeddings),
                    kJudgedTokens * longest + std::uint64_t(c.judge.sampling.max_new_tokens));
@@ -228,27 +233,27 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
       else
         holds("rows of the judge",
               std::uint64_t(model::MicroBatchRunner::forward_bytes(
-                  judge, std::max(kRewardModelLeafTokens, std::int64_t(asked)))));
+                  judge, std::max(kRewardModelMicroBatchTokens, std::int64_t(asked)))));
     }
   }
   if (layout.hosts_stage(rank, comm::Stage::update)) {
-    const auto begins =
+    const auto share_offsets =
         model::optimizer_shares(weight_layout.size, int(layout.of(comm::Stage::update).size()));
     const std::uint64_t rollouts = held_rollouts(c, models);
     const std::uint64_t rollout_bytes =
         longest * kRolloutTokenBytes +
         std::uint64_t(c.sampling.max_new_tokens) * 2 * kept_id_bytes(c.sampling);
     if (trained && !on_device)
-      // 64 bits each, once a node
+      // 64 bits each, once per node
       holds("sum of gradients",
             2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments",
-          2 * weights / std::uint64_t(model::ranks_with_share(begins)));
+          2 * weights / std::uint64_t(model::ranks_with_share(share_offsets)));
     if (masks_gradient(c))
-      holds("gradient mask",
-            std::uint64_t(weight_layout.size / 8) / std::uint64_t(model::ranks_with_share(begins)));
+      holds("gradient mask", std::uint64_t(weight_layout.size / 8) /
+                                 std::uint64_t(model::ranks_with_share(share_offsets)));
     holds("reference and teacher", models_bytes(models.companions, kernels));
-    // any rank may
+    // any rank may be an aggregator
     const auto aggregated = aggregates(c, layout) ? std::min(std::uint64_t(layout.on_node_of(rank)),
                                                              std::uint64_t(kMostAggregated))
                                                   : 1;
@@ -266,7 +271,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
         return std::uint64_t(
             model::MicroBatchRunner::backward_bytes(policy, kernels, tokens, members, kept));
       };
-      // Forward passes, where there are any, take whole groups, of one model at a time.
+      // Forward passes, if there are any, take whole groups, of one model at a time.
       std::uint64_t forward = 0;
       const std::int64_t whole = c.scheduler.max_rollouts * std::int64_t(longest);
       const auto passes = [&](const model::ModelConfig& model) {
@@ -288,8 +293,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           std::uint64_t(model::MicroBatchRunner::kept_logit_bytes(policy, kernels, tokens)));
     }
   }
-  if (on_device) {  // rows, keys and values stand in the memory of a device, which sees to its own
-                    // limit
+  if (on_device) {  // these lie in the memory of the device, which has a limit of its own
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.micro_batch_bytes =
         need.micro_batch_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
@@ -303,7 +307,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
                       scratch = need.decode_bytes +
                                 std::uint64_t(need.apart ? 1 : threads) * need.thread_bytes;
   const std::uint64_t decode = need.decode_bytes > 0 ? scratch + need.sequence_bytes : 0;
-  // A micro-batch's memory stays while others sample.
+  // A micro-batch's memory is kept while the rank samples.
   const std::uint64_t micro_batch =
       need.micro_batch_bytes == 0
           ? 0
@@ -314,7 +318,8 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
       fmt::format("a rank of this run needs {} of memory, but {} {}", bytes_text(least), whose,
                   bytes_text(limit)),
       fmt::format("it would be killed in the middle of a step: {}", items_text(need)),
-      "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks a node, or lower train.micro_batch_tokens or "
+      "give the ranks more memory, start more update ranks (they share the moments) or fewer ranks "
+      "a node, or lower train.micro_batch_tokens or "
       "sampling.max_new_tokens");
   std::uint64_t left = limit - held - micro_batch;
   const auto at_once = [&](std::uint64_t each, int most) {
@@ -322,7 +327,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   };
   MemoryUse use;
   const std::uint64_t spare = left - decode, all = need.micro_batch_bytes + need.kept_bytes;
-  // side by side
+  // for each of the micro-batches that run side by side
   const std::uint64_t each = std::min(all, (spare + micro_batch) / 2 / std::uint64_t(threads));
   use.micro_batches_at_once =
       need.micro_batch_bytes > 0 && each < all - need.kept_logit_bytes ? 1 : threads;

@@ -1,5 +1,5 @@
-// What a rank holds in memory, item by item, and what follows from how much of it there may be. One
-// table for `rollcall plan`, for the refusal at the start and for the run itself.
+// What a rank holds in memory, item by item, and how it uses the memory that it may have. `rollcall
+// plan`, the check at the start and the run itself use the same table.
 #pragma once
 
 #include "comm/stage_layout.hpp"
@@ -14,45 +14,44 @@
 
 namespace rollcall::sizing {
 
-/// The models of a run: the policy, and those beside it; and what its objective and its scheduler
-/// ask of a step.
+/// The models of a run, and what its objective and its scheduler require of a step.
 struct RunModels {
   model::ModelConfig policy;
-  std::vector<model::ModelConfig> companions;  ///< a reference and a teacher, on every update rank
+  std::vector<model::ModelConfig> companions;  ///< reference and teacher, on every update rank
   std::vector<model::ModelConfig> guides;      ///< at most one, on every generation rank
   std::vector<model::ModelConfig> judges;      ///< at most one, on every judge rank
-  bool state_gradients = false;    ///< the objective compares rollouts by what they would change
-                                   ///< (gradient_cosine)
-  bool probed = false;             ///< update ranks sample from the policy, too (probes.hpp)
-  bool has_reference = false;      ///< one of the companions, which checkpoints hold
-  std::int64_t most_rollouts = 0;  ///< that a step draws over all its rounds; 0: its budget
-  std::int64_t most_rounds = 1;    ///< of a step
-  bool answers_greedily = false;   ///< a step has one more rollout of each prompt, which nothing
-                                   ///< trains on
-  bool whole_steps = false;  ///< all update ranks hold the rollouts of a step, not the first of
-                             ///< them alone (StepResidency)
+  bool state_gradients = false;                ///< the objective compares the gradients of rollouts
+                                               ///< (gradient_cosine)
+  bool probed = false;             ///< update ranks sample from the policy as well (probes.hpp)
+  bool has_reference = false;      ///< one of the companions is a reference, which checkpoints hold
+  std::int64_t most_rollouts = 0;  ///< most rollouts of a step over all its rounds; 0: the step's
+                                   ///< budget
+  std::int64_t most_rounds = 1;    ///< most rounds of a step
+  bool answers_greedily = false;   ///< a step has one more rollout of each prompt, which is not
+                                   ///< trained on
+  bool whole_steps = false;  ///< all update ranks hold all rollouts of a step, not only the first
+                             ///< one (StepResidency)
 };
 
-/// Tokens of a forward pass of a reward model that judges, unless one sequence has more.
-constexpr std::int64_t kRewardModelLeafTokens = 1024;
+/// Most tokens in a forward pass of a reward model; a single sequence may have more.
+constexpr std::int64_t kRewardModelMicroBatchTokens = 1024;
 
-/// Rollouts that a step draws at most, and those that it trains on: with replayed ones and worked
-/// solutions.
+/// Most rollouts that a step draws, and most that it trains on, including replayed rollouts and
+/// worked solutions.
 std::uint64_t drawn_rollouts(const RunConfig& config, const RunModels& models);
 std::uint64_t held_rollouts(const RunConfig& config, const RunModels& models);
-/// Bytes of the ids that stand with a token where sampling.logprob is "kept", of which top_k bounds
-/// the number; 0 where nothing does.
+/// Bytes of the ids that are stored with a token if sampling.logprob is "kept". top_k limits their
+/// number; 0 if it does not.
 std::uint64_t kept_id_bytes(const SamplingParams& sampling);
 
-/// Which rank hosts what: run.layout, with the stage of a model that judges where there is one.
+/// Which rank hosts what: run.layout, and ranks for a judge model if there is one.
 comm::StageLayout layout_of(const RunConfig& config, int ranks);
 
-/// train.micro_batch_tokens, or where that is 0 the largest power of two in [64, 1024] whose
-/// backward pass, with all computed again that can be, takes no more than an eighth of
-/// run.memory_limit (without a limit: 1 GB). In numerics of a device the powers go from 1,024 to
-/// 16,384 and the limit is 10 GB.
-/// It decides how gradients round, so it follows from run file and model alone: not from ranks,
-/// threads, or what a node has.
+/// train.micro_batch_tokens. If that is 0, the largest power of two in [64, 1024] whose backward
+/// pass, with everything computed again that can be, takes at most an eighth of run.memory_limit,
+/// or 1 GB without a limit. For a device the powers are 1,024 to 16,384, and the limit is 10 GB.
+/// The number decides how gradients are rounded. So it depends on run file and model alone, and not
+/// on ranks, threads or the memory of a node.
 std::int64_t micro_batch_tokens(const RunConfig& config, const model::ModelConfig& policy);
 
 struct MemoryItem {
@@ -62,53 +61,56 @@ struct MemoryItem {
 
 /// What one rank needs.
 struct MemoryNeed {
-  std::vector<MemoryItem> held;         ///< from beginning to end
-  std::uint64_t micro_batch_bytes = 0;  ///< a micro-batch's forward and backward pass on one
-                                        ///< thread, logits and blocks computed again; 0: no update
-                                        ///< stage
-  std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread holds meanwhile
-  std::uint64_t kept_bytes = 0;                ///< what sparing the second computation takes
-  std::uint64_t decode_bytes = 0;  ///< a session's scratch while it samples; 0: no generation stage
-  std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and its prompt
-  std::int64_t sequences = 0;        ///< most that a session holds at a time
-  std::uint64_t thread_bytes = 0;    ///< what each thread of a session holds besides
-  bool apart = false;  ///< each thread has a session of its own (model/decode/decode.hpp)
-  std::uint64_t kept_logit_bytes = 0;  ///< of kept_bytes, what micro-batches side by side do
-                                       ///< without
+  std::vector<MemoryItem> held;         ///< for the whole run
+  std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch on one
+                                        ///< thread, with logits and blocks computed again; 0
+                                        ///< without an update stage
+  std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread adds to that
+  std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
+                                 ///< there is room
+  std::uint64_t decode_bytes = 0;    ///< of a session; 0 without a generation stage
+  std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and of its prompt
+  std::int64_t sequences = 0;        ///< most sequences that a session holds at a time
+  std::uint64_t thread_bytes = 0;    ///< of each thread of a session
+  bool apart = false;  ///< whether each thread has a session of its own (model/decode/decode.hpp)
+  std::uint64_t kept_logit_bytes = 0;  ///< the part of kept_bytes that micro-batches side by side
+                                       ///< can do without
 };
-/// What a run's prompts and examples come to.
+/// Sizes of a run's prompts and examples.
 struct GivenTexts {
-  std::int64_t prompt = 0;        ///< tokens of the longest
-  std::int64_t example = 0;       ///< tokens of the longest of the supervised steps
-  std::int64_t validation = 0;    ///< prompts
-  std::int64_t heldout = 0;       ///< prompts
-  std::int64_t train = 0;         ///< prompts
-  std::uint64_t table_bytes = 0;  ///< of all prompts as they lie in memory, without what their
-                                  ///< texts take
-  std::uint64_t text_bytes = 0;   ///< of their texts and tokens in all forms, and of examples
+  std::int64_t prompt = 0;        ///< tokens of the longest prompt
+  std::int64_t example = 0;       ///< tokens of the longest example of the supervised steps
+  std::int64_t validation = 0;    ///< number of validation prompts
+  std::int64_t heldout = 0;       ///< number of held-out prompts
+  std::int64_t train = 0;         ///< number of training prompts
+  std::uint64_t table_bytes = 0;  ///< the table of all prompts in memory, without their texts
+  std::uint64_t text_bytes = 0;  ///< texts and tokens of the prompts in all their forms, and of the
+                                 ///< examples
 };
-/// `config.train.micro_batch_tokens` as micro_batch_tokens() gave it. `layout`: with its nodes.
+/// `config.train.micro_batch_tokens` must be set, as micro_batch_tokens() gives it. `layout` must
+/// have its nodes.
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models,
                        const comm::StageLayout& layout, int rank, const GivenTexts& longest);
 
-/// What the rank does with the memory it may use. Bits do not depend on it.
+/// How the rank uses the memory that it may have. The results of a run do not depend on it.
 struct MemoryUse {
-  int micro_batches_at_once = 0;       ///< one a thread where there are many micro-batches, or 1
-  std::int64_t micro_batch_bytes = 0;  ///< that a micro-batch may take
-  int decoding_threads = 0;            ///< that work at a time; 0: all
+  int micro_batches_at_once = 0;  ///< one per thread if a step has many micro-batches, otherwise 1
+  std::int64_t micro_batch_bytes = 0;  ///< most that a micro-batch may take
+  int decoding_threads = 0;            ///< threads that decode at a time; 0 means all
   std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
-  std::uint64_t step_bytes = 0;  ///< leaves and sampling, taken before the first step
-  std::uint64_t bytes = 0;       ///< in all
+  std::uint64_t step_bytes = 0;  ///< of micro-batches and sampling, which is reserved before the
+                                 ///< first step
+  std::uint64_t bytes = 0;       ///< in total
 };
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
-/// Throws EnvironmentError with the items when even one thread does not fit. `whose` begins what
-/// the message says of the limit: "run.memory_limit is".
+/// Throws EnvironmentError, with the items, if not even one thread fits. `whose` begins the
+/// statement about the limit: "run.memory_limit is".
 MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::string& whose,
                      int threads);
 
 /// "weights 1.1 GB, sum of gradients 1.1 GB, ..."
 std::string items_text(const MemoryNeed& need);
-/// The same of any list and what comes behind it; what takes nothing is left out.
+/// The same for a list and further items. Items of no bytes are left out.
 std::string items_text(std::vector<MemoryItem> held, std::initializer_list<MemoryItem> more);
 
 }  // namespace rollcall::sizing

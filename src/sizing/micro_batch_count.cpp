@@ -1,4 +1,4 @@
-// Powers of two where there are few.
+// Small numbers of micro-batches are rounded up to powers of two.
 #include "sizing/micro_batch_count.hpp"
 
 #include <algorithm>
@@ -7,8 +7,9 @@
 namespace rollcall::sizing {
 namespace {
 
-constexpr std::int64_t kSmallMicroBatch = 128;  ///< tokens; reading the weights and adding to their
-                                                ///< gradient would take longer than the products
+constexpr std::int64_t kSmallMicroBatch = 128;  ///< with fewer tokens, reading the weights and
+                                                ///< adding to their gradient would take longer than
+                                                ///< the products
 
 }  // namespace
 

@@ -1,15 +1,16 @@
-// How many leaves a step's tokens are cut into.
+// Into how many micro-batches a step's tokens are cut.
 #pragma once
 
 #include <cstdint>
 
 namespace rollcall::sizing {
 
-constexpr std::int64_t kFewMicroBatches = 8;  ///< more leave no rank without work for long, but
-                                              ///< where ranks are as many
+constexpr std::int64_t kFewMicroBatches = 8;  ///< with more micro-batches than this, no rank is
+                                              ///< idle for long, unless there are as many ranks
 
-/// Micro-batches that tokens are cut into which would take `least` of the largest: few become a
-/// power of two, so that they can be dealt evenly to ranks and threads, unless they would be small.
+/// Number of micro-batches for `tokens` tokens, which need at least `least` of the largest size. A
+/// small number becomes a power of two, so that micro-batches can be dealt evenly to ranks and
+/// threads, unless they would be too small.
 std::int64_t micro_batch_count(std::int64_t least, std::int64_t tokens);
 
 }  // namespace rollcall::sizing

@@ -1,4 +1,4 @@
-// The step is put together as the update did it, without what only a model could add.
+// Puts a step together as the update does, without values that only a model could add.
 #include "view/advantages.hpp"
 
 #include "method/columns.hpp"
@@ -36,7 +36,8 @@ std::string who_knows(const std::string& name) {
 Advantages::Advantages(const std::optional<RunConfig>& config) : config_(config) {
   if (!config_) {
     why_not_ =
-        "Advantages are not shown: there is no config.toml beside the archive that names the recipe.";
+        "Advantages are not shown: there is no config.toml beside the archive that names the "
+        "recipe.";
     return;
   }
   const auto& section = config_->objective;
@@ -91,11 +92,10 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
   columns.seed = seed, columns.step = step;
   columns.progress = double(step - 1) / double(std::max<std::int64_t>(config_->train.steps, 1));
   run::add_training(columns, batch, trained);
-  // advantages are the step's, whatever its updates
+  // advantages belong to the step and are the same for all its updates
   const auto prepared = objective_->prepare_step(columns);
   if (!prepared->statistics().empty())
-    return {};  // which a piece keeps from step to step, and no
-                // file has
+    return {};  // a piece keeps statistics from step to step, and no file has them
   const auto values = prepared->token_advantages();
   std::vector<std::vector<double>> by_group(groups.size());
   auto at = values.begin();
@@ -104,8 +104,8 @@ std::vector<std::vector<double>> Advantages::of(const std::vector<io::ArchivedGr
     const bool trains = next != trained.end() && batch.groups[*next].id == groups[g].group.id;
     for (std::size_t i = 0; i < groups[g].scores.size(); ++i) {
       const auto count = std::size_t(run::policy_tokens(groups[g].group.rollouts[i]));
-      by_group[g].insert(by_group[g].end(), count, 0.0);  // of what has left the step, and of
-                                                          // groups of which nothing trains
+      by_group[g].insert(by_group[g].end(), count, 0.0);  // for rollouts that have left the step,
+                                                          // and groups that are not trained on
       if (!trains || run::leaves_the_step(groups[g].scores[i], drop)) continue;
       std::copy_n(at, count, by_group[g].end() - std::ptrdiff_t(count));
       at += std::ptrdiff_t(count);

@@ -1,5 +1,5 @@
-// The advantage of every token, computed again with the run's own objective where the archive holds
-// all that it reads.
+// Computes the advantage of every token again with the run's own objective, if the archive holds
+// everything that it needs.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -16,13 +16,13 @@ namespace rollcall::view {
 
 class Advantages {
  public:
-  /// Nothing is offered where there is no run file.
+  /// Without a run file, no advantages are computed.
   explicit Advantages(const std::optional<RunConfig>& config);
-  /// One sentence; empty where advantages are offered.
+  /// Why no advantages are computed, as one sentence; empty if they are.
   const std::string& why_not() const { return why_not_; }
   bool needs_greedy() const { return needs_greedy_; }
-  /// [groups] policy tokens of the group's rollouts one after the other; empty where the step
-  /// cannot be computed. `greedy`: rewards of the step's greedy answers.
+  /// [groups] One value per policy token, for the rollouts of a group one after the other; empty if
+  /// the step cannot be computed. `greedy` are the rewards of the step's greedy answers.
   std::vector<std::vector<double>> of(const std::vector<io::ArchivedGroup>& groups,
                                       const std::vector<std::string>& component_names,
                                       const std::map<PromptId, double>& greedy) const;

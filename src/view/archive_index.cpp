@@ -1,4 +1,5 @@
-// Files are read once; a step that is packed is read again, which costs as much as packing it.
+// Every file is read once. A step is read again when it is packed, which costs as much as packing
+// it.
 #include "view/archive_index.hpp"
 
 #include "base/hash.hpp"
@@ -16,10 +17,10 @@ namespace rollcall::view {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // of a prompt in a list
+constexpr std::size_t kPromptBytes = 240, kReferenceBytes = 80;  // characters of a prompt in a list
 
-/// Size and time of change: a published file never changes, but one drawn again may stand in its
-/// place.
+/// Size and time of change of a file. A published file never changes, but a file of another run may
+/// have replaced it.
 std::string stamp(const fs::path& path) {
   std::error_code gone;
   const auto bytes = fs::file_size(path, gone);
@@ -44,8 +45,8 @@ std::vector<ArchiveIndex::Part> ArchiveIndex::parts_of(const io::Source& source)
     std::string& identity = loose[{name.purpose, name.step}] += path + " ";
     for (const auto& file : io::files_of_shard(path)) identity += stamp(source.root / file);
   }
-  for (const auto& path : source.unscored) {  // a step that is half scored would be taken for a
-                                              // whole one
+  for (const auto& path : source.unscored) {  // a step that is only partly scored would look
+                                              // complete
     const auto name = *io::ShardName::parse(path);
     loose.erase({name.purpose, name.step});
   }
@@ -63,7 +64,7 @@ bool ArchiveIndex::refresh() {
   std::set_difference(now.begin(), now.end(), parts_.begin(), parts_.end(),
                       std::back_inserter(fresh));
   if (gone.empty() && fresh.empty()) return false;
-  parts_.clear();  // should a read fail, all is read again
+  parts_.clear();  // so that everything is read again if a read fails
   for (const Part& part : gone) forget(part);
   for (const Part& part : fresh) forget(part), read(part);
   parts_ = now;

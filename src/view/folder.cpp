@@ -1,4 +1,4 @@
-// Two threads make files; nothing is fsynced, since a folder of pages can be made again.
+// Several threads make the files. They are not fsynced, because the pages can be made again.
 #include "view/folder.hpp"
 
 #include "base/error.hpp"
@@ -26,13 +26,14 @@ namespace {
 
 constexpr const char* kMark = "rollcall-view.txt";
 constexpr const char* kMarkText =
-    "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all of it.\n";
-constexpr unsigned kThreads = 4;  // at most; reading is one at a time
+    "Pages that `rollcall view` wrote. A later `rollcall view --out` to this folder replaces all "
+    "of it.\n";
+constexpr unsigned kThreads = 4;  // most threads that make files; only one of them reads at a time
 
 std::atomic<int> stopped_by{0};
-static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler may touch it
+static_assert(std::atomic<int>::is_always_lock_free);  // required of what a signal handler changes
 
-/// While it lives, SIGINT and SIGTERM set `stopped_by` and do no more.
+/// While an object lives, SIGINT and SIGTERM only set `stopped_by`.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -65,8 +66,8 @@ void require_own(const fs::path& folder) {
           "it would be replaced", "name a folder that does not exist yet");
 }
 
-/// The folder beside the final one, locked by this process; removed with what is in it unless it
-/// was given its name.
+/// The folder beside the final one, locked by this process. It is removed with its content unless
+/// it was renamed.
 class PartialFolder {
  public:
   explicit PartialFolder(const fs::path& folder) : path_(folder.string() + ".partial") {
@@ -105,11 +106,11 @@ class PartialFolder {
     fs::create_directories(path_ / name, ec);
     if (ec) fail("create", path_ / name, ec.value());
   }
-  /// In one step where the file system can exchange two names; else an earlier site is gone for a
-  /// moment.
+  /// Renames the folder to its final name. If the file system cannot exchange two names, an earlier
+  /// site is missing for a moment.
   void publish(const fs::path& folder) {
     require_own(folder);
-    // what is at path_ now is removed
+    // path_ holds the earlier site now, which is removed
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0)
       return;
     std::error_code ec;
@@ -128,10 +129,10 @@ class PartialFolder {
   }
 
  private:
-  /// What a killed process left.
+  /// Removes what a killed process left.
   void clear() {
     const bool own = is_own(path_);
-    if (!own) published_ = true;  // so that it is not removed
+    if (!own) published_ = true;  // a foreign folder must not be removed
     require(own || fs::is_empty(path_),
             fmt::format("{} exists and was not written by rollcall view", path_.string()),
             "pages are made there before they get their name",
@@ -162,7 +163,7 @@ struct Work {
     try {
       for (std::size_t i = next++; i < names.size() && stopped_by == 0; i = next++) {
         const auto content = site->make(names[i]);
-        if (!content) continue;  // of a step that the run has set aside meanwhile
+        if (!content) continue;  // the run has set the step aside meanwhile
         folder->write(names[i], *content);
         bytes += content->size();
         if (names[i].find("/step-") != std::string::npos) ++steps_done;
@@ -196,7 +197,8 @@ void make_all(Work& work) {
 }  // namespace
 
 Written write_site(Site& site, const fs::path& named) {
-  const fs::path folder = named.has_filename() ? named : named.parent_path();  // "site/"
+  // "site/" has no file name
+  const fs::path folder = named.has_filename() ? named : named.parent_path();
   require_own(folder);
   const SignalGuard signals;
   PartialFolder partial(folder);

@@ -1,4 +1,4 @@
-// `rollcall view --out`: the pages as a folder, which appears whole or not at all.
+// `rollcall view --out`: writes the pages as a folder, which appears as a whole or not at all.
 #pragma once
 
 #include "view/site.hpp"
@@ -12,10 +12,10 @@ struct Written {
   std::uint64_t files = 0, bytes = 0;
 };
 
-/// Writes beside `folder` and renames at the end; an earlier site there is replaced, and stays as
-/// it was should this fail. Tells its progress on standard output. Throws InputError when `folder`
-/// is there and is no site of this program, EnvironmentError when another process writes it,
-/// StorageError; and an Error with the exit code `failed` where SIGINT or SIGTERM ended it.
+/// Writes into a folder beside `folder` and renames it at the end. An earlier site is replaced, and
+/// stays as it was if this fails. Shows its progress on standard output. Throws InputError if
+/// `folder` exists but is not a site of this program, EnvironmentError if another process is
+/// writing it, StorageError, and an Error with exit code `failed` after SIGINT or SIGTERM.
 Written write_site(Site& site, const std::filesystem::path& folder);
 
 }  // namespace rollcall::view

@@ -1,4 +1,4 @@
-// The page itself, as it was when the program was built: page/ holds the files.
+// The files of the page, which are compiled into the program from page/.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Escapes byte by byte; nearly all bytes are copied in stretches.
+// Escapes byte by byte, but copies runs of ordinary bytes at once.
 #include "view/script_text.hpp"
 
 #include "base/visible.hpp"

@@ -1,6 +1,7 @@
-// The one home of Boost.Beast: one thread for all connections, a few that make pages. Pages of
-// other sites must not read a run: neither under a name of their own for 127.0.0.1, nor by
-// including its scripts. No client may hold up another, or the end.
+// The only file that uses Boost.Beast: one thread serves all connections, and a few threads make
+// pages. Pages of other sites must not be able to read a run, neither under a name of theirs for
+// 127.0.0.1 nor by including its scripts. No client can delay another one, or the end of the
+// program.
 #include "view/serve.hpp"
 
 #include "base/error.hpp"
@@ -50,13 +51,13 @@ using Head = http::request_header<>;
 using Answer = http::response<http::string_body>;
 using Tcp = asio::ip::tcp;
 
-// Every client has the address 127.0.0.1, so there is no count of them apart: where there are too
-// many connections, the oldest of those that wait for their client goes. A browser opens six.
+// All clients have the address 127.0.0.1, so connections cannot be counted per client. If there are
+// too many, the oldest of those that wait for their client is closed. A browser opens six.
 constexpr std::size_t kMostConnections = 64;
-constexpr std::uint32_t kHeadBytes = 8192;  // browsers send about 800
+constexpr std::uint32_t kHeadBytes = 8192;  // bytes; browsers send about 800
 constexpr auto kForTheHead = 5s, kForTheAnswer = 60s;
-constexpr auto kForTheRest = 1s;  // what a client still sends is read, so that it sees the answer
-constexpr int kMakers = 4;        // threads; a browser asks for a few files at a time
+constexpr auto kForTheRest = 1s;  // reads what the client still sends, so that it sees the answer
+constexpr int kMakers = 4;  // threads that make pages; a browser asks for a few files at a time
 constexpr const char* kPlain = "text/plain; charset=utf-8";
 
 std::string_view plain(beast::string_view text) { return {text.data(), text.size()}; }
@@ -67,8 +68,8 @@ const char* type_of(std::string_view name) {
                                   : "text/javascript; charset=utf-8";
 }
 
-/// Nothing of it is kept by browsers, and the connection ends with it. Ranges are ignored, as
-/// RFC 9110 allows.
+/// Browsers must not store the answer, and the connection ends with it. Ranges are ignored, as RFC
+/// 9110 allows.
 Answer answer(http::status status, const char* type, std::string content) {
   Answer out(status, 11, std::move(content));
   out.set(http::field::content_type, type);
@@ -88,21 +89,21 @@ Answer refusal(http::status status, const std::string& why) {
   return answer(status, kPlain, why + "\n");
 }
 
-/// A name that some other site had resolved to 127.0.0.1 stands in Host (DNS rebinding).
+/// Refuses a name that another site has made resolve to 127.0.0.1; it is in Host (DNS rebinding).
 bool is_own_host(const Head& head, int port) {
   const std::string_view host = plain(head[http::field::host]);
   return head.count(http::field::host) == 1 &&
          (host == fmt::format("127.0.0.1:{}", port) || host == fmt::format("localhost:{}", port));
 }
 
-/// A script element of another site may load a script from here; browsers say so.
+/// A script element of another site could load a script from here; browsers say so in a header.
 bool is_own_page(const Head& head) {
   const std::string_view from = plain(head["Sec-Fetch-Site"]);
   return from.empty() || from == "same-origin" || from == "none";
 }
 
-/// What a request's head alone decides. A browser on this machine needs GET without a body, and
-/// gets no more.
+/// What the head of a request decides alone. A browser on this machine needs only GET without a
+/// body.
 std::optional<Answer> refused(const Head& head, int port) {
   const std::string_view length = plain(head[http::field::content_length]);
   if (head.method() != http::verb::get && head.method() != http::verb::head)
@@ -117,7 +118,7 @@ std::optional<Answer> refused(const Head& head, int port) {
   return std::nullopt;
 }
 
-/// The file's content, made now.
+/// Makes the content of the file that is asked for.
 Answer page(Site& site, const Head& head) {
   const std::string path(plain(head.target()).substr(0, plain(head.target()).find('?')));
   const std::string name = path == "/" ? "index.html" : path.substr(1);
@@ -126,12 +127,12 @@ Answer page(Site& site, const Head& head) {
     return refusal(http::status::forbidden, "Another site may not read this.");
   std::optional<std::string> content;
   try {
-    if (name == "data/runs.js") site.refresh();  // the first thing that a page asks for
+    if (name == "data/runs.js") site.refresh();  // every page asks for this file first
     content = site.make(name);
   } catch (const std::exception& error) {
     if (!data) return refusal(http::status::internal_server_error, visible(error.what()));
     const std::string key = name == "data/runs.js" ? "runs" : name.substr(5, name.size() - 8);
-    // for the page to show
+    // the page shows the error
     content = fmt::format("rollcall({},null,{});\n", json_string(key), json_string(error.what()));
   }
   if (!content) return refusal(http::status::not_found, "There is no such page.");
@@ -153,7 +154,7 @@ class Server {
     beast::tcp_stream stream;
     bool waits = true;  ///< for its client
   };
-  using Open = std::list<Connection>;  // the oldest first
+  using Open = std::list<Connection>;  // by age, the oldest first
   /// Removes a connection wherever its coroutine ends.
   struct Entry {
     Open& open;
@@ -164,12 +165,12 @@ class Server {
     ~Entry() { open.erase(place); }
   };
 
-  /// Listens on 127.0.0.1; returns the port, which was free where `port` is 0.
+  /// Listens on 127.0.0.1. Returns the port, which is a free one if `port` is 0.
   int listen(int port) {
     beast::error_code error;
     const Tcp::endpoint wanted(asio::ip::address_v4::loopback(), static_cast<unsigned short>(port));
     acceptor_.open(Tcp::v4(), error);
-    // Not SO_REUSEPORT, by which two servers would share a port without a word.
+    // SO_REUSEPORT would let two servers share a port silently.
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(wanted, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -200,7 +201,7 @@ class Server {
         const auto place =
             open_.emplace(open_.end(), Connection{beast::tcp_stream(std::move(socket))});
         asio::co_spawn(context_, serve(place), asio::detached);
-      } else {  // whoever it was has gone, or there are too many files: both may pass
+      } else {  // the client is gone or too many files are open, and either may pass
         pause.expires_after(20ms);
         co_await pause.async_wait(asio::use_awaitable);
       }
@@ -214,10 +215,10 @@ class Server {
     beast::flat_buffer buffer(2 * kHeadBytes);
     http::request_parser<http::buffer_body> parser;
     parser.header_limit(kHeadBytes);
-    // refused() looks at it, after method and host
+    // refused() checks the body's length after method and host
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());
     beast::error_code error;
-    stream.expires_after(kForTheHead);  // for all of it, however many bytes come at a time
+    stream.expires_after(kForTheHead);  // for the whole head, even if its bytes come one by one
     co_await http::async_read_header(stream, buffer, parser,
                                      asio::redirect_error(asio::use_awaitable, error));
     Answer out;
@@ -234,7 +235,7 @@ class Server {
       out = refusal(http::status::bad_request,
                     "This is no request of HTTP: " + error.message() + ".");
     } else {
-      co_return;  // it has gone, or took too long
+      co_return;  // the client is gone or was too slow
     }
     error = {};
     stream.expires_after(kForTheAnswer);
@@ -261,7 +262,8 @@ class Server {
   asio::io_context context_{1};
   Tcp::acceptor acceptor_{context_};
   asio::signal_set signals_{context_, SIGINT, SIGTERM};
-  asio::thread_pool makers_{kMakers};  // the last, so that its threads end before what they use
+  asio::thread_pool makers_{kMakers};  // the last member, so that its threads end before what they
+                                       // use
   int port_;
 };
 

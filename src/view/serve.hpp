@@ -7,8 +7,8 @@ namespace rollcall::view {
 
 inline constexpr int kDefaultPort = 8737;
 
-/// Answers on 127.0.0.1 until SIGINT or SIGTERM; prints the address. Port 0: any that is free.
-/// Throws EnvironmentError when the port is taken.
+/// Prints the address and answers on 127.0.0.1 until SIGINT or SIGTERM. With port 0 it takes any
+/// free port. Throws EnvironmentError if the port is taken.
 void serve(Site& site, int port);
 
 }  // namespace rollcall::view

@@ -1,4 +1,4 @@
-// The files of `rollcall view`: their names, and which part makes the content of each.
+// The names of the files of `rollcall view`, and which part makes each.
 #include "view/site.hpp"
 
 #include "base/long_phase.hpp"

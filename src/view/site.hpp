@@ -1,4 +1,4 @@
-// The pages of one or two runs as a list of files, any of which can be made by itself.
+// The pages of one or two runs as a list of files, each of which can be made alone.
 #pragma once
 
 #include "view/viewed_run.hpp"
@@ -11,16 +11,15 @@
 
 namespace rollcall::view {
 
-/// index.html, page.css, page-*.js, data/runs.js and data/<run>/*.js: steps, prompts in pages, and
-/// every step with its tokens in parts.
+/// The files are index.html, page.css, page-*.js, data/runs.js and data/<run>/*.js, which hold the
+/// steps, the prompts in pages, and every step with its tokens in parts.
 class Site {
  public:
-  /// Throws InputError when one is no run, StorageError for damaged files.
+  /// Throws InputError if a folder is not a run, StorageError for damaged files.
   explicit Site(const std::vector<std::filesystem::path>& runs);
   std::vector<std::string> files();
-  void refresh();  ///< looks for what the runs have written since
-  /// The content of one of them; nothing when there is no such file. May be called by several
-  /// threads.
+  void refresh();  ///< reads what the runs have written since the last call
+  /// The content of a file of this name; nothing if there is none. Several threads may call it.
   std::optional<std::string> make(const std::string& name);
 
  private:

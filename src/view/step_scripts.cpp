@@ -1,5 +1,5 @@
-// Rollouts as columns: a list a number, in the order of the samples. Tokens are places in a list of
-// the part's pieces.
+// Rollouts as columns: one list per number, in the order of the samples. A token is an index into
+// the part's list of pieces.
 #include "view/step_scripts.hpp"
 
 #include "io/schema.hpp"
@@ -17,9 +17,9 @@
 namespace rollcall::view {
 namespace {
 
-constexpr std::uint64_t kTokensPerPart = 60'000;  // about a megabyte: a token takes 13 to 20 bytes
+constexpr std::uint64_t kTokensPerPart = 60'000;  // about a megabyte; a token takes 13 to 20 bytes
 
-/// `,"name":[...]` of every rollout of a group.
+/// Adds `,"name":[...]` with a value of every rollout of a group.
 template <class Add>
 void add_column(std::string& out, const char* name, const io::ArchivedGroup& g, const Add& add) {
   out += ",\"", out += name, out += "\":[";
@@ -45,7 +45,7 @@ Sums sums_of(const Rollout& rollout) {
   return s;
 }
 
-/// NaN without any.
+/// NaN if count is 0.
 double mean(double sum, std::uint64_t count) {
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / double(count);
 }
@@ -132,7 +132,7 @@ void add_bins(std::string& out, const StepContent& step) {
   out += '}';
 }
 
-/// Pieces of a part, each once.
+/// The pieces of a part, each once.
 class PieceList {
  public:
   std::size_t place(std::int32_t token, const Piece& piece) {
@@ -206,7 +206,7 @@ class PartWriter {
     out += ']';
   }
 
-  /// `advantage`: of its tokens; moved behind them.
+  /// `advantage` points to the values of its tokens and is moved to the value after them.
   void add_rollout(std::string& out, const Rollout& rollout, const double*& advantage) {
     const auto policy_turns =
         std::count_if(rollout.turns.begin(), rollout.turns.end(),
@@ -215,7 +215,7 @@ class PartWriter {
     std::size_t tokens = 0;
     for (std::size_t k = 0; k < rollout.turns.size(); ++k) {
       const Turn& turn = rollout.turns[k];
-      if (k == 0 && turn.role == Role::prompt) continue;  // the group's
+      if (k == 0 && turn.role == Role::prompt) continue;  // the group has it
       if (out.back() != '[') out += ',';
       out += '[', add_integer(out, std::int64_t(turn.role));
       const bool whole =

@@ -1,5 +1,4 @@
-// The files of one step: its groups and rollouts with texts and numbers, and the tokens of them in
-// parts.
+// The files of one step: its groups and rollouts with texts and numbers, and their tokens in parts.
 #pragma once
 
 #include "io/archive.hpp"
@@ -16,23 +15,24 @@
 
 namespace rollcall::view {
 
-/// One step as the archive holds it, with what is known of it besides.
+/// One step of the archive, with further values that are known about it.
 struct StepContent {
   StepKey key;
   std::vector<std::string> component_names{};
   std::vector<io::ArchivedGroup> groups{};
-  std::vector<std::vector<double>> advantages{};  ///< [groups] policy tokens one after the other;
-                                                  ///< empty: not known
-  std::string no_advantages{};                    ///< why; empty where they are known
+  std::vector<std::vector<double>> advantages{};  ///< [groups] values of the policy tokens, one
+                                                  ///< rollout after the other; empty if not known
+  std::string no_advantages{};                 ///< why advantages are not known; empty if they are
   std::vector<std::optional<Visit>> before{};  ///< [groups] the prompt's last visit in an earlier
                                                ///< step
-  std::map<std::string, std::map<int, double>> bins{};  ///< numbers of the difficulty bins in this
-                                                        ///< step, by name and bin
-  std::vector<std::pair<std::string, double>> numbers{};  ///< of the step, from metrics.jsonl
+  std::map<std::string, std::map<int, double>> bins{};    ///< values of the difficulty bins in this
+                                                          ///< step, by name and bin
+  std::vector<std::pair<std::string, double>> numbers{};  ///< metrics of the step, from
+                                                          ///< metrics.jsonl
 };
 
-/// The stretches of groups whose tokens are a file, from the tokens of each group: every one ends
-/// with the group that fills it.
+/// Divides the groups of a step into parts by their numbers of tokens. The tokens of a part [first,
+/// end) are one file, and a part ends with the group that fills it.
 std::vector<std::pair<std::size_t, std::size_t>> parts_of(const StepLine& step);
 
 std::string step_json(const StepContent& step, const StepLine& line);

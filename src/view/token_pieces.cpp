@@ -1,5 +1,5 @@
-// Each token is decoded once, behind another one; the rare ones that are no whole text are decoded
-// together.
+// Each token is decoded once, after another one. The few tokens that are not whole characters are
+// decoded together.
 #include "view/token_pieces.hpp"
 
 #include "text/tokenizer/text_stream.hpp"
@@ -10,8 +10,8 @@
 namespace rollcall::view {
 namespace {
 
-constexpr std::string_view kReplaced = "\xEF\xBF\xBD";  // U+FFFD: what a decoder may put in the
-                                                        // place of bytes that are no character
+constexpr std::string_view kReplaced = "\xEF\xBF\xBD";  // U+FFFD, which a decoder may put in place
+                                                        // of bytes that are no character
 
 bool is_whole(std::string_view text) {
   return is_utf8(text) && text.find(kReplaced) == std::string_view::npos;
@@ -33,8 +33,8 @@ TokenPieces::TokenPieces(std::shared_ptr<const text::Tokenizer> tokenizer)
   if (tokenizer_) before_ = tokenizer_->encode("a");
 }
 
-std::string TokenPieces::behind(std::span<const std::int32_t> tokens,
-                                text::Tokenizer::Special special) const {
+std::string TokenPieces::decoded_after(std::span<const std::int32_t> tokens,
+                                       text::Tokenizer::Special special) const {
   std::vector<std::int32_t> all = before_;
   all.insert(all.end(), tokens.begin(), tokens.end());
   const std::string start = tokenizer_->decode(before_, special),
@@ -46,9 +46,9 @@ TokenPieces::Known TokenPieces::learn(std::int32_t token) const {
   if (!tokenizer_ || token < 0) return {by_number(token), by_number(token)};
   using Special = text::Tokenizer::Special;
   const std::span alone(&token, 1);
-  Known k{{tokenizer_->decode(alone)}, {behind(alone, Special::skip)}};
+  Known k{{tokenizer_->decode(alone)}, {decoded_after(alone, Special::skip)}};
   if (k.later.text.empty()) {
-    const std::string name = behind(alone, Special::keep);
+    const std::string name = decoded_after(alone, Special::keep);
     k.first = k.later = name.empty() ? by_number(token) : Piece{name, true};
   }
   k.whole = is_whole(k.first.text) && is_whole(k.later.text);
@@ -60,15 +60,16 @@ const TokenPieces::Known& TokenPieces::known(std::int32_t token) {
   return found != known_.end() ? found->second : known_.emplace(token, learn(token)).first->second;
 }
 
-/// The shortest stretches that are whole characters; what is left at the end shows its bytes.
+/// Joins as few tokens as make whole characters. Tokens at the end that do not complete one show
+/// their bytes.
 void TokenPieces::join(std::span<const std::int32_t> tokens, std::span<Piece> pieces) {
   for (std::size_t first = 0; first < tokens.size();) {
     std::size_t count = 1;
-    std::string text = behind(tokens.subspan(first, count), text::Tokenizer::Special::skip);
+    std::string text = decoded_after(tokens.subspan(first, count), text::Tokenizer::Special::skip);
     while (!is_whole(text) && first + count < tokens.size() && count < 8)
-      text = behind(tokens.subspan(first, ++count), text::Tokenizer::Special::skip);
+      text = decoded_after(tokens.subspan(first, ++count), text::Tokenizer::Special::skip);
     if (!is_whole(text))
-      count = 1, text = behind(tokens.subspan(first, count), text::Tokenizer::Special::skip);
+      count = 1, text = decoded_after(tokens.subspan(first, count), text::Tokenizer::Special::skip);
     pieces[first].text = text;
     first += count;
   }
@@ -92,7 +93,7 @@ std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens) {
 
 std::vector<Piece> TokenPieces::of(std::span<const std::int32_t> tokens, std::string_view text) {
   auto pieces = of(tokens);
-  // What ends an answer may be cut from its text. Archives of older builds have texts without
+  // The end of an answer may be cut from its text. Texts in archives of older builds have no
   // special tokens.
   const auto reads = [&](bool with_special) {
     const std::string read = joined(pieces, with_special);

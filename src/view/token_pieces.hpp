@@ -1,4 +1,4 @@
-// The texts of single tokens, as they stand in a text of several: what a page colours.
+// The text of each token of an answer, which a page can colour separately.
 #pragma once
 
 #include "text/tokenizer/tokenizer.hpp"
@@ -14,36 +14,38 @@
 namespace rollcall::view {
 
 struct Piece {
-  std::string text;  ///< empty: the token is shown with the one before it, which has the text of
-                     ///< both
-  bool special = false;  ///< a token that leaves no text of its own, by its name: <|im_end|>
+  std::string text;      ///< empty if the token before has the text of both
+  bool special = false;  ///< a token without text of its own, such as <|im_end|>, which is shown by
+                         ///< its name
 };
 
 class TokenPieces {
  public:
-  /// Without a tokenizer, tokens are shown by their numbers.
+  /// Without a tokenizer, tokens are shown as their numbers.
   explicit TokenPieces(std::shared_ptr<const text::Tokenizer> tokenizer);
-  /// One piece a token. Tokens that end within a character are joined with their neighbours, or
-  /// show their bytes where these do not complete it.
+  /// One piece per token. Tokens that end within a character are joined with their neighbours, or
+  /// show their bytes if the neighbours do not complete the character.
   std::vector<Piece> of(std::span<const std::int32_t> tokens);
-  /// The same of a whole answer, whose text is known: where single tokens read otherwise than that,
-  /// all of it is decoded again from left to right.
+  /// The same for a whole answer with a known text. If the pieces do not give that text, the tokens
+  /// are decoded again from left to right.
   std::vector<Piece> of(std::span<const std::int32_t> tokens, std::string_view text);
 
  private:
   struct Known {
-    Piece first, later;  ///< at the beginning of a text, and behind another token
-    bool whole = true;   ///< UTF-8 by itself
+    Piece first, later;  ///< the piece at the beginning of a text, and after another token
+    bool whole = true;   ///< whether it is valid UTF-8 by itself
   };
   const Known& known(std::int32_t token);
   Known learn(std::int32_t token) const;
-  std::string behind(std::span<const std::int32_t> tokens, text::Tokenizer::Special special) const;
+  std::string decoded_after(std::span<const std::int32_t> tokens,
+                            text::Tokenizer::Special special) const;
   void join(std::span<const std::int32_t> tokens, std::span<Piece> pieces);
   std::vector<Piece> decoded_again(std::span<const std::int32_t> tokens);
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;
-  std::vector<std::int32_t> before_;  ///< an ordinary token, behind which others are decoded: a
-                                      ///< decoder may do otherwise with the first of a text
+  std::vector<std::int32_t> before_;  ///< an ordinary token, after which other tokens are decoded,
+                                      ///< because a decoder may treat the first token of a text
+                                      ///< differently
   std::unordered_map<std::int32_t, Known> known_;
 };
 

@@ -1,4 +1,4 @@
-// Reads under a lock, writes text outside of it.
+// Reads under a lock and makes texts outside it.
 #include "view/viewed_run.hpp"
 
 #include "base/error.hpp"
@@ -51,7 +51,7 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const fs::path& run,
   }
 }
 
-/// Behind the last dash: "train-12" is (train, 12).
+/// Splits a name at its last dash: "train-12" gives (train, 12).
 std::optional<std::pair<std::string, std::uint64_t>> numbered(std::string_view name) {
   const std::size_t dash = name.rfind('-');
   std::uint64_t number = 0;
@@ -306,7 +306,7 @@ void ViewedRun::complete(Loaded& loaded) const {
   }
   try {
     step.advantages = advantages_.of(step.groups, step.component_names, loaded.greedy);
-  } catch (const Error& error) {  // the rest of the step can be looked at all the same
+  } catch (const Error& error) {  // the rest of the step can still be shown
     step.no_advantages = fmt::format("Advantages are not shown: {}", error.what());
     return;
   }
@@ -315,7 +315,8 @@ void ViewedRun::complete(Loaded& loaded) const {
       !advantages_.why_not().empty()
           ? advantages_.why_not()
           : fmt::format(
-                "Advantages are not shown: the recipe {} goes on from what it learnt in earlier steps, which the archive does not hold.",
+                "Advantages are not shown: the recipe {} goes on from what it learnt in earlier "
+                "steps, which the archive does not hold.",
                 config_->objective.recipe);
 }
 

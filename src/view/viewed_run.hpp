@@ -1,5 +1,5 @@
-// One run as pages: its index, the files that are made of it, and one archive file in memory at a
-// time.
+// One run as pages: its index, the files that are made from it, and the archive files that are in
+// memory.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -23,24 +23,24 @@ namespace rollcall::view {
 
 class ViewedRun {
  public:
-  /// `key` names the run in file names ("run-1"). Throws InputError when there is no run,
+  /// `key` names the run in file names ("run-1"). Throws InputError if the folder is not a run,
   /// StorageError for damaged files.
   ViewedRun(std::filesystem::path run, std::string key);
   const std::string& key() const { return key_; }
-  /// Looks for what is new.
+  /// Reads what the run has written since the last call.
   void refresh();
   std::vector<std::string> files();
-  /// The value in one of these files, as JSON; nothing when there is none of this name. May be
-  /// called by several threads.
+  /// The JSON value of the file of this name; nothing if there is none. Several threads may call
+  /// it.
   std::optional<std::string> make(const std::string& name);
-  std::string summary();  ///< for runs.js: name, folder, how much there is
+  std::string summary();  ///< for runs.js: name, folder and sizes
 
  private:
-  /// A step as it was read; what takes computing is added when somebody asks for it.
+  /// A step as it was read. Values that must be computed are added when they are asked for.
   struct Loaded {
     StepContent content;
-    std::map<PromptId, double> greedy{};  ///< rewards of the step's greedy answers, where the
-                                          ///< objective wants them
+    std::map<PromptId, double> greedy{};  ///< rewards of the step's greedy answers, if the
+                                          ///< objective needs them
     std::once_flag completed{};
   };
   using Steps = std::map<StepKey, std::shared_ptr<Loaded>>;
@@ -58,12 +58,12 @@ class ViewedRun {
   std::optional<RunConfig> config_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Advantages advantages_;
-  std::mutex reading_;  ///< of the index and of archive files
+  std::mutex reading_;  ///< guards the index and the archive files
   ArchiveIndex index_;
-  std::map<std::uint64_t, report::MetricRow> metrics_;  ///< of training steps
+  std::map<std::uint64_t, report::MetricRow> metrics_;  ///< by training step
   std::vector<report::MetricRow> validations_;
-  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files: threads may work at the
-                                              ///< border of one
+  std::list<std::shared_ptr<Steps>> loaded_;  ///< the last two files, because threads may work on
+                                              ///< both sides of a border
 };
 
 }  // namespace rollcall::view

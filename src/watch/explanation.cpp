@@ -1,4 +1,4 @@
-// Groups of ranks of whom the same can be said; suspects first.
+// Groups ranks in the same state into one sentence each; suspects come first.
 #include "watch/explanation.hpp"
 
 #include "base/joined.hpp"
@@ -20,7 +20,7 @@ enum class Kind { stopped, stuck, waiting, ended };
 struct Judged {
   const WatchRecord* record;
   Kind kind;
-  double age_s;  ///< of its last sign of life
+  double age_s;  ///< age of the record [s]
   double still_s() const { return record->still_s + age_s; }
 };
 
@@ -30,12 +30,12 @@ Judged judge(const WatchRecord& record, double now, double watch_s) {
                     : age_s > watch_s / 2  ? Kind::stopped
                     : record.waits.empty() ? Kind::stuck
                                            : Kind::waiting;
-  // Who polls is alive: a wait in which nobody polls any more is stuck too.
+  // A rank that polls is alive. A rank that waits but has stopped polling is stuck as well.
   return {&record, kind == Kind::waiting && record.still_s + age_s >= watch_s ? Kind::stuck : kind,
           age_s};
 }
 
-/// Ranks of whom one sentence and the same stacks hold.
+/// Ranks that share one sentence and the same stacks.
 struct Group {
   std::vector<int> ranks;
   std::set<std::string> nodes;
@@ -43,7 +43,7 @@ struct Group {
   std::vector<ThreadRecord> threads;
 };
 
-/// Threads have numbers, which differ where nothing else does.
+/// Compares threads without their numbers, which differ between ranks in the same state.
 std::string text_of(const std::vector<ThreadRecord>& threads) {
   std::string text;
   for (const auto& t : threads)
@@ -72,7 +72,7 @@ void add_stacks(std::vector<std::string>& lines, const std::vector<ThreadRecord>
   for (const auto& t : threads) ++same[text_of({t})];
   for (const auto& t : threads) {
     const int count = std::exchange(same[text_of({t})], 0);
-    if (count == 0) continue;  // said of another
+    if (count == 0) continue;  // counted with an equal thread before
     lines.push_back(fmt::format("    {}{}: {}{}", t.thread,
                                 count > 1 ? fmt::format(" and {} more", count - 1) : "", t.state,
                                 t.frames.empty() ? ", no stack" : ""));
@@ -86,7 +86,8 @@ void add_suspects(std::vector<std::string>& lines, const std::vector<Judged>& al
   for (const auto& judged : all) {
     if (judged.kind != Kind::stopped && judged.kind != Kind::stuck) continue;
     const WatchRecord& r = *judged.record;
-    const bool stopped = judged.kind == Kind::stopped;  // what its threads did before says nothing
+    const bool stopped = judged.kind == Kind::stopped;  // the stacks of a stopped rank are too old
+                                                        // to mean anything
     auto& group = groups[{judged.kind, fmt::format("{}|{}|{}", hosts(r), where(r),
                                                    stopped ? "" : text_of(r.threads))}];
     group.ranks.push_back(r.rank);
@@ -109,7 +110,8 @@ void add_suspects(std::vector<std::string>& lines, const std::vector<Judged>& al
     const std::string who = comm::name_ranks(group.ranks) + nodes_of(group) + hosts(*first->record);
     if (key.first == Kind::stopped)
       lines.push_back(fmt::format(
-          "  {}{}: no sign of life for {:.0f} s: stopped, dead, or its node or file system is unreachable",
+          "  {}{}: no sign of life for {:.0f} s: stopped, dead, or its node or file system is "
+          "unreachable",
           who, said, group.longest_s));
     else
       lines.push_back(fmt::format("  {}{}: nothing done for {:.0f} s: computing or stuck", who,
@@ -128,8 +130,8 @@ void add_waiting(std::vector<std::string>& lines, const std::vector<Judged>& all
   for (std::size_t i = 0; i < std::min(sentences.size(), comm::kNamedGroups); ++i)
     lines.push_back("  " + sentences[i]);
   if (sentences.size() > comm::kNamedGroups) lines.emplace_back("  and others");
-  // A rank that waits for a thread of its own, such as the writer of a checkpoint, says what its
-  // threads are held in.
+  // A rank that waits for one of its own threads, such as the writer of a checkpoint, has recorded
+  // where its threads are.
   std::size_t named = 0;
   for (const auto& judged : all) {
     if (judged.kind != Kind::waiting || judged.record->threads.empty() ||

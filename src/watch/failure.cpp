@@ -1,4 +1,4 @@
-// Who speaks is settled by the creation of one file.
+// The rank that creates RUN/failure first prints the error; the others stay silent.
 #include "watch/failure.hpp"
 
 #include "base/file.hpp"
@@ -20,7 +20,7 @@ bool is_first_failure(const std::filesystem::path& run_dir, const std::string& m
   const int fd = uninterrupted([&] {
     return ::open((run_dir / "failure").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   });
-  if (fd < 0) return errno != EEXIST;  // where nothing can be written everyone speaks
+  if (fd < 0) return errno != EEXIST;  // if the file cannot be written, every rank prints
   const bool noted = uninterrupted([&] { return ::write(fd, message.data(), message.size()); }) ==
                      ssize_t(message.size());
   if (!noted) log_warning("cannot write {}", (run_dir / "failure").string());
@@ -35,16 +35,19 @@ void Failure::say(const std::exception& error) {
       fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "",
                   message_of(error));
   end_as_failed(code_);
-  // people read it with cat
+  // users read the file with cat
   first_ = is_first_failure(run_dir_, visible_lines(message, kMessageBar) + "\n");
   if (*first_) complain(message);
 }
 
 ExitCode Failure::end() {
-  constexpr double kAbortDeadline_s = 10.0;  // the first gives its writers up to 5 s before
+  constexpr double kAbortDeadline_s = 10.0;  // before its abort, the first rank waits up to 5 s for
+                                             // its writers
   if (!first_.value_or(true))
     std::this_thread::sleep_for(std::chrono::duration<double>(kAbortDeadline_s));
-  if (world_->size() > 1) world_->abort(int(code_));  // the others would wait for this rank
+  if (world_->size() > 1)
+    world_->abort(int(code_));  // otherwise the others would wait for this
+                                // rank
   return code_;
 }
 

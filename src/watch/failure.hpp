@@ -1,4 +1,4 @@
-// The end of a rank that threw: one message from the whole job, then the job's end.
+// How a job ends when a rank throws: with one message for the whole job.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,26 +12,28 @@
 
 namespace rollcall::watch {
 
-/// Several ranks may fail of one cause: true for the one that is to say so, false when another has
-/// said it in RUN/failure.
+/// Several ranks may fail for the same reason. Returns true for the rank that should print it, and
+/// false if another rank has already written it to RUN/failure.
 bool is_first_failure(const std::filesystem::path& run_dir, const std::string& message);
 
-/// The first rank to throw says why, on stderr and in RUN/failure; the others are quiet: its abort
-/// ends them, and if it cannot, they end the job themselves.
+/// The first rank that throws prints the error and writes it to RUN/failure. The other ranks print
+/// nothing; its abort ends them, and if it cannot, they end the job themselves.
 class Failure {
  public:
   Failure(comm::Communicator& world, std::filesystem::path run_dir)
       : world_(&world), run_dir_(std::move(run_dir)) {}
 
-  /// Before anything is taken down, for that may wait for a writer. Only the first error counts.
+  /// Must be called before anything is destroyed, because that may wait for a writer. Only the
+  /// first error counts.
   void say(const std::exception& error);
-  /// Behind say: ends the other ranks. Returns the exit code of the error where there are none.
+  /// Called after say(). Ends the other ranks; in a job of one rank, returns the exit code of the
+  /// error.
   ExitCode end();
 
  private:
   comm::Communicator* world_;
   std::filesystem::path run_dir_;
-  std::optional<bool> first_;  ///< known once it is said
+  std::optional<bool> first_;  ///< set by say()
   ExitCode code_ = ExitCode::failed;
 };
 

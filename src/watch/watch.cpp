@@ -1,4 +1,4 @@
-// Records as JSON in fixed slots.
+// Reads and writes records as JSON in fixed slots.
 #include "watch/watch.hpp"
 
 #include "base/json.hpp"
@@ -16,7 +16,7 @@ namespace rollcall::watch {
 namespace {
 
 using nlohmann::json;
-constexpr int kMostRanks = 1 << 20;  // what a foreign file may make its reader look at
+constexpr int kMostRanks = 1 << 20;  // limit of what a foreign file makes its reader read
 
 double tenths(double seconds) { return std::round(10.0 * seconds) / 10.0; }
 
@@ -59,7 +59,7 @@ WatchRecord from_json(const json& j) {
   return r;
 }
 
-/// Takes the outermost frame off the longest stack; false when there is none.
+/// Removes the outermost frame of the longest stack. Returns false if there is no stack.
 bool shorten(WatchRecord& record) {
   const auto longest = std::max_element(
       record.threads.begin(), record.threads.end(),
@@ -83,7 +83,7 @@ std::string problem(const std::filesystem::path& path) {
 std::filesystem::path watch_file(const std::filesystem::path& run_dir) { return run_dir / "watch"; }
 
 std::string to_slot(WatchRecord record) {
-  constexpr std::size_t kLongest = 512;  // of what a rank says of itself
+  constexpr std::size_t kLongest = 512;  // bytes of each text
   for (std::string* text : {&record.node, &record.stages, &record.activity, &record.waits})
     text->resize(std::min(text->size(), kLongest));
   const auto text_of = [&] {
@@ -139,7 +139,7 @@ std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int mo
     });
     return got < 0 ? std::string_view() : std::string_view(slot).substr(0, std::size_t(got));
   };
-  // a folder, or not permitted
+  // it is a folder, or may not be read
   all.unreadable = file < 0 || read_slot(0).data() == nullptr ? 1 : 0;
   if (file >= 0 && !what_else(int(file)).empty())
     return WatchFile{.records = {}, .ranks = 0, .unreadable = 1};
@@ -148,7 +148,7 @@ std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int mo
     auto text = read_slot(rank);
     if (text.empty()) break;
     auto record = from_slot(text, rank);
-    // it may have been written in between
+    // The rank may have written the slot during the read.
     if (!record && !is_blank(text)) record = from_slot(read_slot(rank), rank);
     if (record)
       all.ranks = std::max(all.ranks, record->ranks), all.records.push_back(std::move(*record));

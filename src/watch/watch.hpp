@@ -1,5 +1,5 @@
-// RUN/watch: what every rank of a run does at the moment, for whoever wonders why it gets no
-// further.
+// RUN/watch: what every rank of a run does at the moment, for users who want to know why it makes
+// no progress.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +12,57 @@
 namespace rollcall::watch {
 
 struct ThreadRecord {
-  std::string thread;  ///< "main", "thread 4711"
-  std::string state;   ///< base/thread_stack.hpp
+  std::string thread;  ///< such as "main" or "thread 4711"
+  std::string state;   ///< as in base/thread_stack.hpp
   std::vector<std::string> frames;
   bool operator==(const ThreadRecord&) const = default;
 };
 
-/// What a rank says of itself. Durations are those at the time of `beat_unix_s`.
+/// What a rank says about itself. Durations are those at the time of `beat_unix_s`.
 struct WatchRecord {
   int rank = 0, ranks = 1;
   std::string node{};
   std::int64_t pid = 0;
-  std::string stages{};    ///< "generation, scoring"
-  std::string activity{};  ///< "update of step 5"; empty between two tasks
-  std::string waits{};     ///< "for the plan of step 3"; empty: it works
+  std::string stages{};    ///< such as "generation, scoring"
+  std::string activity{};  ///< such as "update of step 5"; empty between two tasks
+  std::string waits{};     ///< such as "for the plan of step 3"; empty while it works
   double activity_s = 0.0, waits_s = 0.0;
-  double silent_s = 0.0;  ///< since the last piece of work that it did or heard of
-  double still_s = 0.0;   ///< since it last did or looked for anything, so less where it waits
+  double silent_s = 0.0;  ///< time since the rank's last progress
+  double still_s = 0.0;  ///< time since the rank last made progress or polled, so it stays short in
+                         ///< a wait
   std::uint64_t pulses = 0;
-  double beat_unix_s = 0.0;             ///< when this was written, by the clock of rank 0's node
-  double stood_still_s = 0.0;           ///< when the process was last suspended, for how long
-  double moved_unix_s = 0.0;            ///< until when, by the same clock; 0: never
-  bool ended = false;                   ///< in order
-  std::vector<ThreadRecord> threads{};  ///< of a rank that is silent: those that could be the cause
+  double beat_unix_s = 0.0;    ///< when the record was written, by the clock of rank 0's node
+  double stood_still_s = 0.0;  ///< duration of the last suspension of the process
+  double moved_unix_s = 0.0;   ///< end of that suspension, by the same clock; 0 if there was none
+  bool ended = false;          ///< the rank has ended normally
+  std::vector<ThreadRecord> threads{};  ///< of a rank without progress: the threads that could be
+                                        ///< the cause
 };
 
-/// Slots of equal size, by rank: one file serves many ranks, and each writes pages of its own.
+/// Bytes of a record in RUN/watch. The file has one slot per rank, so each rank writes pages of its
+/// own.
 constexpr std::size_t kWatchSlot = 4096;
 
 std::filesystem::path watch_file(const std::filesystem::path& run_dir);
-/// JSON, spaces and a line break, kWatchSlot bytes in all; of stacks that are too long for it the
-/// outer frames are left out.
+/// JSON, spaces and a line break, kWatchSlot bytes in total. Outer frames of stacks are left out if
+/// there is no room for them.
 std::string to_slot(WatchRecord record);
-/// Nothing when it is not what to_slot makes, or of another rank.
+/// Returns nothing if the text is not made by to_slot, or belongs to another rank.
 std::optional<WatchRecord> from_slot(std::string_view slot, int rank);
 
-/// Puts the record into its slot. Returns what is wrong, empty where nothing is: this may never
-/// fail a run. Opened and closed each time, for only then does a network file system show it to
-/// others; not fsynced.
+/// Writes the record into its slot. Returns what is wrong, or an empty text, because this must
+/// never fail a run. The file is opened and closed each time, because only then does a network file
+/// system show the record to others. It is not fsynced.
 std::string write_record(const std::filesystem::path& run_dir, const WatchRecord& record);
 
 struct WatchFile {
-  std::vector<WatchRecord> records{};  ///< by rank; one that has written nothing yet is not there
-  int ranks = 0;                       ///< of the job
+  std::vector<WatchRecord> records{};  ///< by rank; ranks that have not written yet are missing
+  int ranks = 0;                       ///< number of ranks of the job
   int unreadable = 0;                  ///< slots that hold something else
 };
-/// How long another rank than `own` was suspended that moves again since `since_unix_s`: the
-/// longest.
+/// The longest suspension, among ranks other than `own`, that ended after `since_unix_s` [s].
 double longest_standstill(const WatchFile& file, int own, double since_unix_s);
-/// Nothing where there is no such file. Only the first `most` ranks; 0: all.
+/// Reads the first `most` ranks, or all if that is 0. Returns nothing if there is no such file.
 std::optional<WatchFile> read_watch(const std::filesystem::path& run_dir, int most = 0);
 
 }  // namespace rollcall::watch

@@ -1,5 +1,5 @@
-// One turn: look at the rank, write its record, read those of the others where this rank has heard
-// nothing for long.
+// The watching thread. In each turn it looks at its rank and writes the record. It reads the
+// records of the other ranks if its rank has made no progress for long.
 #include "watch/watcher.hpp"
 
 #include "base/attended_clock.hpp"
@@ -27,19 +27,18 @@
 
 namespace rollcall::watch {
 
-/// Shared with the thread, which may outlive the watcher.
+/// What the watcher shares with its thread, which may outlive it.
 struct Watcher::End {
   std::mutex mutex;
   std::condition_variable changed;
   bool wanted = false, reached = false;
-  std::optional<double> asked;     ///< since how many seconds another rank may have stood still
-  std::optional<double> answered;  ///< for how long
+  std::optional<double> asked;  ///< question: which ranks were suspended within this many seconds
+  std::optional<double> answered;  ///< answer: the longest suspension [s]
   double ask(double since_s);
 };
 
-/// Of the thread that waits. A file system that does not answer holds it for a moment only: the
-/// others
-/// may ask it meanwhile whether it is there.
+/// Called by the thread that waits. A file system that hangs delays it for a moment only, because
+/// other ranks may ask it meanwhile whether it is alive.
 double Watcher::End::ask(double since_s) {
   constexpr std::chrono::seconds kPatience{1};
   std::unique_lock lock(mutex);
@@ -53,18 +52,19 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
-/// Of clocks that are looked at once a tick.
+/// For a clock that is read once per tick: how long after the read before a read must come to show
+/// that the process was suspended [s].
 double late_s(double tick_s, double watch_s) {
-  constexpr double kLate_s = 10.0;  // a look that comes later than this says that the process was
+  constexpr double kLate_s = 10.0;  // a read that is later than this shows that the process was
                                     // suspended
   return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
 }
 
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
-constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up: they are there
-                                          // when somebody asks
-constexpr double kWrites = 100.0;  // a second, of all ranks together, are more than a file system
-                                   // should notice
+constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up, so that they
+                                          // are there when a user asks
+constexpr double kWrites = 100.0;  // writes per second by all ranks together that a file system
+                                   // should not notice
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
 double unix_time() {
@@ -76,146 +76,188 @@ std::string node_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// The thread's own state.
+/// What this rank does, seen by its own watch: fills the rank's record.
+class OwnRank {
+ public:
+  OwnRank(WatchRecord record, std::shared_ptr<const comm::Activity> activity, double tick_s,
+          double watch_s, double clock_offset_s)
+      : record_(std::move(record)),
+        activity_(std::move(activity)),
+        clock_(late_s(tick_s, watch_s)),
+        clock_offset_s_(clock_offset_s) {}
+
+  const WatchRecord& record() const { return record_; }
+  WatchRecord& record() { return record_; }
+  /// Time at the last look, without the time for which the process was suspended [s].
+  double looked_s() const { return looked_s_; }
+  double now() const { return unix_time() + clock_offset_s_; }  ///< by the clock of rank 0's node
+
+  /// Brings the record up to date. Returns true if the rank has made progress since the last look;
+  /// its recorded stacks are dropped then.
+  bool look() {
+    const auto seen = activity_->look();
+    looked_s_ = clock_.seconds();
+    const bool progressed = seen.pulses != record_.pulses;
+    if (progressed) {
+      progress_s_ = poll_s_ = looked_s_;
+      record_.threads.clear();
+    }
+    if (seen.polls != polls_) poll_s_ = looked_s_;
+    polls_ = seen.polls;
+    record_.activity = seen.activity;
+    record_.activity_s = seen.activity_s;
+    record_.waits = seen.waits;
+    record_.waits_s = seen.waits_s;
+    record_.pulses = seen.pulses;
+    record_.silent_s = looked_s_ - progress_s_;
+    record_.still_s = looked_s_ - poll_s_;
+    record_.beat_unix_s = now();
+    return progressed;
+  }
+
+  /// Returns true at the first look after the process was suspended, and records for how long: the
+  /// deadlines of the other ranks need to know.
+  bool note_standstill() {
+    const double lasted_s = clock_.stood_still_s() - known_standstills_s_;
+    if (lasted_s <= 0) return false;
+    known_standstills_s_ = clock_.stood_still_s();
+    record_.stood_still_s = lasted_s;
+    record_.moved_unix_s = record_.beat_unix_s;
+    if (record_.rank == 0)
+      log_info(
+          "rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no "
+          "deadline counts that time",
+          lasted_s);
+    return true;
+  }
+
+ private:
+  WatchRecord record_;
+  std::shared_ptr<const comm::Activity> activity_;
+  AttendedClock clock_;
+  double clock_offset_s_;
+  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0;  ///< times of clock_: the last look,
+                                                             ///< the last progress and the last
+                                                             ///< poll seen
+  double known_standstills_s_ = 0.0;                         ///< of clock_, already recorded
+  std::uint64_t polls_ = 0;                                  ///< seen at the last look
+};
+
+/// The work of the thread that watches: at every turn it looks at the rank and writes the record,
+/// and it takes stacks and warns where nothing moves.
 class Rounds {
  public:
   Rounds(std::filesystem::path run_dir, WatchRecord record,
          std::shared_ptr<const comm::Activity> activity, int main_thread, double watch_s,
          double clock_offset_s)
       : run_dir_(std::move(run_dir)),
-        own_(std::move(record)),
-        activity_(std::move(activity)),
+        turn_s_(turn_s(record.ranks, watch_s)),
+        self_(std::move(record), std::move(activity), tick_s(), watch_s, clock_offset_s),
         main_thread_(main_thread),
-        watch_s_(watch_s),
-        clock_offset_s_(clock_offset_s),
-        clock_(late_s(tick_s(), watch_s)) {}
+        watch_s_(watch_s) {}
 
-  /// As short as the file system allows, since nobody hears what a rank did after its last word.
-  double turn_s() const {
-    return std::min(std::clamp(watch_s_ / kTurns, kShortestTurn_s, kLongestTurn_s),
-                    std::max(1.0, double(own_.ranks) / kWrites));
-  }
-
-  /// Memory may be looked at more often than files.
-  double tick_s() const { return std::min(turn_s(), 1.0); }
+  /// Time between two looks [s]. Memory may be looked at more often than files.
+  double tick_s() const { return std::min(turn_s_, 1.0); }
 
   void tick() {
-    look();
-    const bool moves_again = tell_standstill();
-    const bool asks = std::max(own_.still_s, own_.silent_s) >= next_stacks_s_;
-    if (asks) take_stacks();
-    if (!asks && !moves_again && looked_s_ < next_turn_s_) return;
-    next_turn_s_ = looked_s_ + turn_s() - tick_s() / 2;
+    if (self_.look()) next_stacks_s_ = kEarly * watch_s_;
+    const bool moves_again = self_.note_standstill();
+    const bool takes = std::max(own().still_s, own().silent_s) >= next_stacks_s_;
+    if (takes) take_stacks();
+    if (!takes && !moves_again && self_.looked_s() < next_turn_s_) return;
+    next_turn_s_ = self_.looked_s() + turn_s_ - tick_s() / 2;
     write();
     speak();
   }
 
+  /// The longest time for which another rank was suspended within the last `since_s` seconds [s].
   double longest_standstill(double since_s) const {
-    return watch::longest_standstill(read_watch(run_dir_).value_or(WatchFile{}), own_.rank,
-                                     now() - since_s);
+    return watch::longest_standstill(read_watch(run_dir_).value_or(WatchFile{}), own().rank,
+                                     self_.now() - since_s);
   }
 
   void end() {
-    look();
-    own_.ended = true, own_.threads.clear();
+    self_.look();
+    self_.record().ended = true;
+    self_.record().threads.clear();
     write();
     for (const auto& line : teller_.tell({})) log_warning("{}", line);
   }
 
  private:
-  void look() {
-    const auto seen = activity_->look();
-    const double now = clock_.seconds();  // without the time for which the process was suspended
-    looked_s_ = now;
-    if (seen.pulses != pulses_)
-      progress_s_ = poll_s_ = now, own_.threads.clear(), next_stacks_s_ = kEarly * watch_s_;
-    if (seen.polls != polls_) poll_s_ = now;
-    pulses_ = seen.pulses, polls_ = seen.polls;
-    own_.activity = seen.activity, own_.activity_s = seen.activity_s, own_.waits = seen.waits,
-    own_.waits_s = seen.waits_s;
-    own_.pulses = seen.pulses, own_.silent_s = now - progress_s_, own_.still_s = now - poll_s_;
-    own_.beat_unix_s = this->now();
+  /// Time between two records [s]: as short as the file system allows, because nobody learns what a
+  /// rank did after its last record.
+  static double turn_s(int ranks, double watch_s) {
+    return std::min(std::clamp(watch_s / kTurns, kShortestTurn_s, kLongestTurn_s),
+                    std::max(1.0, double(ranks) / kWrites));
   }
 
-  double now() const { return unix_time() + clock_offset_s_; }  ///< by the clock of rank 0's node
+  const WatchRecord& own() const { return self_.record(); }
 
-  /// True at the first look after the process was suspended. The others' deadlines need to know.
-  bool tell_standstill() {
-    const double lasted_s = clock_.stood_still_s() - own_standstills_s_;
-    if (lasted_s <= 0) return false;
-    own_standstills_s_ = clock_.stood_still_s();
-    own_.stood_still_s = lasted_s, own_.moved_unix_s = own_.beat_unix_s;
-    if (own_.rank == 0)
-      log_info(
-          "rank 0 did not run for {:.0f} s: the job was suspended, or its file system hung; no deadline counts that time",
-          lasted_s);
-    return true;
-  }
-
-  /// Of the main thread unless it polls, and of others that may be what it waits for.
+  /// Takes the stack of the main thread unless it polls, and of busy threads that the main thread
+  /// may be waiting for.
   void take_stacks() {
-    own_.threads.clear();
-    if (own_.still_s >= kEarly * watch_s_) add(main_thread_, "main", kFrames);
+    auto& threads = self_.record().threads;
+    threads.clear();
+    if (own().still_s >= kEarly * watch_s_) add(main_thread_, "main", kFrames);
     for (const int thread : busy_threads()) {
-      if (thread != main_thread_ && thread != own_thread() && own_.threads.size() < kThreads)
+      if (thread != main_thread_ && thread != own_thread() && threads.size() < kThreads)
         add(thread, fmt::format("thread {}", thread), kThreadFrames);
     }
-    const double past_s = std::max(own_.still_s, own_.silent_s);
-    const bool missed = std::any_of(own_.threads.begin(), own_.threads.end(), [](const auto& t) {
+    const double past_s = std::max(own().still_s, own().silent_s);
+    const bool missed = std::any_of(threads.begin(), threads.end(), [](const auto& t) {
       return t.state == "running" && t.frames.empty();
     });
-    next_stacks_s_ = missed ? past_s : 2.0 * past_s;  // one that computes answers when it gets a
-                                                      // core
+    // a thread that computes answers when it gets a core: then the next turn tries again
+    next_stacks_s_ = missed ? past_s : 2.0 * past_s;
   }
 
   void add(int thread, std::string name, std::size_t most_frames) {
     auto [state, frames] = look_at_thread(thread, most_frames);
     if (state != "gone")
-      own_.threads.push_back({std::move(name), std::move(state), std::move(frames)});
+      self_.record().threads.push_back({std::move(name), std::move(state), std::move(frames)});
   }
 
   void write() {
-    const std::string problem = write_record(run_dir_, own_);
+    const std::string problem = write_record(run_dir_, own());
     if (!problem.empty() && !std::exchange(warned_, true))
       log_warning("{} (rollcall status will not know what this rank does; the run continues)",
                   problem);
   }
 
-  /// Rank 0 speaks for all; rank 1 where rank 0 is what is wrong. Nothing is read while this rank
-  /// itself gets on.
+  /// Rank 0 warns for all ranks. Rank 1 does where rank 0 itself has stopped. The other ranks'
+  /// records are not read while this rank makes progress.
   void speak() {
-    if (own_.rank > 1) return;
-    const bool told = own_.silent_s >= watch_s_ && (own_.rank == 0 || rank_0_is_gone());
-    for (const auto& line : teller_.tell(
-             told ? explain(read_watch(run_dir_).value_or(WatchFile{}), own_.beat_unix_s, watch_s_)
-                  : Explanation{}))
+    if (own().rank > 1) return;
+    const bool silent = own().silent_s >= watch_s_ && (own().rank == 0 || rank_0_is_gone());
+    for (const auto& line :
+         teller_.tell(silent ? explain(read_watch(run_dir_).value_or(WatchFile{}),
+                                       own().beat_unix_s, watch_s_)
+                             : Explanation{}))
       log_warning("{}", line);
   }
 
   bool rank_0_is_gone() const {
     const auto first = read_watch(run_dir_, 1);
     return first && !first->records.empty() &&
-           own_.beat_unix_s - first->records.front().beat_unix_s > watch_s_ / 2;
+           own().beat_unix_s - first->records.front().beat_unix_s > watch_s_ / 2;
   }
 
   std::filesystem::path run_dir_;
-  WatchRecord own_;
-  std::shared_ptr<const comm::Activity> activity_;
+  double turn_s_;
+  OwnRank self_;
   int main_thread_;
-  double watch_s_, clock_offset_s_;
-  AttendedClock clock_;
-  double own_standstills_s_ = 0.0;
-  double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0, next_turn_s_ = 0.0,
-         next_stacks_s_ = kEarly * watch_s_;
-  std::uint64_t pulses_ = 0, polls_ = 0;
+  double watch_s_;
+  double next_turn_s_ = 0.0;                  ///< time of the next record, as OwnRank::looked_s
+  double next_stacks_s_ = kEarly * watch_s_;  ///< stacks are taken after this time without progress
+                                              ///< or without a poll
   bool warned_ = false;
   SilenceTeller teller_;
 };
 
-/// A thread that touches no file and takes no lock for long: it comes late only where the whole
-/// process
-/// stood still, the main thread included. The one that writes RUN/watch comes late where its file
-/// system hangs, too. Where both ranks and watches are threads of one process, each counts for all.
+/// Counts suspensions in a thread that touches no file and holds no lock for long, so it is late
+/// only if the whole process was suspended. The thread that writes RUN/watch is also late when its
+/// file system hangs. Where ranks are threads of one process, each suspension counts once per rank.
 template <class End>
 void count_standstills(const std::shared_ptr<End>& end, double tick_s, double watch_s) {
   std::thread([end, tick_s, clock = AttendedClock(late_s(tick_s, watch_s))]() mutable {
@@ -232,7 +274,8 @@ void count_standstills(const std::shared_ptr<End>& end, double tick_s, double wa
   }).detach();
 }
 
-/// What this rank's clock lacks of rank 0's: they read them within moments of each other.
+/// By how much this rank's clock is behind rank 0's [s]. Both read their clocks within moments of
+/// each other.
 double offset_to_rank_0(comm::Communicator& world) {
   world.barrier();
   const double now = unix_time();
@@ -252,9 +295,10 @@ Watcher::Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::
                      .node = node_name(),
                      .pid = ::getpid(),
                      .stages = std::move(stages)};
-  Rounds rounds(std::move(run_dir), std::move(record), world.activity(), own_thread(), watch_s,
-                offset_to_rank_0(world));
-  sigset_t all, before;  // what stops or ends the run is for the thread that makes this one
+  Rounds rounds(std::move(run_dir), std::move(record), world.roll()->activity, own_thread(),
+                watch_s, offset_to_rank_0(world));
+  sigset_t all, before;  // signals that stop or end the run are left to the thread that makes this
+                         // one
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   count_standstills(end_, rounds.tick_s(), watch_s);

@@ -1,5 +1,5 @@
-// A thread beside each rank that writes down what the rank does and, when nobody gets anything
-// done, says why.
+// A thread beside each rank that records what the rank does, and explains it when the run makes no
+// progress.
 #pragma once
 
 #include "base/clock.hpp"
@@ -11,12 +11,11 @@
 
 namespace rollcall::watch {
 
-/// How long this process was suspended so far, in seconds, as far as its watch has seen: what took
-/// a
-/// time by another clock took that much less.
+/// How long this process has been suspended so far [s], as far as its watch has noticed. A duration
+/// measured by another clock is too long by the part of this that fell into it.
 double stood_still_s();
 
-/// A stopwatch without it.
+/// A stopwatch that leaves out such suspensions.
 class WorkingTime {
  public:
   double seconds() const { return clock_.seconds() - (stood_still_s() - before_s_); }
@@ -26,13 +25,15 @@ class WorkingTime {
   double before_s_ = stood_still_s();
 };
 
-/// Never calls MPI and never fails a run. Made by the thread that it watches.
+/// It never calls MPI and never fails a run. It must be made by the thread that it watches.
 class Watcher {
  public:
-  /// `stages`: what this rank hosts; `watch_s` above 0. Collective: the ranks compare their clocks.
+  /// `stages` names what this rank hosts; `watch_s` must be above 0. Collective, because the ranks
+  /// compare their clocks.
   Watcher(comm::Communicator& world, std::filesystem::path run_dir, std::string stages,
           double watch_s);
-  /// Gives the thread a moment; one that a file system holds is left alone.
+  /// Waits for the thread for up to two seconds; a thread that hangs in a file system is left
+  /// alone.
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;

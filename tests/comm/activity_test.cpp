@@ -33,18 +33,18 @@ TEST(Activity, CountsWorkAndKeepsTheWaitWhileItLasts) {
 TEST(Activity, AWaitOfACommunicatorIsSeenFromAnotherThread) {
   const auto world = alone();
   const auto part = world->split(0);
-  EXPECT_EQ(part->activity(), world->activity());
+  EXPECT_EQ(part->roll()->activity, world->roll()->activity);
   bool done = false;
-  const auto before = world->activity()->look();
+  const auto before = world->roll()->activity->look();
   std::string seen;
   part->wait(
       [&] {
-        std::thread([&] { seen = world->activity()->look().waits; }).join();
+        std::thread([&] { seen = world->roll()->activity->look().waits; }).join();
         return std::exchange(done, !seen.empty());
       },
       10.0, "the end of the test");
   EXPECT_EQ(seen, "for the end of the test");
-  const auto after = world->activity()->look();
+  const auto after = world->roll()->activity->look();
   EXPECT_EQ(after.waits, "");
   EXPECT_GT(after.pulses, before.pulses);
   EXPECT_GT(after.polls, before.polls);

@@ -40,7 +40,7 @@ TEST(Messages, AllToAllArrivesOnceInOrderAndUnchanged) {
     }
     std::map<int, int> seen;
     for (int n = 0; n < kLetters * world.size(); ++n) {
-      const Envelope envelope = world.receive(30, "a letter");
+      const Envelope envelope = receive(world, 30, "a letter");
       const int i = seen[envelope.source]++;
       EXPECT_EQ(envelope.tag, i % 7);
       EXPECT_EQ(envelope.bytes, letter(envelope.source, world.rank(), i))
@@ -68,7 +68,7 @@ TEST(Messages, RandomTrafficEqualsThePlainLoop) {
     for (int hop = 0; hop < kHops; ++hop) expected = step(expected, hop, place(hop));
     if (world.rank() == 0) world.send(place(0), kHop, "");
     for (;;) {
-      Envelope envelope = world.receive(30, "the token");
+      Envelope envelope = receive(world, 30, "the token");
       const int hop = int(envelope.bytes.size() / 16);
       if (envelope.tag == kStop) {
         EXPECT_EQ(envelope.bytes, expected);
@@ -87,7 +87,7 @@ TEST(Messages, DeadlineNamesRankWaitAndTime) {
     int idle = 0;
     const double before = world.waited_s();
     try {
-      world.receive(0.05, "the plan of step 3", [&] { ++idle; });
+      receive(world, 0.05, "the plan of step 3", [&] { ++idle; });
       ADD_FAILURE() << "nothing was sent";
     } catch (const ProtocolError& error) {
       const std::string text = error.what();
@@ -104,7 +104,7 @@ TEST(Messages, DeadlineNamesRankWaitAndTime) {
 TEST(Messages, TheDeadlineBeginsAnewWhileOwnThreadsGetOn) {
   in_world([](Communicator& world) {
     const Stopwatch clock;
-    std::jthread verdicts([activity = world.activity()](const std::stop_token& stop) {
+    std::jthread verdicts([activity = world.roll()->activity](const std::stop_token& stop) {
       for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5)))
         activity->progressed();
     });
@@ -122,9 +122,9 @@ TEST(Messages, AGroupsDeadlineNamesTheRankOfTheWorld) {
   in_world([](Communicator& world) {
     const auto odd = world.split(world.rank() % 2);
     const auto own = odd->split(0);
-    EXPECT_EQ(own->world_rank(), world.rank());
+    EXPECT_EQ(own->roll()->world_rank, world.rank());
     try {
-      own->receive(0.01, "nothing");
+      receive(*own, 0.01, "nothing");
       ADD_FAILURE() << "nothing was sent";
     } catch (const ProtocolError& error) {
       EXPECT_EQ(std::string(error.what()).rfind(fmt::format("rank {} waited ", world.rank()), 0),
@@ -142,7 +142,7 @@ TEST(Messages, WaitingForALateOneIsCounted) {
     if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     const double before = world.waited_s();
     for (int to = 0; world.rank() == 0 && to < world.size(); ++to) world.send(to, 1, "late");
-    world.receive(30, "the late one");
+    receive(world, 30, "the late one");
     EXPECT_GE(world.waited_s() - before, world.rank() == 0 ? 0.0 : 0.1);
     world.barrier();
   });
@@ -154,8 +154,8 @@ TEST(Messages, GroupsHaveTheirOwnMessageSpace) {
     const int next = (world.rank() + 1) % world.size();
     world.send(next, 1, "world");
     twin->send(next, 1, "twin");
-    EXPECT_EQ(twin->receive(30, "twin").bytes, "twin");
-    EXPECT_EQ(world.receive(30, "world").bytes, "world");
+    EXPECT_EQ(receive(*twin, 30, "twin").bytes, "twin");
+    EXPECT_EQ(receive(world, 30, "world").bytes, "world");
   });
 }
 
@@ -174,7 +174,7 @@ TEST(Messages, WhatGoesToSeveralArrivesAsIfSentToEach) {
       for (const auto& [tag, text] :
            std::map<int, std::string>{{1, "before"}, {2, bytes}, {3, "behind"}}) {
         for (int i = 0; i < copies; ++i) {
-          const Envelope envelope = world.receive(30, "a letter");
+          const Envelope envelope = receive(world, 30, "a letter");
           EXPECT_EQ(envelope.source, 0);
           EXPECT_EQ(envelope.tag, tag);
           EXPECT_TRUE(envelope.bytes == text) << size;
@@ -202,7 +202,7 @@ TEST(Messages, LastMessagesArriveAlthoughTheSenderIsGone) {
     // the destructor waits for it
     if (world.rank() != 0) return twin->send(0, 5, std::string(300000, 'z'));
     for (int n = 1; n < world.size(); ++n)
-      EXPECT_EQ(twin->receive(30, "a farewell").bytes.size(), 300000u);
+      EXPECT_EQ(receive(*twin, 30, "a farewell").bytes.size(), 300000u);
   });
 }
 

@@ -63,7 +63,7 @@ TEST(Mpi, ReceiversShareOneCopyOfWhatIsSentToAll) {
     EXPECT_GE(taken, bytes.size());
     EXPECT_LT(taken, 2 * bytes.size()) << others.size() << " receivers";
     for (int i = 0; world.rank() > 0 && i < kLetters; ++i)
-      EXPECT_TRUE(world.receive(30, "a letter").bytes == bytes);
+      EXPECT_TRUE(receive(world, 30, "a letter").bytes == bytes);
     world.barrier();
   });
 }
@@ -80,7 +80,7 @@ TEST(Mpi, WhatHasComeIsSeenAtTheFirstLook) {
       node->barrier();  // ranks of a node meet in memory, without a look at messages
       const auto seen = node->try_receive();
       seen_at_once += seen ? 1 : 0;
-      EXPECT_EQ(seen ? seen->bytes : node->receive(10.0, "what the first look has missed").bytes,
+      EXPECT_EQ(seen ? seen->bytes : receive(*node, 10.0, "what the first look has missed").bytes,
                 std::to_string(round));
     }
     EXPECT_GT(seen_at_once, kRounds * 3 / 4);  // a single look finds fewer than half; MPI promises

@@ -18,7 +18,7 @@ TEST(MpiScope, WorksWithoutALauncher) {
   std::vector<std::int64_t> values{41};
   world->sum(values);
   world->send(0, 1, "to myself");
-  EXPECT_EQ(world->receive(1, "my letter").bytes, "to myself");
+  EXPECT_EQ(receive(*world, 1, "my letter").bytes, "to myself");
   EXPECT_EQ(values[0], 41);
 }
 

@@ -205,7 +205,7 @@ TEST(Nccl, BatchesOfATransferShareAGroup) {
 TEST(Nccl, RanksThatShareADeviceAreStaged) {
   over_mpi([](Communicator& world) {
     emulation::name_device("0000:65:00.0");
-    const auto shared = choose_carrier(world, "auto", 0, kWork);
+    const auto shared = agree_on_transport(world, "auto", 0, kWork);
     EXPECT_EQ(shared.choice.transport,
               world.size() == 1 ? TransportKind::nccl : TransportKind::staged);
     EXPECT_TRUE(world.size() == 1 ||
@@ -217,8 +217,8 @@ TEST(Nccl, RanksThatShareADeviceAreStaged) {
     EXPECT_EQ(values[0], world.size() * (world.size() + 1) / 2);
     EXPECT_EQ(stand_in::counts().communicators - before, world.size() == 1 ? 1 : 0);
     emulation::name_device("0000:0" + std::to_string(world.rank()) + ":00.0");
-    EXPECT_EQ(choose_carrier(world, "auto", 0, kWork).choice.transport, TransportKind::nccl);
-    EXPECT_EQ(choose_carrier(world, "mpi", 0, kWork).choice.transport, TransportKind::staged);
+    EXPECT_EQ(agree_on_transport(world, "auto", 0, kWork).choice.transport, TransportKind::nccl);
+    EXPECT_EQ(agree_on_transport(world, "mpi", 0, kWork).choice.transport, TransportKind::staged);
   });
 }
 

@@ -69,7 +69,7 @@ void with_carriers(const std::function<void(Communicator&, Transport&)>& body) {
     world.set_collective_deadline(30);
     const int device = world.rank() % devices();
     body(world, *nccl_transport(device, kWork));
-    body(world, *staged_carrier(device, kWork));
+    body(world, *staged_transport(device, kWork));
   });
 }
 
@@ -176,7 +176,7 @@ TEST(DeviceTransport, WeightsTravelAsNamedSlicesSideBySide) {
 
 TEST(DeviceTransport, AMissingDeviceIsNamed) {
   over_mpi([](Communicator& world) {
-    EXPECT_THROW(choose_carrier(world, "auto", devices()), EnvironmentError);
+    EXPECT_THROW(agree_on_transport(world, "auto", devices()), EnvironmentError);
   });
 }
 

@@ -42,7 +42,7 @@ TEST(RollCall, OverMpiFindsTheRankThatStaysAway) {
   over_mpi([](Communicator& world) {
     const int away = world.size() - 1;
     const auto twin = world.split(0);
-    world.set_roles(role);
+    world.roll()->role = role;
     world.set_activity("update of step 7");
     const Stopwatch clock;
     while (world.rank() == away && away > 0 && clock.seconds() < 3.5)
@@ -81,11 +81,11 @@ TEST(RollCall, AGiverThatAnswersIsWaitedFor) {
       for (int to = 1; to < world.size(); ++to) world.send(to, 1, "work");
     } else {
       try {
-        EXPECT_EQ(world.receive(0.3, "work", {}, 0).bytes, "work");
+        EXPECT_EQ(receive(world, 0.3, "work", {}, 0).bytes, "work");
         EXPECT_GT(clock.seconds(), 0.9);
       } catch (const ProtocolError& error) {
         ADD_FAILURE() << error.what();
-        world.receive(30, "the same");
+        receive(world, 30, "the same");
       }
     }
     world.barrier();
@@ -96,7 +96,7 @@ TEST(RollCall, EveryRankMayCallAtOnce) {
   over_mpi([](Communicator& world) {
     world.barrier();
     try {
-      world.receive(0.2, "nothing at all");
+      receive(world, 0.2, "nothing at all");
       ADD_FAILURE() << "nothing was sent";
     } catch (const ProtocolError& error) {
       const std::string text = error.what();

@@ -29,7 +29,7 @@ TEST(ThreadWorld, OneFailureEndsTheOthersWhereverTheyWait) {
   const Stopwatch watch;
   const auto errors = errors_of([](Communicator& world) {
     const auto twin = world.split(0);
-    if (world.rank() == 0) world.receive(60, "what never comes");
+    if (world.rank() == 0) receive(world, 60, "what never comes");
     if (world.rank() == 2) twin->barrier();
     throw NumericsError("the loss is not finite");
   });
@@ -70,7 +70,7 @@ TEST(ThreadWorld, DifferentSizesAreNamed) {
 TEST(ThreadWorld, DeadlineOfACollective) {
   const auto errors = errors_of([](Communicator& world) {
     world.set_collective_deadline(world.rank() == 0 ? 0.05 : 60);
-    if (world.rank() == 1) world.receive(60, "nothing");
+    if (world.rank() == 1) receive(world, 60, "nothing");
     world.split(0)->barrier();
   });
   EXPECT_EQ(errors[0].rfind("rank 0 of 3 waited 0.05", 0), 0u) << errors[0];
@@ -86,7 +86,7 @@ TEST(ThreadWorld, WhoGaveUpWaitingIsNotCounted) {
       world.set_collective_deadline(60);
       for (const int to : {1, 2}) world.send(to, 1, "now");
     } else {
-      world.receive(60, "leave to go on");
+      receive(world, 60, "leave to go on");
     }
     world.sum(ones);
     EXPECT_EQ(ones[0], 3);
@@ -116,7 +116,7 @@ TEST(Alone, IsAWorldOfOne) {
   EXPECT_EQ(world->gather_all("x"), std::vector<std::string>{"x"});
   world->send(0, 3, "to myself");
   EXPECT_FALSE(world->split(0)->try_receive().has_value());
-  EXPECT_EQ(world->receive(1, "my letter").bytes, "to myself");
+  EXPECT_EQ(receive(*world, 1, "my letter").bytes, "to myself");
   EXPECT_EQ(world->split(-1), nullptr);
   EXPECT_EQ(world->split_by_host()->size(), 1);
 }

@@ -74,23 +74,37 @@ JobRequest request(const RunFolder& folder, const Shape& shape, bool resume = fa
           .evaluate = {}};
 }
 
-/// A world that leaves a stop file in the run folder when its rank first sends a message of this
-/// kind: a stop at one and the same place in every run.
+/// The messages of a world. Leaves a stop file in the run folder when its rank sends a message of
+/// this kind.
+class StoppingMessages final : public comm::Messages {
+ public:
+  StoppingMessages(comm::Communicator& world, Tag on, std::filesystem::path stop)
+      : world_(&world), on_(on), stop_(std::move(stop)) {}
+  void send(int destination, int tag, std::string bytes) override {
+    if (Tag(tag) == on_) write_file_atomic(stop_, "");
+    world_->send(destination, tag, std::move(bytes));
+  }
+  std::optional<comm::Envelope> try_receive() override { return world_->try_receive(); }
+
+ private:
+  comm::Communicator* world_;
+  Tag on_;
+  std::filesystem::path stop_;
+};
+
+/// A world that is asked to stop at one and the same place in every run.
 class Stopping final : public comm::Communicator {
  public:
-  Stopping(comm::Communicator& world, Tag on, std::filesystem::path stop)
-      : world_(&world), on_(on), stop_(std::move(stop)) {}
+  Stopping(comm::Communicator& world, Tag on, std::filesystem::path stop) : world_(&world) {
+    roll_ = world.roll();
+    messages_ = std::make_unique<StoppingMessages>(world, on, std::move(stop));
+  }
   int rank() const override { return world_->rank(); }
   int size() const override { return world_->size(); }
   void sum(std::span<std::int64_t> values) override { world_->sum(values); }
   void maximum(std::span<double> values) override { world_->maximum(values); }
   void broadcast(std::span<std::byte> bytes, int root) override { world_->broadcast(bytes, root); }
   void barrier() override { world_->barrier(); }
-  void send(int destination, int tag, std::string bytes) override {
-    if (Tag(tag) == on_) write_file_atomic(stop_, "");
-    world_->send(destination, tag, std::move(bytes));
-  }
-  std::optional<comm::Envelope> try_receive() override { return world_->try_receive(); }
   std::unique_ptr<comm::Communicator> split(int color) override { return world_->split(color); }
   std::unique_ptr<comm::Communicator> split_by_node() override { return world_->split_by_node(); }
   SharedMemory share_memory(std::size_t bytes) override { return world_->share_memory(bytes); }
@@ -103,8 +117,6 @@ class Stopping final : public comm::Communicator {
 
  private:
   comm::Communicator* world_;
-  Tag on_;
-  std::filesystem::path stop_;
 };
 
 /// Runs the job; every rank must end with `expected`. With `stop_on`, it is asked to stop when that

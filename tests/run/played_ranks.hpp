@@ -28,7 +28,9 @@ class PlayedRanks final : public comm::Communicator {
   /// What comes of a group of a round.
   using Sample = std::function<GroupReport(const StepPlan& plan, const GroupPlan& group)>;
   PlayedRanks(comm::StageLayout layout, Sample sample)
-      : layout_(std::move(layout)), sample_(std::move(sample)) {}
+      : layout_(std::move(layout)), sample_(std::move(sample)) {
+    messages_ = std::make_unique<Played>(*this);
+  }
 
   /// What rank 0 sent under a tag.
   struct Sent {
@@ -55,16 +57,6 @@ class PlayedRanks final : public comm::Communicator {
   SharedMemory share_memory(std::size_t) override { return {}; }
   std::vector<std::string> gather_all(const std::string& bytes) override { return {bytes}; }
   [[noreturn]] void abort(int) override { throw std::logic_error("rank 0 ends the job"); }
-  std::optional<comm::Envelope> try_receive() override { return {}; }
-
-  void send(int destination, int tag, std::string bytes) override {
-    note(Tag(tag), 1, bytes.size());
-    take(destination, Tag(tag), bytes);
-  }
-  void send_all(std::span<const int> destinations, int tag, std::string bytes) override {
-    note(Tag(tag), destinations.size(), bytes.size());
-    for (const int destination : destinations) take(destination, Tag(tag), bytes);
-  }
 
   /// What rank 0 hears next.
   comm::Envelope next() {
@@ -84,6 +76,24 @@ class PlayedRanks final : public comm::Communicator {
   }
 
  private:
+  /// Messages from rank 0, which the played ranks take at once.
+  class Played final : public comm::Messages {
+   public:
+    explicit Played(PlayedRanks& ranks) : ranks_(&ranks) {}
+    void send(int destination, int tag, std::string bytes) override {
+      ranks_->note(Tag(tag), 1, bytes.size());
+      ranks_->take(destination, Tag(tag), bytes);
+    }
+    void send_all(std::span<const int> destinations, int tag, std::string bytes) override {
+      ranks_->note(Tag(tag), destinations.size(), bytes.size());
+      for (const int destination : destinations) ranks_->take(destination, Tag(tag), bytes);
+    }
+    std::optional<comm::Envelope> try_receive() override { return {}; }
+
+   private:
+    PlayedRanks* ranks_;
+  };
+
   void note(Tag tag, std::size_t messages, std::size_t bytes) {
     Sent& of = sent[tag];
     if (of.messages == 0) of.first_s = clock_.seconds();

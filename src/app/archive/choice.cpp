@@ -1,4 +1,4 @@
-// The options of every verb that reads rollouts, and one complaint for all.
+// The options of all subcommands that read rollouts, and their common error message.
 #include "app/archive/choice.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ io::Selection selection_of(const Choice& choice) {
   return selection;
 }
 
-/// "prompt 3, step 7, purpose train"
+/// Such as "prompt 3, step 7, purpose train".
 std::string text_of(const Choice& choice) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -32,7 +32,7 @@ std::string text_of(const Choice& choice) {
   return text;
 }
 
-/// Verdicts of one name, a purpose at a time as the walk comes to it.
+/// Verdicts of one name, which are read purpose by purpose as each_group proceeds.
 class Rescores {
  public:
   Rescores(std::string run, std::string name) : run_(std::move(run)), name_(std::move(name)) {}
@@ -78,9 +78,9 @@ void add_scores(Command verb, Choice& choice) {
 void add_prompt(Command verb, Choice& choice) {
   const Option prompt =
       verb.option("--prompt", choice.prompt, "only this prompt, by its position in its split");
-  verb.option(
-          "--row", choice.row,
-          "only the prompt of this row of task.file, by the row's id, or its line where it has none")
+  verb.option("--row", choice.row,
+              "only the prompt of this row of task.file, by the row's id, or its line where it has "
+              "none")
       .excludes(prompt);
 }
 
@@ -102,7 +102,8 @@ void each_chosen(const Choice& choice, const io::Visit& visit) {
       "they were not drawn, or their shards are not scored yet",
       choice.row.empty()
           ? "rollcall archive ls shows the steps there are"
-          : "give the row's \"id\", or the number of its line where the rows have none (rollcall archive show --prompt N says both)");
+          : "give the row's \"id\", or the number of its line where the rows have none (rollcall "
+            "archive show --prompt N says both)");
 }
 
 }  // namespace rollcall::app::archive

@@ -1,4 +1,5 @@
-// Which rollouts a verb reads: RUN|FILE, and of it one step, one prompt or row, one purpose.
+// Which rollouts a subcommand of `archive` reads: a run or a file, and within it one step, one
+// prompt or row, or one purpose.
 #pragma once
 
 #include "app/command_line.hpp"
@@ -12,19 +13,19 @@ namespace rollcall::app::archive {
 
 struct Choice {
   std::string source, purpose;
-  std::string scores{};  ///< verdicts of RUN/rescored in place of the stored ones
+  std::string scores{};  ///< name of a set of verdicts in RUN/rescored, in place of the stored ones
   std::optional<std::uint64_t> step, prompt;
-  std::string row{};  ///< name of a row of task.file (io/row_name.hpp)
+  std::string row{};  ///< name of a row in task.file (io/row_name.hpp)
 };
-/// Options that write into `choice`, which lives as long as the parser.
+/// Adds options that set `choice`, which must live as long as the parser.
 void add_source(Command verb, Choice& choice);
 void add_purpose(Command verb, Choice& choice);
 void add_step(Command verb, Choice& choice);
 void add_scores(Command verb, Choice& choice);
-void add_prompt(Command verb, Choice& choice);  ///< by its number, or by its row
+void add_prompt(Command verb, Choice& choice);  ///< by number, or by row
 
-/// io::each_group of what was chosen. Throws InputError when something was asked for and there is
-/// none of it.
+/// Runs io::each_group on what was chosen. Throws InputError if the options name something and
+/// there is nothing of it.
 void each_chosen(const Choice& choice, const io::Visit& visit);
 
 }  // namespace rollcall::app::archive

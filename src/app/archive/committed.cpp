@@ -1,4 +1,4 @@
-// Checkpoints read for the coordinator's state.
+// Reads checkpoints for the coordinator's state.
 #include "app/archive/committed.hpp"
 
 #include "base/file.hpp"
@@ -41,15 +41,15 @@ std::optional<Committed> newest_committed(const std::filesystem::path& run_dir, 
       try {
         newest = read_committed(run_dir, *name, depth);
       } catch (const UnreadableError&) {
-        throw;  // it may be the newest for all that is known
+        throw;  // it could be the newest one
       } catch (const Error& fault) {
         faults.emplace_back(fault.what());
       }
     }
-    // A run removes checkpoints while they are read: what is said of them counts when the same ones
-    // are still there.
-    if (std::vector<std::string> told;
-        faults.empty() || io::list_checkpoints(run_dir, &told) == names)
+    // A run removes checkpoints while they are read, so faults only count if the same checkpoints
+    // are still there afterwards.
+    if (std::vector<std::string> found;
+        faults.empty() || io::list_checkpoints(run_dir, &found) == names)
       return newest;
   }
 }

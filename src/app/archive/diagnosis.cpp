@@ -1,5 +1,5 @@
-// Judges the manifest, the archive files it names, the checkpoints from the newest on, and what is
-// left.
+// Judges the manifest, the archive files that it names, the checkpoints from the newest on, and
+// everything else.
 #include "app/archive/diagnosis.hpp"
 
 #include "base/error.hpp"
@@ -21,19 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The seed in the run file, where there is one.
+/// The seed in the run file, if it can be read.
 std::optional<std::uint64_t> seed_of_run(const fs::path& run_dir) {
   try {
     return std::uint64_t(run::read_run_folder(run_dir).run.seed);
   } catch (const UnreadableError&) {
     throw;
-  } catch (const Error&) {  // what is wrong with it is told by the next resume
+  } catch (const Error&) {  // the next resume will report what is wrong with it
     return std::nullopt;
   }
 }
 
-/// What was published by a newer program, or cannot be read, is not known to be damaged, and
-/// nothing may be moved by one that cannot read it.
+/// Passes faults on, but throws for a file that was written by a newer program or that cannot be
+/// read. Such a file is not known to be damaged, so nothing may be moved.
 const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<io::Fault>& faults) {
   for (const auto& fault : faults) {
     const std::string words = fmt::format("{}: {}", (run_dir / fault.file).string(), fault.problem);
@@ -41,7 +41,8 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
     if (fault.kind == io::Fault::Kind::unreadable)
       throw UnreadableError(error_message(
           words, "it is not known whether the file is damaged",
-          "check the disk, then repair again; if the error persists, move the file out of the run first"));
+          "check the disk, then repair again; if the error persists, move the file out of the run "
+          "first"));
   }
   return faults;
 }
@@ -50,8 +51,7 @@ const std::vector<io::Fault>& known(const fs::path& run_dir, const std::vector<i
 void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
   const fs::path manifest = run_dir / "archive" / "manifest.json";
   if (fs::exists(manifest))
-    read_file(manifest);  // a disk that fails is not mended by a new
-                          // manifest
+    read_file(manifest);  // throws if the disk fails, which a new manifest would not mend
   try {
     io::open_source(run_dir);
     const auto files = io::list_files(run_dir);
@@ -59,7 +59,7 @@ void judge_manifest(const fs::path& run_dir, Diagnosis& d) {
         std::any_of(files.others.begin(), files.others.end(),
                     [](const io::RunFile& file) { return file.state == io::FileState::unlisted; });
     if (!forgotten || fs::exists(manifest)) return;
-  } catch (const StorageError&) {  // what is wrong with it is told by the file that is kept
+  } catch (const StorageError&) {  // the old file is kept and shows what was wrong
   }
   d.rebuilt = io::new_set_aside(run_dir) + "/manifest.json";
   for (const auto& fault : io::rebuild_manifest(run_dir, seed_of_run(run_dir), d.rebuilt))
@@ -75,8 +75,8 @@ void judge_archive(const fs::path& run_dir, Diagnosis& d) {
   }
 }
 
-/// Of another seed than the run file's, or of data that no other file is of (a run's data may
-/// change, and so be of two).
+/// Whether it has another seed than the run file, or data that no other file has. (The data of a
+/// run may change, so that a run has two kinds.)
 bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
   const auto own = io::identity_of(run_dir, entry.file);
   if (seed_of_run(run_dir).value_or(own.seed) != own.seed) return true;
@@ -87,7 +87,7 @@ bool is_of_another_run(const fs::path& run_dir, const io::ArchiveEntry& entry, c
   return !d.sound.empty() && std::none_of(d.sound.begin(), d.sound.end(), like);
 }
 
-/// Why an archive file that the manifest does not name cannot be taken in; empty when it can.
+/// Why an archive file that the manifest does not name cannot be added to it; empty if it can.
 std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const Diagnosis& d) {
   if (const auto faults = known(run_dir, io::verify_archive(run_dir, entry)); !faults.empty())
     return faults.front().problem;
@@ -108,7 +108,7 @@ std::string unfit(const fs::path& run_dir, const io::ArchiveEntry& entry, const 
 }
 
 /// An archive file that the manifest does not name was published just before a crash, or is a copy
-/// that somebody has put back. Its steps, if they are drawn again, will have the same content.
+/// that somebody has restored. If its steps are sampled again, they get the same content.
 void judge_unlisted(const fs::path& run_dir, Diagnosis& d) {
   for (const auto& file : io::list_files(run_dir).others) {
     if (file.state != io::FileState::unlisted) continue;
@@ -134,7 +134,7 @@ bool is_whole_in_archive(const Diagnosis& d, const std::string& shard) {
   return is_packed(d.sound, shard) || is_packed(d.readmitted, shard);
 }
 
-/// Shards and scores of a checkpoint that are neither in a sound archive file nor whole.
+/// Shards and scores of a checkpoint that are damaged and not in an undamaged archive file either.
 std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& checkpoint,
                                       const Diagnosis& d) {
   std::vector<std::string> broken;
@@ -146,8 +146,8 @@ std::vector<std::string> broken_files(const fs::path& run_dir, const Committed& 
   return broken;
 }
 
-/// A step counts whole or not at all, its greedy answers included, so the other shards of a broken
-/// one go too.
+/// Removes all shards of a step with a broken one, including its greedy answers, because a step
+/// only counts as a whole.
 void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>& broken,
                            std::vector<std::string>& lost) {
   const auto unit = [](Purpose purpose, std::uint64_t step) {
@@ -165,9 +165,9 @@ void take_out_broken_steps(Committed& checkpoint, const std::vector<std::string>
   for (const std::string& path : lost) checkpoint.files.erase(path);
 }
 
-/// From the newest on: a checkpoint that cannot be resumed is set aside, so that a resume finds the
-/// one before and draws again what was broken. Where there is none, a run that has lost steps is
-/// more than none.
+/// Goes from the newest checkpoint on. One that cannot be resumed is set aside, so that a resume
+/// finds the one before and samples the broken steps again. If no checkpoint can be resumed with
+/// all its steps, one that has lost steps is better than none.
 void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   const auto names = io::list_checkpoints(run_dir);
   std::vector<Move> moves;
@@ -184,7 +184,7 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
       if (broken.empty()) d.resume = std::move(checkpoint);
       else if (!holed) holed.emplace(std::move(checkpoint), broken);
     } catch (const EnvironmentError&) {
-      throw;  // of another program version, which is no damage
+      throw;  // it has another program's version, which is not damage
     } catch (const UnreadableError&) {
       throw;
     } catch (const Error& fault) {
@@ -200,7 +200,7 @@ void judge_checkpoints(const fs::path& run_dir, Diagnosis& d) {
   }
   for (const Move& move : moves) {
     d.moves.push_back(move);
-    // What it replaced must not come back in its place.
+    // An earlier version of the same checkpoint must not come back in its place.
     const std::string replaced = "checkpoints/.replaced-" + fs::path(move.path).filename().string();
     if (fs::exists(run_dir / replaced))
       d.moves.push_back({replaced, "a later checkpoint of that name was in its place"});
@@ -212,7 +212,7 @@ void judge_shards(const fs::path& run_dir, Diagnosis& d) {
     if (file.state == io::FileState::partial)
       d.moves.push_back({file.path, "it was never published"});
     if (file.state != io::FileState::shard) continue;
-    // whole, or the checkpoint would not have been taken
+    // it is undamaged, otherwise this checkpoint would not have been chosen
     if (d.resume && d.resume->files.contains(file.path) && !is_whole_in_archive(d, file.path))
       continue;
     const auto faults = known(run_dir, io::verify_shard(run_dir, file.path, std::nullopt));

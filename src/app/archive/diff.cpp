@@ -1,4 +1,4 @@
-// rollcall archive diff: whether two runs hold the same rollouts, and the first that differs.
+// rollcall archive diff: whether two runs hold the same rollouts, and the first one that differs.
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
 #include "base/long_phase.hpp"

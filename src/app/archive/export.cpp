@@ -1,4 +1,4 @@
-// rollcall archive export: rollouts as JSON lines, for tools that read no HDF5.
+// rollcall archive export: writes rollouts as JSON lines, for tools that cannot read HDF5.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -28,7 +28,7 @@ struct Flags {
 
 constexpr const char* kRoles[] = {"prompt", "policy", "environment"};
 
-/// For each token the ids that its log-prob is of; null: all.
+/// For each token, the ids that its log-prob's softmax is over; null for all ids.
 ordered_json lists_of(const Turn& turn) {
   auto lists = ordered_json::array();
   for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
@@ -54,13 +54,13 @@ ordered_json turns_of(const Rollout& rollout) {
   return turns;
 }
 
-/// A list where the row of the file has one, else a text.
+/// A list if the row of the file has one, otherwise a text.
 ordered_json reference_of(const std::string& stored) {
   const auto accepted = text::accepted_answers(stored);
   return accepted.empty() ? ordered_json(text::only_answer(stored)) : ordered_json(accepted);
 }
 
-/// null where the prompt comes from no row of a file.
+/// null if the prompt does not come from a row of a file.
 ordered_json extra_of(const io::ShardPrompt& prompt) {
   const ordered_json extra = ordered_json::parse(prompt.extra, nullptr, false);
   return extra.is_discarded() ? ordered_json() : extra;
@@ -90,14 +90,14 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i,
                     {"undecided", score.undecided},
                     {"clock_ended", score.clock_ended},
                     {"reason", score.reason}};
-  if (!g.training.empty()) {  // null: it has none
+  if (!g.training.empty()) {  // null if the group was not trained on
     line["trained"] = g.training[i].trained, line["weight"] = g.training[i].weight,
     line["advantage"] = g.training[i].advantage;
   }
   for (std::size_t k = 0; k < component_names.size(); ++k)
     line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
-  // A byte-level tokenizer may cut a character in two; JSON text has to be UTF-8.
+  // A byte-level tokenizer may cut a character in two, but JSON text must be UTF-8.
   return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -108,7 +108,7 @@ ExitCode export_lines(const Flags& flags) {
               : "what is printed is not complete");
   Output out(flags.out, "{\"purpose\":");
   std::atomic<std::uint64_t> lines = 0;
-  std::optional<LongPhase> phase;  // printed lines show that it goes on
+  std::optional<LongPhase> phase;  // no progress is shown where the lines themselves are printed
   if (to_file)
     phase.emplace("exporting to " + flags.out,
                   [&] { return fmt::format("{} rollouts", lines.load()); });

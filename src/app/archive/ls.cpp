@@ -1,4 +1,4 @@
-// rollcall archive ls: every HDF5 file of a run, what it holds and what is known of it.
+// rollcall archive ls: lists every HDF5 file of a run, with its content and its state.
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -23,7 +23,7 @@ struct Line {
   std::string path, kind, purpose = "-", steps = "-", state;
   std::optional<io::Rows> rows;
   std::uint64_t bytes = 0;
-  bool counts = false;  ///< its rollouts are in no other line
+  bool counts = false;  ///< whether its rollouts are in no other line
 };
 
 std::string range_text(std::uint64_t first, std::uint64_t last) {
@@ -64,13 +64,13 @@ Line line_of(const fs::path& run_dir, const io::RunFile& file,
 
 struct Listing {
   std::vector<Line> lines;
-  std::string numerics;  ///< what a run was computed in up to its newest checkpoint; empty where
-                         ///< there is none
+  std::string numerics;  ///< numerics of the run up to its newest checkpoint; empty if there is
+                         ///< none
 };
 
-/// Nothing when a file went while it was looked at: the run has packed it in between.
+/// Nothing if a file disappeared meanwhile, because the run has packed it.
 std::optional<Listing> try_lines(const fs::path& run_dir) {
-  std::vector<std::string> faults;  // of checkpoints: verify says them
+  std::vector<std::string> faults;  // of checkpoints; `verify` reports them
   std::map<std::string, io::PublishedFile> committed;
   Listing listing;
   if (const auto newest = newest_committed(run_dir, Depth::state, faults))

@@ -1,4 +1,4 @@
-// Whole buffers by write(2), which tells a closed pipe from a full disk.
+// Writes whole buffers by write(2), which tells a closed pipe from a full disk.
 #include "app/archive/output.hpp"
 
 #include "base/error.hpp"
@@ -17,7 +17,7 @@
 namespace rollcall::app::archive {
 namespace {
 
-constexpr std::size_t kBuffer = 1 << 16;  // bytes: as much as a pipe takes at once
+constexpr std::size_t kBuffer = 1 << 16;  // bytes, as much as a pipe takes at once
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Output::Output(std::filesystem::path path, std::string_view beginning)
 Output::~Output() {
   if (path_.empty() || fd_ < 0) return;
   ::close(fd_);
-  ::unlink(partial_.c_str());  // finish() was not reached
+  ::unlink(partial_.c_str());  // finish() was not called
 }
 
 bool Output::write(std::string_view text) {

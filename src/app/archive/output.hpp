@@ -1,5 +1,5 @@
-// Text to a file or, with control characters as escapes, to standard output. A reader that went
-// away (head, a closed pager) is no error: write() says so and the command ends.
+// Text to a file, or to standard output with control characters as escapes. If the reader has gone
+// away (head, a closed pager), write() says so and the command ends without an error.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,13 @@ namespace rollcall::app::archive {
 class Output {
  public:
   Output() : Output({}, {}) {}  ///< standard output
-  /// An empty path is standard output. A file appears under its name with finish(), whole, in place
-  /// of an earlier one with this beginning alone. Throws ConfigError, StorageError.
+  /// An empty path is standard output. A file appears under its name with finish(), complete, in
+  /// place of an earlier one with this beginning alone. Throws ConfigError, StorageError.
   Output(std::filesystem::path path, std::string_view beginning);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
-  /// False when nobody reads any more.
+  /// Returns false if the reader has gone away.
   bool write(std::string_view text);
   void finish();
 
@@ -25,7 +25,7 @@ class Output {
   bool flush();
   std::filesystem::path path_, partial_;
   int fd_;
-  bool open_ = true;  ///< somebody reads
+  bool open_ = true;  ///< false once the reader has gone away
   std::string buffer_;
 };
 

@@ -1,5 +1,5 @@
-// rollcall archive pack: what a checkpoint has behind it goes from shards into archive files, by
-// one process, as the run itself would do it.
+// rollcall archive pack: moves the shards up to a checkpoint into archive files, in one process, as
+// the run itself would.
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -23,14 +23,15 @@ namespace fs = std::filesystem;
 
 ExitCode pack(const fs::path& run_dir) {
   end_on_stop_signals(
-      "each archive file is packed as a whole or not at all, and no rollout is lost; pack again, or resume the run");
+      "each archive file is packed as a whole or not at all, and no rollout is lost; pack again, "
+      "or resume the run");
   require(fs::is_directory(run_dir), fmt::format("{} is not a run folder", run_dir.string()),
           "the checkpoints say which shards are complete", "name the run folder");
   io::open_source(run_dir);
   const FolderLock lock(run_dir, "rollcall archive pack");
   io::restore_replaced(run_dir);
-  io::damaged_checkpoints(run_dir);  // throws where one cannot be read: it may be the newest for
-                                     // all that is known
+  io::damaged_checkpoints(run_dir);  // throws if a checkpoint cannot be read, because it could be
+                                     // the newest one
   std::vector<std::string> faults;
   const auto newest = newest_committed(run_dir, Depth::whole, faults);
   require<StorageError>(newest || faults.empty(), faults.empty() ? "" : faults.front(),
@@ -81,7 +82,8 @@ void add_pack(Command command) {
   auto path = std::make_shared<std::string>();
   auto verb = command.command(
       "pack",
-      "pack the shards that a checkpoint covers, and remove them once the archive file is verified");
+      "pack the shards that a checkpoint covers, and remove them once the archive file is "
+      "verified");
   verb.option("run", *path, "run folder; its job must have ended").required();
   verb.runs([path] { return pack(*path); });
 }

@@ -1,5 +1,5 @@
-// rollcall archive repair: sets aside what is damaged or not committed, says what is lost and what
-// a resume will draw again. Deletes nothing.
+// rollcall archive repair: sets aside what is damaged or not committed, and says what is lost and
+// what a resume will sample again. It deletes nothing.
 #include "app/archive/diagnosis.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The checkpoint without what is lost; its state as it was is kept.
+/// Writes the checkpoint again without the lost shards. The earlier state of it is kept.
 void rewrite_checkpoint(const fs::path& run_dir, const Committed& committed,
                         const std::string& folder) {
   const io::StoredCheckpoint before(run_dir, committed.checkpoint);
@@ -38,8 +38,8 @@ void rewrite_checkpoint(const fs::path& run_dir, const Committed& committed,
   io::write_checkpoint(run_dir, before.name(), share);
 }
 
-/// In an order that a second repair can take up at any point: a file is named before shards of its
-/// steps go, and missed as long as it is still named.
+/// Repairs in an order that a second repair can continue at any point: an archive file is named
+/// before shards of its steps are removed.
 void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
   std::vector<std::string> paths, withdrawn;
   for (const auto& move : d.moves) paths.push_back(move.path);
@@ -59,7 +59,8 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
                              entry.file.path));
   if (!d.rebuilt.empty())
     out.write(visible_format(
-        "rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether would go unnoticed\n",
+        "rebuilt    archive/manifest.json from {} archive files; a file that is missing altogether "
+        "would go unnoticed\n",
         d.sound.size()));
   std::error_code left;
   fs::remove(run_dir / folder, left);
@@ -72,8 +73,8 @@ void mend(const fs::path& run_dir, const Diagnosis& d, Output& out) {
         visible_format("left over  {}, empty: {}\n", (run_dir / folder).string(), left.message()));
 }
 
-/// By a resume: what comes behind its checkpoint, such as an evaluation at its very step that it
-/// has no result of.
+/// Whether a resume samples these steps again: those after its checkpoint, or an evaluation at the
+/// checkpoint's step without a result.
 bool is_drawn_again(const Diagnosis& d, const Steps& steps) {
   if (!d.resume) return true;
   const auto& state = d.resume->state;
@@ -83,8 +84,8 @@ bool is_drawn_again(const Diagnosis& d, const Steps& steps) {
          (steps.purpose == Purpose::eval && steps.first == done && !evaluated);
 }
 
-/// Of shards that are moved or were taken out of the checkpoint: a step is drawn again, or it is
-/// lost, unless an archive file holds or held it.
+/// Sorts the steps of shards that are moved, or were removed from the checkpoint. A step is sampled
+/// again or lost, unless an archive file holds or held it.
 void sort_shards(const Diagnosis& d, std::vector<Steps>& again, std::vector<Steps>& lost) {
   std::vector<std::string> shards = d.lost;
   for (const auto& move : d.moves)
@@ -99,12 +100,12 @@ void sort_shards(const Diagnosis& d, std::vector<Steps>& again, std::vector<Step
   }
 }
 
-/// Whether the steps that are left to the run would replay groups of training.
+/// Whether the remaining steps of the run would replay groups of training.
 bool goes_on_to_replay(const fs::path& run_dir, const Diagnosis& d) {
   try {
     const RunConfig config = run::read_run_folder(run_dir);
     return config.replay.share > 0 && d.resume && d.resume->state.train_steps < config.train.steps;
-  } catch (const Error&) {  // without a run file there is no resume either
+  } catch (const Error&) {  // without a run file no resume is possible either
     return false;
   }
 }
@@ -116,11 +117,13 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
       lost.begin(), lost.end(), [](const Steps& steps) { return steps.purpose == Purpose::train; });
   if (!lost.empty())
     out.write(visible_format(
-        "lost       {}: shards are damaged or missing, and no checkpoint is left from which to draw them again\n",
+        "lost       {}: shards are damaged or missing, and no checkpoint is left from which to "
+        "draw them again\n",
         steps_text(lost)));
   for (const auto& [path, why] : d.left_out)
     out.write(visible_format(
-        "lost       what only {} held; to bring it back, put a copy of the file in its place and repair again\n",
+        "lost       what only {} held; to bring it back, put a copy of the file in its place and "
+        "repair again\n",
         path));
   for (const auto& entry : d.damaged) {
     const Steps steps{io::purpose_from_text(entry.purpose), entry.first_step, entry.last_step};
@@ -136,13 +139,15 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
     else {
       training_lost = training_lost || steps.purpose == Purpose::train;
       out.write(visible_format(
-          "lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file in its place and repair again\n",
+          "lost       {}: {} groups, {} rollouts of {}; to bring them back, put a copy of the file "
+          "in its place and repair again\n",
           entry.file.path, entry.groups, entry.rollouts, steps_text({steps})));
     }
   }
   if (training_lost && goes_on_to_replay(run_dir, d))
     out.write(
-        "replay     replay.share is above 0: where the run would have replayed what is lost, it replays other groups and ends with other weights\n");
+        "replay     replay.share is above 0: where the run would have replayed what is lost, it "
+        "replays other groups and ends with other weights\n");
   if (!again.empty())
     out.write(visible_format("again      a resume draws {} again, with the same numbers\n",
                              steps_text(again)));
@@ -150,7 +155,8 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
       d.resume
           ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint,
                         d.resume->state.train_steps)
-          : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is repeated\n");
+          : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is "
+            "repeated\n");
 }
 
 ExitCode repair(const fs::path& run_dir) {

@@ -1,5 +1,5 @@
-// rollcall archive rescore: other verdicts on the rollouts of a run, in score files of their own,
-// and how they agree with the stored ones.
+// rollcall archive rescore: makes other verdicts on the rollouts of a run, in separate score files,
+// and shows how they agree with the stored ones.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -32,9 +32,9 @@
 namespace rollcall::app::archive {
 namespace {
 
-constexpr std::size_t kMostWaiting = 4096;  // groups that wait for their verdicts: bounds the texts
-                                            // in memory
-constexpr std::size_t kMostAsked = 1024;    // answers that a model is asked about together
+constexpr std::size_t kMostWaiting = 4096;  // groups that wait for verdicts; limits the texts in
+                                            // memory
+constexpr std::size_t kMostAsked = 1024;    // answers that a model judges together
 
 struct Flags {
   std::string run, verifier, name, purpose;
@@ -42,7 +42,7 @@ struct Flags {
   JudgeFlags judge;
 };
 
-/// Stored verdicts against new ones.
+/// Counts how stored and new verdicts agree.
 struct Agreement {
   std::uint64_t rollouts = 0, both = 0, stored_only = 0, new_only = 0, neither = 0, undecided = 0;
   void add(const Score& before, const Score& now) {
@@ -74,11 +74,11 @@ std::string table_of(const std::map<std::int32_t, Agreement>& levels) {
   return text + line_of("all", all);
 }
 
-/// Takes groups one by one, in the archive's order, and their verdicts in any.
+/// Takes groups one by one in the archive's order, and their verdicts in any order.
 class Rescoring {
  public:
-  /// `model` judges where there is one; `verdicts` the verdicts of the policy on its own answers,
-  /// where the run asked for them and no other program judges.
+  /// `model` judges if it is given. `verdicts` are those of the policy on its own answers, if the
+  /// run asked for them and no other program judges.
   Rescoring(const Flags& flags, const TaskSection& task, const ModelJudge* model,
             std::optional<reward::Grader> verdicts)
       : judge_(reward::find_verifier(flags.verifier.empty() ? task::find_task(task.name).verifier
@@ -116,7 +116,7 @@ class Rescoring {
 
  private:
   struct Waiting {
-    std::size_t purpose, group;  ///< where its scores go
+    std::size_t purpose, group;  ///< where its scores are put
     std::vector<std::pair<std::string, bool>> responses;
     std::vector<Score> before;
     std::int32_t level;
@@ -184,7 +184,7 @@ class Rescoring {
   bool is_asked(const Score& before) const {
     return model_->section().asked == "all" || before.correct;
   }
-  /// A reward model's score is no verdict: the stored one stands.
+  /// A reward model's score is not a verdict, so the stored verdict is kept.
   Score score_of(const run::Judgement& judgement, bool was_correct) const {
     const double value = judgement.undecided ? 0.0 : judgement.value;
     return {.components = {value},
@@ -202,14 +202,14 @@ class Rescoring {
   reward::Grader judge_;
   std::optional<reward::Grader> verdicts_;
   RewardSection section_;
-  std::vector<io::Rescored> all_;  ///< by purpose, as the archive goes
+  std::vector<io::Rescored> all_;  ///< by purpose, in the archive's order
   std::map<std::int32_t, Agreement> levels_;
-  std::map<std::uint64_t, Waiting> waiting_;  ///< by batch
+  std::map<std::uint64_t, Waiting> waiting_;  ///< by number of the batch
   std::optional<reward::Spawner> spawner_;
   std::optional<reward::Graders> graders_;
   const ModelJudge* model_;
   std::vector<std::vector<std::int32_t>> questions_;
-  std::vector<Waiting> asked_;  ///< whose questions these are
+  std::vector<Waiting> asked_;  ///< the rollouts whose questions are asked
 };
 
 std::string who(const Flags& flags, const ModelJudge* model) {
@@ -225,7 +225,8 @@ void check_who(const Flags& flags) {
                      int(!flags.judge.file.empty());
   require<ConfigError>(
       judges > 0, "none of --verifier, --command and --judge is given", "nobody would judge",
-      "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] (docs/guide/own-reward.md)");
+      "name a verifier, a program that reads and writes JSON lines, or a run file with a [judge] "
+      "(docs/guide/own-reward.md)");
   require<ConfigError>(judges == 1, "several of --verifier, --command and --judge are given",
                        "a verdict comes from one of them",
                        "rescore again for each, under names of their own");
@@ -246,7 +247,7 @@ std::string default_name(const Flags& flags) {
 }
 
 ExitCode rescore(Flags flags) {
-  start_log("info", 0, 1);  // to standard error: standard output is the table's
+  start_log("info", 0, 1);  // on standard error, because standard output has the table
   end_on_stop_signals("no verdict is kept, since all are written together at the end");
   check_who(flags);
   if (flags.name.empty()) flags.name = default_name(flags);
@@ -310,7 +311,8 @@ void add_rescore(Command command) {
   auto flags = std::make_shared<Flags>();
   auto verb = command.command(
       "rescore",
-      "judge stored rollouts again; the new verdicts go to RUN/rescored/NAME, the stored ones stay, and a table says where the two agree");
+      "judge stored rollouts again; the new verdicts go to RUN/rescored/NAME, the stored ones "
+      "stay, and a table says where the two agree");
   verb.option("run", flags->run, "run folder").required();
   verb.option("--verifier", flags->verifier, "a verifier of Rollcall");
   verb.option("--command", flags->reward.command,
@@ -324,12 +326,15 @@ void add_rescore(Command command) {
   verb.option("--timeout", flags->reward.timeout_s, "longest time for a verdict [s]");
   verb.option(
       "--name", flags->name,
-      "name of the folder of the new verdicts; default: the verifier's, the program's without its ending, or judge");
+      "name of the folder of the new verdicts; default: the verifier's, the program's without its "
+      "ending, or judge");
   verb.option("--purpose", flags->purpose, "only this purpose: train, validation, eval or greedy");
   verb.footer(
-      "The table counts rollouts that are correct by both verdicts, by the stored one only, by the new one only, and by neither; agreement is the share of "
+      "The table counts rollouts that are correct by both verdicts, by the stored one only, by the "
+      "new one only, and by neither; agreement is the share of "
       "both and neither among those that the new judge decided.\n"
-      "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. Nothing is written before the last verdict.");
+      "Exit codes: 0 all verdicts are written, whatever they agree on; 2 misconfigured; 3 failed. "
+      "Nothing is written before the last verdict.");
   verb.runs([flags] { return rescore(*flags); });
 }
 

@@ -1,4 +1,4 @@
-// rollcall archive show: the groups of a prompt as people read them.
+// rollcall archive show: prints the groups of a prompt for people.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -16,7 +16,8 @@
 namespace rollcall::app::archive {
 namespace {
 
-/// Every line of a text behind a bar, so that what the policy wrote is never mistaken for ours.
+/// Puts every line of a text after a bar, so that the policy's text cannot be mistaken for the
+/// program's.
 std::string barred(const std::string& text) {
   constexpr const char* kBar = "      | ";
   return kBar + visible_lines(text, kBar) + "\n";
@@ -37,7 +38,7 @@ Tokens tokens_of(const Rollout& rollout) {
   return t;
 }
 
-/// What the step's update made of it.
+/// What the update of the step did with the rollout.
 std::string text_of(const io::RolloutTraining& training) {
   if (!training.trained) return ", left out";
   std::string text =
@@ -53,7 +54,8 @@ std::string text_of(const Rollout& rollout, const Score& score,
     parts +=
         visible_format("{}{} {:g}", k == 0 ? "" : ", ", component_names[k], score.components.at(k));
   std::string text = fmt::format(
-      "  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, {}{}\n",
+      "  sample {}: reward {:g} ({}), {}, {} tokens{}, log-prob {:.3f}, mean entropy {:.3f}, "
+      "{}{}\n",
       rollout.sample, score.reward, parts,
       score.undecided ? "undecided"
       : score.correct ? "correct"
@@ -90,7 +92,8 @@ ExitCode show(const Choice& choice) {
   require<ConfigError>(
       choice.prompt || !choice.row.empty(), "neither --prompt nor --row is given",
       "a whole run is too much to read",
-      "name a prompt by --prompt N, its position in its split, or by --row ID, its row of task.file");
+      "name a prompt by --prompt N, its position in its split, or by --row ID, its row of "
+      "task.file");
   Output out;
   each_chosen(choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     return out.write(text_of(group, component_names));
@@ -105,7 +108,8 @@ void add_show(Command command) {
   auto choice = std::make_shared<Choice>();
   auto verb = command.command(
       "show",
-      "the groups of a prompt or row: prompt, completions, rewards by component, extracted answers");
+      "the groups of a prompt or row: prompt, completions, rewards by component, extracted "
+      "answers");
   add_source(verb, *choice);
   add_prompt(verb, *choice);
   add_step(verb, *choice);

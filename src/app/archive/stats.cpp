@@ -1,4 +1,4 @@
-// rollcall archive stats: what was sampled and how it was judged, by step or by level.
+// rollcall archive stats: statistics of samples and verdicts, by step or by level.
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
@@ -31,7 +31,8 @@ struct Sums {
   std::uint64_t groups = 0, rollouts = 0, correct = 0, undecided = 0, cut = 0, tokens = 0,
                 longest = 0;
   double reward = 0.0, entropy = 0.0;
-  std::map<std::uint64_t, std::pair<double, double>> prompts{};  ///< rollouts, and the correct ones
+  /// by prompt: rollouts, and the correct ones
+  std::map<std::uint64_t, std::pair<double, double>> prompts{};
 };
 using Row = std::pair<Purpose, std::int64_t>;
 
@@ -50,7 +51,7 @@ void add(Sums& sums, const Rollout& rollout, const Score& score) {
   sums.longest = std::max(sums.longest, length);
 }
 
-/// Mean over prompts: one that was given more rollouts counts no more than another.
+/// Mean over prompts, in which a prompt with more rollouts counts no more than another.
 double pass_rate(const Sums& sums) {
   double all = 0.0;
   for (const auto& [prompt, of] : sums.prompts) all += of.second / std::max(of.first, 1.0);
@@ -66,7 +67,8 @@ std::string text_of(const std::map<Row, Sums>& rows, const std::string& by) {
                   "tokens", "longest", "cut", "entropy");
   for (const auto& [row, s] : rows) {
     text += fmt::format(
-        "{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} {:>9.4f}\n",
+        "{:<10} {:>7} {:>8} {:>9} {:>9.4f} {:>10.4f} {:>9} {:>9.4f} {:>8.1f} {:>8} {:>8.4f} "
+        "{:>9.4f}\n",
         io::text_of(row.first), row.second, s.groups, s.rollouts, pass_rate(s),
         share(double(s.correct), s.rollouts), s.undecided, share(s.reward, s.rollouts),
         share(double(s.tokens), s.rollouts), s.longest, share(double(s.cut), s.rollouts),
@@ -129,7 +131,8 @@ void add_stats(Command command) {
   auto flags = std::make_shared<Flags>();
   auto verb = command.command(
       "stats",
-      "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies of every step, level or bin");
+      "rollouts, pass rate (mean over prompts, and over rollouts), reward, lengths and entropies "
+      "of every step, level or bin");
   add_source(verb, flags->choice);
   verb.option("--by", flags->by,
               "step (default), level, or the scheduler's difficulty bin (-1: it has none)");

@@ -1,4 +1,4 @@
-// The verbs of `rollcall archive`, one file each.
+// The subcommands of `rollcall archive`, one file each.
 #pragma once
 
 #include "app/command_line.hpp"

@@ -1,5 +1,5 @@
-// rollcall archive verify: every file against manifest and checkpoint, every column against its
-// checksums, every structure.
+// rollcall archive verify: checks every file against manifest and checkpoint, every column against
+// its checksums, and every structure.
 #include "io/verify.hpp"
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
@@ -33,8 +33,8 @@ void add(Findings& findings, std::vector<io::Fault> faults, std::uint64_t bytes)
   findings.faults.insert(findings.faults.end(), faults.begin(), faults.end());
 }
 
-/// A run publishes an archive file a moment before it names it. When no process holds the folder,
-/// the manifest of now is the last word.
+/// A run publishes an archive file a moment before it names it in the manifest. If no process holds
+/// the folder, the present manifest is final.
 bool is_forgotten(const fs::path& run_dir, const std::string& path) {
   if (FolderLock::is_held(run_dir)) return false;
   const auto entries = io::read_manifest(run_dir);
@@ -43,7 +43,7 @@ bool is_forgotten(const fs::path& run_dir, const std::string& path) {
                       [&](const auto& entry) { return entry.file.path == path; });
 }
 
-/// What is wrong with a checkpoint of which nothing is known.
+/// What is wrong with a checkpoint that cannot be read.
 std::string unreadable_checkpoint(const fs::path& run_dir) {
   try {
     io::damaged_checkpoints(run_dir);
@@ -53,8 +53,8 @@ std::string unreadable_checkpoint(const fs::path& run_dir) {
   }
 }
 
-/// Whether a repair has taken something out of the archive, which it said and which result.json
-/// cannot know.
+/// Whether a repair has removed something from the archive. The repair reported that, but
+/// result.json cannot know it.
 bool is_repaired(const fs::path& run_dir) {
   const auto folders = list_folder(run_dir / "set_aside");
   return std::any_of(folders.begin(), folders.end(), [](const auto& folder) {
@@ -62,7 +62,8 @@ bool is_repaired(const fs::path& run_dir) {
   });
 }
 
-/// What result.json says of the archive, where it speaks of what the newest checkpoint has drawn.
+/// Compares the archive with result.json, if that is about the rollouts up to the newest
+/// checkpoint.
 std::optional<io::Fault> unlike_result(const fs::path& run_dir, const Committed* newest) {
   const std::string name = "result.json";
   if (!fs::exists(run_dir / name) || is_repaired(run_dir)) return std::nullopt;
@@ -77,7 +78,7 @@ std::optional<io::Fault> unlike_result(const fs::path& run_dir, const Committed*
   } catch (const InputError& fault) {
     return io::Fault{name, fault.what()};
   }
-  // of an earlier end: the run has gone on since
+  // result.json is from an earlier end, and the run has continued since
   if (newest != nullptr && newest->state.rollouts_total != total) return std::nullopt;
   if (const auto kept = io::kept_rollouts(run_dir); kept != total - std::min(total, missing))
     return io::Fault{
@@ -111,7 +112,7 @@ Findings verify_run(const fs::path& run_dir) {
     const auto known = committed.find(file.path);
     auto faults = io::verify_shard(
         run_dir, file.path, known == committed.end() ? std::nullopt : std::optional(known->second));
-    // otherwise it was packed in the meantime
+    // otherwise the run has packed it meanwhile
     if (fs::exists(run_dir / file.path)) add(findings, std::move(faults), file.bytes);
   }
   if (findings.faults.empty() && !FolderLock::is_held(run_dir))

@@ -22,7 +22,7 @@ struct ChatFlags {
   bool exact = false;
 };
 
-// of a folder; a run file's 64 is for tasks
+// for a model folder; the 64 of a run file is meant for tasks
 constexpr const char* kLongestAnswer = "sampling.max_new_tokens=512";
 
 text::Conversation beginning(const ChatFlags& flags) {
@@ -36,7 +36,8 @@ ExitCode chat(ChatFlags flags) {
   require<ConfigError>(
       speaker.format.is_chat(), flags.weights + " has no chat template",
       "the speakers' turns could not be told apart",
-      "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a text");
+      "add one with --set text.template=FILE.jinja, or use rollcall generate, which continues a "
+      "text");
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const auto suggestion =
       text::differing_suggestion(speaker.format.files().suggested, speaker.config.sampling);
@@ -52,7 +53,7 @@ ExitCode chat(ChatFlags flags) {
     if (text::trim(line).empty()) continue;
     talk.messages.push_back(text::message("user", line));
     const std::string answer = speaker.say(speaker.format.chat_tokens(talk), turn++, flags.exact);
-    // A model of bytes may end within a character, and a template takes characters alone.
+    // A model of bytes may end within a character, but a template accepts only whole ones.
     talk.messages.push_back(text::message(
         "assistant", text::valid_utf8(speaker.format.section().assistant_prefix + answer)));
   }

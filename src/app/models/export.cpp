@@ -1,4 +1,4 @@
-// rollcall export: a checkpoint's weights as a folder that transformers loads.
+// rollcall export: writes a checkpoint's weights as a folder that transformers can load.
 #include "app/commands.hpp"
 #include "base/long_phase.hpp"
 #include "base/visible.hpp"
@@ -17,8 +17,8 @@ struct ExportFlags {
   bool force = false;
 };
 
-/// What model.safetensors says of its origin: run, checkpoint, step and digest of the weights
-/// before any rounding.
+/// What model.safetensors says about its origin: run, checkpoint, step, and the digest of the
+/// weights before rounding.
 std::map<std::string, std::string> origin_of(const std::string& reference,
                                              const std::filesystem::path& source,
                                              const std::string& sha256) {
@@ -37,7 +37,7 @@ ExitCode export_weights(const ExportFlags& flags) {
   const LongPhase phase("exporting " + flags.weights);
   const auto source = run::checkpoint_folder(flags.weights);
   const auto text = run::text_folder(flags.weights);
-  // verifies names, shapes and sizes
+  // checks names, shapes and sizes
   const auto [config, weights] = model::read_model_folder(source);
   const std::filesystem::path out = flags.out;
   const bool replaces = std::filesystem::exists(out / "model.safetensors");
@@ -47,7 +47,7 @@ ExitCode export_weights(const ExportFlags& flags) {
   model::write_model_folder(out, config, weights,
                             {flags.dtype == "bf16" ? model::Dtype::bf16 : model::Dtype::f32,
                              origin_of(flags.weights, source, sha256)});
-  // with another model's, ids would mean something else
+  // with another model's tokenizer, the ids would have other meanings
   if (!text.empty() || replaces) run::copy_text_files(text, out);
   print_visible("exported {} to {}\n", source.string(), out.string());
   if (!text.empty()) print_visible("tokenizer and related files from {}\n", text.string());

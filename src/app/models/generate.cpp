@@ -1,4 +1,4 @@
-// rollcall generate: a prompt in, text out.
+// rollcall generate: completes a prompt.
 #include "app/commands.hpp"
 #include "app/models/interactive_model.hpp"
 #include "base/file.hpp"
@@ -59,7 +59,8 @@ void add_generate(Command program) {
   command
       .option(
           "prompt", flags->prompt,
-          "the prompt, or - to read it from standard input; formatted as the run formats its own, through the chat template if any")
+          "the prompt, or - to read it from standard input; formatted as the run formats its own, "
+          "through the chat template if any")
       .required();
   command.option("--samples", flags->samples, "how many responses").range(1, 1 << 20);
   add_numerics(command, flags->numerics);

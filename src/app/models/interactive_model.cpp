@@ -45,7 +45,8 @@ InteractiveModel open_speaker(const std::string& reference,
   require<ConfigError>(
       !fell_back || model_config.vocab_size == format.tokenizer()->vocab_size(),
       fmt::format(
-          "{} has no tokenizer.json, and its model's {} tokens are not those of the built-in tokenizer \"{}\"",
+          "{} has no tokenizer.json, and its model's {} tokens are not those of the built-in "
+          "tokenizer \"{}\"",
           reference, model_config.vocab_size, format.tokenizer()->name()),
       "ids of another tokenizer mean nothing to a model",
       "put its tokenizer.json there, or set text.tokenizer to the one it was trained with");
@@ -61,7 +62,8 @@ void add_numerics(Command command, std::string& numerics) {
   command
       .option(
           "--numerics", numerics,
-          "fp32_fixed_order, bf16_sliced8 or cuda_bf16_sliced8; default: run.numerics of the run, of a folder bf16_sliced8 where config.json's dtype is bfloat16")
+          "fp32_fixed_order, bf16_sliced8 or cuda_bf16_sliced8; default: run.numerics of the run, "
+          "of a folder bf16_sliced8 where config.json's dtype is bfloat16")
       .one_of({kernels::kFp32FixedOrder, kernels::kBf16Sliced8, kernels::kCudaBf16Sliced8});
 }
 
@@ -76,7 +78,8 @@ std::string as_said(std::string text, bool exact) { return exact ? text : visibl
 void add_exact(Command command, bool& exact) {
   command.flag(
       "--exact", exact,
-      "the answer byte for byte; without it control characters are shown as escapes (\\u001B), on a terminal and in a pipe");
+      "the answer byte for byte; without it control characters are shown as escapes (\\u001B), on "
+      "a terminal and in a pipe");
 }
 
 std::string InteractiveModel::say(const std::vector<std::int32_t>& prompt, std::uint64_t turn,

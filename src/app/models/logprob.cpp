@@ -1,5 +1,5 @@
-// rollcall logprob: token ids in, their log-probs out, a line each. A filter: it answers a line
-// before it reads the next.
+// rollcall logprob: reads token ids and writes their log-probs, one line each. As a filter it
+// answers a line before it reads the next.
 #include "app/commands.hpp"
 #include "app/models/interactive_model.hpp"
 #include "base/file.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// "[1,2,3]" as tokens of the model; `line` is counted from 1.
+/// Reads "[1,2,3]" as tokens of the model. `line` is counted from 1.
 std::vector<std::int32_t> read_tokens(const std::string& text, std::int64_t line,
                                       const model::ModelConfig& config) {
   const auto check = [&](bool ok, const std::string& problem, const char* why,
@@ -33,7 +33,7 @@ std::vector<std::int32_t> read_tokens(const std::string& text, std::int64_t line
   };
   const char *one_array = "a line is one JSON array of token ids",
              *example = "write lines like [1, 520, 31]";
-  // Elements are dropped as they are parsed where they are no number: what is nested in them cannot
+  // Elements that are not numbers are dropped while they are parsed, so that nested ones cannot
   // grow.
   bool flat = true;
   const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
@@ -64,7 +64,8 @@ std::vector<std::int32_t> read_tokens(const std::string& text, std::int64_t line
   return tokens;
 }
 
-/// Log-probs of all tokens but the first, nine significant digits: a float survives them.
+/// Log-probs of all tokens but the first, with nine significant digits, which represent a float
+/// exactly.
 std::string answer(const model::PolicyModel& policy, std::vector<std::int32_t> tokens) {
   model::MicroBatch micro_batch;
   micro_batch.offsets = {0, std::int64_t(tokens.size())};
@@ -103,7 +104,8 @@ void add_logprob(Command program) {
   auto flags = std::make_shared<LogprobFlags>();
   auto command = program.command(
       "logprob",
-      "log-probs of given token ids: one JSON array of ids per input line, one array of the log-probs of ids[1:] per output line");
+      "log-probs of given token ids: one JSON array of ids per input line, one array of the "
+      "log-probs of ids[1:] per output line");
   command
       .option("weights", flags->weights,
               "RUN, RUN@STEP or a folder with config.json and model.safetensors")

@@ -1,4 +1,4 @@
-// The options of `--judge` on the command line, and the model they name as a judge of answers.
+// The options of --judge, and the model that they name.
 #include "app/models/model_judge.hpp"
 
 #include "base/error.hpp"

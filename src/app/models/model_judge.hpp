@@ -1,5 +1,5 @@
-// A model that judges because the command line says so, of `rollcall score` and `rollcall archive
-// rescore`: --judge RUNFILE and --set.
+// A judge model that is named on the command line, by --judge RUNFILE and --set, for `rollcall
+// score` and `rollcall archive rescore`.
 #pragma once
 
 #include "app/command_line.hpp"
@@ -14,23 +14,23 @@
 namespace rollcall::app {
 
 struct JudgeFlags {
-  std::string file;                      ///< a run file; empty: no model judges
-  std::vector<std::string> assignments;  ///< over its settings
+  std::string file;                      ///< a run file; empty if no model judges
+  std::vector<std::string> assignments;  ///< that override its settings
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
-/// Returns --judge, for options that exclude it.
+/// Adds the options. Returns --judge, for options that exclude it.
 Option add_judge_options(Command command, JudgeFlags& flags);
 
 class ModelJudge {
  public:
-  /// Throws ConfigError where the run file names no model, and as JudgeModel does.
+  /// Throws ConfigError if the run file names no judge model, and what JudgeModel throws.
   explicit ModelJudge(const JudgeFlags& flags) : ModelJudge(flags, load(flags)) {}
   const JudgeSection& section() const { return section_; }
   const run::JudgeModel& model() const { return model_; }
   std::vector<run::Judgement> judge(std::span<const std::vector<std::int32_t>> questions) const;
-  /// Whether a judge accepts the answer: above the middle of its scale. None where it is undecided,
-  /// and of a reward model, whose score is no verdict.
+  /// Whether a judge accepts the answer: its verdict is above the middle of its scale. No value if
+  /// it is undecided, or if a reward model judges, whose score is not a verdict.
   std::optional<bool> accepts(const run::Judgement& judgement) const;
 
  private:

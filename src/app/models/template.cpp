@@ -1,4 +1,4 @@
-// rollcall template: a conversation through a chat template, as the model will see it.
+// rollcall template: applies a chat template to a conversation, as the model will see it.
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
@@ -23,10 +23,10 @@ Json read_variables() {
   const std::string input = read_all(std::cin);
   require_end_of_input();
   Json variables = text::parse_in_order(input, "standard input");
-  require(
-      variables.is_object(), "standard input is not a JSON object",
-      "it names the template's variables",
-      "pass {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}], \"add_generation_prompt\": true}");
+  require(variables.is_object(), "standard input is not a JSON object",
+          "it names the template's variables",
+          "pass {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}], "
+          "\"add_generation_prompt\": true}");
   return variables;
 }
 
@@ -54,7 +54,8 @@ ExitCode render(const std::filesystem::path& path) {
 void add_template(Command program) {
   auto command = program.command(
       "template",
-      "render a conversation with a model's chat template: one JSON object in (messages, tools, any variable), the text out");
+      "render a conversation with a model's chat template: one JSON object in (messages, tools, "
+      "any variable), the text out");
   auto path = std::make_shared<std::string>();
   command.option("template", *path, "a model folder, or a .jinja file").required();
   command.runs([path] { return render(*path); });

@@ -1,4 +1,4 @@
-// rollcall tokenize: texts to ids and back, as a filter of JSON lines.
+// rollcall tokenize: turns texts into ids and back, as a filter of JSON lines.
 #include "app/commands.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
@@ -25,11 +25,12 @@ struct TokenizeFlags {
   bool special = false, decode = false;
 };
 
-/// Answers leave when a block is full and before the program waits for input: fast in bulk, and
-/// whoever waits for an answer in a pipe gets it.
+/// Reads lines and writes answers. Answers are written when a block is full and before the program
+/// waits for input. This is fast for many lines, and a user at the other end of a pipe gets each
+/// answer.
 class Lines {
  public:
-  /// The next line without its end; false: there is none.
+  /// The next line without its end. Returns false if there is none.
   bool next(std::string_view& line) {
     std::size_t end = input_.find('\n', at_);
     while (end == std::string::npos && fill()) end = input_.find('\n', searched_);
@@ -56,7 +57,7 @@ class Lines {
   }
 
  private:
-  /// Reads what there is; false at the end of the input.
+  /// Reads what is available. Returns false at the end of the input.
   bool fill() {
     flush();
     input_.erase(0, at_), at_ = 0;
@@ -77,8 +78,7 @@ class Lines {
   std::size_t at_ = 0, searched_ = 0;
 };
 
-/// Invalid UTF-8 is read as U+FFFD, like the texts that the library gets from Python with
-/// errors="replace".
+/// Invalid UTF-8 is read as U+FFFD, as in Python with errors="replace".
 Json parse_line(std::string_view line, std::size_t number) {
   Json value = Json::parse(text::valid_utf8(line), nullptr, false);
   require(!value.is_discarded(), fmt::format("line {} of the input is not JSON", number),
@@ -112,7 +112,7 @@ void decode_line(const text::Tokenizer& tokenizer, const Json& value, const Toke
           "write [1, 2, 3]; an id is a whole number of at least 0");
   const auto special =
       flags.special ? text::Tokenizer::Special::keep : text::Tokenizer::Special::skip;
-  // ASCII: no character of the text ends the line
+  // as ASCII, so that no character of the text ends the line
   to += Json(tokenizer.decode(value.get<std::vector<std::int32_t>>(), special)).dump(-1, ' ', true);
 }
 
@@ -130,7 +130,7 @@ ExitCode run(const TokenizeFlags& flags) {
       lines.end_answer();
     }
   } catch (const InputError&) {
-    lines.flush();  // the answers to the lines before
+    lines.flush();  // writes the answers to the lines before
     throw;
   }
   lines.flush();

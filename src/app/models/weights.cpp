@@ -1,4 +1,5 @@
-// rollcall weights: which weights two checkpoints differ in, and one model made of several.
+// rollcall weights: shows in which weights two checkpoints differ, and merges several models into
+// one.
 #include "app/commands.hpp"
 
 #include "base/json.hpp"
@@ -26,7 +27,7 @@ model::LoadedModel load(const std::string& reference) {
   return model::read_model_folder(run::checkpoint_folder(reference));
 }
 
-/// Throws where the two are not sets of weights of one model.
+/// Throws unless the two are sets of weights of the same model.
 void check_same_model(const std::string& first, const model::LoadedModel& a,
                       const std::string& other, const model::LoadedModel& b) {
   require<InputError>(
@@ -78,7 +79,7 @@ struct Merge {
   bool force = false;
 };
 
-/// The models' shares in the mean: as given, or all the same.
+/// The weights of the models in the mean: as given, or equal.
 std::vector<double> shares_of(const Merge& flags) {
   if (flags.shares.empty())
     return std::vector<double>(flags.models.size(), 1.0 / double(flags.models.size()));
@@ -131,7 +132,8 @@ void add_weight_changes(Command parent) {
   auto flags = std::make_shared<Comparison>();
   auto command = parent.command(
       "compare",
-      "for each tensor, how many weights differ between two checkpoints, and the share that does not");
+      "for each tensor, how many weights differ between two checkpoints, and the share that does "
+      "not");
   command.option("before", flags->before, "RUN, RUN@STEP, RUN@CHECKPOINT or a model folder")
       .required();
   command.option("after", flags->after, "another of the same model").required();

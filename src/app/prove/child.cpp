@@ -1,4 +1,4 @@
-// fork, exec, and the tree of processes below.
+// fork, exec, and the tree of processes below the child.
 #include "app/prove/child.hpp"
 
 #include "base/clock.hpp"
@@ -21,7 +21,7 @@
 namespace rollcall::app::prove {
 namespace {
 
-/// `root` and all below it, parents before children.
+/// `root` and all processes below it, parents before children.
 std::vector<pid_t> tree_of(pid_t root) {
   std::multimap<pid_t, pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -30,7 +30,7 @@ std::vector<pid_t> tree_of(pid_t root) {
       continue;
     std::ifstream file(entry.path() / "stat");
     std::string line;
-    if (!std::getline(file, line)) continue;  // it has ended
+    if (!std::getline(file, line)) continue;  // the process has ended
     const auto behind_name = line.rfind(')');
     if (behind_name == std::string::npos) continue;
     char state = 0;
@@ -58,7 +58,7 @@ Child::Child(const std::vector<std::string>& words, const std::filesystem::path&
                             fmt::format("cannot start a process: {}", std::strerror(errno)),
                             "nothing can be proved without runs", "end other processes");
   if (pid_ > 0) return;
-  // Only what may be called between fork and exec.
+  // Only async-signal-safe functions may be called between fork and exec.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
   const int in = ::open("/dev/null", O_RDONLY),

@@ -1,4 +1,4 @@
-// A run started as a process of its own, which can be killed with all its ranks at any instant.
+// A run as a child process, which can be killed with all its ranks at any moment.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,15 @@ namespace rollcall::app::prove {
 
 class Child {
  public:
-  /// Its output goes behind what `log` holds. It ends when this process does. Throws
-  /// EnvironmentError.
+  /// Appends its output to `log`. It ends when this process ends. Throws EnvironmentError.
   Child(const std::vector<std::string>& words, const std::filesystem::path& log);
-  ~Child();  ///< kills what still runs
+  ~Child();  ///< kills the processes that still run
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  /// Its exit code, 128 + signal where one ended it; -1 when `seconds` pass before.
+  /// Waits up to `seconds`. Returns the exit code, or 128 + the signal that ended the child, or -1
+  /// if it still runs.
   int wait(double seconds);
-  void kill_all();  ///< SIGKILL to launcher and ranks at once, without a warning
+  void kill_all();  ///< sends SIGKILL to launcher and ranks at once
 
  private:
   pid_t pid_ = -1;

@@ -1,5 +1,5 @@
-// rollcall prove: a short form of a run undisturbed, killed and resumed, on other ranks and
-// layouts; all must end in the same bits.
+// rollcall prove: runs a short form of a run without interruption, and again with kills and resumes
+// on other ranks and layouts. All must give the same bits.
 #include "app/commands.hpp"
 #include "app/prove/trial.hpp"
 #include "app/runs/launcher.hpp"
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace prove;
 
-constexpr const char* kMarker = "rollcall-prove";  // in a folder of this command's, which the next
+constexpr const char* kMarker = "rollcall-prove";  // marks a folder of this command, which the next
                                                    // call may remove
 
 struct ProveFlags {
@@ -38,13 +38,13 @@ struct ProveFlags {
   std::uint64_t seed = 0;
 };
 
-/// The run, but short: few steps, small steps, a checkpoint every other one. Everything that
-/// decides how bits come about stays as it is.
+/// The settings of a short run: few steps, small steps, a checkpoint at every second step. All that
+/// decides how numbers are computed stays as it is.
 std::vector<std::string> short_form(const RunConfig& c) {
   const auto rollouts =
       std::min(c.train.rollouts_per_prompt, std::max<std::int64_t>(8, c.scheduler.min_rollouts));
   const auto prompts = std::min<std::int64_t>(c.train.prompts_per_step, 16);
-  // with fewer no answer of the quickstart's is right, and nothing moves
+  // with fewer steps no answer of the quickstart's task is right, and nothing changes
   std::vector<std::string> all{
       fmt::format("sft.steps={}", std::min<std::int64_t>(c.sft.steps, 60)),
       fmt::format("train.steps={}", std::min<std::int64_t>(c.train.steps, 6)),
@@ -62,7 +62,7 @@ std::vector<std::string> short_form(const RunConfig& c) {
       "archive.pack_every=4",
       "run.wall_time_s=0",
       "run.log_level=warn"};
-  // A setting that nothing would read is refused.
+  // A setting that no part of the run reads would be refused.
   if (c.sft.steps > 0)
     all.push_back(fmt::format("sft.batch_size={}", std::min<std::int64_t>(c.sft.batch_size, 64)));
   if (c.eval.every > 0) all.emplace_back("eval.validation_samples=2");
@@ -72,7 +72,7 @@ std::vector<std::string> short_form(const RunConfig& c) {
 std::string default_launcher() {
   LauncherFacts facts = launcher_facts();
   const bool allocated = std::getenv("SLURM_JOB_ID") != nullptr;
-  facts.has_srun = facts.has_srun && allocated;  // elsewhere srun would queue for nodes
+  facts.has_srun = facts.has_srun && allocated;  // outside an allocation, srun would wait for nodes
   const std::string command = choose_launcher(facts, Bind::none).command;
   const bool open_mpi =
       command.find("mpirun") != std::string::npos && facts.mpi_library.starts_with("Open MPI");
@@ -88,8 +88,8 @@ std::vector<Place> places_of(const std::vector<int>& ranks) {
   return places;
 }
 
-/// Killed in turn on each place and resumed on the next; in a second turn killed again there, and
-/// resumed where it began.
+/// The first trials are killed once at each place and resumed at the next. The others are killed a
+/// second time there, and resumed where they began.
 std::vector<Trial> plan_trials(const std::vector<Place>& places, const std::vector<double>& seconds,
                                std::mt19937_64& random) {
   std::vector<Trial> trials;
@@ -168,7 +168,7 @@ class Proof {
     return outcome.seconds;
   }
 
-  /// In the order in which things happen in a step: rollouts, then metrics, then weights.
+  /// In the order in which a step makes things: rollouts, metrics, weights.
   std::string first_of(const Outcome& outcome, const fs::path& folder,
                        const std::string& metric) const {
     if (outcome.archive != reference_->archive)
@@ -184,12 +184,15 @@ class Proof {
     if (difference_.empty()) {
       const Moved moved = moved_in(reference_->metrics);
       print_visible(
-          "moved in {} training steps: the weights in {}, rewards within a step in {}, budgets within a step in {}\n",
+          "moved in {} training steps: the weights in {}, rewards within a step in {}, budgets "
+          "within a step in {}\n",
           moved.steps, moved.weights, moved.rewards, moved.budgets);
       if (moved.steps > 0 && moved.weights == 0) {
         print_visible(
-            "nothing is proved: no training step changed the weights, so any learning rate and any policy would end in the same bits; give the "
-            "short form a longer warm start (--set sft.steps=N), easier prompts or more rollouts\nfolders kept: {}\n",
+            "nothing is proved: no training step changed the weights, so any learning rate and any "
+            "policy would end in the same bits; give the "
+            "short form a longer warm start (--set sft.steps=N), easier prompts or more "
+            "rollouts\nfolders kept: {}\n",
             folder_.string());
         return ExitCode::failed;
       }
@@ -218,8 +221,8 @@ ExitCode prove_it(ProveFlags flags) {
     require<ConfigError>(std::getenv(variable) == nullptr, "prove was started by an MPI launcher",
                          "it starts the ranks of its runs itself",
                          "call it as one process, in a batch job without srun");
-  if (::geteuid() == 0)  // in a container: Open MPI's mpirun wants root to say so twice, and
-                         // whoever asks for a proof has said it
+  if (::geteuid() == 0)  // As root, as in a container, Open MPI's mpirun demands a confirmation,
+                         // which the user of this command has given by asking for a proof.
     for (const char* variable : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
       ::setenv(variable, "1", 0);
   std::vector<std::string> assignments =
@@ -251,7 +254,8 @@ ExitCode prove_it(ProveFlags flags) {
                           fs::absolute(flags.run_file), assignments,
                           std::max(600.0, flags.seconds)};
   print_visible(
-      "short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of --seed {}\n",
+      "short form of {}: {} training steps of {} prompts x {} rollouts; kills at random moments of "
+      "--seed {}\n",
       flags.run_file, config.train.steps, config.train.prompts_per_step,
       config.train.rollouts_per_prompt, flags.seed);
   std::fflush(stdout);
@@ -267,7 +271,8 @@ void add_prove(Command program) {
   auto flags = std::make_shared<ProveFlags>();
   auto command = program.command(
       "prove",
-      "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all bits");
+      "run a short form of a run undisturbed, killed and resumed, and on other ranks; compare all "
+      "bits");
   command.option("run-file", flags->run_file, "TOML run file").required();
   command
       .option("--set", flags->assignments,
@@ -280,17 +285,20 @@ void add_prove(Command program) {
   command
       .option(
           "--seconds", flags->seconds,
-          "time budget [s]: no run is started that would end after it, but at least four are made (three with one rank count)")
+          "time budget [s]: no run is started that would end after it, but at least four are made "
+          "(three with one rank count)")
       .positive()
       .default_shown();
   command.option("--seed", flags->seed,
                  "seed of the moments at which runs are killed; 0: a new one each time");
   command.option(
       "--launcher", flags->launcher,
-      "what starts ranks, to be followed by their number; default: srun in an allocation, else mpirun");
+      "what starts ranks, to be followed by their number; default: srun in an allocation, else "
+      "mpirun");
   command.option(
       "--folder", flags->folder,
-      "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind it");
+      "where the runs go, on a file system that all nodes see; default: run.dir with .prove behind "
+      "it");
   command.footer("Exit codes: 0 identical, 2 misconfigured, 3 different or failed.");
   command.runs([flags] { return prove_it(*flags); });
 }

@@ -1,4 +1,4 @@
-// Starts, kills and resumes a run, and reads what it left.
+// Starts, kills and resumes a run, and reads its results.
 #include "app/prove/trial.hpp"
 
 #include "app/prove/child.hpp"
@@ -20,9 +20,10 @@ namespace rollcall::app::prove {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr double kLeastShare = 0.2;  // kills are moved forward at most so far
-constexpr double kGrace_s = 30.0;    // for ranks to notice that their launcher is gone
-constexpr std::size_t kTail = 12;    // lines of a failed run's log that are shown
+constexpr double kLeastShare = 0.2;  // kills are moved forward to this fraction of their time at
+                                     // most
+constexpr double kGrace_s = 30.0;    // time for ranks to notice that their launcher is gone
+constexpr std::size_t kTail = 12;    // lines of a failed run's log that are printed
 
 std::vector<std::string> words_of(const Starting& starting, const Place& place,
                                   const fs::path& folder, bool resume) {
@@ -33,7 +34,7 @@ std::vector<std::string> words_of(const Starting& starting, const Place& place,
     words.push_back(std::to_string(place.ranks));
   }
   words.insert(words.end(), {executable().string(), "train", starting.run_file.string()});
-  // it may have been killed before its first file
+  // The run may have been killed before it wrote its first file.
   if (resume) words.insert(words.end(), {"--resume", "--start-if-none"});
   for (const auto& assignment : starting.assignments)
     words.insert(words.end(), {"--set", assignment});
@@ -52,14 +53,14 @@ std::string tail_of(const fs::path& log) {
   return tail;
 }
 
-/// Ranks on other nodes may live a little longer than their launcher.
+/// Waits for ranks on other nodes, which may live a little longer than their launcher.
 void await_end(const fs::path& folder) {
   const Stopwatch clock;
   while (fs::exists(folder) && FolderLock::is_held(folder) && clock.seconds() < kGrace_s)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-/// A time differs from run to run, and so does who was slowest.
+/// Whether a metric is a time, or the rank that was slowest. These differ from run to run.
 bool is_time(const std::string& metric) {
   return metric.starts_with("timing_s/") || metric.starts_with("perf/");
 }
@@ -75,7 +76,7 @@ std::vector<std::pair<std::string, double>> without_times(const report::MetricRo
 
 Outcome run(const Trial& trial, const Starting& starting, const fs::path& folder) {
   Outcome outcome;
-  double share = 1.0;  // of the times until the kills
+  double share = 1.0;  // factor on the times of the kills
   for (std::size_t start = 0; start <= trial.kills.size();) {
     const Place& place = start == 0 ? trial.begins : trial.resumes.at(start - 1);
     const bool kill = start < trial.kills.size();
@@ -94,7 +95,7 @@ Outcome run(const Trial& trial, const Starting& starting, const fs::path& folder
                                  : fmt::format("ended with exit code {}", code)),
           "it cannot be compared",
           fmt::format("see {}.log:{}", folder.string(), tail_of(folder.string() + ".log")));
-      if (kill && share > kLeastShare) {  // it was quicker than its like before: once more, with
+      if (kill && share > kLeastShare) {  // the run ended before the kill, so it is repeated with
                                           // earlier kills
         fs::remove_all(folder);
         share /= 2, start = 0, outcome = {};

@@ -1,4 +1,4 @@
-// One run of a proof: on how many ranks, in which layout, killed when and resumed where; and what
+// One run of a proof: its ranks, its layout, when it is killed and where it is resumed, and what
 // must be the same at its end.
 #pragma once
 
@@ -17,38 +17,38 @@ struct Place {
 
 struct Trial {
   Place begins;
-  std::vector<double> kills{};   ///< seconds after each start; the last start is not killed
-  std::vector<Place> resumes{};  ///< [kills]
+  std::vector<double> kills{};   ///< seconds from each start to the kill; the last start is not
+                                 ///< killed
+  std::vector<Place> resumes{};  ///< [kills] where it is resumed
 };
 
-/// How runs are started and what they train.
+/// How runs are started, and what they train.
 struct Starting {
-  std::string launcher;  ///< to be followed by a number of ranks and the program; for more than one
-                         ///< rank
+  std::string launcher;  ///< for more than one rank; the number of ranks and the program follow it
   std::filesystem::path run_file;
   std::vector<std::string> assignments;  ///< of the short form and of the user
-  double longest_s = 600;                ///< a run that takes longer has failed
+  double longest_s = 600;                ///< a run that takes longer has failed [s]
 };
 
 struct Outcome {
-  std::string policy, archive;  ///< SHA-256 of the policy, and of the rollouts' content
+  std::string policy, archive;  ///< SHA-256 of the policy, and of the content of the rollouts
   std::vector<report::MetricRow> metrics;
   double seconds = 0.0;
-  int killed = 0;  ///< kills that met a run before its end
+  int killed = 0;  ///< number of kills before the run had ended
 };
 
-/// In `folder`, which is not there yet; the log is `folder`.log. Throws EnvironmentError with the
-/// log's end when a run fails.
+/// Runs the trial in `folder`, which must not exist; the log is `folder`.log. Throws
+/// EnvironmentError, with the end of the log, if a run fails.
 Outcome run(const Trial& trial, const Starting& starting, const std::filesystem::path& folder);
 
-/// Training steps in which something came about that other settings would have made otherwise.
+/// Numbers of training steps in which something happened that depends on the settings.
 struct Moved {
   int steps = 0, weights = 0, rewards = 0, budgets = 0;
 };
 Moved moved_in(const std::vector<report::MetricRow>& metrics);
 
-/// The first metric in which two runs differ, times left out; empty: none. "train step 3:
-/// actor/grad_norm is 1.25 and 1.5"
+/// The first metric, times left out, in which two runs differ, such as "train step 3:
+/// actor/grad_norm is 1.25 and 1.5"; empty if they are equal.
 std::string first_difference(const std::vector<report::MetricRow>& a,
                              const std::vector<report::MetricRow>& b);
 

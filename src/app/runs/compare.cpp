@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 /// The last evaluation of a run.
 struct HeldOut {
   std::uint64_t step = 0;
-  /// by text and reference answer
+  /// by the prompt's text and reference answer
   std::map<std::pair<std::string, std::string>, report::PromptOutcome> outcomes;
 };
 
@@ -73,7 +73,7 @@ Side read_side(const std::string& run) {
   return side;
 }
 
-/// The prompts that both answered, in one order.
+/// The outcomes of both runs on the prompts that both answered, in the same order.
 std::pair<std::vector<report::PromptOutcome>, std::vector<report::PromptOutcome>> paired(
     const HeldOut& a, const HeldOut& b) {
   std::pair<std::vector<report::PromptOutcome>, std::vector<report::PromptOutcome>> pairs;
@@ -116,7 +116,8 @@ void print_heldout(const Side& a, const Side& b) {
   row(1, left.pass_at_1, right.pass_at_1);
   if (k > 1) row(k, left.pass_at_k, right.pass_at_k);
   print_visible(
-      "            {} prompts that both answered (A has {}, B has {}); A after step {}, B after step {}\n",
+      "            {} prompts that both answered (A has {}, B has {}); A after step {}, B after "
+      "step {}\n",
       ours.size(), a.heldout.outcomes.size(), b.heldout.outcomes.size(), a.heldout.step,
       b.heldout.step);
 }
@@ -133,7 +134,7 @@ void print_settings(const Side& a, const Side& b) {
 double seconds_of(const Side& side) {
   double all = 0.0;
   for (const auto& [stage, s] : side.state.seconds)
-    if (stage != "step") all += s;  // the sum of the others over training
+    if (stage != "step") all += s;  // "step" is the sum of the others during training
   return all;
 }
 
@@ -158,7 +159,8 @@ void print_cost(const Side& a, const Side& b) {
   for (const auto& [name, side] : {std::pair("A", &a), std::pair("B", &b)})
     if (!side->state.parent.empty())
       print_visible(
-          "{} is a branch: its steps and seconds include those of its parent up to there, its rollouts are its own (parent.json)\n",
+          "{} is a branch: its steps and seconds include those of its parent up to there, its "
+          "rollouts are its own (parent.json)\n",
           name);
 }
 
@@ -177,7 +179,8 @@ void add_compare(Command program) {
   auto runs = std::make_shared<std::pair<std::string, std::string>>();
   auto command = program.command(
       "compare",
-      "two runs: what they gain on held-out prompts with paired intervals, the settings that differ, what they cost");
+      "two runs: what they gain on held-out prompts with paired intervals, the settings that "
+      "differ, what they cost");
   command.option("a", runs->first, "run folder").required();
   command.option("b", runs->second, "run folder").required();
   command.runs([runs] { return compare(runs->first, runs->second); });

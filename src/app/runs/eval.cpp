@@ -32,7 +32,7 @@ struct EvalFlags {
 
 namespace fs = std::filesystem;
 
-/// What stands behind the sign of an assignment to `key`; nothing where it is to another.
+/// What follows the sign of an assignment to `key`; nothing for an assignment to another key.
 std::optional<std::string> value_for(const std::string& assignment, std::string_view key) {
   const std::size_t sign = std::min(assignment.find('='), assignment.size());
   if (text::trim(std::string_view(assignment).substr(0, sign)) != key) return std::nullopt;
@@ -44,8 +44,8 @@ bool is_set(const EvalFlags& flags, std::string_view key) {
                      [&](const std::string& set) { return value_for(set, key).has_value(); });
 }
 
-/// A run folder brings its own settings. Anything else needs a run file: which questions are asked,
-/// and who judges, is in no model folder.
+/// A run folder has its own settings. A model folder needs a run file, because it does not say
+/// which questions are asked and who judges.
 std::string settings_of(const EvalFlags& flags) {
   if (!flags.run_file.empty()) return flags.run_file;
   if (const auto run = run::run_with(flags.weights); !run.empty())
@@ -55,13 +55,14 @@ std::string settings_of(const EvalFlags& flags) {
   require<ConfigError>(
       asks, fmt::format("{} is no run of Rollcall, and there is no --run-file", flags.weights),
       "a model folder does not say which questions to ask and who judges the answers",
-      "name a run file: rollcall eval FOLDER --run-file RUN.toml; or questions alone: --set task.heldout_file=QUESTIONS.jsonl asks all of "
-      "them, and --set task.file=QUESTIONS.jsonl the tenth that a run with this file would hold out");
+      "name a run file: rollcall eval FOLDER --run-file RUN.toml; or questions alone: --set "
+      "task.heldout_file=QUESTIONS.jsonl asks all of "
+      "them, and --set task.file=QUESTIONS.jsonl the tenth that a run with this file would hold "
+      "out");
   return "";
 }
 
-/// A held-out file alone is asked as a whole; nothing is trained, so there is no other file to
-/// name.
+/// A held-out file given alone is asked as a whole. Nothing is trained, so no other file is needed.
 void ask_all(EvalFlags& flags) {
   if (!flags.run_file.empty() || !run::run_with(flags.weights).empty() ||
       is_set(flags, "task.file"))
@@ -71,8 +72,8 @@ void ask_all(EvalFlags& flags) {
       flags.assignments.push_back("task.file=" + *file);
 }
 
-/// Settings of a run are read in the directory in which it was started. The command line names what
-/// it names from here.
+/// The settings of a run are read in the directory in which it was started. Paths on the command
+/// line are relative to the current one.
 void enter_directory(EvalFlags& flags) {
   if (!flags.run_file.empty()) return;
   const auto run = run::run_with(flags.weights);
@@ -86,16 +87,18 @@ void enter_directory(EvalFlags& flags) {
   flags.assignments = run::assignments_from(flags.assignments, here, fs::current_path());
 }
 
-/// A run folder may come from anybody, and its settings name a program of this machine.
+/// Prints the command of the settings, because a run folder may come from anybody and its settings
+/// name a program of this machine.
 void tell_command(const std::string& run_file, const std::vector<std::string>& assignments) {
   std::string words;
   const GivenSettings given = gather_settings(run_file, assignments);
-  if (!given.faults.empty()) return;  // the job is about to refuse them
+  if (!given.faults.empty()) return;  // the job will refuse the settings
   for (const auto& word : given.config.reward.command)
     words += visible_format("{}\"{}\"", words.empty() ? "" : " ", word);
   fmt::print(
       stderr,
-      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set 'reward.command=[]' judges by the task's verifier\n",
+      "rollcall: reward.command of {} judges the answers: {} is about to be run, as you. --set "
+      "'reward.command=[]' judges by the task's verifier\n",
       visible(run_file), words);
 }
 

@@ -1,4 +1,4 @@
-// Site files, and the replacement of @NAME@ in a template.
+// Reads site files, and fills templates by replacing @NAME@.
 #include "app/runs/job_script.hpp"
 
 #include "app/runs/launcher.hpp"
@@ -30,8 +30,8 @@ std::string shell_quoted(const std::string& text) {
 
 namespace {
 
-/// Quoted as sbatch reads a #SBATCH line: between double quotes a backslash takes the next
-/// character as it is.
+/// Quotes a text as sbatch reads it in a #SBATCH line: between double quotes, a backslash takes the
+/// next character literally.
 std::string directive_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text)
@@ -39,12 +39,12 @@ std::string directive_quoted(const std::string& text) {
   return out + '"';
 }
 
-/// The same where it needs quotes. An empty value stays empty.
+/// The same, but only if the text needs quotes. An empty value stays empty.
 std::string directive_value(const std::string& text) {
   return text.find_first_of(" '\"\\#;") == std::string::npos ? text : directive_quoted(text);
 }
 
-/// A pattern of Slurm's for names of files that begins with a folder as it is: there %% is the
+/// A pattern of Slurm's for file names that begins with a literal folder, in which %% is the
 /// character %.
 std::string log_pattern(const fs::path& folder, const char* name) {
   std::string pattern;
@@ -52,8 +52,8 @@ std::string log_pattern(const fs::path& folder, const char* name) {
   return pattern + "/" + name;
 }
 
-/// A line break would end a line of the script, and what follows would be run by the shell or read
-/// by sbatch.
+/// A line break would end a line of the script, and the shell or sbatch would take what follows as
+/// a line of its own.
 void require_one_line(const std::string& what, const std::string& value) {
   require<ConfigError>(
       visible(value) == value,
@@ -68,7 +68,7 @@ std::string launch_line(const RunOfJob& run) {
                      shell_quoted(run.submitted.string()));
 }
 
-/// sbatch cuts a line of the script at its blanks, and the shell has taken away the quotes of the
+/// sbatch splits a line of the script at its blanks, and the shell has removed the quotes of the
 /// command line.
 std::string with_quotes(const std::string& option) {
   const std::size_t equals = option.find('=');
@@ -79,7 +79,8 @@ std::string with_quotes(const std::string& option) {
   return fmt::format("{}\"{}\"", option.substr(0, equals + 1), value);
 }
 
-/// Options of sbatch that a person added, as lines of the script. The template's own have flags.
+/// Options for sbatch that the user added, as lines of the script. Options of the template itself
+/// have flags.
 std::string option_lines(const BatchJob& job, const std::string& script) {
   std::string lines;
   for (const std::string& option : job.options) {
@@ -100,7 +101,8 @@ std::string option_lines(const BatchJob& job, const std::string& script) {
   return lines;
 }
 
-/// One line for one run; for an array the lines of all elements, of which each takes its own.
+/// One line for a single run; for an array the lines of all runs, of which each element takes its
+/// own.
 std::string launch_lines(const std::vector<RunOfJob>& runs) {
   if (runs.size() == 1) return launch_line(runs.front());
   std::string lines = "case $SLURM_ARRAY_TASK_ID in\n";
@@ -157,7 +159,7 @@ std::map<std::string, std::string> placeholders(const BatchJob& job) {
 }
 
 /// Seconds of a wall time in the forms of sbatch(1), --time: M, M:S, H:M:S, D-H, D-H:M and D-H:M:S.
-/// Nothing: another text, which sbatch judges.
+/// Nothing for another text, which is left to sbatch.
 std::optional<std::int64_t> seconds_of(std::string_view time) {
   std::int64_t days = 0, parts[3] = {};
   const auto number = [&](std::int64_t& out) {
@@ -181,7 +183,7 @@ std::optional<std::int64_t> seconds_of(std::string_view time) {
   return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2];
 }
 
-/// Slurm would signal such a job as soon as it starts, and every one that continues it.
+/// Otherwise Slurm would signal the job as soon as it starts, and every job that continues it.
 void check_signal(const Site& site) {
   const auto time = seconds_of(site.time);
   require<ConfigError>(
@@ -193,8 +195,8 @@ void check_signal(const Site& site) {
       "raise --time, or lower --signal");
 }
 
-/// A line of a template. From left to right, so that an @NAME@ inside a value stays what it is.
-/// Nothing: a directive without a value.
+/// Fills one line of a template, from left to right, so that an @NAME@ within a value is not
+/// replaced. Returns nothing for a directive without a value.
 std::optional<std::string> fill(std::string_view line,
                                 const std::map<std::string, std::string>& values) {
   std::string filled;
@@ -233,7 +235,7 @@ const std::vector<SiteKey>& site_keys() {
       {"bind", &Site::bind, "what a rank is bound to", {}, {"none", "core", "numa"}},
       {"launcher", &Site::launcher, "launcher; empty: rollcall doctor chooses in the job"},
       {"time", &Site::time, "wall time, HH:MM:SS"},
-      // Slurm's own bounds
+      // the bounds that Slurm accepts
       {"signal_s",
        &Site::signal_s,
        "how long before its end Slurm signals the job [s]",

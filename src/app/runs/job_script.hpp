@@ -1,4 +1,4 @@
-// A batch script: a template of jobs/, filled with a site's values and the runs of the job.
+// A batch script: a template of jobs/ filled with a site's values and the runs of the job.
 #pragma once
 
 #include "base/config.hpp"
@@ -11,8 +11,8 @@
 
 namespace rollcall::app {
 
-/// What a machine wants to hear (jobs/sites/NAME.toml); flags of the command line replace single
-/// values. Empty strings leave the choice to Slurm.
+/// What a machine needs to be told (jobs/sites/NAME.toml). Flags of the command line override
+/// single values. An empty string leaves the choice to Slurm.
 struct Site {
   std::string source, site_template = "cpu", account, partition, qos, constraint, memory,
                       time = "01:00:00", launcher, bind = "none";
@@ -20,8 +20,8 @@ struct Site {
   std::vector<std::string> setup;
 };
 
-/// A value of a site that the command line can replace: `key` of the file, --key with hyphens as
-/// the flag.
+/// A value of a site that the command line can override. `key` is its name in the file; the flag is
+/// --key with hyphens.
 struct SiteKey {
   std::string key;
   std::variant<std::string Site::*, std::int64_t Site::*> member;
@@ -32,30 +32,29 @@ struct SiteKey {
 };
 const std::vector<SiteKey>& site_keys();
 
-/// A file in jobs/sites by its name, or by its path. Throws InputError, ConfigError.
+/// Reads a file of jobs/sites by its name, or any file by its path. Throws InputError and
+/// ConfigError.
 Site read_site(const std::string& name);
 
-/// One element of a job.
+/// One run of a job.
 struct RunOfJob {
-  std::filesystem::path dir, file;    ///< the run folder, and the run file that its settings came
-                                      ///< from
-  std::filesystem::path submitted{};  ///< what the job runs: these settings, in a file of their own
-                                      ///< in dir
+  std::filesystem::path dir, file;    ///< the run folder, and the run file with its settings
+  std::filesystem::path submitted{};  ///< file in dir with the settings that the job runs
 };
 
 struct BatchJob {
   std::string name;
   Site site;
-  std::int64_t nodes = 1, at_once = 0;  ///< at_once: elements of an array that may run at the same
-                                        ///< time; 0: all
+  std::int64_t nodes = 1, at_once = 0;  ///< at_once is the number of elements of an array that may
+                                        ///< run at the same time; 0 means all
   bool requeue = true;
-  std::vector<RunOfJob> runs;          ///< more than one: a job array
-  std::filesystem::path folder;        ///< of script and log
-  std::vector<std::string> options{};  ///< of sbatch, beside those that the template has
+  std::vector<RunOfJob> runs;          ///< several make a job array
+  std::filesystem::path folder;        ///< of the script and the log
+  std::vector<std::string> options{};  ///< options for sbatch in addition to those of the template
 };
 
 std::string job_script(const BatchJob& job);
-/// Whether its jobs have GPUs, by the site's values or an option of sbatch.
+/// Whether its jobs have GPUs, by the site's values or an option for sbatch.
 bool books_gpus(const BatchJob& job);
 std::string shell_quoted(const std::string& text);
 

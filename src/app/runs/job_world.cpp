@@ -1,4 +1,4 @@
-// Recognises the launcher by the variables it sets.
+// Recognises a launcher by the environment variables that it sets.
 #include "app/runs/job_world.hpp"
 
 #include "base/visible.hpp"
@@ -14,7 +14,8 @@
 namespace rollcall::app {
 
 bool launched_by_mpi() {
-  // Open MPI's mpirun; PMIx under srun --mpi=pmix; PMI-1/2 of MPICH's hydra and Cray's launcher.
+  // Set by Open MPI's mpirun, by PMIx under srun --mpi=pmix, and by PMI-1/2 of MPICH's hydra and
+  // Cray's launcher.
   constexpr std::array variables{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
   return std::any_of(variables.begin(), variables.end(),
                      [](const char* name) { return std::getenv(name) != nullptr; });
@@ -24,14 +25,14 @@ std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file,
                                               const std::vector<std::string>& assignments) {
   try {
     if (load_run_config(run_file, assignments).reward.command.empty()) return nullptr;
-  } catch (const Error&) {  // rank 0 reads it again, and says what is wrong with it
+  } catch (const Error&) {  // rank 0 reads it again and reports what is wrong
   }
   return std::make_unique<reward::Spawner>();
 }
 
 namespace {
 
-/// srun without the plugin of this MPI starts every task as a job of its own.
+/// Without the plugin of this MPI, srun would start every task as a job of its own.
 void require_one_job(const comm::Communicator& world) {
   const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const bool alone = world.size() == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
@@ -40,7 +41,8 @@ void require_one_job(const comm::Communicator& world) {
       fmt::format("srun started {} tasks, but each of them is alone",
                   tasks == nullptr ? "" : visible(brief(tasks))),
       "they would run as many jobs in one folder instead of one job",
-      "use srun --mpi=pmix (srun --mpi=list shows what the site offers), or mpirun inside the allocation; if each task is "
+      "use srun --mpi=pmix (srun --mpi=list shows what the site offers), or mpirun inside the "
+      "allocation; if each task is "
       "meant to be a job of its own, unset SLURM_STEP_NUM_TASKS");
 }
 

@@ -1,4 +1,4 @@
-// The ranks of a job as its launcher started them: MPI under mpirun or srun, one rank without a
+// The ranks of a job as the launcher started them: MPI under mpirun or srun, one rank without a
 // launcher.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace rollcall::app {
 
-/// Lives as long as the job. Errors while it is alive end all ranks.
+/// It lives as long as the job. An error while it lives ends all ranks.
 class JobWorld {
  public:
   explicit JobWorld(const Arguments& arguments);
@@ -26,12 +26,12 @@ class JobWorld {
   std::unique_ptr<comm::Communicator> world_;
 };
 
-/// What starts reward.command, where the run file has one, or cannot be read by this rank (rank 0
-/// alone has to). To be made before JobWorld: it forks.
+/// What starts reward.command, if the run file has one; nothing if this rank cannot read the run
+/// file, which only rank 0 has to. It must be made before JobWorld, because it forks.
 std::unique_ptr<reward::Spawner> make_spawner(const std::string& run_file,
                                               const std::vector<std::string>& assignments);
 
-/// True when an MPI launcher started this process (Open MPI, PMIx, PMI: their variables are set).
+/// Whether an MPI launcher started this process (the variables of Open MPI, PMIx or PMI are set).
 bool launched_by_mpi();
 
 }  // namespace rollcall::app

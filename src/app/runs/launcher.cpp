@@ -1,4 +1,4 @@
-// Which launcher speaks with which MPI, and how each is told to bind.
+// Which launcher works with which MPI, and the option by which each binds ranks.
 #include "app/runs/launcher.hpp"
 
 #include "app/tools/install_paths.hpp"
@@ -21,11 +21,12 @@ enum class Family { open_mpi, mpich, cray };
 
 Family family_of(const std::string& library) {
   if (library.find("CRAY MPICH") != std::string::npos) return Family::cray;
-  // Intel MPI and MVAPICH stem from MPICH
+  // Intel MPI and MVAPICH are derived from MPICH
   return library.starts_with("Open MPI") ? Family::open_mpi : Family::mpich;
 }
 
-/// Own names first: where several MPIs lie side by side, `mpirun` may be another's.
+/// Specific names come first, because `mpirun` may belong to another MPI that is installed beside
+/// it.
 std::string own_launcher(Family family) {
   using Names = std::array<const char*, 3>;
   const Names names = family == Family::open_mpi
@@ -35,12 +36,12 @@ std::string own_launcher(Family family) {
   return found == names.end() ? "" : *found;
 }
 
-/// --kill-on-bad-exit: one rank that ends badly ends the job. Without --cpu-bind the site's default
-/// would decide.
-/// SLURM_PMIX_FENCE: Slurm's PMIx fences by a ring or by a tree, whichever it takes for the better
-/// ("mixed"), and now and then lets a rank out of MPI_Init while another still waits in it: the
-/// first message kills that one in mca_btl_tcp. Seen with Slurm 22.05 and Open MPI 4.1.4 in 5 of
-/// 1,160 starts on two busy nodes; in none of 1,150 with trees alone.
+/// --kill-on-bad-exit ends the job when one rank ends badly. Without --cpu-bind the site's default
+/// would decide. SLURM_PMIX_FENCE is there because Slurm's PMIx otherwise ("mixed") chooses between
+/// fences by a ring and by a tree. Now and then it lets a rank out of MPI_Init while another one
+/// still waits in it, and the first message then kills that one in mca_btl_tcp. This was seen with
+/// Slurm 22.05 and Open MPI 4.1.4 in 5 of 1,160 starts on two busy nodes, and in none of 1,150
+/// starts with trees alone.
 std::string srun(const std::string& interface, Bind bind) {
   const bool fences = interface == "pmix" && std::getenv("SLURM_PMIX_FENCE") == nullptr;
   constexpr std::array<const char*, 3> words{"--cpu-bind=none", "--cpu-bind=cores",
@@ -49,8 +50,8 @@ std::string srun(const std::string& interface, Bind bind) {
                      interface.empty() ? "" : " --mpi=" + interface, words[std::size_t(bind)]);
 }
 
-/// Open MPI would bind one or two ranks to a core each, and their threads with them; hydra binds
-/// nothing by itself.
+/// Open MPI would bind each of one or two ranks, with all its threads, to a single core; hydra does
+/// not bind by default.
 std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   const bool open = family == Family::open_mpi;
   switch (bind) {
@@ -66,7 +67,7 @@ std::string own(Family family, const LauncherFacts& facts, Bind bind) {
   throw ConfigError("a binding without words");
 }
 
-/// `srun --mpi=list` prints one name a line, after a title.
+/// `srun --mpi=list` prints a title and then one name per line.
 bool offers(const std::string& list, std::string_view name) {
   constexpr std::string_view kBetween = " \t\n,";
   for (std::size_t at = list.find(name); at != std::string::npos; at = list.find(name, at + 1)) {

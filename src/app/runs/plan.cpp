@@ -1,4 +1,4 @@
-// rollcall plan: what a run would need on N ranks, without running it.
+// rollcall plan: prints what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
 #include "base/byte_size.hpp"
 #include "base/log.hpp"
@@ -16,7 +16,7 @@
 namespace rollcall::app {
 
 namespace {
-constexpr int kTokenizing = 16;  // threads on a login node, which is others' too
+constexpr int kTokenizing = 16;  // threads on a login node, which other users need as well
 }
 
 void add_plan(Command program) {
@@ -52,13 +52,14 @@ void add_plan(Command program) {
   command.option("--set", flags->assignments, "key=value, overrides the run file; may be repeated")
       .repeated();
   command.runs([flags] {
-    start_log("warn", 0, 1);  // to standard error: standard output is the plan's
+    start_log("warn", 0, 1);  // on standard error, because standard output has the plan
     GivenSettings given = gather_settings(flags->run_file, flags->assignments);
     const RunConfig& config = given.config;
     if (flags->gpus > 0) flags->ranks = flags->gpus;
     const int on_node = flags->ranks_per_node > 0
                             ? std::min(flags->ranks, flags->ranks_per_node)
-                            : flags->ranks;  // nodes like this one, as thread_count() has it
+                            : flags->ranks;  // ranks are spread over nodes like this one, as in
+                                             // thread_count()
     const int threads = config.run.threads > 0 ? int(config.run.threads)
                                                : std::max(1, comm::cores_available() / on_node);
     const run::RankShape shape{flags->ranks, std::min(comm::cores_available(), kTokenizing), false};

@@ -1,4 +1,4 @@
-// rollcall report: the page of a run from its folder, also of one that stopped or failed.
+// rollcall report: makes the page of a run from its folder, also for a run that stopped or failed.
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
 #include "base/file.hpp"
@@ -27,7 +27,7 @@ nlohmann::json read_object(const fs::path& path) {
   return object.is_object() ? object : nlohmann::json::object();
 }
 
-/// What status.json says, and whether a process is behind it.
+/// The phase in status.json, and whether a process is still running it.
 std::string phase_of(const fs::path& dir) {
   const std::string phase = read_object(dir / "status.json").value("phase", "not started");
   const bool over = phase == "done" || phase.starts_with("stopped");
@@ -38,7 +38,7 @@ ExitCode report_of(const fs::path& dir, const std::string& out) {
   RunConfig config = run::read_run_folder(dir);
   std::vector<std::string> faults;
   const auto newest = archive::newest_committed(dir, archive::Depth::state, faults);
-  // config.toml may have been edited
+  // config.toml may have been edited since
   if (newest) config = run::recorded_settings(dir, newest->checkpoint)->config;
   for (const auto& fault : faults) print_visible("note    {}\n", fault);
   const auto result = read_object(dir / "result.json");

@@ -1,5 +1,5 @@
-// rollcall simulate: policies against the same synthetic learner, as a table and a picture; with
-// --scale, a step of a job on many ranks.
+// rollcall simulate: runs schedulers against the same synthetic learner, with results as a table
+// and a picture; with --scale, simulates a step of a job on many ranks.
 #include "app/commands.hpp"
 #include "app/runs/simulate_scale.hpp"
 #include "app/tables/scheduler_settings.hpp"
@@ -40,11 +40,11 @@ struct Flags {
   std::string out = "simulation.svg";
 };
 
-/// A policy with its settings, and its runs.
+/// A scheduler with its settings, and its simulated runs.
 struct Contender {
-  std::string name;  // as the flag wrote it
+  std::string name;  // as given in the flag
   PolicySettings settings;
-  std::vector<std::vector<SimulationPoint>> curves{};  // [seeds]
+  std::vector<std::vector<SimulationPoint>> curves{};  // [seeds] curves
 };
 
 using Coordinate = std::function<double(const SimulationPoint&)>;
@@ -54,19 +54,19 @@ double equal_groups(const SimulationPoint& p) {
   return p.groups > 0 ? double(p.zero_variance) / double(p.groups) : std::nan("");
 }
 
-/// --set, and for each of its knobs whether some policy has it.
+/// Settings of --set, and which of its knobs some scheduler has.
 struct SharedSettings {
   std::vector<std::string> assignments;
   std::vector<bool> used;
-  std::set<std::string> knobs{};  // of all policies
+  std::set<std::string> knobs{};  // knobs of all schedulers
 };
 
 std::string key_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// "ROW key=value ...": settings of this policy alone, which win over the shared ones. Which knobs
-/// there are follows from the pieces, so these come first.
+/// Reads "ROW key=value ...": settings of this scheduler alone, which override the shared ones.
+/// Pieces are read first, because they decide which knobs there are.
 Contender read_policy(const std::string& flag, SharedSettings& shared) {
   Contender contender{.name = flag, .settings = {}};
   PolicySettings& settings = contender.settings;
@@ -94,7 +94,7 @@ Contender read_policy(const std::string& flag, SharedSettings& shared) {
   return contender;
 }
 
-/// What is wrong with any policy is told before the first one runs.
+/// Reads all schedulers, so that errors in any of them are reported before the first one runs.
 std::vector<Contender> read_policies(const Flags& flags) {
   SharedSettings shared{.assignments = flags.assignments, .used = {}};
   for (const auto& assignment : flags.assignments) {
@@ -138,7 +138,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-/// Percent, with the 95 % interval of the mean where there are several seeds.
+/// As a percentage, with the 95 % interval of the mean if there are several seeds.
 std::string percent(const std::vector<double>& shares, const char* format) {
   std::string text = fmt::format(fmt::runtime(format), 100 * mean(shares));
   if (shares.size() > 1)
@@ -147,7 +147,7 @@ std::string percent(const std::vector<double>& shares, const char* format) {
   return text;
 }
 
-/// Seed by seed, over the first policy.
+/// The gain over the first scheduler, compared seed by seed.
 std::string gain(const Contender& contender, const Contender& first, const Coordinate& what) {
   std::vector<double> difference = ends(contender, what);
   const std::vector<double> base = ends(first, what);
@@ -166,7 +166,7 @@ std::string row(const Contender& contender, const Contender& first, std::size_t 
       mean(ends(contender, [](const auto& p) { return double(p.trained); })));
 }
 
-/// Curves of the policies, means over the seeds.
+/// The curves of the schedulers, as means over the seeds.
 report::SheetPanel panel(const std::vector<Contender>& contenders, const report::ChartText& text,
                          const Coordinate& x, const Coordinate& y) {
   report::SheetPanel made{text, {}};
@@ -243,7 +243,8 @@ ExitCode run(const Flags& flags) {
   write_file_atomic(flags.out, picture(flags, contenders));
   std::cout
       << visible_format(
-             "gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; picture {}\n",
+             "gain: over {}; {}what the learner can and cannot tell: src/scheduling/SIMULATION.md; "
+             "picture {}\n",
              contenders.front().name,
              flags.seeds > 1 ? "+-: 95 % interval of the mean over seeds; " : "", flags.out)
       << std::flush;
@@ -262,7 +263,8 @@ void add_simulate(Command program) {
   Simulation& s = flags->simulation;
   auto command = program.command(
       "simulate",
-      "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: tables in seconds");
+      "policies against the same synthetic learner, or with --scale a job on up to 10^6 ranks: "
+      "tables in seconds");
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* meaning) {
     return command.option(name, values, meaning).repeated();
   };

@@ -1,4 +1,5 @@
-// Fits costs to measured runs, tries them on others, predicts larger jobs and says what it assumes.
+// Fits costs to measured runs, compares the simulation with other runs, predicts larger jobs and
+// states its assumptions.
 #include "app/runs/simulate_scale.hpp"
 
 #include "base/log.hpp"
@@ -19,8 +20,8 @@ namespace {
 
 namespace scale = sizing::scale;
 
-/// Repeated runs of one case are one: a single run is as much off as the machine was busy with
-/// something else.
+/// Repeated runs of one case are joined, because a single run is disturbed by whatever else the
+/// machine does.
 std::vector<scale::MeasuredRun> read_runs(const std::vector<std::string>& folders,
                                           const ScaleFlags& flags) {
   std::vector<scale::MeasuredRun> runs;
@@ -31,7 +32,7 @@ std::vector<scale::MeasuredRun> read_runs(const std::vector<std::string>& folder
   return scale::medians_of_cases(runs);
 }
 
-/// All speak of one model: the costs of another say nothing of this one.
+/// All runs must train the same model, because the costs of one say nothing about another.
 void require_one_model(const std::vector<scale::MeasuredRun>& runs,
                        const scale::MeasuredRun& first) {
   for (const auto& run : runs) {
@@ -54,7 +55,7 @@ std::string costs_table(const scale::Costs& costs) {
   return text;
 }
 
-/// Simulated beside measured; returns the largest error of a step.
+/// Prints simulated beside measured times. Returns the largest relative error of a step.
 double compare(const std::vector<scale::MeasuredRun>& runs, const scale::Costs& costs,
                const char* title) {
   std::cout << visible_format("\n{:<44} {:>14} {:>6} {:>9} {:>17} {:>17} {:>17} {:>21}\n", title,
@@ -77,7 +78,7 @@ double compare(const std::vector<scale::MeasuredRun>& runs, const scale::Costs& 
   return worst;
 }
 
-/// A job like the first fitted run, with a core for each thread.
+/// Simulates a job like the first fitted run, with one core per thread.
 scale::StepTimes predict(const ScaleFlags& flags, const scale::MeasuredRun& like,
                          const scale::Costs& costs, const std::string& layout, int ranks,
                          scale::Workload& work) {
@@ -98,7 +99,7 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like,
       "imbalance", "exchange", "waiting", "columns [s]");
   scale::Workload share = like.work;
   share.rollouts = flags.rollouts_per_rank;
-  // rollouts a second of a rank
+  // rollouts per second of a single rank
   const double alone =
       double(share.rollouts) / predict(flags, like, costs, "single", 1, share).step;
   for (const bool weak : {true, false}) {
@@ -111,7 +112,8 @@ void print_predictions(const ScaleFlags& flags, const scale::MeasuredRun& like,
         const auto shares = times.shares();
         const double speed = double(work.rollouts) / times.step;
         std::cout << visible_format(
-            "{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% {:>8.1f}% {:>7.1f}% {:>12.3f}\n",
+            "{:<7} {:<14} {:>7} {:>11} {:>10.3f} {:>12.0f} {:>10.1f}% {:>7.1f}% {:>9.1f}% "
+            "{:>8.1f}% {:>7.1f}% {:>12.3f}\n",
             weak ? "weak" : "strong", layout, ranks, work.rollouts, times.step, speed,
             100 * speed / ranks / alone, 100 * shares.compute, 100 * shares.imbalance,
             100 * shares.exchange, 100 * shares.waiting, times.columns);

@@ -1,4 +1,4 @@
-// rollcall status: what a run is doing and why it hangs, read from its folder alone.
+// rollcall status: what a run is doing and why it makes no progress, read from its folder alone.
 #include "app/commands.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
@@ -46,10 +46,10 @@ double newest_beat(const watch::WatchFile& file) {
   return newest;
 }
 
-/// Why a run that has not ended makes no progress. Where no rank seems to be alive, it looks again
-/// after a while: this machine's clock may be wrong.
+/// Why a run that has not ended makes no progress. If no rank seems to be alive, it looks again
+/// after some seconds, because this machine's clock may be wrong.
 watch::Explanation explain_now(const fs::path& dir, watch::WatchFile file, double watch_s) {
-  constexpr double kLongest_s = 11.0;  // a rank writes at least every 10 s
+  constexpr double kLongest_s = 11.0;  // [s]; a rank writes at least every 10 s
   const double newest = newest_beat(file);
   if (unix_time() - newest > watch_s) {
     const Stopwatch clock;
@@ -62,7 +62,7 @@ watch::Explanation explain_now(const fs::path& dir, watch::WatchFile file, doubl
   return explain(file, time_of(file, unix_time(), watch_s), watch_s);
 }
 
-/// The lines on what the ranks do.
+/// The lines about what the ranks do.
 std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool running) {
   if (watch_s <= 0) return {};
   const auto file = watch::read_watch(dir);
@@ -78,7 +78,7 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
                   [](const auto& record) { return record.ended; }))
     return {};
   const double age_s = unix_time() - newest_beat(*file);
-  if (!running && age_s > watch_s) {  // a file system without locks does not say whether a run is
+  if (!running && age_s > watch_s) {  // a file system without locks cannot tell whether a run is
                                       // alive
     lines.push_back(fmt::format("ranks       last heard of {:.0f} s ago: {}", age_s,
                                 joined(watch::last_seen(*file), "; ")));
@@ -93,8 +93,7 @@ std::vector<std::string> ranks_of(const fs::path& dir, double watch_s, bool runn
   return lines;
 }
 
-/// The samples whose verdicts took longest since the last start, where any took long enough to be
-/// worth a thought.
+/// The samples whose verdicts took longest since the last start, if any took remarkably long.
 std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
   constexpr double kSlow_s = 0.1;
   std::vector<std::string> lines;
@@ -108,7 +107,7 @@ std::vector<std::string> slow_verdicts(const nlohmann::json& status) {
   return lines;
 }
 
-/// Why the last start failed; empty where it did not.
+/// Why the last start failed; empty if it did not.
 std::string failure_of(const fs::path& dir) {
   std::string text = fs::exists(dir / "failure") ? read_file(dir / "failure") : "";
   while (text.ends_with('\n')) text.pop_back();
@@ -116,7 +115,7 @@ std::string failure_of(const fs::path& dir) {
 }
 
 ExitCode show(const fs::path& dir) {
-  if (!fs::is_directory(dir)) require_record(dir);  // which says what it is
+  if (!fs::is_directory(dir)) require_record(dir);  // which throws with what the path is instead
   const auto in_folder = list_folder(dir);
   const bool submitted = std::any_of(in_folder.begin(), in_folder.end(),
                                      [](const auto& entry) { return is_submitted(entry.path()); });
@@ -130,19 +129,22 @@ ExitCode show(const fs::path& dir) {
   const bool running = FolderLock::is_held(dir);
   std::string phase = "not started";
   double age_s = 0.0;
-  const bool told = fs::exists(dir / "status.json");
-  const auto status = told ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false)
-                           : nlohmann::json();
-  if (told && !status.is_object()) {
+  const bool has_status = fs::exists(dir / "status.json");
+  const auto status = has_status
+                          ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false)
+                          : nlohmann::json();
+  if (has_status && !status.is_object()) {
     phase = "unknown";
     print_visible(
-        "run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the next start replaces it\n",
+        "run         {}\nstate       unknown: status.json is incomplete, as after a power cut; the "
+        "next start replaces it\n",
         dir.string());
-  } else if (told) {
+  } else if (has_status) {
     phase = status.value("phase", "unknown");
     age_s = unix_time() - status.value("updated_unix_s", 0.0);
     print_visible(
-        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
+        "run         {} ({} ranks, {})\nstate       {}{}, {:.0f} s ago\nsupervised  {} of {} "
+        "steps\ntraining    {} of {} steps\nrollouts    {}\nnumerics    {}\n",
         dir.string(), status.value("ranks", 1), status.value("layout", "?"), phase,
         running                                           ? ""
         : phase == "done" || phase.starts_with("stopped") ? ""
@@ -179,7 +181,7 @@ ExitCode show(const fs::path& dir) {
   return ExitCode::done;
 }
 
-/// "training 12 of 300 steps"; empty where that is not to be known at the moment.
+/// Such as "training 12 of 300 steps"; empty if that is not known at the moment.
 std::string steps_of(const fs::path& dir) {
   if (!fs::exists(dir / "status.json")) return "";
   const auto status = nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false);
@@ -190,7 +192,7 @@ std::string steps_of(const fs::path& dir) {
                                      status.value("train_steps_wanted", 0));
 }
 
-/// False when nobody reads any more.
+/// Returns false if the reader has gone away.
 bool say(const std::string& line) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -218,7 +220,7 @@ ExitCode watch(const fs::path& dir) {
     const Stopwatch clock;
     while (clock.seconds() < turn_s && FolderLock::is_held(dir)) rest(0.2);
   }
-  // One that was silent and has ended in order since then went on between two looks.
+  // A run that was silent and has ended normally since then did so between two looks.
   const auto status = fs::exists(dir / "status.json")
                           ? nlohmann::json::parse(read_file(dir / "status.json"), nullptr, false)
                           : nlohmann::json();
@@ -237,7 +239,8 @@ void add_status(Command program) {
   auto keep = std::make_shared<bool>(false);
   auto command = program.command(
       "status",
-      "what a run is doing and, if it hangs, which rank is silent and where in the code; read from its folder");
+      "what a run is doing and, if it hangs, which rank is silent and where in the code; read from "
+      "its folder");
   command.option("run", *dir, "run folder").required();
   command.flag(
       "--watch", *keep,

@@ -1,5 +1,5 @@
-// rollcall submit: a batch script for one run or an array of them, handed to sbatch once or as a
-// chain.
+// rollcall submit: makes a batch script for one run or an array of runs, and gives it to sbatch
+// once or as a chain.
 #include "app/commands.hpp"
 #include "app/runs/job_script.hpp"
 #include "app/runs/submit_checks.hpp"
@@ -37,13 +37,14 @@ namespace fs = std::filesystem;
 
 struct SubmitFlags {
   std::vector<std::string> run_files, assignments, options;
-  std::vector<std::function<void(Site&)>> site_values;  ///< of the command line, over the site file
+  std::vector<std::function<void(Site&)>> site_values;  ///< set by the command line, over the site
+                                                        ///< file
   std::string site = "local", seeds;
   std::int64_t nodes = 1, at_once = 0, chain = 1;
   bool no_requeue = false, dry_run = false;
 };
 
-/// "1-3,7" -> 1 2 3 7.
+/// Such as "1-3,7", which gives 1 2 3 7.
 std::vector<std::int64_t> parse_seeds(const std::string& text) {
   constexpr std::int64_t kMost = 100000;
   const std::string problem = fmt::format("--seeds {} is not a list of seeds", text);
@@ -69,7 +70,7 @@ std::vector<std::int64_t> parse_seeds(const std::string& text) {
   return seeds;
 }
 
-/// A run of the job, with its settings as they are now.
+/// A run of the job, with its present settings.
 struct Submitted {
   RunOfJob run;
   GivenSettings settings;
@@ -82,7 +83,7 @@ Submitted make_run(const std::string& file, const std::vector<std::string>& assi
   Submitted made{{{}, fs::absolute(file)}, gather_settings(file, all)};
   RunConfig& config = made.settings.config;
   fs::path& dir = made.run.dir = fs::absolute(config.run.dir).lexically_normal();
-  if (!dir.has_filename()) dir = dir.parent_path();  // of "runs/a/"
+  if (!dir.has_filename()) dir = dir.parent_path();  // for "runs/a/", whose last part is empty
   if (seed) dir /= fmt::format("seed_{}", *seed);
   config.run.dir = dir.string();
   made.run.submitted =
@@ -90,7 +91,7 @@ Submitted make_run(const std::string& file, const std::vector<std::string>& assi
   return made;
 }
 
-/// Every run file with every seed; each in a folder of its own.
+/// Every run file with every seed, each in a folder of its own.
 std::vector<Submitted> all_runs(const SubmitFlags& flags) {
   std::vector<Submitted> runs;
   for (const auto& file : flags.run_files) {
@@ -108,7 +109,7 @@ std::vector<Submitted> all_runs(const SubmitFlags& flags) {
   return runs;
 }
 
-/// The settings of the last submission of the folder; empty where there is none.
+/// The settings of the folder's last submission; empty if there is none.
 fs::path submitted_before(const fs::path& dir) {
   fs::path last;
   std::error_code unknown;
@@ -119,9 +120,9 @@ fs::path submitted_before(const fs::path& dir) {
   return last;
 }
 
-/// What the jobs run, whatever becomes of the run file while they wait. Each set of settings has a
-/// file of its own, so that a job that waits already keeps its own. Files that no job took go
-/// again.
+/// The settings that the jobs will run, even if the run file changes while they wait. Each set of
+/// settings has a file of its own, so that a waiting job keeps its own. Files that no job has taken
+/// are removed again.
 class SubmittedFiles {
  public:
   explicit SubmittedFiles(const std::vector<Submitted>& runs) {
@@ -133,7 +134,8 @@ class SubmittedFiles {
       if (const auto before = submitted_before(run.dir); !before.empty() && before != run.submitted)
         for (const auto& c : run::changed_keys(read_run_config(before), config))
           log_warning(
-              "{} was {} in the last submission of {} and is {}; a job that still waits keeps its own",
+              "{} was {} in the last submission of {} and is {}; a job that still waits keeps its "
+              "own",
               c.key, c.before, run.dir.string(), c.now);
       if (!fs::exists(run.submitted)) files_.push_back(run.submitted);
       write_file_atomic(run.submitted, settings_text(config));
@@ -142,7 +144,7 @@ class SubmittedFiles {
   SubmittedFiles(const SubmittedFiles&) = delete;
   SubmittedFiles& operator=(const SubmittedFiles&) = delete;
   ~SubmittedFiles() {
-    std::error_code left;  // a folder with anything else in it stays
+    std::error_code left;  // a folder that holds anything else is not removed
     for (const auto& path : files_) fs::remove(path, left);
     for (const auto& path : folders_) fs::remove(path, left);
   }
@@ -155,7 +157,7 @@ class SubmittedFiles {
   std::vector<fs::path> files_{}, folders_{};
 };
 
-/// The deepest folder that holds all run folders: an array has one script.
+/// The deepest folder that holds all run folders, because an array has one script.
 fs::path common_folder(const std::vector<RunOfJob>& runs) {
   fs::path common = runs.front().dir;
   for (const auto& run : runs) {
@@ -172,8 +174,8 @@ fs::path common_folder(const std::vector<RunOfJob>& runs) {
   return common;
 }
 
-/// Slurm's nodes do not see what a login node has in its memory or in its folders for temporary
-/// files.
+/// Prints a warning if Slurm's nodes cannot see the folder: one in memory or for temporary files of
+/// the login node.
 void tell_hidden_folder(const fs::path& folder) {
   struct statfs facts {};
   fs::path there = folder;
@@ -185,11 +187,12 @@ void tell_hidden_folder(const fs::path& folder) {
   };
   if (in_memory || is_below("/tmp") || is_below("/var/tmp"))
     log_warning(
-        "run.dir is in {}, which is usually this machine's own: a job on another node would find no run there; name a folder that all nodes share",
+        "run.dir is in {}, which is usually this machine's own: a job on another node would find "
+        "no run there; name a folder that all nodes share",
         folder.string());
 }
 
-/// sbatch's standard output; its errors go to the terminal.
+/// Runs sbatch and returns its standard output; its errors go to the terminal.
 std::string sbatch(const fs::path& script, const std::string& after) {
   require<EnvironmentError>(command_exists("sbatch"), "cannot run sbatch: it is not in PATH",
                             "the job script is handed to Slurm",
@@ -207,7 +210,7 @@ std::string sbatch(const fs::path& script, const std::string& after) {
   require<EnvironmentError>(WIFEXITED(status) && WEXITSTATUS(status) == 0,
                             "sbatch refused " + script.string(), "no job was created",
                             "see its own output above");
-  return text.substr(0, text.find_first_of(";\n"));  // ID, or ID;cluster
+  return text.substr(0, text.find_first_of(";\n"));  // sbatch prints ID or ID;cluster
 }
 
 ExitCode submit(const SubmitFlags& flags) {
@@ -221,7 +224,8 @@ ExitCode submit(const SubmitFlags& flags) {
   job.folder = common_folder(job.runs);
   job.name = "rollcall-" + job.folder.filename().string();
   job.nodes = flags.nodes, job.at_once = flags.at_once;
-  job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain the next job continues
+  job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain, the next job continues the
+                                                        // run
   const std::string script = job_script(job);
   tell_hidden_folder(job.folder);
   check_runs(std::move(settings), job);
@@ -245,7 +249,7 @@ ExitCode submit(const SubmitFlags& flags) {
   return ExitCode::done;
 }
 
-/// One flag per value of a site file.
+/// Adds one flag per value of a site file.
 void add_site_flags(Command command, const std::shared_ptr<SubmitFlags>& flags) {
   for (const SiteKey& key : site_keys()) {
     const std::string meaning = key.meaning + " (site file)";

@@ -1,4 +1,4 @@
-// Each check is one function; what does not depend on the seed is looked at once a run file.
+// Each check is one function. Checks that do not depend on the seed are made once per run file.
 #include "app/runs/submit_checks.hpp"
 
 #include "app/tools/install_paths.hpp"
@@ -26,9 +26,9 @@ namespace rollcall::app {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kTokenizing = 16;  // threads on a login node, which is others' too
+constexpr int kTokenizing = 16;  // threads on a login node, which other users need as well
 
-/// Some sites have no nodes without GPUs, so idle ones are only told.
+/// Some sites have only nodes with GPUs, so GPUs without use are only mentioned.
 void check_numerics(const RunConfig& config, const BatchJob& job) {
   const bool on_device = config.run.numerics == kernels::kCudaBf16Sliced8, books = books_gpus(job);
   require<ConfigError>(
@@ -38,16 +38,19 @@ void check_numerics(const RunConfig& config, const BatchJob& job) {
       "use a site with GPUs, --gpus-per-node, --sbatch \"--gres=gpu:1\", or other numerics");
   if (books && !on_device)
     log_warning(
-        "the job books GPUs and would leave them idle, since run.numerics is {}: set run.numerics={}, or book none",
+        "the job books GPUs and would leave them idle, since run.numerics is {}: set "
+        "run.numerics={}, or book none",
         config.run.numerics, kernels::kCudaBf16Sliced8);
 }
 
-/// Ranks beyond the rollouts of a step have nothing to sample and nothing to train on.
+/// Mentions ranks that would have nothing to sample and nothing to train on, because a step has too
+/// few rollouts.
 void tell_idle_ranks(const RunConfig& config, std::int64_t ranks) {
   const std::int64_t rollouts = config.train.prompts_per_step * config.train.rollouts_per_prompt;
   if (config.train.steps > 0 && ranks > rollouts)
     log_warning(
-        "{} ranks share the {} rollouts of a step: {} of them have nothing to do in it; raise train.prompts_per_step, or book fewer",
+        "{} ranks share the {} rollouts of a step: {} of them have nothing to do in it; raise "
+        "train.prompts_per_step, or book fewer",
         ranks, rollouts, ranks - rollouts);
 }
 
@@ -74,15 +77,15 @@ std::uint64_t bytes_in(const fs::path& folder) {
   return bytes;
 }
 
-/// Of all runs of the job, on the file system of their folder. An archive seldom reaches what plan
-/// says, which is at the longest responses, so that much is only said.
-/// What their folders hold already is not needed a second time.
+/// Checks the free space for all runs of the job on the file system of their folders. An archive
+/// seldom becomes as large as plan says, which assumes the longest responses, so that part is only
+/// mentioned. What the folders hold already is not counted again.
 void check_space(const BatchJob& job, std::uint64_t checkpoints, std::uint64_t most) {
   fs::path there = job.folder;
   struct statvfs facts {};
   while (there.has_relative_path() && ::statvfs(there.c_str(), &facts) != 0)
     there = there.parent_path();
-  if (facts.f_frsize == 0) return;  // a file system that does not say
+  if (facts.f_frsize == 0) return;  // the file system does not tell its size
   std::uint64_t free = std::uint64_t(facts.f_bavail) * facts.f_frsize;
   for (const auto& run : job.runs) free += bytes_in(run.dir);
   const std::string text = fmt::format("{} has {} free", job.folder.string(), bytes_text(free));
@@ -93,16 +96,18 @@ void check_space(const BatchJob& job, std::uint64_t checkpoints, std::uint64_t m
       "free some space, choose another run.dir, or lower checkpoint.keep_last");
   if (most > free)
     log_warning(
-        "{}, and the run folder may take {} (at the longest responses; rollcall plan has the parts)",
+        "{}, and the run folder may take {} (at the longest responses; rollcall plan has the "
+        "parts)",
         text, bytes_text(most));
 }
 
 struct Newest {
-  std::string checkpoint{};  ///< empty: none
-  std::int64_t steps = 0;    ///< done by then
+  std::string checkpoint{};  ///< empty if there is none
+  std::int64_t steps = 0;    ///< steps done at that checkpoint
 };
 
-/// What the job would go on from, as far as can be seen without reading all of it.
+/// The checkpoint that the job would continue from, as far as can be seen without reading all of
+/// it.
 Newest newest_of(const fs::path& run_dir) {
   std::vector<std::string> damaged;
   auto names = io::list_checkpoints(run_dir, &damaged);
@@ -116,8 +121,8 @@ Newest newest_of(const fs::path& run_dir) {
   return {};
 }
 
-/// The settings as the job will have them: those of a run that it continues fill what is left open.
-/// Refuses here, before the job waits in a queue, what it would refuse of that run.
+/// The settings that the job will have: those of a run that it continues fill in what is not set.
+/// Settings that the job would refuse for that run are refused here, before it waits in a queue.
 RunConfig resolved(const RunConfig& config) {
   const Newest newest = newest_of(config.run.dir);
   run::check_steps(config, newest.steps);
@@ -128,8 +133,8 @@ RunConfig resolved(const RunConfig& config) {
   return settings;
 }
 
-/// The directory in which the job reads the relative paths of a run folder's own file; else the
-/// current one.
+/// Changes to the directory in which the job will read the relative paths of a run folder's own
+/// file, and back.
 class DirectoryOf {
  public:
   explicit DirectoryOf(const RunOfJob& run) {

@@ -1,4 +1,5 @@
-// What a job would find out only after it had waited in a queue: rollcall submit looks at it first.
+// Checks that rollcall submit makes, so that a job does not fail only after it has waited in a
+// queue.
 #pragma once
 
 #include "app/runs/job_script.hpp"
@@ -8,9 +9,9 @@
 
 namespace rollcall::app {
 
-/// Reads the data and the models' shapes of the runs, and holds their settings against the site and
-/// against an earlier start in their folders. Throws one ConfigError for all that is wrong with all
-/// run files, InputError, EnvironmentError.
+/// Reads the data and the models' shapes of the runs, and compares their settings with the site and
+/// with an earlier start in their folders. Throws one ConfigError for everything that is wrong with
+/// the run files, InputError, and EnvironmentError.
 void check_runs(std::vector<GivenSettings> runs, const BatchJob& job);
 
 }  // namespace rollcall::app

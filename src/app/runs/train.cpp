@@ -1,4 +1,4 @@
-// rollcall train and rollcall sft: the job itself.
+// rollcall train and rollcall sft: run the job itself.
 #include "app/commands.hpp"
 #include "app/runs/job_world.hpp"
 #include "app/tools/start_sandbox.hpp"
@@ -34,7 +34,8 @@ void add_job(Command program, const char* name, const char* meaning, bool superv
   if (!supervised_only)
     command.option(
         "--from-archive", flags->from_archive,
-        "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled for training");
+        "train from the stored rollouts of a run folder or one HDF5 file of it; nothing is sampled "
+        "for training");
   auto resume = command.flag("--resume", flags->resume,
                              "continue the run in run.dir from its newest checkpoint");
   command
@@ -43,16 +44,17 @@ void add_job(Command program, const char* name, const char* meaning, bool superv
       .needs(resume);
   if (!supervised_only)
     command
-        .option(
-            "--from", flags->from,
-            "branch off: a new run with the settings of RUN, from its newest checkpoint or RUN@STEP; --set run.dir=NEW and what is to differ")
+        .option("--from", flags->from,
+                "branch off: a new run with the settings of RUN, from its newest checkpoint or "
+                "RUN@STEP; --set run.dir=NEW and what is to differ")
         .excludes(run_file)
         .excludes(init_from)
         .excludes(resume);
   RunConfig defaults;
   command.footer(
       "Keys of a run file, with defaults:\n" + bind(defaults).describe() +
-      "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again with --resume).");
+      "\nExit codes: 0 done, 2 misconfigured, 3 failed, 75 stopped with a checkpoint (run again "
+      "with --resume).");
   command.runs([flags, arguments] {
     const auto start = flags->start_if_none ? run::Start::resume_or_anew
                        : flags->resume      ? run::Start::resume

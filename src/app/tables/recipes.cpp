@@ -1,4 +1,4 @@
-// rollcall recipes: the table of objectives, filtered, or one row in full.
+// rollcall recipes: prints the table of objectives, filtered, or one row in full.
 #include "app/commands.hpp"
 #include "app/tables/no_recipes.hpp"
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ struct Filter {
   int year = 0;
 };
 
-/// "weight" asks for rows with any weight piece, "weight=tis" for rows with that one.
+/// "weight" selects rows with any weight piece, "weight=tis" rows with that one.
 bool has_piece(const method::Recipe& recipe, const std::string& slot) {
   const std::string family = slot.substr(0, slot.find('='));
   const std::vector<std::string> families(method::family_names.begin(), method::family_names.end());
@@ -78,11 +78,11 @@ ExitCode show(const std::string& name) {
     std::cout << fmt::format("  needs columns: {}\n", joined(columns, ", "));
   if (recipe->needs_value()) std::cout << "  trains a value head ([critic] in the run file)\n";
   if (recipe->whole_groups()) std::cout << "  couples the rollouts of a group\n";
-  std::cout
-      << fmt::format(
-             "  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and [objective.knobs]; more in src/objective/METHODS.md\n",
-             name)
-      << std::flush;
+  std::cout << fmt::format(
+                   "  use: --set objective.recipe={}; pieces and knobs: [objective.pieces] and "
+                   "[objective.knobs]; more in src/objective/METHODS.md\n",
+                   name)
+            << std::flush;
   return ExitCode::done;
 }
 

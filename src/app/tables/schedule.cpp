@@ -1,5 +1,5 @@
-// rollcall schedule: a policy as a filter, one JSON object a step from standard input to standard
-// output.
+// rollcall schedule: runs a scheduler as a filter, with one JSON object per step on standard input
+// and output.
 #include "app/commands.hpp"
 #include "app/tables/scheduler_settings.hpp"
 #include "base/file.hpp"
@@ -31,13 +31,13 @@ scheduling::Trace make_trace(const Flags& flags) {
 }
 
 ExitCode run(const Flags& flags) {
-  start_log("warn", 0, 1);  // to standard error: standard output is the decisions'
+  start_log("warn", 0, 1);  // on standard error, because standard output has the decisions
   auto trace = make_trace(flags);
   for (const auto& warning : trace.warnings()) log_warning("{}: {}", flags.policy, warning);
   std::string line;
   for (std::size_t number = 1; next_line(std::cin, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    // whoever waits for the decision in a pipe gets it now
+    // so that a user at the other end of a pipe gets the decision now
     std::cout << trace.step(line, number) << '\n' << std::flush;
     require<StorageError>(bool(std::cout), "the decision cannot be written",
                           "its reader would miss it", "keep the reading end open");
@@ -75,7 +75,8 @@ void add_schedule(Command program) {
   command
       .option(
           "--set", flags->assignments,
-          "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, hears=; may be repeated")
+          "knob=value of the policy; sampler=, allocator=, rounds=, selection= (pieces), seed=, "
+          "hears=; may be repeated")
       .repeated();
   command
       .option("--prompts", flags->prompts,

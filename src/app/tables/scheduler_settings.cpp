@@ -1,4 +1,4 @@
-// Cuts settings at their first '='.
+// Splits settings at their first '='.
 #include "app/tables/scheduler_settings.hpp"
 
 #include "base/error.hpp"

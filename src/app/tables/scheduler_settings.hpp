@@ -1,5 +1,5 @@
-// A policy as flags name it: a row of the table, and settings key=value that change its pieces and
-// knobs.
+// A scheduler as flags name it: a row of the table, and settings key=value that change its pieces
+// and knobs.
 #pragma once
 
 #include "scheduling/scheduler.hpp"
@@ -14,9 +14,10 @@ struct PolicySettings {
   scheduling::SchedulerChoice choice{};
   scheduling::Knobs knobs{};
   std::optional<std::uint64_t> seed{};
-  bool hears_shaped = true;  ///< scheduler.hears
-  /// "key=value": sampler, allocator, rounds and selection name pieces, seed a number, hears which
-  /// rewards; any other key is a knob, whose owner checks it.
+  bool hears_shaped = true;  ///< scheduler.hears: true for the recipe's reward, false for the
+                             ///< verifier's
+  /// Takes "key=value". sampler, allocator, rounds and selection name pieces, seed is a number, and
+  /// hears says which rewards count. Any other key is a knob, which its owner checks.
   void set(const std::string& assignment);
   static bool names_piece(const std::string& assignment);
 };

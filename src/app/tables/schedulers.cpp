@@ -1,5 +1,5 @@
-// rollcall schedulers: the table of ways to choose prompts and budgets, filtered, or one row in
-// full.
+// rollcall schedulers: prints the table of ways to choose prompts and budgets, filtered, or one row
+// in full.
 #include "scheduling/schedulers.hpp"
 #include "app/commands.hpp"
 #include "base/error.hpp"
@@ -30,8 +30,8 @@ std::string piece_of(const SchedulerChoice& choice, const std::string& family) {
                                  : choice.selection;
 }
 
-/// "square_root" asks for rows with this piece in any family, "allocator=square_root" for rows with
-/// it in that one.
+/// "square_root" selects rows with this piece in any family, "allocator=square_root" rows with it
+/// in that family.
 bool has_piece(const SchedulerRow& row, const std::string& wanted) {
   const auto equals = wanted.find('=');
   const std::string family = equals == std::string::npos ? "" : wanted.substr(0, equals),
@@ -100,11 +100,11 @@ ExitCode show(const std::string& name) {
   for (const auto& warning : policy->traits().warnings) std::cout << "  note: " << warning << "\n";
   if (const std::string knobs = describe_knobs(choice); !knobs.empty())
     std::cout << "knobs, with their defaults in this row:\n" << knobs;
-  std::cout
-      << fmt::format(
-             "use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, selection; knobs: [scheduler.knobs]\n",
-             name)
-      << std::flush;
+  std::cout << fmt::format(
+                   "use: --set scheduler.policy={}; pieces: scheduler.sampler, allocator, rounds, "
+                   "selection; knobs: [scheduler.knobs]\n",
+                   name)
+            << std::flush;
   return ExitCode::done;
 }
 
@@ -118,7 +118,8 @@ void add_schedulers(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "schedulers",
-      "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, source");
+      "list the ways to choose prompts and budgets, or show one in full: pieces, formulas, knobs, "
+      "source");
   auto name = command.option("name", flags->name, "scheduler to show in full");
   command
       .option("--piece", flags->filter.piece,

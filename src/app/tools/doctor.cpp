@@ -1,5 +1,5 @@
-// rollcall doctor: what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU
-// features, and what to do about the rest.
+// rollcall doctor: prints what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU
+// features, and what to do about what is missing.
 #include "app/commands.hpp"
 #include "app/runs/job_world.hpp"
 #include "app/runs/launcher.hpp"
@@ -27,7 +27,7 @@
 namespace rollcall::app {
 namespace {
 
-/// One line of the report. `advice` is empty when all is well; a problem makes the command fail, a
+/// One line of the report. `advice` is empty if all is well. A problem makes the command fail; a
 /// note does not.
 struct Finding {
   enum class Level { ok, note, problem } level;
@@ -41,7 +41,8 @@ Finding mpi() {
   if (!command_exists("mpirun") && !command_exists("srun")) {
     return {
         Level::note, "MPI", version + ", no launcher in PATH",
-        "one rank works; for more, load the module that provides mpirun, or use srun in a Slurm job"};
+        "one rank works; for more, load the module that provides mpirun, or use srun in a Slurm "
+        "job"};
   }
   return {Level::ok, "MPI",
           version + (command_exists("mpirun") ? ", mpirun found" : ", srun found"), ""};
@@ -57,8 +58,8 @@ Finding hdf5() {
   return {Level::ok, "HDF5", io::hdf5_version() + ", parallel", ""};
 }
 
-/// A finding for each numerics. A name in ROLLCALL_KERNELS that only one of them has is no problem
-/// of runs in that one.
+/// One finding for each numerics. A name in ROLLCALL_KERNELS that only some numerics have is not a
+/// problem for runs in those.
 std::vector<Finding> kernels_found() {
   const auto choices = kernels::kernel_choices();
   const bool all_refused = std::all_of(choices.begin(), choices.end(),
@@ -76,15 +77,15 @@ std::vector<Finding> kernels_found() {
         {plain_only ? Level::note : Level::ok, "kernels",
          fmt::format("{}: {} of {}", choice.numerics, choice.chosen, names),
          plain_only
-             ? "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with the same bits"
+             ? "this CPU has neither AVX2 nor AVX-512: runs will be about ten times slower, with "
+               "the same bits"
              : ""});
   }
   return findings;
 }
 
-/// Driver, runtime, devices, NCCL, GPUDirect, and what would carry sums and weights between ranks
-/// with a device each: a line each. What a program without CUDA does not use is no fault of the
-/// machine.
+/// One line each for driver, runtime, devices, NCCL, GPUDirect, and the transport that ranks with a
+/// device each would use. What a program without CUDA does not use is not a problem.
 std::vector<Finding> devices_found(const GpuFacts& facts) {
   const bool built = kernels::built_with_cuda();
   const Level absent = built ? Level::note : Level::ok;
@@ -111,7 +112,7 @@ std::vector<Finding> devices_found(const GpuFacts& facts) {
     const std::string found =
         fmt::format("{} at {}, compute capability {}.{}, {}", gpu.name, gpu.bus_id,
                     gpu.capability / 10, gpu.capability % 10, bytes_text(gpu.memory));
-    const bool able = gpu.capability >= 80;  // mma.sync on bf16 and cp.async
+    const bool able = gpu.capability >= 80;  // needed for mma.sync on bf16 and cp.async
     findings.push_back({able && built ? Level::ok : Level::note, "device", found,
                         !able ? "the kernels need compute capability 8.0"
                         : built
@@ -131,7 +132,8 @@ std::vector<Finding> devices_found(const GpuFacts& facts) {
          fmt::format("RDMA on {} of {} devices", direct, facts.gpus.size()),
          std::size_t(direct) == facts.gpus.size()
              ? ""
-             : "between nodes NCCL passes through the host: load nvidia_peermem, or a kernel with dma-buf"});
+             : "between nodes NCCL passes through the host: load nvidia_peermem, or a kernel with "
+               "dma-buf"});
   std::vector<comm::RankDevice> ranks;
   for (const Gpu& gpu : facts.gpus)
     ranks.push_back(
@@ -151,7 +153,7 @@ Finding slurm() {
           ""};
 }
 
-/// The choice that jobs/launch.bash will make on this machine.
+/// The launcher that jobs/launch.bash will choose on this machine.
 Finding launcher() {
   try {
     const Launcher choice = choose_launcher(launcher_facts(), Bind::none);
@@ -181,7 +183,7 @@ Finding templates() {
   }
 }
 
-/// Of the shared library, which a copy of the program alone lacks.
+/// About the shared library, which is missing beside a copy of the program alone.
 Finding libtorch() {
   try {
     return {Level::ok, "LibTorch", method::library().torch_version(), ""};
@@ -217,7 +219,8 @@ void add_doctor(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "doctor",
-      "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what to do about the rest");
+      "what this machine offers of MPI, Slurm, HDF5, Kokkos, CUDA, NCCL and CPU features, and what "
+      "to do about the rest");
   command.flag("--launcher", flags->launcher,
                "print only the command that starts the ranks of a job here");
   command.option("--bind", flags->bind,

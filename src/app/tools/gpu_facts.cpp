@@ -1,5 +1,5 @@
-// libcuda.so.1, libnvidia-ml.so.1, libcudart and libnccl.so.2, loaded by name; the few calls are
-// declared here as their manuals have them.
+// Loads libcuda.so.1, libnvidia-ml.so.1, libcudart and libnccl.so.2 by name. The few functions that
+// are called are declared here as in their manuals.
 #include "app/tools/gpu_facts.hpp"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 namespace rollcall::app {
 namespace {
 
-/// The first of these that can be loaded; it stays until the process ends.
+/// The first of these libraries that can be loaded. It stays loaded until the process ends.
 class Library {
  public:
   explicit Library(std::initializer_list<const char*> names) {
@@ -19,7 +19,8 @@ class Library {
       if (handle_ == nullptr) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }
   explicit operator bool() const { return handle_ != nullptr; }
-  /// 0, or what the library calls an error; -1 where it lacks the call.
+  /// Calls a function and returns its result: 0, or an error of the library's, or -1 if the library
+  /// does not have it.
   template <class... Arguments>
   int call(const char* name, Arguments... arguments) const {
     using Call = int (*)(Arguments...);
@@ -31,7 +32,7 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// cuda.h: CUdevice_attribute.
+// Values of CUdevice_attribute in cuda.h.
 constexpr int kMajor = 75, kMinor = 76, kDirect = 116;
 
 std::string cuda_version(int version) {
@@ -52,7 +53,7 @@ Gpu gpu_of(const Library& driver, int device) {
   std::size_t memory = 0;
   driver.call("cuDeviceTotalMem_v2", &memory, device);
   gpu.capability = 10 * major + minor, gpu.memory = memory;
-  // Over dma-buf, or where the kernel has the module for network cards.
+  // By dma-buf, or with the kernel module for network cards.
   gpu.direct = direct != 0 && (std::filesystem::exists("/sys/module/nvidia_peermem") ||
                                std::filesystem::exists("/sys/module/ib_uverbs"));
   return gpu;

@@ -1,5 +1,5 @@
-// What the machine offers of NVIDIA's driver and libraries, asked of them at run time: also by a
-// program that was built without CUDA.
+// What the machine offers of NVIDIA's driver and libraries. They are loaded and asked at run time,
+// also by a program that was built without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace rollcall::app {
 
 struct Gpu {
   std::string name, bus_id;
-  int capability = 0;        ///< 90: 9.0
+  int capability = 0;        ///< 90 means 9.0
   std::uint64_t memory = 0;  ///< bytes
-  bool direct = false;       ///< a network card may reach its memory (GPUDirect RDMA)
+  bool direct = false;       ///< whether a network card may access its memory (GPUDirect RDMA)
 };
 
-/// Versions as people write them ("580.65.06", "13.0", "2.28.9"); empty: not found, and
-/// `no_devices` says why there is no device.
+/// Versions as people write them ("580.65.06", "13.0", "2.28.9"); empty if not found. `no_devices`
+/// says why there is no device.
 struct GpuFacts {
   std::string driver, driver_cuda, runtime, nccl, no_devices;
   std::vector<Gpu> gpus;

@@ -1,4 +1,4 @@
-// Everything relative to the running program, so that an installation can be moved.
+// All paths are relative to the running program, so that an installation can be moved.
 #include "app/tools/install_paths.hpp"
 
 #include "base/error.hpp"
@@ -15,7 +15,7 @@ fs::path executable() { return fs::read_symlink("/proc/self/exe"); }
 
 fs::path jobs_folder() {
   const fs::path bin = executable().parent_path();
-  // installed; build/<preset>/bin of a checkout
+  // in an installation; in build/<preset>/bin of a checkout
   for (const fs::path& folder : {bin / "../share/rollcall/jobs", bin / "../../../jobs"}) {
     if (fs::exists(folder / "launch.bash")) return folder.lexically_normal();
   }

@@ -1,4 +1,4 @@
-// Where the program and its job templates lie, in a build tree and after an installation.
+// Where the program and its job templates are, in a build tree and in an installation.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,7 @@
 namespace rollcall::app {
 
 std::filesystem::path executable();   ///< absolute path of this program
-std::filesystem::path jobs_folder();  ///< throws EnvironmentError when the templates are not where
-                                      ///< they are installed
-std::string output_of(const char* command);  ///< what a shell command prints
+std::filesystem::path jobs_folder();  ///< throws EnvironmentError if the templates are not there
+std::string output_of(const char* command);  ///< the output of a shell command
 
 }  // namespace rollcall::app

@@ -1,5 +1,5 @@
-// rollcall sandbox: a grader that nobody has vouched for behind the contract of reward.command:
-// each line in is a run of its own, confined.
+// rollcall sandbox: makes an untrusted grader usable as reward.command. Each line of input is a
+// confined run of the grader.
 #include "sandbox/sandbox.hpp"
 #include "app/commands.hpp"
 #include "app/tools/start_sandbox.hpp"
@@ -31,12 +31,12 @@ struct SandboxFlags {
   std::vector<std::string> with;
 };
 
-/// What a program finds in the sandbox anyway.
+/// Whether the sandbox has this path anyway.
 bool is_of_the_system(const std::string& path) {
   return path.starts_with("/usr/") || path.starts_with("/bin/");
 }
 
-/// Puts a file beside the program, under its name without folders; the name.
+/// Adds a file beside the program, under its name without folders. Returns that name.
 std::string taken_along(const std::string& path, sandbox::Program& program) {
   const std::string name = std::filesystem::path(path).filename();
   const bool again = std::any_of(program.files.begin(), program.files.end(),
@@ -47,7 +47,7 @@ std::string taken_along(const std::string& path, sandbox::Program& program) {
   return name;
 }
 
-/// The program with every file that its command line names.
+/// The program, with every file that its command line names.
 sandbox::Program packed(std::vector<std::string> argv, const std::vector<std::string>& with) {
   require<ConfigError>(!argv.empty(), "no program is named", "there would be nothing to run",
                        "rollcall sandbox ./grade.py");
@@ -73,8 +73,8 @@ sandbox::Program packed(std::vector<std::string> argv, const std::vector<std::st
   return program;
 }
 
-/// The first line that the program wrote; where there is none, or it did not end well, a reply that
-/// says so.
+/// The first line that the program wrote, or a reply with the reason if there is none or it did not
+/// end normally.
 std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
   const std::string_view line =
       text::trim(std::string_view(outcome.out).substr(0, outcome.out.find('\n')));
@@ -84,7 +84,7 @@ std::string reply(const sandbox::Outcome& outcome, const std::string& id) {
       outcome.end == sandbox::End::passed ? "it wrote no line" : name_of(outcome.end);
   if (!outcome.reason.empty()) reason += ": " + outcome.reason;
   else if (!said.empty()) reason += fmt::format(": {}", said.substr(said.rfind('\n') + 1));
-  // by the answer, or so it may be; the rest is the machine's
+  // these ends may be caused by the answer; the others are the machine's fault
   const bool ended = outcome.end != sandbox::End::sandbox_error;
   return visible_lines(
       Json{{"id", id}, {"undecided", true}, {"ended", ended}, {"reason", reason}}.dump(
@@ -111,7 +111,7 @@ ExitCode run(const SandboxFlags& flags, const std::vector<std::string>& argv) {
     const std::string id = id_of(line, number);
     std::puts(
         for_standard_output(reply(sandbox::started()->run(program, line + '\n'), id)).c_str());
-    if (std::fflush(stdout) != 0) break;  // nobody reads any more, or main says why not
+    if (std::fflush(stdout) != 0) break;  // the reader has gone away, or main reports the error
   }
   return ExitCode::done;
 }
@@ -122,7 +122,8 @@ void add_sandbox(Command program) {
   auto flags = std::make_shared<SandboxFlags>();
   auto command = program.command(
       "sandbox",
-      "run a grader in the sandbox, once for each line of standard input: reward.command = [\"rollcall\", \"sandbox\", \"./grade.py\"]");
+      "run a grader in the sandbox, once for each line of standard input: reward.command = "
+      "[\"rollcall\", \"sandbox\", \"./grade.py\"]");
   command
       .option("--with", flags->with,
               "a further file that the program needs, such as a module; may be repeated")
@@ -144,8 +145,11 @@ void add_sandbox(Command program) {
                "where user namespaces are forbidden, Landlock and seccomp may serve");
   command.keeps_rest();
   command.footer(
-      "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its standard input and writes one\n"
-      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command line and --with name. A run that ends badly or writes nothing is a reply without a verdict, with the reason.");
+      "rollcall sandbox [OPTIONS] PROGRAM [ARGUMENT]...: PROGRAM gets one line of JSON on its "
+      "standard input and writes one\n"
+      "(docs/guide/own-reward.md). It finds /usr, and in its folder the files that its command "
+      "line and --with name. A run that ends badly or writes nothing is a reply without a verdict, "
+      "with the reason.");
   command.runs([flags, command] { return run(*flags, command.rest()); });
 }
 

@@ -1,5 +1,5 @@
-// rollcall score: verdicts on responses by a verifier, a program of one's own or a model that
-// judges, as a filter of JSON lines.
+// rollcall score: verdicts on responses by a verifier, a program of the user's or a judge model, as
+// a filter of JSON lines.
 #include "app/commands.hpp"
 #include "app/models/model_judge.hpp"
 #include "app/tools/start_sandbox.hpp"
@@ -36,30 +36,31 @@ namespace rollcall::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t kMostLines = 1024;  // that are scored together; fewer where the input has no
-                                          // more to give yet
+constexpr std::size_t kMostLines = 1024;  // most lines that are scored together; fewer if no more
+                                          // input is available yet
 
 struct ScoreFlags {
   std::string file, verifier;
   TaskSection task;      // extract and answer_marker
-  JudgeFlags judge;      // its threads are the verifier's too
+  JudgeFlags judge;      // its number of threads is used for a verifier as well
   RewardSection reward;  // the command and its components
 };
 
 struct Line {
   std::size_t number;
   std::string text;
-  std::string verdict{};  ///< its line of the output
+  std::string verdict{};  ///< the line of output
   std::exception_ptr fault{};
 };
 
-/// Text as it is; another JSON value as JSON, as verifiers with structured references read it.
+/// A text as it is, and another JSON value as JSON, as verifiers with structured references read
+/// it.
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// The reference of a list: its texts and numbers, each right. One with other entries is no choice
-/// and goes to the verifier as JSON.
+/// A reference that accepts each text and number of the list. A list with other entries is not a
+/// choice and goes to the verifier as JSON.
 std::string accepting_each(const Json& list) {
   std::vector<std::string> answers;
   for (const Json& one : list) {
@@ -69,14 +70,15 @@ std::string accepting_each(const Json& list) {
   return text::accepting(answers);
 }
 
-/// A response and what it answers, as a line gives them.
+/// A response and its question, as read from a line.
 struct Answered {
   Prompt prompt;
-  std::string response, extra;  ///< `extra`: an object for a command, as a run gives it the row's
-                                ///< other fields; empty: none
+  std::string response, extra;  ///< `extra` is a JSON object for a command, as a run passes the
+                                ///< other fields of a row to it; empty if there is none
 };
 
-/// The row's other fields, as a run hands them to its command; under "extra" or beside the answer.
+/// The row's other fields, as a run passes them to its command. They are under "extra" or beside
+/// the answer.
 std::string extra_of(const Json& value) {
   if (value.contains("extra")) return value["extra"].dump();
   Json fields = Json::object();
@@ -152,7 +154,7 @@ std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Lines up to the first that is none, in one batch.
+/// Judges the lines up to the first that has an error, in one batch.
 void judge_all(const ModelJudge& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::vector<std::vector<std::int32_t>> questions;
   try {
@@ -182,7 +184,7 @@ std::string graded_line(const reward::Verdict& verdict,
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Lines up to the first that is none go to the command's processes in one batch.
+/// Gives the lines up to the first that has an error to the command's processes, in one batch.
 void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::vector<reward::Sample> samples;
   try {
@@ -201,7 +203,7 @@ void grade_all(reward::Graders& graders, std::vector<Line>& lines, const ScoreFl
     lines[n].verdict = graded_line(verdicts[n], flags.reward.components);
 }
 
-/// Each thread takes the next line; the order of the output is that of the input.
+/// Each thread takes the next line. The output has the order of the input.
 void score_all(const reward::Grader& judge, std::vector<Line>& lines, const ScoreFlags& flags) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -219,8 +221,8 @@ void score_all(const reward::Grader& judge, std::vector<Line>& lines, const Scor
   work();
 }
 
-/// Verdicts in order up to the first line that could not be scored, which ends the command. False
-/// when nobody reads any more.
+/// Writes the verdicts in order, up to the first line that could not be scored, which ends the
+/// command. Returns false if the reader has gone away.
 bool write_out(const std::vector<Line>& lines) {
   const auto bad = std::find_if(lines.begin(), lines.end(),
                                 [](const Line& line) { return line.fault != nullptr; });
@@ -238,7 +240,7 @@ bool write_out(const std::vector<Line>& lines) {
 
 constexpr const char* kUndecided = R"("verdict":"undecided")";
 
-/// Hands the lines to `score`, many at a time, and writes what it makes of them.
+/// Passes the lines to `score`, many at a time, and writes the results.
 ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Line>&)>& score) {
   if (flags.file != "-") refuse_lfs_pointer(std::filesystem::path(flags.file));
   std::ifstream input(flags.file == "-" ? "/dev/stdin" : flags.file);
@@ -276,7 +278,8 @@ void check_who(const ScoreFlags& flags) {
   require<ConfigError>(
       judges == 1, "one of --verifier, --command and --judge says who judges",
       judges == 0 ? "there is nobody to ask otherwise" : "a verdict comes from one of them",
-      "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] names a model");
+      "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] "
+      "names a model");
   require<ConfigError>(flags.reward.components.empty() || !flags.reward.command.empty(),
                        "--components is given without --command", "they are what a program reports",
                        "leave it out, or name the program");

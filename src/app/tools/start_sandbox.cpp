@@ -1,4 +1,4 @@
-// The [sandbox] section of a run file as the sandbox's own limits.
+// Turns the [sandbox] section of a run file into the limits of the sandbox.
 #include "app/tools/start_sandbox.hpp"
 
 #include "base/byte_size.hpp"
@@ -21,7 +21,7 @@ sandbox::Setup setup_of(const SandboxSection& s) {
   return {limits, s.allow_landlock, int(s.workers)};
 }
 
-/// None where the job is going to refuse these settings.
+/// The settings; nothing if the job will refuse them.
 std::optional<RunConfig> readable(const std::string& run_file,
                                   const std::vector<std::string>& assignments) {
   try {

@@ -1,4 +1,4 @@
-// What this binary is and what it was built with.
+// The version of this binary, and what it was built with.
 #include "app/commands.hpp"
 #include "base/joined.hpp"
 #include "comm/communicator.hpp"
@@ -20,7 +20,7 @@ std::string version_with_libraries() {
 
 namespace {
 
-/// "fp32_fixed_order: avx512 of scalar, avx2, avx512", a line for each numerics.
+/// Such as "fp32_fixed_order: avx512 of scalar, avx2, avx512", one line for each numerics.
 std::string kernel_lines() {
   std::string lines;
   for (const auto& choice : kernels::kernel_choices())
@@ -34,7 +34,8 @@ std::string kernel_lines() {
 
 std::string version_verbose() {
   return fmt::format(
-      "{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    {}\nCUDA       {}",
+      "{}\ncompiler   {}\nMPI        {}\nHDF5       {}{}\nLibTorch   {}\nKokkos     {}\nkernels    "
+      "{}\nCUDA       {}",
       version(), "GCC " __VERSION__, comm::MpiScope::library_version(), io::hdf5_version(),
       io::hdf5_is_parallel() ? " parallel" : " serial", method::library().torch_version(),
       kernels::kokkos_version(), kernel_lines(),

@@ -1,5 +1,5 @@
-// rollcall view: the rollouts of a run as pages for a browser, in a folder or served on this
-// machine.
+// rollcall view: makes pages for a browser from the rollouts of a run, in a folder or served on
+// this machine.
 #include "app/commands.hpp"
 #include "base/stop_signals.hpp"
 #include "base/visible.hpp"
@@ -20,7 +20,7 @@ namespace {
 struct Flags {
   std::vector<std::string> runs;
   std::string out;
-  std::string port;  ///< empty: the default
+  std::string port;  ///< empty means the default port
 };
 
 int port_of(const std::string& text) {
@@ -63,7 +63,8 @@ void add_view(Command program) {
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "view",
-      "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two runs side by side");
+      "the rollouts of a run as pages for a browser: steps, groups, samples, tokens in colour; two "
+      "runs side by side");
   command.option("run", flags->runs, "run folder, or two to put side by side")
       .required()
       .expected(1, 1000)

@@ -41,7 +41,7 @@ struct JudgeKey {
 class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
-      kRewardModelLeafTokens;  ///< limit of a reward model's forward pass, unless one sequence
+      kRewardModelMicroBatchTokens;  ///< limit of a reward model's forward pass, unless one sequence
                                ///< alone has more
   /// `seed`: of the run. Throws like identify_judge(), and for weights that do not fit the config.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,

@@ -11,7 +11,7 @@ namespace rollcall::run {
 /// The value of rank 0 of `ranks`, on all of them. Collective.
 template <class T>
 T of_leader(comm::Communicator& ranks, const T& value) {
-  return from_bytes<T>(ranks.spread(ranks.rank() == 0 ? to_bytes(value) : std::string(), 0));
+  return from_bytes<T>(comm::spread(ranks, ranks.rank() == 0 ? to_bytes(value) : std::string(), 0));
 }
 
 }  // namespace rollcall::run

@@ -70,7 +70,7 @@ void add_recorded(StepBatch& batch, const std::filesystem::path& run_dir,
     told = to_bytes(groups);
   }
   batch.training =
-      from_bytes<std::vector<scheduling::GroupTraining>>(ranks.spread(std::move(told), 0));
+      from_bytes<std::vector<scheduling::GroupTraining>>(comm::spread(ranks, std::move(told), 0));
 }
 
 bool any_since(const StepBatch& batch, std::uint64_t oldest) {
@@ -193,8 +193,8 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
                                           comm::Communicator& ranks) {
   // All ranks use the same view of the manifest, which decides how many steps are read together.
   const bool leads = ranks.rank() == 0;
-  auto packed = from_bytes<Packed>(
-      ranks.spread(leads ? to_bytes(read_packed_since(run_dir, step, oldest)) : std::string(), 0));
+  auto packed = from_bytes<Packed>(comm::spread(
+      ranks, leads ? to_bytes(read_packed_since(run_dir, step, oldest)) : std::string(), 0));
   std::map<std::uint64_t, std::vector<ScoredFile>> loose;
   std::map<std::uint64_t, io::PublishedFile> trained;
   for (const auto& file : unpacked) {
@@ -211,8 +211,8 @@ std::vector<StepBatch> read_earlier_steps(const std::filesystem::path& run_dir,
         read_step(run_dir, shared_out(std::move(files), readers)[std::size_t(ranks.rank())], ranks);
   for (const auto& [number, file] : trained) add_recorded(steps[number], run_dir, file, ranks);
   const auto list = earlier_list(run_dir);  // only a branch has one
-  const std::string listed =
-      ranks.spread(leads && std::filesystem::exists(list) ? read_file(list) : std::string(), 0);
+  const std::string listed = comm::spread(
+      ranks, leads && std::filesystem::exists(list) ? read_file(list) : std::string(), 0);
   if (!listed.empty()) {
     const auto before = parse_earlier(listed, list.string());
     for (auto& batch : read_earlier_steps(run_dir / kParentFolder, before.unpacked,

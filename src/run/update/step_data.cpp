@@ -102,9 +102,10 @@ void StepData::refill_replay(const UpdatePlan& plan) {
 }
 
 StepBatch StepData::archived_step(std::uint64_t step) {
-  if (ranks_->rank() == 0 && !archived_) archived_.emplace(*context_, /*tells=*/true);
+  const bool leads = ranks_->rank() == 0;
+  if (leads && !archived_) archived_.emplace(*context_, /*tells=*/true);
   return from_wire(
-      ranks_->spread(ranks_->rank() == 0 ? to_wire(archived_->read(step)) : std::string(), 0));
+      comm::spread(*ranks_, leads ? to_wire(archived_->read(step)) : std::string(), 0));
 }
 
 StepBatch StepData::load_step(const UpdatePlan& plan) {

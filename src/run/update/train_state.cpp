@@ -31,7 +31,7 @@ model::SharedSum shared_sum(const model::WeightLayout& layout, const comm::NodeG
                        groups.node.get(),
                        {}};
   for (const auto& across : groups.across)
-    sum.across.push_back({across.by_carrier.get(), begins_of(across, begins)});
+    sum.across.push_back({across.over_transport.get(), begins_of(across, begins)});
   return sum;
 }
 
@@ -102,7 +102,7 @@ void TrainState::gather_weights() {
     for (std::int64_t& begin : begins) begin -= start;
     const auto weights =
         context_->store->weights().subspan(std::size_t(start), std::size_t(begins.back()));
-    comm::gather_checked(*across.ranks, *across.by_carrier, weights, begins);
+    comm::gather_checked(*across.ranks, *across.over_transport, weights, begins);
   }
 }
 

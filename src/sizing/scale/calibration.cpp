@@ -1,5 +1,5 @@
-// Levenberg-Marquardt over the logarithms of the costs (Marquardt 1963), with a numerical
-// derivative.
+// Levenberg-Marquardt over the logarithms of the costs (Marquardt 1963), with numerical
+// derivatives.
 #include "sizing/scale/calibration.hpp"
 
 #include "base/error.hpp"
@@ -11,16 +11,17 @@
 namespace rollcall::sizing::scale {
 namespace {
 
-constexpr double kPrior = 1e-2;  // pull to the default, a factor of e away: 1 % of a step, so that
-                                 // only costs without evidence feel it
-constexpr double kFirmPrior = 1e-1;   // of what few ranks tell nothing of, so that it would take up
-                                      // what the model lacks
-constexpr double kStepWeight = 2.0;   // its parts are maxima over ranks that overlap where ranks
-                                      // share cores; the whole is what counts
-constexpr double kOwnWeight = 0.5;    // of what is nothing of a step here, and much of one with a
-                                      // million prompts: relative to itself
-constexpr double kDifference = 1e-3;  // of a logarithm, for the derivative
-constexpr double kMostStep = 1.0;     // a factor of e at a time
+constexpr double kPrior = 1e-2;  // weight of the prior: a cost that differs from its default by a
+                                 // factor of e counts like an error of 1 % of a step, which matters
+                                 // only without other evidence
+constexpr double kFirmPrior = 1e-1;   // the same for costs that runs on few ranks say little about;
+                                      // otherwise they would absorb what the model lacks
+constexpr double kStepWeight = 2.0;   // the parts are maxima over ranks and overlap where ranks
+                                      // share cores, so the whole counts more
+constexpr double kOwnWeight = 0.5;    // for times that are tiny in these runs but large with a
+                                      // million prompts; their error is relative to themselves
+constexpr double kDifference = 1e-3;  // of a logarithm, for the derivatives
+constexpr double kMostStep = 1.0;     // one iteration changes a cost by at most a factor of e
 constexpr int kIterations = 60;
 
 using Vector = std::vector<double>;
@@ -37,7 +38,8 @@ Costs costs_of(const Vector& x) {
   return costs;
 }
 
-/// Simulated minus measured, in steps of the run; then what the prior says.
+/// Simulated minus measured times, as fractions of the run's step, followed by the terms of the
+/// prior.
 Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
   static const Vector defaults = logarithms(Costs());
   const Costs costs = costs_of(x);
@@ -68,7 +70,7 @@ double squares(const Vector& r) {
   return sum;
 }
 
-/// Gaussian elimination of a positive definite system.
+/// Solves a positive definite system by Gaussian elimination.
 Vector solve(std::vector<Vector> a, Vector b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -85,7 +87,7 @@ Vector solve(std::vector<Vector> a, Vector b) {
   return b;
 }
 
-/// The step downhill for this damping.
+/// The next change of the logarithms for this damping.
 Vector descent(const std::vector<Vector>& jacobian, const Vector& r, double damping) {
   const std::size_t n = jacobian.size();
   std::vector<Vector> a(n, Vector(n, 0.0));
@@ -109,7 +111,8 @@ const std::vector<CostName>& cost_names() {
       {"decode_token", "core us", "a token that a rank decodes, or of a prompt",
        &Costs::decode_token},
       {"draft", "core us",
-       "shards of ranks that update on them, by their aggregator; the file is written in spare time",
+       "shards of ranks that update on them, by their aggregator; the file is written in spare "
+       "time",
        &Costs::draft},
       {"file", "core us",
        "shard and scores of any other rank with their files, or unpacking another's", &Costs::file},
@@ -129,7 +132,8 @@ const std::vector<CostName>& cost_names() {
        &Costs::publish_weight},
       {"hop", "core us", "of each rank in a collective, log2(ranks) times", &Costs::hop},
       {"turn", "us elapsed",
-       "that ranks end later than by even shares, where more of them generate than a node has cores",
+       "that ranks end later than by even shares, where more of them generate than a node has "
+       "cores",
        &Costs::turn},
       {"message", "core us", "on rank 0, for each that it sends or receives", &Costs::message},
       {"schedule_prompt", "core us", "on rank 0, choosing and learning, each",

@@ -1,5 +1,5 @@
-// What the parts of a step cost on a machine: fitted to measured runs through the simulation
-// itself, so that shared cores and waits are in the fit.
+// What the parts of a step cost on a machine. The costs are fitted to measured runs by simulating
+// those, so that shared cores and waits are a part of the fit.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -10,22 +10,22 @@
 
 namespace rollcall::sizing::scale {
 
-/// A run with what its steps took: medians over the steps [s].
+/// A run and the duration of its steps: medians over the steps [s].
 struct MeasuredRun {
   std::string name;
   Cluster cluster;
   Workload work;
-  StepTimes times;  ///< without ranks
+  StepTimes times;  ///< `ranks` is empty
 };
 
-/// Reads a run folder whose settings are `config`; `cores`: of the machine, all of which its ranks
-/// shared; `seed`: of the lengths that the simulation draws. The first steps are not counted.
-/// Throws InputError.
+/// Reads a run folder whose settings are `config`. `cores` is the number of cores of the machine,
+/// which all ranks shared. `seed` is that of the response lengths that the simulation draws. The
+/// first steps do not count. Throws InputError.
 MeasuredRun read_measured_run(const std::string& run_dir, const RunConfig& config, int cores,
                               std::uint64_t seed);
 
-/// Runs of the same layout, ranks, threads, rollouts and weights become one under the first one's
-/// name, with medians of their times.
+/// Joins runs of the same layout, ranks, threads, rollouts and weights into one, with the name of
+/// the first and the medians of their times.
 std::vector<MeasuredRun> medians_of_cases(const std::vector<MeasuredRun>& runs);
 
 struct CostName {
@@ -34,9 +34,9 @@ struct CostName {
 };
 const std::vector<CostName>& cost_names();
 
-/// Least squares over generation, archive, update and step, each relative to the run's step; costs
-/// stay positive. Costs that the runs say nothing of stay at their defaults. Deterministic. Throws
-/// InputError for no runs.
+/// Fits the costs by least squares over generation, archive, update and step, each relative to the
+/// run's step. Costs stay positive. A cost for which the runs give no evidence stays at its
+/// default. Deterministic. Throws InputError if there are no runs.
 Costs fit(const std::vector<MeasuredRun>& runs);
 
 }  // namespace rollcall::sizing::scale

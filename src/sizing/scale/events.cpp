@@ -1,4 +1,4 @@
-// The event queue, and processor sharing by the progress that all jobs have in common.
+// The queue of events, and processor sharing by a progress that all jobs have in common.
 #include "sizing/scale/events.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void Events::run() {
 double Cores::speed() const {
   if (jobs_.empty()) return 1.0;
   const double jobs = double(jobs_.size()), busy = std::min(jobs, capacity_);
-  // 0: alone, 1: all cores are busy
+  // 0 if the job is alone, 1 if all cores are busy
   const double crowded = capacity_ > 1.0 ? std::max(0.0, busy - 1.0) / (capacity_ - 1.0) : 0.0;
   return std::min(1.0, capacity_ / jobs) / (1.0 + crowding_ * crowded);
 }
@@ -49,7 +49,7 @@ void Cores::expect_next() {
 void Cores::finish(std::uint64_t forecast) {
   if (forecast != forecast_) return;
   advance();
-  progress_ = std::max(progress_, jobs_.top().end);    // rounding must not leave a rest
+  progress_ = std::max(progress_, jobs_.top().end);    // so that rounding leaves no remainder
   Job job = std::move(const_cast<Job&>(jobs_.top()));  // NOLINT
   jobs_.pop();
   expect_next();

@@ -1,4 +1,4 @@
-// Discrete events: things that happen at a time, in order, and cores that ranks share.
+// Discrete events in order of time, and cores that ranks share.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace rollcall::sizing::scale {
 
-/// A clock that jumps from event to event. Events of one time happen in the order in which they
-/// were asked for, so a simulation is a function of its inputs.
+/// A clock that jumps from event to event. Events of the same time happen in the order in which
+/// they were added, so a simulation is a function of its inputs.
 class Events {
  public:
   using Then = std::function<void()>;
   double now() const { return now_; }
   void later(double seconds, Then then);
-  void run();  ///< until nothing is left to happen
+  void run();  ///< until no event is left
 
  private:
   struct Event {
@@ -33,20 +33,20 @@ class Events {
   std::uint64_t order_ = 0;
 };
 
-/// Processor sharing: up to `capacity` jobs have a core; of more, each gets an equal part, as an
-/// operating system deals out its cores. `crowding`: how much longer a job takes when all cores are
-/// busy than when it is alone (shared caches, memory, clock, two threads of one core), in
-/// proportion in between.
+/// Processor sharing: up to `capacity` jobs have a core each; if there are more, all get an equal
+/// part, as an operating system divides its cores. `crowding` is the fraction by which a job takes
+/// longer when all cores are busy than when it is alone (shared caches, memory, clock rate, two
+/// threads of one core). In between it is proportional.
 class Cores {
  public:
   Cores(Events& events, double capacity, double crowding = 0.0)
       : events_(&events), capacity_(capacity), crowding_(crowding) {}
-  /// `then` happens when the job has had `seconds` at full speed.
+  /// `then` happens when the job has had `seconds` seconds at full speed.
   void compute(double seconds, Events::Then then);
 
  private:
   struct Job {
-    double end = 0.0;  ///< of progress_
+    double end = 0.0;  ///< value of progress_ at which it is done
     std::uint64_t order = 0;
     Events::Then then;
   };
@@ -55,17 +55,18 @@ class Cores {
       return a.end != b.end ? a.end > b.end : a.order > b.order;
     }
   };
-  double speed() const;  ///< of each job
-  void advance();        ///< progress_ to now
+  double speed() const;  ///< of each job, between 0 and 1
+  void advance();        ///< brings progress_ up to the present
   void expect_next();
   void finish(std::uint64_t forecast);
 
   Events* events_;
   double capacity_, crowding_;
-  double progress_ = 0.0, advanced_ = 0.0;  ///< seconds at full speed that a job present throughout
-                                            ///< has had; the time up to which that is counted
-  std::uint64_t order_ = 0, forecast_ = 0;  ///< a forecast of the next end holds until a job comes
-                                            ///< or goes
+  double progress_ = 0.0, advanced_ = 0.0;  ///< Seconds at full speed that a job would have had
+                                            ///< which was there all the time, and the time up to
+                                            ///< which they are counted.
+  std::uint64_t order_ = 0, forecast_ = 0;  ///< a forecast of the next end is valid until a job
+                                            ///< comes or goes
   std::priority_queue<Job, std::vector<Job>, After> jobs_;
 };
 

@@ -2,16 +2,14 @@
 // weights.
 #include "sizing/scale/job_step.hpp"
 
-#include "base/random.hpp"
-#include "sizing/aggregators.hpp"
 #include "sizing/micro_batch_count.hpp"
-#include "sizing/scale/events.hpp"
+#include "sizing/scale/dealt_rollouts.hpp"
+#include "sizing/scale/simulated_cluster.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -19,445 +17,344 @@ namespace rollcall::sizing::scale {
 namespace {
 
 using comm::Stage;
-using Then = Events::Then;
+using Kind = SimulatedCluster::Kind;
 
-// of a plan: settings, a group, a file (step_plans.hpp)
+// Bytes of a plan (step_plans.hpp): its settings, one group, and one row of its list of files.
 constexpr double kHeadBytes = 200.0, kGroupBytes = 36.0, kFileRowBytes = 200.0;
-constexpr double kRolloutBytes = 160.0;  // columns of a rollout without its tokens (forecast.cpp)
-constexpr double kTokenBytes = 20.0;     // and of a token
-constexpr double kSumBytes = 8.0, kWeightBytes = 4.0;  // int64 gradient sum; fp32 weight
-constexpr double kLook_s = 0.25e-3;  // mean wait until a rank that nobody wakes looks again
-                                     // (comm/backoff.hpp)
+// Bytes of a rollout's columns: those of the whole rollout (forecast.cpp), and those of a token.
+constexpr double kRolloutBytes = 160.0, kTokenBytes = 20.0;
+constexpr double kSumBytes = 8.0;     // a gradient sum is an int64
+constexpr double kWeightBytes = 4.0;  // a weight is an fp32
 
-/// What a generation rank has to do.
-struct Share {
-  std::int64_t longest = 0, tokens = 0, rollouts = 0, groups = 0;
-};
+/// Core seconds of the micro-batches of the update rank number `index`. Micro-batches are dealt to
+/// the ranks in turn. Each is filled up to a limit, and the last one takes what is left. Where
+/// there are few, the limit is a sixteenth above their even share, because a rollout cannot be cut
+/// (even_micro_batches).
+double micro_batches_s(const Workload& work, const Costs& costs, double response_tokens,
+                       std::int64_t updaters, std::int64_t index) {
+  const double tokens =
+      work.trained * (response_tokens + work.prompt_tokens * double(work.prompts));
+  const std::int64_t micro_batches = micro_batch_count(
+      std::int64_t(std::ceil(tokens / double(work.micro_batch_tokens))), std::int64_t(tokens));
+  const std::int64_t own = micro_batches > index ? (micro_batches - 1 - index) / updaters + 1 : 0;
+  const double full =
+      micro_batches > kFewMicroBatches
+          ? double(work.micro_batch_tokens)
+          : std::min(double(work.micro_batch_tokens),
+                     17.0 / 16.0 * tokens / double(std::max<std::int64_t>(micro_batches, 1)));
+  const double missing = double(micro_batches) * full - tokens;  // in the last micro-batch
+  return costs.micro_batch * double(own) +
+         costs.train_token * (double(own) * full -
+                              (own > 0 && (micro_batches - 1) % updaters == index ? missing : 0.0));
+}
 
+/// The course of one step. Every function below is something that a rank does once the one before
+/// has ended; all durations come from the machine.
 class Step {
  public:
-  Step(const Cluster& cluster, const Workload& work, const Costs& costs);
+  Step(const Cluster& cluster, const Workload& work, const Costs& costs)
+      : machine_(cluster, costs),
+        work_(work),
+        costs_(costs),
+        dealt_(deal_rollouts(machine_.cluster().layout, cluster.ranks_per_node, work)),
+        idle_(std::size_t(cluster.layout.ranks)) {}
   StepTimes run();
 
  private:
-  enum class Kind { compute, exchange };
-  int ranks() const { return cluster_.layout.ranks; }
-  int nodes() const { return int(nodes_.size()); }
-  const std::vector<int>& of(Stage stage) const { return cluster_.layout.of(stage); }
-  void deal();
-  void serve(int rank, double core_s, Kind kind, Then then);
-  void send(int from, int to, double bytes, Then then);
-  void send_each(const std::vector<int>& to, const std::function<double(int)>& bytes,
-                 const std::function<void(int)>& receive);
-  void collective(int rank, double bytes, Then then);
-  double turn_s(int rank) const {
-    return generating_[std::size_t(rank / cluster_.ranks_per_node)] * cluster_.threads >
-                   cluster_.cores_per_node
-               ? costs_.turn
-               : 0.0;
-  }
-  double look_s() const { return nodes() > 1 ? kLook_s : 0.0; }
-  double network_s(double bytes) const {
-    return nodes() > 1 && cluster_.bytes_per_s > 0 ? bytes / cluster_.bytes_per_s : 0.0;
-  }
-
+  const std::vector<int>& of(Stage stage) const { return machine_.cluster().layout.of(stage); }
+  double turn_s(int rank) const;
   void schedule();
   void generate(std::size_t index);
   void hand_shard(int rank, std::size_t index);
   void take_in(int rank);
   void publish_shard(int rank, std::size_t index);
-  void tell_scored(int rank);
-  void rest(int rank) {
-    idle_[std::size_t(rank)] = {events_.now(), times_.ranks[std::size_t(rank)].exchange};
-  }
-  void hear_scored();
+  void send_notice(int rank);
+  void rest(int rank);
+  void read_notices();
   void start_update();
   void update(int rank, std::size_t index);
-  double own_micro_batches_s(std::int64_t index) const;
+  void unpack(int rank, std::size_t index);
   void train(int rank, std::size_t index);
   void finish_update(int rank);
   void send_weights();
 
-  Cluster cluster_;
+  /// Shards that reach an aggregator.
+  struct Intake {
+    std::size_t taken_in = 0;             ///< shards, its own included
+    std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that has come since
+    bool open = false;                    ///< the aggregator has generated its own shard
+    bool busy = false;                    ///< it takes shards in at the moment
+  };
+  /// Notices of scored files, as rank 0 sees them.
+  struct Notices {
+    std::size_t arrived = 0;  ///< and not looked at yet
+    std::size_t in_hand = 0;  ///< being read
+    std::size_t read = 0;
+    bool collecting = false;  ///< rank 0 has nothing else to do
+  };
+  /// Since when a rank has had nothing to do before the update.
+  struct Idle {
+    double from = 0.0;      ///< time [s]
+    double exchange = 0.0;  ///< the rank's exchange by then [s]; rank 0 still reads notices later
+  };
+  SimulatedCluster machine_;
   Workload work_;
   Costs costs_;
-  Events events_;
-  std::vector<Cores> nodes_;
-  std::vector<Share> shares_;    ///< [generation ranks]
-  std::vector<int> generating_;  ///< [nodes] ranks that have a share
-  bool kept_ = false;            ///< ranks update on what they have judged
-  struct File {
-    std::size_t parts = 0, there = 0;  ///< shards of one aggregator
-    std::int64_t rollouts = 0;
-    std::vector<std::int64_t> waiting{};  ///< rollouts of shards that have come
-    bool open = false, busy = false;      ///< once it has generated its own; while it takes some in
-  };
-  std::map<int, File> files_;                           ///< by aggregator, where shards are kept
-  std::vector<int> storing_;                            ///< [generation ranks] aggregator of each
-  std::size_t sharing_ = 0;                             ///< ranks that have a share
-  std::size_t expected_ = 0, heard_ = 0, in_hand_ = 0;  ///< notices
-  bool collecting_ = false;
-  std::size_t waiting_ = 0;  ///< notices that rank 0 has not looked at
-  double tokens_ = 0.0;      ///< of all responses
-  double last_generated_ = 0.0, reading_from_ = 0.0, updating_from_ = 0.0;
-  struct Idle {
-    double from = 0.0, exchange = 0.0;  ///< time, and what the rank had exchanged by then: rank 0
-                                        ///< still hears notices
-  };
-  std::vector<Idle> idle_;  ///< [ranks] since it had nothing more to do before the update
-  std::size_t updated_ = 0;
-  struct Arrival {
-    int rank;
-    double time;
-    Then then;
-  };
-  std::vector<Arrival> arrived_;  ///< at the collective in progress
+  DealtRollouts dealt_;
+  std::map<int, Intake> intakes_;  ///< by aggregator
+  Notices notices_;
+  std::vector<Idle> idle_;                                                  ///< [ranks]
+  double last_generated_ = 0.0, reading_from_ = 0.0, updating_from_ = 0.0;  ///< times [s]
+  std::size_t updated_ = 0;  ///< update ranks that have ended the update
   StepTimes times_;
 };
 
-Step::Step(const Cluster& cluster, const Workload& work, const Costs& costs)
-    : cluster_(cluster), work_(work), costs_(costs) {
-  cluster_.layout.nodes.clear();
-  for (int rank = 0; rank < ranks(); ++rank)
-    cluster_.layout.nodes.push_back(rank / cluster.ranks_per_node * cluster.ranks_per_node);
-  const int count = (ranks() + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
-  for (int i = 0; i < count; ++i)
-    nodes_.emplace_back(events_, double(cluster.cores_per_node) / cluster.threads, costs.crowding);
-  times_.ranks.resize(std::size_t(ranks()));
-  idle_.resize(std::size_t(ranks()));
-  deal();
+/// How much later than others a rank ends its generation on a node with fewer cores than threads.
+double Step::turn_s(int rank) const {
+  const Cluster& cluster = machine_.cluster();
+  const int generating = dealt_.generating[std::size_t(machine_.node_of(rank))];
+  return generating * cluster.threads > cluster.cores_per_node ? costs_.turn : 0.0;
 }
 
-/// As Coordinator deals: whole groups in order, a rank's by the rollouts before them.
-void Step::deal() {
-  shares_.resize(of(Stage::generation).size());
-  const RandomStream stream(work_.seed, RandomPurpose::test);
-  const auto n = std::uint64_t(work_.rollouts), groups = std::uint64_t(work_.prompts),
-             generators = std::uint64_t(shares_.size());
-  for (std::uint64_t g = 0, r = 0; g < groups; ++g) {
-    Share& share = shares_[std::min(generators - 1, r * generators / n)];
-    share.groups += 1;
-    for (const std::uint64_t end = (g + 1) * n / groups; r < end; ++r) {
-      const std::int64_t length = work_.lengths[stream.below(r, work_.lengths.size())];
-      share.longest = std::max(share.longest, length), share.tokens += length, ++share.rollouts;
-      tokens_ += double(length);
-    }
-  }
-  generating_.resize(nodes_.size());
-  std::vector<int> sharing;
-  for (std::size_t i = 0; i < shares_.size(); ++i) {
-    if (shares_[i].rollouts == 0) continue;
-    sharing.push_back(of(Stage::generation)[i]);
-    ++generating_[std::size_t(sharing.back() / cluster_.ranks_per_node)];
-  }
-  sharing_ = expected_ = sharing.size();
-  kept_ = of(Stage::generation) == of(Stage::update) && of(Stage::scoring) == of(Stage::update);
-  if (!kept_) return;
-  storing_.resize(shares_.size());
-  const auto storing = aggregators(cluster_.layout, sharing);
-  for (std::size_t at = 0, i = 0; i < shares_.size(); ++i) {
-    if (shares_[i].rollouts == 0) continue;
-    File& file = files_[storing_[i] = storing[at++]];
-    ++file.parts, file.rollouts += shares_[i].rollouts;
-  }
-  expected_ = files_.size();
-}
-
-/// A rank's own work; its wall time is noted.
-void Step::serve(int rank, double core_s, Kind kind, Then then) {
-  const double began = events_.now();
-  nodes_[std::size_t(rank / cluster_.ranks_per_node)].compute(
-      core_s / cluster_.threads, [this, rank, kind, began, then = std::move(then)] {
-        auto& mine = times_.ranks[std::size_t(rank)];
-        (kind == Kind::compute ? mine.compute : mine.exchange) += events_.now() - began;
-        then();
-      });
-}
-
-void Step::send(int from, int to, double bytes, Then then) {
-  const bool far = from / cluster_.ranks_per_node != to / cluster_.ranks_per_node;
-  events_.later((from != to ? look_s() : 0.0) + (far ? cluster_.latency_s + network_s(bytes) : 0.0),
-                std::move(then));
-}
-
-/// From rank 0, one after the other; what is for itself comes last.
-void Step::send_each(const std::vector<int>& to, const std::function<double(int)>& bytes,
-                     const std::function<void(int)>& receive) {
-  auto next = std::make_shared<std::function<void(std::size_t)>>();
-  *next = [this, to, bytes, receive, weak = std::weak_ptr(next)](std::size_t i) {
-    const auto self = weak.lock();
-    if (i == to.size()) {
-      if (!to.empty() && to.front() == 0) receive(0);
-      return;
-    }
-    serve(0, costs_.message + (to[i] != 0 ? network_s(bytes(to[i])) * cluster_.threads : 0.0),
-          Kind::exchange, [this, self, i, to_rank = to[i], receive] {
-            if (to_rank != 0) send(0, to_rank, 0.0, [receive, to_rank] { receive(to_rank); });
-            (*self)(i + 1);
-          });
-  };
-  (*next)(0);
-}
-
-/// All update ranks meet; who comes early waits for the last. `bytes`: through the link of each.
-/// Waits for a core behind it are a part of `hop`.
-void Step::collective(int rank, double bytes, Then then) {
-  arrived_.push_back({rank, events_.now(), std::move(then)});
-  if (arrived_.size() < of(Stage::update).size()) return;
-  const auto all = std::exchange(arrived_, {});
-  const double hops = std::ceil(std::log2(double(all.size()))),
-               far_hops = nodes() > 1 ? std::ceil(std::log2(double(nodes()))) : 0.0;
-  const double elapsed =
-      all.size() > 1 ? far_hops * (cluster_.latency_s + look_s()) + network_s(bytes) : 0.0;
-  for (const Arrival& one : all) {
-    times_.ranks[std::size_t(one.rank)].imbalance += events_.now() - one.time;
-    times_.ranks[std::size_t(one.rank)].exchange += elapsed;
-    events_.later(elapsed, [this, one, hops] {
-      serve(one.rank, costs_.hop * hops, Kind::exchange, one.then);
-    });
-  }
+/// Notes that the rank has nothing to do from now on until the update.
+void Step::rest(int rank) {
+  idle_[std::size_t(rank)] = {machine_.now(), machine_.spent(rank).exchange};
 }
 
 void Step::schedule() {
-  serve(0, costs_.schedule_prompt * double(work_.prompts), Kind::exchange, [this] {
+  machine_.serve(0, costs_.schedule_prompt * double(work_.prompts), Kind::exchange, [this] {
     std::vector<int> generating;
-    for (std::size_t i = 0; i < shares_.size(); ++i) {
-      if (shares_[i].rollouts > 0) generating.push_back(of(Stage::generation)[i]);
+    for (std::size_t i = 0; i < dealt_.shares.size(); ++i) {
+      if (dealt_.shares[i].rollouts > 0) generating.push_back(of(Stage::generation)[i]);
     }
     const auto index = [first = of(Stage::generation).front()](int rank) {
       return std::size_t(rank - first);
     };
     const auto bytes = [this, index](int rank) {
-      return kHeadBytes + kGroupBytes * double(shares_[index(rank)].groups);
+      return kHeadBytes + kGroupBytes * double(dealt_.shares[index(rank)].groups);
     };
-    send_each(generating, bytes, [this, index](int rank) { generate(index(rank)); });
-    if (generating.front() != 0) collecting_ = true;
+    machine_.send_each(generating, bytes, [this, index](int rank) { generate(index(rank)); });
+    if (generating.front() != 0) notices_.collecting = true;
   });
 }
 
 void Step::generate(std::size_t index) {
   const int rank = of(Stage::generation)[index];
-  const Share& share = shares_[index];
+  const GenerationShare& share = dealt_.shares[index];
   const double prompts =
       work_.prompt_tokens * double(share.rollouts) * double(work_.prompts) / double(work_.rollouts);
-  const double began = events_.now();
-  serve(rank,
-        costs_.decode_step * double(share.longest) +
-            costs_.decode_token * (double(share.tokens) + prompts),
-        Kind::compute, [this, rank, index, began] {
-          const double took = events_.now() - began;
-          times_.generation = std::max(times_.generation, took);
-          times_.generation_mean += took / double(sharing_);
-          last_generated_ = events_.now();
-          events_.later(turn_s(rank), [this, rank, index] {
-            kept_ ? hand_shard(rank, index) : publish_shard(rank, index);
-          });
-        });
+  const double began = machine_.now();
+  machine_.serve(rank,
+                 costs_.decode_step * double(share.longest) +
+                     costs_.decode_token * (double(share.tokens) + prompts),
+                 Kind::compute, [this, rank, index, began] {
+                   const double took = machine_.now() - began;
+                   times_.generation = std::max(times_.generation, took);
+                   times_.generation_mean += took / double(dealt_.sharing);
+                   last_generated_ = machine_.now();
+                   machine_.later(turn_s(rank), [this, rank, index] {
+                     dealt_.kept ? hand_shard(rank, index) : publish_shard(rank, index);
+                   });
+                 });
 }
 
-/// What has been judged goes to the aggregator, which takes in what has come when it has nothing
-/// else to do; its file is written in spare time.
+/// A scored shard goes to its aggregator. Writing the aggregator's file costs the step nothing,
+/// because it happens in spare time.
 void Step::hand_shard(int rank, std::size_t index) {
-  const int aggregator = storing_[index];
-  File& file = files_.at(aggregator);
+  const int aggregator = dealt_.storing[index];
+  Intake& intake = intakes_[aggregator];
   if (rank == aggregator) {
-    file.open = true, ++file.there;
+    intake.open = true;
+    ++intake.taken_in;
     return take_in(aggregator);
   }
   rest(rank);
-  send(rank, aggregator, 0.0, [this, aggregator, index, &file] {
-    file.waiting.push_back(shares_[index].rollouts);
+  machine_.send(rank, aggregator, 0.0, [this, aggregator, index, &intake] {
+    intake.waiting.push_back(dealt_.shares[index].rollouts);
     take_in(aggregator);
   });
 }
 
+/// The aggregator takes in the shards that have come, once it has generated its own.
 void Step::take_in(int rank) {
-  File& file = files_.at(rank);
-  if (!file.open || file.busy) return;
-  file.busy = true;
-  const auto parts = std::exchange(file.waiting, {});
-  const double began = events_.now(),
+  Intake& intake = intakes_[rank];
+  if (!intake.open || intake.busy) return;
+  intake.busy = true;
+  const auto parts = std::exchange(intake.waiting, {});
+  const double began = machine_.now(),
                rollouts = double(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
-  file.there += parts.size();
-  const bool last = file.there == file.parts;
-  if (!last && parts.empty()) return void(file.busy = false);
-  serve(rank, costs_.gather_rollout * rollouts + (last ? costs_.draft : 0.0), Kind::exchange,
-        [this, rank, began, last, &file] {
-          file.busy = false;
-          if (!last) return take_in(rank);
-          times_.archive = std::max(times_.archive, events_.now() - began);
-          rest(rank);
-          if (rank == 0) collecting_ = true;
-          tell_scored(rank);
-          if (rank == 0) hear_scored();
-        });
+  intake.taken_in += parts.size();
+  const bool last = intake.taken_in == dealt_.files.at(rank).parts;
+  if (!last && parts.empty()) return void(intake.busy = false);
+  machine_.serve(rank, costs_.gather_rollout * rollouts + (last ? costs_.draft : 0.0),
+                 Kind::exchange, [this, rank, began, last, &intake] {
+                   intake.busy = false;
+                   if (!last) return take_in(rank);
+                   times_.archive = std::max(times_.archive, machine_.now() - began);
+                   rest(rank);
+                   if (rank == 0) notices_.collecting = true;
+                   send_notice(rank);
+                   if (rank == 0) read_notices();
+                 });
 }
 
-void Step::tell_scored(int rank) {
-  send(rank, 0, 0.0, [this] {
-    ++waiting_;
-    hear_scored();
+void Step::send_notice(int rank) {
+  machine_.send(rank, 0, 0.0, [this] {
+    ++notices_.arrived;
+    read_notices();
   });
 }
 
-/// Shard and scores are one cost: the scorer's files are like the generator's. A scorer elsewhere
-/// reads what it scores.
+/// Where shards are not kept, a rank writes its shard to a file. A scoring rank writes a file of
+/// scores at the same cost: `costs_.file` covers both where it is the same rank, and is counted
+/// again where another rank has to read the shard first.
 void Step::publish_shard(int rank, std::size_t index) {
   const auto& scorers = of(Stage::scoring);
-  const int scorer = scorers[index * scorers.size() / shares_.size()];
-  const double began = events_.now();
+  const int scorer = scorers[index * scorers.size() / dealt_.shares.size()];
+  const double began = machine_.now();
   const double wait = costs_.file_wait;
-  serve(rank, costs_.file, Kind::exchange, [this, rank, scorer, began, wait] {
-    events_.later(wait, [this, rank, scorer, began, wait] {
-      times_.ranks[std::size_t(rank)].exchange += wait;
-      times_.archive = std::max(times_.archive, events_.now() - began);
+  machine_.serve(rank, costs_.file, Kind::exchange, [this, rank, scorer, began, wait] {
+    machine_.later(wait, [this, rank, scorer, began, wait] {
+      machine_.spent(rank).exchange += wait;
+      times_.archive = std::max(times_.archive, machine_.now() - began);
       const auto scored = [this, rank, scorer] {
         if (rank == scorer) rest(rank);
-        if (rank == 0) collecting_ = true;
-        tell_scored(scorer);
-        if (rank == 0) hear_scored();
+        if (rank == 0) notices_.collecting = true;
+        send_notice(scorer);
+        if (rank == 0) read_notices();
       };
       if (scorer == rank) return scored();
       rest(rank);
-      send(rank, scorer, 0.0,
-           [this, scorer, scored] { serve(scorer, costs_.file, Kind::exchange, scored); });
+      machine_.send(rank, scorer, 0.0, [this, scorer, scored] {
+        machine_.serve(scorer, costs_.file, Kind::exchange, scored);
+      });
     });
   });
 }
 
-/// Rank 0 looks at notices when it has nothing else to do.
-void Step::hear_scored() {
-  if (!collecting_ || in_hand_ > 0 || waiting_ == 0) return;
-  in_hand_ = std::exchange(waiting_, 0);
-  serve(0, costs_.message * double(in_hand_), Kind::exchange, [this] {
-    heard_ += std::exchange(in_hand_, 0);
-    if (heard_ == expected_) return start_update();
-    hear_scored();
+/// Rank 0 reads the notices that have arrived when it has nothing else to do.
+void Step::read_notices() {
+  if (!notices_.collecting || notices_.in_hand > 0 || notices_.arrived == 0) return;
+  notices_.in_hand = std::exchange(notices_.arrived, 0);
+  machine_.serve(0, costs_.message * double(notices_.in_hand), Kind::exchange, [this] {
+    notices_.read += std::exchange(notices_.in_hand, 0);
+    if (notices_.read == dealt_.notices()) return start_update();
+    read_notices();
   });
 }
 
 void Step::start_update() {
-  for (const int rank : of(Stage::generation)) {  // until the slowest was done, an idle generator
-                                                  // waited for it
-    auto& mine = times_.ranks[std::size_t(rank)];
+  // an idle generation rank waited until the slowest one had ended
+  for (const int rank : of(Stage::generation)) {
+    auto& mine = machine_.spent(rank);
     const Idle& idle = idle_[std::size_t(rank)];
     mine.imbalance += std::max(
         0.0, last_generated_ - idle.from - (rank == 0 ? mine.exchange - idle.exchange : 0.0));
   }
-  const int first = of(Stage::update).front();  // it knows all files
+  const int first = of(Stage::update).front();  // the leader gets the list of all files
   const auto bytes = [this, first, ranks = double(of(Stage::update).size())](int rank) {
-    return kHeadBytes + kFileRowBytes * (rank == first ? double(expected_)
-                                         : kept_       ? double(files_.count(rank))
-                                                       : double(expected_) / ranks);
+    return kHeadBytes + kFileRowBytes * (rank == first ? double(dealt_.notices())
+                                         : dealt_.kept ? double(dealt_.files.count(rank))
+                                                       : double(dealt_.notices()) / ranks);
   };
-  send_each(of(Stage::update), bytes,
-            [this, first](int rank) { update(rank, std::size_t(rank - first)); });
+  machine_.send_each(of(Stage::update), bytes,
+                     [this, first](int rank) { update(rank, std::size_t(rank - first)); });
 }
 
-/// What an aggregator has it has in memory. Files of ranks that do not update are opened by one
-/// rank each. What they hold goes to the leader, who deals leaves.
+/// An aggregator of kept shards has them in memory already. Other files are read by one update rank
+/// each. The first update rank, the leader, gathers the rollouts of all of them.
 void Step::update(int rank, std::size_t index) {
-  const std::size_t updaters = of(Stage::update).size();
+  const std::size_t updaters = of(Stage::update).size(), notices = dealt_.notices();
   const double files =
-      kept_ ? 0.0 : double(expected_ / updaters + (index < expected_ % updaters ? 1 : 0));
-  const double gathered =
-      kept_ ? double(work_.rollouts - files_.begin()->second.rollouts)
-            : double(work_.rollouts);  // by the leader, who is the first aggregator
-  if (index == 0) reading_from_ = events_.now();
-  serve(rank, costs_.file * files, Kind::exchange, [this, rank, index, gathered] {
-    collective(
-        rank, (kRolloutBytes + kTokenBytes * tokens_ / double(work_.rollouts)) * gathered,
-        [this, rank, index, gathered] {
-          serve(rank, index == 0 ? costs_.gather_rollout * gathered : 0.0, Kind::compute,
-                [this, rank, index] {
-                  if (index == 0)
-                    times_.archive += events_.now() - reading_from_, updating_from_ = events_.now();
-                  serve(rank,
-                        index == 0
-                            ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts)
-                            : 0.0,
-                        Kind::compute, [this, rank, index] {
-                          if (index == 0) times_.columns = events_.now() - updating_from_;
-                          collective(rank, kTokenBytes * tokens_ * work_.trained,
-                                     [this, rank, index] { train(rank, index); });
-                        });
-                });
-        });
-  });
-}
-
-/// Leaves are dealt in turn. They are filled up to a limit, and the last has what is left: of few
-/// leaves the limit is a sixteenth above their even share, since rollouts do not part where one
-/// would like (even_leaves).
-double Step::own_micro_batches_s(std::int64_t index) const {
-  const double tokens = work_.trained * (tokens_ + work_.prompt_tokens * double(work_.prompts));
-  const std::int64_t micro_batches = micro_batch_count(
-      std::int64_t(std::ceil(tokens / double(work_.micro_batch_tokens))), std::int64_t(tokens));
-  const auto updaters = std::int64_t(of(Stage::update).size());
-  const std::int64_t own = micro_batches > index ? (micro_batches - 1 - index) / updaters + 1 : 0;
-  const double full =
-      micro_batches > kFewMicroBatches
-          ? double(work_.micro_batch_tokens)
-          : std::min(double(work_.micro_batch_tokens),
-                     17.0 / 16.0 * tokens / double(std::max<std::int64_t>(micro_batches, 1)));
-  const double rest = double(micro_batches) * full - tokens;  // of the last micro-batch
-  return costs_.micro_batch * double(own) +
-         costs_.train_token * (double(own) * full -
-                               (own > 0 && (micro_batches - 1) % updaters == index ? rest : 0.0));
-}
-
-void Step::train(int rank, std::size_t index) {
-  const double updaters = double(of(Stage::update).size()), weights = double(work_.weights);
-  const double core_s = own_micro_batches_s(std::int64_t(index));
-  const double others = (updaters - 1) / updaters;
-  serve(rank, core_s, Kind::compute, [this, rank, weights, updaters, others] {
-    collective(rank, kSumBytes * weights * others, [this, rank, weights, updaters, others] {
-      serve(rank, costs_.optimizer_weight * weights / updaters, Kind::compute,
-            [this, rank, weights, others] {
-              collective(rank, kWeightBytes * weights * others, [this, rank, weights] {
-                serve(rank, costs_.publish_weight * weights, Kind::compute,
-                      [this, rank] { finish_update(rank); });
-              });
-            });
+      dealt_.kept ? 0.0 : double(notices / updaters + (index < notices % updaters ? 1 : 0));
+  // kept: the leader is the first aggregator and does not gather its own rollouts
+  const double gathered = dealt_.kept
+                              ? double(work_.rollouts - dealt_.files.begin()->second.rollouts)
+                              : double(work_.rollouts);
+  const double bytes =
+      (kRolloutBytes + kTokenBytes * dealt_.tokens / double(work_.rollouts)) * gathered;
+  if (index == 0) reading_from_ = machine_.now();
+  machine_.serve(rank, costs_.file * files, Kind::exchange, [this, rank, index, gathered, bytes] {
+    machine_.collective(rank, bytes, [this, rank, index, gathered] {
+      machine_.serve(rank, index == 0 ? costs_.gather_rollout * gathered : 0.0, Kind::compute,
+                     [this, rank, index] { unpack(rank, index); });
     });
   });
 }
 
-void Step::finish_update(int rank) {
-  if (rank == of(Stage::update).front()) times_.update = events_.now() - updating_from_;
-  if (++updated_ < of(Stage::update).size()) return;
-  send(of(Stage::update).front(), 0, 0.0, [this] {
-    serve(0, costs_.message + costs_.schedule_prompt * double(work_.prompts), Kind::exchange,
-          [this] { send_weights(); });
+/// The leader evaluates the objective and deals micro-batches; the others wait for theirs.
+void Step::unpack(int rank, std::size_t index) {
+  if (index == 0) {
+    times_.archive += machine_.now() - reading_from_;
+    updating_from_ = machine_.now();
+  }
+  const double core_s =
+      index == 0 ? costs_.unpack_step + costs_.unpack_rollout * double(work_.rollouts) : 0.0;
+  machine_.serve(rank, core_s, Kind::compute, [this, rank, index] {
+    if (index == 0) times_.columns = machine_.now() - updating_from_;
+    machine_.collective(rank, kTokenBytes * dealt_.tokens * work_.trained,
+                        [this, rank, index] { train(rank, index); });
   });
 }
 
-/// To the generation ranks that do not update, by a tree.
+void Step::train(int rank, std::size_t index) {
+  const double updaters = double(of(Stage::update).size()), weights = double(work_.weights);
+  const double core_s = micro_batches_s(
+      work_, costs_, dealt_.tokens, std::int64_t(of(Stage::update).size()), std::int64_t(index));
+  const double others = (updaters - 1) / updaters;
+  machine_.serve(rank, core_s, Kind::compute, [this, rank, weights, updaters, others] {
+    machine_.collective(
+        rank, kSumBytes * weights * others, [this, rank, weights, updaters, others] {
+          machine_.serve(
+              rank, costs_.optimizer_weight * weights / updaters, Kind::compute,
+              [this, rank, weights, others] {
+                machine_.collective(rank, kWeightBytes * weights * others, [this, rank, weights] {
+                  machine_.serve(rank, costs_.publish_weight * weights, Kind::compute,
+                                 [this, rank] { finish_update(rank); });
+                });
+              });
+        });
+  });
+}
+
+void Step::finish_update(int rank) {
+  if (rank == of(Stage::update).front()) times_.update = machine_.now() - updating_from_;
+  if (++updated_ < of(Stage::update).size()) return;
+  machine_.send(of(Stage::update).front(), 0, 0.0, [this] {
+    machine_.serve(0, costs_.message + costs_.schedule_prompt * double(work_.prompts),
+                   Kind::exchange, [this] { send_weights(); });
+  });
+}
+
+/// The new weights go to the generation ranks that do not update, along a tree.
 void Step::send_weights() {
   std::vector<int> receivers;
   for (const int rank : of(Stage::generation)) {
-    if (!cluster_.layout.hosts_stage(rank, Stage::update)) receivers.push_back(rank);
+    if (!machine_.cluster().layout.hosts_stage(rank, Stage::update)) receivers.push_back(rank);
   }
   const double hops = std::ceil(std::log2(double(receivers.size()) + 1)),
-               far_hops = std::ceil(std::log2(double(nodes())));
+               far_hops = std::ceil(std::log2(double(machine_.nodes())));
   const double elapsed =
-      look_s() + (nodes() > 1 ? far_hops * (cluster_.latency_s + look_s()) +
-                                    network_s(kWeightBytes * double(work_.weights))
-                              : 0.0);
+      machine_.look_s() + (machine_.nodes() > 1
+                               ? far_hops * (machine_.cluster().latency_s + machine_.look_s()) +
+                                     machine_.network_s(kWeightBytes * double(work_.weights))
+                               : 0.0);
   for (const int rank : receivers) {
-    times_.ranks[std::size_t(rank)].exchange += elapsed;
-    events_.later(elapsed, [this, rank, hops] {
-      serve(rank, costs_.hop * hops + costs_.publish_weight * double(work_.weights), Kind::exchange,
-            [] {});
+    machine_.spent(rank).exchange += elapsed;
+    machine_.later(elapsed, [this, rank, hops] {
+      machine_.serve(rank, costs_.hop * hops + costs_.publish_weight * double(work_.weights),
+                     Kind::exchange, [] {});
     });
   }
 }
 
 StepTimes Step::run() {
   schedule();
-  events_.run();
-  times_.step = events_.now();
-  times_.scheduling = 2.0 * costs_.schedule_prompt * double(work_.prompts) / cluster_.threads;
+  machine_.run();
+  times_.step = machine_.now();
+  times_.scheduling =
+      2.0 * costs_.schedule_prompt * double(work_.prompts) / machine_.cluster().threads;
+  times_.ranks = machine_.spent();
   for (auto& rank : times_.ranks)
     rank.waiting = times_.step - rank.compute - rank.imbalance - rank.exchange;
   return std::move(times_);
@@ -467,9 +364,12 @@ StepTimes Step::run() {
 
 RankSeconds StepTimes::shares() const {
   RankSeconds sum;
-  for (const auto& rank : ranks)
-    sum.compute += rank.compute, sum.imbalance += rank.imbalance, sum.exchange += rank.exchange,
-        sum.waiting += rank.waiting;
+  for (const auto& rank : ranks) {
+    sum.compute += rank.compute;
+    sum.imbalance += rank.imbalance;
+    sum.exchange += rank.exchange;
+    sum.waiting += rank.waiting;
+  }
   const double whole = step * double(ranks.size());
   return {sum.compute / whole, sum.imbalance / whole, sum.exchange / whole, sum.waiting / whole};
 }

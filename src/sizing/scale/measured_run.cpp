@@ -1,4 +1,4 @@
-// A run folder as the calibration sees it: what its steps worked on, and how long they took.
+// Reads a run folder for the calibration: what its steps worked on, and how long they took.
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
@@ -21,10 +21,10 @@ namespace rollcall::sizing::scale {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kWarmSteps = 3;  // memory is touched for the first time (as in
-                                       // benchmarks/scaling/run)
+constexpr std::size_t kWarmSteps = 3;  // in the first steps memory is touched for the first time
+                                       // (as in benchmarks/scaling/run)
 
-/// Of the training steps that count.
+/// Medians over the training steps that count.
 class Medians {
  public:
   explicit Medians(const std::string& run_dir) : run_dir_(run_dir) {
@@ -44,7 +44,7 @@ class Medians {
         "give a run that sampled its own rollouts and has no critic, made by this version");
     return median(values);
   }
-  /// Of a metric that a step without any leaves out.
+  /// The median of a metric that a step leaves out if it is 0.
   double of_any(const std::string& metric) const {
     auto values = of_steps(metric);
     values.resize(rows_.size(), 0.0);
@@ -81,7 +81,7 @@ int ranks_of(const fs::path& run_dir) {
   }
 }
 
-/// As the run itself has it: what it began from may be elsewhere by now.
+/// Read from a checkpoint, because the model that the run started from may have been moved.
 model::ModelConfig policy_of(const fs::path& run_dir) {
   const auto names = io::list_checkpoints(run_dir);
   require<InputError>(!names.empty(), fmt::format("{} holds no checkpoint", run_dir.string()),
@@ -91,7 +91,8 @@ model::ModelConfig policy_of(const fs::path& run_dir) {
   return model::read_model_config({newest.read("config.json"), newest.name() + "/config.json"});
 }
 
-/// `computed`: tokens that the update of a step runs.
+/// Reads lengths from the archive. `computed` is the number of tokens that the update of a step
+/// computes.
 void read_rollouts(const fs::path& run_dir, double computed, Workload& work) {
   work.lengths.clear();
   double groups = 0.0, prompt_tokens = 0.0, tokens = 0.0;

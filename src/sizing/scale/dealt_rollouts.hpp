@@ -1,0 +1,44 @@
+// Which generation rank samples which rollouts of a simulated step, and which rank stores them.
+#pragma once
+
+#include "comm/stage_layout.hpp"
+#include "sizing/scale/job_step.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace rollcall::sizing::scale {
+
+/// What one generation rank has to sample.
+struct GenerationShare {
+  std::int64_t longest = 0;  ///< tokens of its longest response
+  std::int64_t tokens = 0;   ///< tokens of all its responses
+  std::int64_t rollouts = 0, groups = 0;
+};
+
+/// What one aggregator has to store.
+struct AggregatedFile {
+  std::size_t parts = 0;      ///< shards that become this file, its own included
+  std::int64_t rollouts = 0;  ///< in all of them
+};
+
+struct DealtRollouts {
+  std::vector<GenerationShare> shares{};  ///< [generation ranks]
+  std::vector<int> generating{};          ///< [nodes] ranks there that have rollouts
+  std::size_t sharing = 0;                ///< ranks of the job that have rollouts
+  double tokens = 0.0;                    ///< of all responses
+  bool kept = false;                      ///< all ranks generate, score and update: shards stay
+                                          ///< in memory until the update
+  std::vector<int> storing{};             ///< [generation ranks] aggregator of each, if kept
+  std::map<int, AggregatedFile> files{};  ///< by aggregator, if kept
+  std::size_t notices() const { return kept ? files.size() : sharing; }  ///< that rank 0 receives
+};
+
+/// Deals groups as the coordinator does: whole groups in order, to the rank that the number of
+/// rollouts before them gives. Response lengths are drawn from `work.lengths`.
+DealtRollouts deal_rollouts(const comm::StageLayout& layout, int ranks_per_node,
+                            const Workload& work);
+
+}  // namespace rollcall::sizing::scale
