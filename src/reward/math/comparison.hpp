@@ -38,7 +38,7 @@ class Comparison {
   /// Equal where all values in it can be computed and are defined. Different, or an exception,
   /// where something else stands in the place of a number.
   Verdict has_value(const Node& node);
-  std::int64_t work() { return values_.work() + values_.algebra().budget().spent(); }
+  std::int64_t work() { return values_.work() + values_.algebra().polynomials().budget().spent(); }
 
  private:
   // structures.cpp

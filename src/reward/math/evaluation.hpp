@@ -2,8 +2,9 @@
 // can come without being zero.
 #pragma once
 
-#include "reward/math/algebra.hpp"
+#include "reward/math/atoms.hpp"
 #include "reward/math/interval.hpp"
+#include "reward/math/limits.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,13 +19,13 @@ using Point = std::map<int, mpq_class>;  ///< variables by their atoms
 class Evaluation {
  public:
   /// `real_only`: what is not real is not defined.
-  Evaluation(const Algebra& algebra, const Point& point, int bits, bool real_only, Budget& budget)
-      : algebra_(algebra),
+  Evaluation(const Atoms& atoms, const Point& point, int bits, bool real_only, Budget& budget)
+      : atoms_(atoms),
         point_(point),
         bits_(bits),
         real_only_(real_only),
         budget_(budget),
-        known_(algebra.atoms()) {}
+        known_(atoms.size()) {}
 
   /// None where it is not defined there, or not known to be at this precision.
   std::optional<Box> value(const Poly& poly);
@@ -43,7 +44,7 @@ class Evaluation {
     if (exponent > -kZero && exponent < kZero) reach_ = std::max(reach_, std::abs(exponent));
   }
 
-  const Algebra& algebra_;
+  const Atoms& atoms_;
   const Point& point_;
   int bits_;
   bool real_only_;
@@ -55,9 +56,9 @@ class Evaluation {
 /// B such that the number `poly` is zero or at least 2^-B in size (separation bound of Burnikel,
 /// Fleischer, Mehlhorn and Schirra, ESA 2001); none where it has parts that are not built from
 /// whole numbers by +, -, *, / and roots.
-std::optional<long> separation_bits(const Algebra& algebra, const Poly& poly);
+std::optional<long> separation_bits(const Atoms& atoms, const Poly& poly);
 
 /// Bits of all coefficients, within functions too.
-long coefficient_bits(const Algebra& algebra, const Poly& poly);
+long coefficient_bits(const Atoms& atoms, const Poly& poly);
 
 }  // namespace rollcall::reward::math

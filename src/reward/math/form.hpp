@@ -59,6 +59,7 @@ struct Atom {
 
 Form constant(const mpq_class& value);
 bool is_zero(const Form& form);
+Form negate(Form a);
 std::optional<mpq_class> rational(const Form& form);          ///< its value where it is a number
 std::optional<std::int32_t> small_integer(const Form& form);  ///< likewise
 

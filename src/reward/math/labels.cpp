@@ -155,13 +155,13 @@ std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
   }
   const Form difference = without_poles(
       algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
-  const auto variables = algebra.variables_of(difference);
+  const auto variables = algebra.atoms().variables_of(difference);
   if (variables.size() != 1) return std::nullopt;
   std::int32_t degree = 0;
   for (const Term& term : difference.top) {
     for (const Factor& f : term.factors) {
       if (f.atom == variables[0] && f.exponent.den == 1) degree = std::max(degree, f.exponent.num);
-      else if (!algebra.variables_of(algebra.atom_form(f.atom)).empty()) return std::nullopt;
+      else if (!algebra.atoms().variables_of(atom_form(f.atom)).empty()) return std::nullopt;
     }
   }
   return degree;

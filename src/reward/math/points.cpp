@@ -51,25 +51,25 @@ bool is_piecewise(const Atom& a) {
 
 }  // namespace
 
-bool has_steps(const Algebra& algebra, const Form& form) {
-  const auto atoms = algebra.atoms_of(form);
-  return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return is_step(algebra.atom(a)); });
+bool has_steps(const Atoms& atoms, const Form& form) {
+  const auto numbers = atoms.within(form);
+  return std::any_of(numbers.begin(), numbers.end(), [&](int a) { return is_step(atoms[a]); });
 }
 
-SamplePoints::SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of)
+SamplePoints::SamplePoints(const Atoms& atoms, std::vector<int> variables, const Form& of)
     : variables_(std::move(variables)) {
-  note_pieces(algebra, of);
+  note_pieces(atoms, of);
 }
 
-void SamplePoints::note_pieces(const Algebra& algebra, const Form& of) {
+void SamplePoints::note_pieces(const Atoms& atoms, const Form& of) {
   const auto note_size = [&](const Poly& poly) {
     for (const Term& term : poly)
       digits_ =
           std::min(kMostDigits, std::max({digits_, 2 + decimal_digits(term.coefficient.get_num()),
                                           2 + decimal_digits(term.coefficient.get_den())}));
   };
-  for (const int number : algebra.atoms_of(of)) {
-    const Atom& a = algebra.atom(number);
+  for (const int number : atoms.within(of)) {
+    const Atom& a = atoms[number];
     if (!is_piecewise(a)) continue;
     has_pieces_ = true;
     note_size(a.arguments[0].top);

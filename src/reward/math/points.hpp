@@ -13,14 +13,14 @@ namespace rollcall::reward::math {
 /// begins, and whole numbers. What is not defined between whole numbers is compared at these alone.
 class SamplePoints {
  public:
-  SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of);
+  SamplePoints(const Atoms& atoms, std::vector<int> variables, const Form& of);
   int count() const;
   bool is_generic(int k) const;  ///< no point at which a function that is not zero is likely to be
   bool is_spare(int k) const;    ///< of no use where enough others were
   Point at(int k) const;
 
  private:
-  void note_pieces(const Algebra& algebra, const Form& of);
+  void note_pieces(const Atoms& atoms, const Form& of);
   void note_border(const Form& argument);
 
   std::vector<int> variables_;
@@ -30,6 +30,6 @@ class SamplePoints {
 };
 
 /// Whether |.|, floor or ceil stands in the form.
-bool has_steps(const Algebra& algebra, const Form& form);
+bool has_steps(const Atoms& atoms, const Form& form);
 
 }  // namespace rollcall::reward::math

@@ -45,7 +45,7 @@ Quantity Comparison::quantity(const Node& node) {
       return {values_.form(node.children[0]), unit_behind(node)};
     case Kind::negate: {
       Quantity value = quantity(node.children[0]);
-      value.value = algebra.negate(value.value);
+      value.value = negate(value.value);
       return value;
     }
     case Kind::add: return sum(node);

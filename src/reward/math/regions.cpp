@@ -1,5 +1,6 @@
 // Intervals, their unions, and inequalities in one variable, as stretches of the line.
 #include "reward/math/comparison.hpp"
+#include "reward/math/powers.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, cons
                                                           std::string& variable) {
   Algebra& algebra = values_.algebra();
   const Form difference = algebra.subtract(values_.form(left), values_.form(right));
-  const auto variables = algebra.variables_of(difference);
+  const auto variables = algebra.atoms().variables_of(difference);
   if (variables.size() != 1 || difference.bottom.size() != 1) return std::nullopt;
   std::array<std::vector<Term>, 3> parts;
   for (const Term& term : difference.top) {
@@ -58,12 +59,12 @@ std::optional<std::vector<Form>> Comparison::coefficients(const Node& left, cons
   }
   std::vector<Form> found;
   for (auto& part : parts) {
-    found.push_back({algebra.collect(std::move(part)), {{{}, 1}}});
+    found.push_back({collect(std::move(part)), {{{}, 1}}});
     // the variable stands within a function
-    if (!algebra.variables_of(found.back()).empty()) return std::nullopt;
+    if (!algebra.atoms().variables_of(found.back()).empty()) return std::nullopt;
   }
   while (!found.empty() && found.back().top.empty()) found.pop_back();
-  const std::string& name = algebra.atom(variables[0]).name;
+  const std::string& name = algebra.atoms()[variables[0]].name;
   if (found.size() < 2 || (!variable.empty() && variable != name)) return std::nullopt;
   variable = name;
   return found;
@@ -76,7 +77,7 @@ std::optional<Stretch> Comparison::half_line(const Node& left, char sign, const 
   if (!line || line->size() != 2) return std::nullopt;
   const auto direction = values_.sign((*line)[1]);
   if (!direction || *direction == 0) return std::nullopt;
-  const Form bound = values_.algebra().negate(values_.algebra().divide((*line)[0], (*line)[1]));
+  const Form bound = negate(values_.algebra().divide((*line)[0], (*line)[1]));
   if (*direction < 0) sign = mirrored(sign);
   const bool is_open = sign == '<' || sign == '>';
   return sign == '<' || sign == 'l' ? Stretch{std::nullopt, bound, true, is_open}
@@ -98,7 +99,7 @@ std::optional<Region> Comparison::between_roots(const Node& left, char sign, con
   const bool is_within = sign == '<' || sign == 'l',
              is_open = sign == '<' || sign == '>' || sign == '!';
   if (*roots < 0) return is_within ? Region{} : Region{{}};  // above zero everywhere
-  const Form root = algebra.power(discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}),
+  const Form root = power(algebra, discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}),
              twice = algebra.scale(a, *direction * 2), middle = algebra.scale(b, -*direction);
   const Form low = algebra.divide(algebra.subtract(middle, root), twice),
              high = algebra.divide(algebra.add(middle, root), twice);

@@ -69,7 +69,7 @@ Form Comparison::without_poles(const Form& form) {
         below[f.atom] = std::max(below[f.atom], -f.exponent.num);
   Term scale{{}, 1};
   for (const auto& [atom, power] : below) scale.factors.push_back({atom, {power, 1}});
-  return {algebra.multiply(form.top, {scale}), {{{}, 1}}};
+  return {algebra.polynomials().multiply(form.top, {scale}), {{{}, 1}}};
 }
 
 /// The factor, without variables, of the first product of variables in `poly`.
@@ -78,7 +78,7 @@ Form Comparison::leading_coefficient(const Poly& poly) {
   const auto part = [&](const Term& term, bool with_variables) {
     Term kept{{}, with_variables ? mpq_class(1) : term.coefficient};
     for (const Factor& f : term.factors) {
-      const bool varies = !algebra.variables_of(algebra.atom_form(f.atom)).empty();
+      const bool varies = !algebra.atoms().variables_of(atom_form(f.atom)).empty();
       if (varies == with_variables) kept.factors.push_back(f);
     }
     return kept;
@@ -91,7 +91,7 @@ Form Comparison::leading_coefficient(const Poly& poly) {
   std::vector<Term> sum;
   for (auto& [variables, coefficient] : parts)
     if (variables == first) sum.push_back(std::move(coefficient));
-  return {values_.algebra().collect(std::move(sum)), {{{}, 1}}};
+  return {collect(std::move(sum)), {{{}, 1}}};
 }
 
 /// Whether a = c b for a constant c that is not zero, or above zero where the sign counts.

@@ -2,6 +2,7 @@
 // addressed points.
 #pragma once
 
+#include "reward/math/algebra.hpp"
 #include "reward/math/evaluation.hpp"
 #include "reward/math/expression.hpp"
 #include "reward/math/verdict.hpp"
