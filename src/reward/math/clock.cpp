@@ -1,5 +1,6 @@
-// Times of day: 3:30 PM, 15:30, 5 p.m., noon.
-#include "reward/math/comparison.hpp"
+// Reads times of day as minutes since midnight.
+#include "reward/math/clock.hpp"
+
 #include "text/conclusion/prose.hpp"
 
 namespace rollcall::reward::math {
@@ -63,8 +64,7 @@ std::optional<Clock> clock_of(const Node& node) {
 
 }  // namespace
 
-/// Two times of day, of which one at least is certainly no ratio; none for anything else.
-std::optional<Verdict> Comparison::clocks(const Node& reference, const Node& answer) {
+std::optional<Verdict> compare_clocks(const Node& reference, const Node& answer) {
   const auto a = clock_of(reference);
   const auto b = a ? clock_of(answer) : std::nullopt;
   if (!b || !(a->is_certain || b->is_certain)) return std::nullopt;

@@ -1,7 +1,8 @@
 // The parser's values: literals, names, words, and what stands in brackets.
-#include "reward/math/comparison.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/parser.hpp"
+#include "reward/math/relations.hpp"
+#include "reward/math/signs.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
 #include "text/answer/answer_text.hpp"

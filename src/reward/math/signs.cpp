@@ -1,5 +1,7 @@
-// Plus-minus: an expression with one has two values.
-#include "reward/math/comparison.hpp"
+// Replaces a plus-minus by either sign.
+#include "reward/math/signs.hpp"
+
+#include "reward/math/limits.hpp"
 
 #include <algorithm>
 
