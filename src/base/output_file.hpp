@@ -1,5 +1,6 @@
-// A file that a command is told to write takes its name at once and whole, in place of a plain file
-// alone: a device, a pipe or a link of that name is somebody else's.
+// Output files of commands. Such a file appears under its name only when it is complete, and it
+// replaces nothing but a plain file, since a device, a pipe or a link of that name serves another
+// purpose.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,9 +13,8 @@
 
 namespace rollcall {
 
-/// Before anything is computed. Throws ConfigError for what is there and is no plain file, and
-/// where
-/// the folder is not there.
+/// Called before anything is computed. Throws ConfigError if the path is something other than a
+/// plain file, or if its folder does not exist.
 inline void require_output_file(const std::filesystem::path& path) {
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),

@@ -15,7 +15,7 @@ struct StorageTrouble {
   std::string advice;
 };
 
-/// Of the errno of a failed write to `path`, or to be created there.
+/// The words for the errno of a failed attempt to create `path` or to write to it.
 inline StorageTrouble storage_trouble(int error, const std::filesystem::path& path) {
   const std::string usual = "check free space, quota and permissions";
   if (error == EFBIG)
