@@ -1,4 +1,4 @@
-// The place in an answer that the parser has come to, which all rules of the grammar share.
+// The parser's position in an answer, which all rules of the grammar share.
 #pragma once
 
 #include "reward/math/expression.hpp"
@@ -12,7 +12,7 @@
 
 namespace rollcall::reward::math {
 
-/// What the place is in, as far as it changes what a sign means.
+/// What encloses the current token, as far as that changes the meaning of a sign.
 struct Enclosure {
   int bars = 0;               ///< within |...|, where the next bar ends the absolute value
   int brackets = 0;           ///< within brackets, which "]" may end
@@ -26,8 +26,7 @@ struct Ambiguities {
   bool period = false;       ///< 0.5(20) before an equals sign
 };
 
-/// The current token, and how much has been read: both the nesting of rules and the number of nodes
-/// are limited.
+/// The current token of an answer. It limits the nesting of rules and the number of nodes.
 class Cursor {
  public:
   /// `text` must outlive it.

@@ -1,5 +1,5 @@
-// The rules of the grammar, from the outermost in. Each reads what it is named after, from the
-// cursor on, and leaves the cursor at the token after it.
+// The rules of the grammar, from the outermost in. Each begins at the cursor's token, reads the
+// part that it is named after, and leaves the cursor at the token after that.
 #pragma once
 
 #include "reward/math/cursor.hpp"
@@ -37,7 +37,7 @@ bool take_numeral_after_and(Cursor& in, Node& value);
 /// A factor after an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times
 /// 1\frac{1}{2}, and 2 * 1 1/2 if it may be spaced.
 Node parse_operand(Cursor& in, bool may_be_spaced);
-/// The fraction after a whole number: 3 1/2 and 3\frac{1}{2} are sums, 3\frac{x}{2} and
+/// Reads the fraction after a whole number: 3 1/2 and 3\frac{1}{2} are sums, 3\frac{x}{2} and
 /// 3\frac{5}{2} are products.
 Node parse_mixed_number(Cursor& in, Node whole);
 
