@@ -1,4 +1,4 @@
-// Waits for the end, for three seconds first.
+// The thread waits for the end of the phase, first for three seconds.
 #include "base/long_phase.hpp"
 
 #include "base/clock.hpp"
@@ -22,7 +22,7 @@ LongPhase::LongPhase(std::string what, Detail detail)
   if (!is_first_rank()) return;
   try {
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-  } catch (const std::system_error&) {  // the system gives no more threads: then nothing is said
+  } catch (const std::system_error&) {  // the system has no more threads, so nothing is logged
   }
 }
 

@@ -8,11 +8,11 @@ namespace {
 
 constexpr int kHalfDay = 720;  // minutes
 
-/// How a time says which half of the day it is in.
+/// How a time shows which half of the day it is in.
 enum class Half { open, by_word, by_hour };
 
 struct Clock {
-  int minutes = 0;  ///< since midnight; in the first half where that is open
+  int minutes = 0;  ///< since midnight; in the first half of the day if the half is open
   Half half = Half::open;
   bool is_certain = false;  ///< certainly no ratio
 };
@@ -24,7 +24,7 @@ std::optional<int> whole_number(const Node& node, int most) {
   return int(node.value->get_num().get_si());
 }
 
-/// An hour and minutes with what is said behind them; none for what is no time.
+/// The time of an hour and minutes with the words after them; nothing if that is not a time.
 std::optional<Clock> clock_at(int hour, int minutes, std::string said) {
   constexpr std::string_view kOClock = "o'clock";
   const bool is_clock = said.starts_with(kOClock);

@@ -21,7 +21,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// 2 + 3 = 5, and x = 2 + 3 = 5.
+/// Whether it is a chain of equations: 2 + 3 = 5, or x = 2 + 3 = 5.
 bool is_chain(const Node& node) {
   return node.kind == Kind::relation && node.text.find_first_not_of('=') == std::string::npos &&
          !has_two_signs(node.children.back());
@@ -56,8 +56,9 @@ Verdict compare_words(const Node& a, const Node& b) {
                               : Verdict{Answer::different, "other words"};
 }
 
-/// Proportional parts; two parts are also their quotient. A reference that may be a time of day is
-/// no other ratio for sure.
+/// Ratios are equal if their parts are proportional; a ratio of two parts may also be written as a
+/// quotient. If the reference may be a time of day, it is not certain that it is a ratio, and equal
+/// ratios are left open.
 Verdict compare_ratios(Values& values, const Node& a, const Node& b) {
   const auto is_clock = [](const Node& n) { return n.text == "clock"; };
   if (a.kind != b.kind) {
@@ -86,7 +87,7 @@ Verdict compare_ratios(Values& values, const Node& a, const Node& b) {
                                           : left_open(Open::clock);
 }
 
-/// Percents and degrees may be left out on one side; where both have them they count.
+/// Percent signs and degree signs may be left out on one side; if both sides have them, they count.
 Verdict compare_scalars(Values& values, const Node& a, const Node& b) {
   if (a.kind == Kind::number && b.kind == Kind::number) return compare_numbers(*a.value, *b.value);
   if (infinity_of(a) != 0 || infinity_of(b) != 0) {
@@ -104,7 +105,8 @@ Verdict compare_scalars(Values& values, const Node& a, const Node& b) {
     return a.kind == b.kind ? compare_scalars(values, a.children[0], b.children[0])
                             : values.compare(values.form(a), values.form(b));
   Verdict verdict = compare_quantities(values, a, b);
-  const bool has_unit = a.kind == Kind::unit || b.kind == Kind::unit;  // no percents then
+  // then it cannot be a percent
+  const bool has_unit = a.kind == Kind::unit || b.kind == Kind::unit;
   if (verdict.answer != Answer::equal && is_marked(a) && !has_unit)
     verdict = compare_quantities(values, a.children[0], b);
   if (verdict.answer != Answer::equal && is_marked(b) && !has_unit)

@@ -1,4 +1,4 @@
-// The two questions about answers, put to the comparison of expressions.
+// Answers the two questions about answers with the comparison of expressions.
 #include "reward/math/comparison.hpp"
 
 #include "reward/math/compare.hpp"

@@ -15,9 +15,10 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr int kTried = 3;  // values of one side, on either side of zero,
+constexpr int kTried = 3;  // This many values on either side of zero are taken from one formula,
 constexpr std::size_t kMostComparisons = 8192;
-constexpr int kSearched = 24;  // are looked for among these of the other
+// and looked for among this many values on either side of zero of the other.
+constexpr int kSearched = 24;
 
 /// A formula with a parameter that is any integer.
 struct Family {
@@ -41,7 +42,8 @@ std::optional<Family> family_of(const Node& node) {
   return Family{std::move(formula), condition.children[0].text, domain.text};
 }
 
-/// A formula beside `other` that leaves out what its only name is.
+/// Reads a formula compared with `other` as a family whose only name is the parameter, which it
+/// does not say.
 std::optional<Family> like(const Family& other, const Node& node) {
   const Node& formula = value_of(node);
   const auto names = names_of(formula);
@@ -58,8 +60,8 @@ std::vector<Node> values_at(const Family& family, long n) {
 
 std::vector<Node> values_near_zero(const Family& family, int n) {
   std::vector<Node> all;
-  const bool is_natural = family.domain == "N";  // whose first value is 0 or 1, so that 0 is not
-                                                 // asked for
+  // The first natural number is 0 or 1, so the value at 0 is not required.
+  const bool is_natural = family.domain == "N";
   for (int k = is_natural ? (n == kTried ? 1 : 0) : -n; k <= (is_natural ? 2 * n : n); ++k)
     for (Node& value : values_at(family, k)) all.push_back(std::move(value));
   return all;

@@ -17,7 +17,7 @@ mpz_class floor_of(const mpq_class& q) {
   return whole;
 }
 
-/// ln of a whole number above 1, by its factors.
+/// ln of a whole number above 1, as a sum over its factors.
 Form logarithm_of_number(Algebra& algebra, const mpz_class& n) {
   Form sum = constant(0);
   for (const auto& [prime, times] : factors_of(n, algebra.polynomials().budget()))
@@ -49,7 +49,7 @@ Form logarithm(Algebra& algebra, const Form& a) {
   return algebra.add(sum, algebra.function("ln", {{{rest}, {{{}, 1}}}}));
 }
 
-/// cos(halves * pi / 2), at multiples of pi/12, exactly.
+/// cos(halves * pi / 2) exactly, at multiples of pi/12; nothing elsewhere.
 std::optional<Form> cosine_of_turn(Algebra& algebra, mpq_class halves) {
   mpq_class turn = halves / 2 - 2 * mpq_class(floor_of(halves / 4));  // in units of pi, 0 to 2
   turn.canonicalize();
@@ -92,7 +92,7 @@ Form circular(Algebra& algebra, const std::string& name, const Form& a) {
   return atom_form(number);
 }
 
-/// The angle whose value is known; odd functions take the sign out.
+/// The angle if its value is a known one; for a negative argument by the symmetry of the function.
 Form inverse_circular(Algebra& algebra, const std::string& name, const Form& a) {
   if (name != "arccos" && is_negative(a)) return negate(inverse_circular(algebra, name, negate(a)));
   if (name == "arccos" && is_negative(a))
@@ -180,7 +180,7 @@ Form apply_function(Algebra& algebra, const std::string& name, const std::vector
   if (name == "factorial") return factorial(algebra, a);
   if (name == "binomial" || name == "C") return binomial(algebra, a, arguments.at(1));
   const Form up = power(algebra, algebra.e(), a),
-             down = power(algebra, algebra.e(), negate(a));  // the hyperbolic ones
+             down = power(algebra, algebra.e(), negate(a));  // for the hyperbolic functions
   if (name == "sinh") return algebra.scale(algebra.subtract(up, down), mpq_class(1, 2));
   if (name == "cosh") return algebra.scale(algebra.add(up, down), mpq_class(1, 2));
   if (name == "tanh") return algebra.divide(algebra.subtract(up, down), algebra.add(up, down));

@@ -28,7 +28,7 @@ bool is_function_name(const std::string& name) {
   return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos;
 }
 
-/// f(x), f^{-1}(x), dy/dx.
+/// Whether it applies a function or is a derivative: f(x), f^{-1}(x), dy/dx.
 bool is_application(const Node& node) {
   if (node.kind == Kind::divide) {
     const auto is_d = [](const Node& n) {
@@ -43,7 +43,8 @@ bool is_application(const Node& node) {
   return first.kind == Kind::symbol && is_function_name(first.text);
 }
 
-/// Whether a left side only names what the right side gives: no equation that x = ... would solve.
+/// Whether the left side only names the value on the right side, so that the equation is not one to
+/// be solved for x.
 bool is_label(const Node& left, const Node& right) {
   if (left.kind == Kind::words) return true;
   if (left.kind == Kind::bracketed)
@@ -62,8 +63,8 @@ bool is_equation(const Node& node) {
   return node.kind == Kind::relation && node.text == "=" && !has_two_signs(node.children[1]);
 }
 
-/// How many real solutions a polynomial equation in one variable has, up to degree two, and above
-/// how many it has at most. None for others.
+/// Number of real solutions of a polynomial equation in one variable, up to degree two; for a
+/// higher degree, the degree, which is the most that it can have. Nothing for other equations.
 std::optional<std::int32_t> count_solutions(Values& values, const Node& equation) {
   Algebra& algebra = values.algebra();
   std::string variable;

@@ -15,8 +15,8 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// The values of x = 1, y = 2 in the order of their names; none where an item is another thing, or
-/// a name comes twice.
+/// The values of x = 1, y = 2 in the order of their names; nothing if an item is something else or
+/// a name is repeated.
 std::optional<std::vector<Node>> named_values(const Node& list) {
   std::map<std::string, Node> values;
   for (const Node& item : list.children)
@@ -28,8 +28,8 @@ std::optional<std::vector<Node>> named_values(const Node& list) {
   return in_order.size() > 1 ? std::optional(std::move(in_order)) : std::nullopt;
 }
 
-/// Of two parts' verdicts, neither of them different, that of the whole: what the reference leaves
-/// open counts less than what the answer does.
+/// The verdict on a whole of two parts, neither of which is different. An undecided part that the
+/// answer causes outweighs one that the reference leaves open.
 Verdict graver(Verdict a, Verdict b) {
   const auto weight = [](const Verdict& v) {
     return v.answer == Answer::equal ? 0 : v.open != Open::no ? 1 : 2;
@@ -37,8 +37,8 @@ Verdict graver(Verdict a, Verdict b) {
   return weight(b) > weight(a) ? b : a;
 }
 
-/// The first of `count` verdicts that is equal, its place in `at`; where there is none, undecided
-/// if any is.
+/// The first of `count` verdicts that is equal, with its index in `at`. If there is none, undecided
+/// if any of them is, else different.
 template <class VerdictOf>
 Verdict any_equal(std::size_t count, std::size_t& at, VerdictOf verdict_of) {
   Verdict open{Answer::different, {}};
@@ -52,7 +52,7 @@ Verdict any_equal(std::size_t count, std::size_t& at, VerdictOf verdict_of) {
   return open;
 }
 
-/// One value that an answer gives in several spellings: 1/2 or 0.5.
+/// Compares one value with an answer that gives it in several spellings: 1/2 or 0.5.
 Verdict compare_with_repetitions(Values& values, const Node& value,
                                  const std::vector<Node>& items) {
   Verdict all{Answer::equal, "the same value, said again"};

@@ -11,7 +11,8 @@ namespace {
 
 Node parse_join(Cursor& in);
 
-/// Without what is about equal to a value before it; a name has no other value.
+/// A relation without the approximate values after an exact one. If the first side is a name, its
+/// approximate value is taken as its value.
 Node exactly(std::vector<Node> sides, std::string signs) {
   const bool is_name =
       sides[0].kind == Kind::words || (sides[0].kind == Kind::symbol && !is_number(sides[0]));
@@ -21,8 +22,8 @@ Node exactly(std::vector<Node> sides, std::string signs) {
   return signs.empty() ? std::move(sides[0]) : with(Kind::relation, std::move(sides), signs);
 }
 
-/// 2 hours and 30 minutes, 1 degree and 30 minutes: a smaller unit of the same kind. None for
-/// others.
+/// The sum of a quantity and one in a smaller unit of the same dimension: 2 hours and 30 minutes, 1
+/// degree and 30 minutes. Nothing for other items.
 std::optional<Node> sum_of_units(const Node& first, const Node& second) {
   const auto small = second.kind == Kind::unit ? find_unit(second.text) : std::nullopt;
   if (!small) return std::nullopt;
@@ -53,7 +54,7 @@ bool at_close(const Cursor& in) {
          in.is_command("end") || in.is_sign("&") || in.is_sign(".");
 }
 
-/// 1:2:3, 2 to 3, 8:05; and "Total: 12", which names a value.
+/// Reads 1:2:3, 2 to 3 and 8:05; also "Total: 12", which names a value.
 Node parse_ratio(Cursor& in) {
   Node first = parse_sum(in);
   const auto take_colon = [&] { return in.take(":") || in.take_words("to"); };

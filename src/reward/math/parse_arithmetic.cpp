@@ -1,4 +1,4 @@
-// The parser's arithmetic: sums, products, powers, and what stands behind a value.
+// The parser's arithmetic: sums, products, powers, and suffixes of a value.
 #include "reward/math/grammar.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/tree.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 using Terms = std::vector<Node>;
 
-/// A unit behind the last term alone is the unit of all: 6 + 3\sqrt{3} cm. Less a set is the
-/// difference of sets: R - {0}.
+/// A sum or difference of terms. A unit after the last term alone is the unit of all: 6 + 3\sqrt{3}
+/// cm. Subtracting a set gives the difference of sets: R - {0}.
 Node added(Terms terms, Kind kind) {
   Node& last = terms.back();
   Node& moved = last.kind == Kind::negate ? last.children[0] : last;
@@ -30,7 +30,7 @@ Node added(Terms terms, Kind kind) {
 
 Node parse_product(Cursor& in) {
   bool only_integer = is_integer(in.token()), after_number = false;
-  const auto next = [&] {  // after_number: digits would run on in digits
+  const auto next = [&] {  // after_number: digits that follow would belong to the same number
     const bool is_literal = in.token().kind == TokenKind::number;
     Node made = parse_factor(in);
     after_number = is_literal && made.kind == Kind::number;
@@ -128,7 +128,7 @@ Node parse_terms(Cursor& in) {
   }
 }
 
-/// "^\circ" and "^{\circ}" at the caret; "^o" too behind a literal.
+/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o".
 bool take_degree(Cursor& in, bool behind_literal) {
   const std::size_t start = in.token().begin;
   if (!in.is_sign("^")) return in.take_command("degree");
@@ -145,7 +145,7 @@ bool take_degree(Cursor& in, bool behind_literal) {
   return false;
 }
 
-/// (2516)_8, up to the index.
+/// Takes the digits of (2516)_8 with their brackets, up to the index.
 bool take_digits_in_brackets(Cursor& in, std::string& digits) {
   if (!in.is_sign("(")) return false;
   const Token literal = in.next();
@@ -157,7 +157,7 @@ bool take_digits_in_brackets(Cursor& in, std::string& digits) {
   return true;
 }
 
-/// x_1, x_{max}, or the base of 1011_2.
+/// Reads an index: of a name (x_1, x_{max}), or the base of a literal (1011_2).
 Node with_index(Cursor& in, Node value, const std::string& digits) {
   std::string index;
   if (in.is_sign("{")) {
@@ -234,7 +234,7 @@ Node parse_exponent(Cursor& in) {
 }
 
 Node parse_factor(Cursor& in) {
-  std::string digits;  // of a literal, to which an index may give a base
+  std::string digits;  // digits of a literal, to which an index may give a base
   if (!take_digits_in_brackets(in, digits) && in.token().kind == TokenKind::number)
     digits = in.token().text;
   const bool is_literal = !digits.empty();

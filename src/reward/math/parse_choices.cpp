@@ -1,5 +1,4 @@
-// The parser's numbers of choices, which have more spellings than \binom{5}{2}: C(5,2), {}_5C_2,
-// 5C2.
+// The parser's binomials that are not written \binom{5}{2}: C(5,2), {}_5C_2, 5C2.
 #include "reward/math/grammar.hpp"
 #include "reward/math/tree.hpp"
 

@@ -11,7 +11,7 @@ constexpr std::string_view kWrappers[] = {"mathbf",     "mathit", "mathcal",    
                                           "boldsymbol", "bm",     "mathsf",     "underline",
                                           "boxed",      "fbox",   "mathfrak",   "displaylimits",
                                           "mathtt",     "pmb",    "mathnormal", "ensuremath"};
-/// Each makes another name of a name.
+/// Accents, each of which makes another name of a name.
 constexpr std::pair<std::string_view, std::string_view> kAccents[] = {
     {"bar", "bar"},     {"overline", "bar"},      {"hat", "hat"}, {"widehat", "hat"},
     {"tilde", "tilde"}, {"widetilde", "tilde"},   {"dot", "dot"}, {"ddot", "ddot"},
@@ -25,7 +25,8 @@ constexpr std::string_view kLetters[] = {
 constexpr std::string_view kMatrices[] = {"pmatrix", "bmatrix",     "matrix", "vmatrix",
                                           "Bmatrix", "smallmatrix", "array"};
 
-/// Of a number written with +, -, * and / alone; false for what is more.
+/// Replaces a number written with +, -, * and / alone by its complex conjugate. Returns false for
+/// another expression.
 bool conjugate(Node& node) {
   if (node.kind == Kind::symbol && node.text == "i") {
     node = {Kind::negate, {}, {}, {symbol("i")}};
@@ -37,7 +38,7 @@ bool conjugate(Node& node) {
                      [](Node& child) { return conjugate(child); });
 }
 
-/// Another name for a name; the conjugate of a number.
+/// An accent over an expression: another name for a name, the conjugate of a number.
 Node accented(const std::string& accent, Node inside) {
   if (inside.kind == Kind::symbol && inside.text != "i") return symbol(accent + ' ' + inside.text);
   const auto is_letter = [](const Node& n) { return n.kind == Kind::symbol; };
@@ -61,8 +62,8 @@ Node parse_root(Cursor& in, bool cubic) {
   return node(Kind::power, std::move(inside), node(Kind::divide, number(1), std::move(degree)));
 }
 
-/// In brackets, or the factors side by side up to the next function, bracket or operator: \sin 2x
-/// \cos x is sin(2x) cos(x).
+/// Reads the argument of a function: in brackets, or the factors side by side up to the next
+/// function, bracket or operator. \sin 2x \cos x is sin(2x) cos(x).
 Node parse_function_argument(Cursor& in) {
   if (in.is_sign("(")) return parse_bracketed(in);
   if (in.is_sign("{")) return parse_argument(in, false);
@@ -76,7 +77,7 @@ Node parse_function_argument(Cursor& in) {
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// A function with its power, base and argument: \sin^2 x, \sin^{-1}x, \log_2 8, \ln(x).
+/// Reads a function with its power, base and argument: \sin^2 x, \sin^{-1}x, \log_2 8, \ln(x).
 Node parse_function(Cursor& in, std::string name) {
   Node base, power;
   bool has_base = false, has_power = false;

@@ -17,8 +17,8 @@ Node mixed_with(Node whole, Node fraction) {
   return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
 }
 
-/// Whether what follows a token is, or begins, a value: words are operators and signs there, and
-/// things that are counted elsewhere.
+/// Whether a value begins after a token. Only then are certain words operators or signs; elsewhere
+/// they are things that are counted.
 bool is_before_number(Cursor& in, const Token& token) {
   const Token behind = in.tokens().at(token.end);
   if (behind.kind == TokenKind::words) return numeral_at(behind.text).has_value();
@@ -27,7 +27,7 @@ bool is_before_number(Cursor& in, const Token& token) {
          behind.text == "sqrt";
 }
 
-/// The x of 3 x 10^5.
+/// Takes the x of 3 x 10^5.
 bool take_letter_for_times(Cursor& in, const Node& before) {
   if (before.kind != Kind::number || in.token().kind != TokenKind::letter || in.token().text != "x")
     return false;

@@ -1,4 +1,4 @@
-// The parser's words behind a value: units, currencies, and words that change the value.
+// The parser's words after a value: units, currencies, and words that change the value.
 #include "reward/math/grammar.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/tree.hpp"
@@ -11,15 +11,16 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// "celsius" in "degrees celsius", which are no degrees of an angle.
+/// Whether words name a temperature scale, as "celsius" in "degrees celsius", which are not degrees
+/// of an angle.
 bool is_temperature(std::string_view words) {
   for (const std::string_view name : {"celsius", "fahrenheit", "centigrade"})
     if (text::lower(words).starts_with(name)) return true;
   return words == "C" || words == "F";
 }
 
-/// Applies the first of the words behind a value to it, if it changes values: 5 million, 75
-/// percent. False if it does not.
+/// Applies the first of the words after a value to it if it changes values: 5 million, 75 percent.
+/// Returns false if it does not.
 bool apply_word(Node& value, std::string& words) {
   const std::size_t size = words.starts_with("per cent") && !words.starts_with("per cents")
                                ? 8
@@ -41,16 +42,17 @@ bool apply_word(Node& value, std::string& words) {
   return true;
 }
 
-/// 500 pm are picometers, 5 pm is a time of day.
+/// The unit of a value, where "pm" after a number that cannot be an hour is picometers: 500 pm,
+/// unlike 5 pm.
 std::string without_time(const Node& value, std::string unit) {
-  // or its minutes
+  // or the minutes of a time
   const bool is_hour =
       value.kind != Kind::number || (value.value->get_den() == 1 && *value.value < 60);
   return unit == "pm" && !is_hour ? "picometers" : unit;
 }
 
-/// Between the braces at `at` and without the braces; empty, and `at` unchanged, where there is no
-/// group.
+/// The content of the group whose brace is at `at`, which is moved past the group. Empty, with `at`
+/// unchanged, if there is no group.
 std::string_view group_at(std::string_view text, std::size_t& at) {
   while (at < text.size() && text[at] == ' ') ++at;
   const std::size_t end =
@@ -62,17 +64,17 @@ std::string_view group_at(std::string_view text, std::size_t& at) {
 }
 
 struct UnitFraction {
-  std::string unit{};   ///< empty for a fraction that is no unit
-  std::size_t end = 0;  ///< byte of the text after it; 0 for a fraction that is no unit
+  std::string unit{};   ///< empty if the fraction is not a unit
+  std::size_t end = 0;  ///< byte of the text after it; 0 if the fraction is not a unit
 };
 
-/// The unit of \frac{\text{m}}{\text{s}^2}, whose command is the current token. Plain letters are
-/// units only where Reading::letter_units says so.
+/// The unit \frac{\text{m}}{\text{s}^2}, whose command is the current token. Plain letters are
+/// units only if Reading::letter_units says so.
 UnitFraction unit_fraction(Cursor& in) {
   std::size_t end = in.token().end;
   const std::string top(group_at(in.tokens().text(), end)),
       bottom(group_at(in.tokens().text(), end));
-  constexpr std::size_t kLongest = 64;  // bytes of units
+  constexpr std::size_t kLongest = 64;  // bytes of both units together
   if (top.empty() || bottom.empty() || top.size() + bottom.size() > kLongest) return {};
   std::string unit = fmt::format("{}/({})", top, bottom);
   const auto found = find_unit(unit);
@@ -84,7 +86,7 @@ UnitFraction unit_fraction(Cursor& in) {
   return {std::move(unit), end};
 }
 
-/// (cm), at the bracket: a unit in brackets behind a value.
+/// Whether the bracket here encloses a unit: (cm).
 bool at_bracketed_unit(const Cursor& in) {
   const std::string_view rest = in.tokens().text().substr(in.token().begin);
   const std::size_t close = in.is_sign("(") ? rest.find(')') : std::string_view::npos;
@@ -103,7 +105,7 @@ bool at_unit_word(Cursor& in, bool is_first) {
   return is_first || word.size() > 1 || is_letter_unit(word) || is_unit(word);
 }
 
-/// m^2, m^{-1}, m², and cm2.
+/// Takes the power of a unit: m^2, m^{-1}, m², and cm2.
 void take_unit_power(Cursor& in, std::string& unit) {
   if (in.token().kind == TokenKind::number && !in.token().spaced &&
       (in.token().text == "2" || in.token().text == "3")) {
@@ -151,7 +153,7 @@ bool at_unit(Cursor& in, const Node& value) {
   if (run == "an" && in.tokens().at(in.token().begin + run.size()).kind == TokenKind::words)
     return true;
   if (run.size() > 1)
-    // ab is no attobit
+    // "ab" and the like are products, not attobits
     return is_unit_word(run) ||
            (is_unit(run) &&
             !(run.size() == 2 && std::string_view("afzy").find(run[0]) != std::string_view::npos));

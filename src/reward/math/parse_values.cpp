@@ -1,4 +1,4 @@
-// The parser's values: literals, names, words, and what stands in brackets.
+// The parser's values: literals, names, words and bracketed expressions.
 #include "reward/math/grammar.hpp"
 #include "reward/math/numerals.hpp"
 #include "reward/math/relations.hpp"
@@ -20,7 +20,7 @@ mpz_class power_of_ten(unsigned long n) {
   return power;
 }
 
-/// Digits, a point, an exponent: exactly the number they spell.
+/// The exact number of digits with a point and an exponent.
 mpq_class literal(const std::string& text) {
   const std::size_t e = text.find('e');
   std::string digits = text.substr(0, e);
@@ -42,8 +42,8 @@ mpq_class literal(const std::string& text) {
   return value;
 }
 
-/// Whether words are read once more as plain text: "x = 3 or x = 5", "all real numbers except 1",
-/// "negative 5".
+/// Whether words contain a formula and must be parsed as plain text: "x = 3 or x = 5", "all real
+/// numbers except 1", "negative 5".
 bool begins_formula(std::string_view words) {
   if (words.find('=') != std::string_view::npos) return true;
   if (words.starts_with("all real") && words.find("except") != std::string_view::npos)
@@ -53,7 +53,7 @@ bool begins_formula(std::string_view words) {
   return false;
 }
 
-/// Words with commas or "and" between them, one each: \text{A, C}.
+/// Whether a text is single words with commas or "and" between them: \text{A, C}.
 bool are_single_words(std::string text) {
   if (const std::size_t at = text.find(" and "); at != std::string::npos)
     text.replace(at, 5, 1, ',');
@@ -65,8 +65,7 @@ bool are_single_words(std::string text) {
   return text.front() != ',' && text.back() != ',';
 }
 
-/// Words, the number or the value that they spell, or several: "five", "3 apples", "two apples",
-/// "A, C".
+/// Reads words, or the number or values that they spell: "five", "3 apples", "two apples", "A, C".
 Node parse_words(Cursor& in) {
   const std::string text = in.token().text, lower = text::lower(text);
   in.advance();
@@ -94,10 +93,10 @@ Node parse_words(Cursor& in) {
   return {Kind::words, lower, {}, {}};
 }
 
-/// The digits that repeat behind `places`: 0.1\overline{6}, 0.1\dot{6}, 0.\dot{1}4285\dot{7},
+/// Takes the repeating digits after `places`: 0.1\overline{6}, 0.1\dot{6}, 0.\dot{1}4285\dot{7},
 /// 0.1(6), 0.1666...
 std::string take_period(Cursor& in, const std::string& places) {
-  const auto marked = [&] {  // below a bar or a dot
+  const auto marked = [&] {  // digits below a bar or a dot
     in.advance();
     const bool braced = in.take("{");
     const std::string digits = braced ? in.token().text : in.token().text.substr(0, 1);
@@ -137,7 +136,7 @@ std::string take_period(Cursor& in, const std::string& places) {
   unsupported("a decimal that goes on");
 }
 
-/// {...} of TeX; with several items it is a set written without backslashes.
+/// Reads a group {...} of TeX. With several items it is a set that was written without backslashes.
 Node parse_group(Cursor& in) {
   const int outer = std::exchange(in.enclosure.bars, 0);
   if (in.take("}")) {
@@ -166,7 +165,7 @@ Node parse_sign(Cursor& in) {
   unreadable("\"" + in.token().text + "\" where a value should stand");
 }
 
-/// What the condition of {x | ...} says, which is all where x is any number.
+/// Reads the condition of {x | ...}. It alone is the set if x is any number.
 Node parse_condition(Cursor& in, const Node& element) {
   const bool is_real = element.kind == Kind::relation && element.text == "i" &&
                        element.children[1].kind == Kind::symbol && element.children[1].text == "R";
@@ -265,7 +264,7 @@ Node parse_bracketed(Cursor& in) {
 
 Node parse_set(Cursor& in) {
   const int outer =
-      std::exchange(in.enclosure.bars, 1);  // the bar of {x | ...} is none of an absolute value
+      std::exchange(in.enclosure.bars, 1);  // the bar of {x | ...} does not begin an absolute value
   if (in.take_command("}")) return in.enclosure.bars = outer, with(Kind::set, {});
   const bool outer_condition = std::exchange(in.enclosure.in_condition, true);
   Node inside = parse_items(in);

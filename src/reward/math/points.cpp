@@ -1,4 +1,4 @@
-// The points of each kind, and the places where the pieces of a function begin.
+// Computes the points of each kind, and the borders between the pieces of a function.
 #include "reward/math/points.hpp"
 
 #include "base/random.hpp"
@@ -26,7 +26,8 @@ mpq_class generic(int k, int variable) {
   return value;
 }
 
-/// Sizes spread evenly over the powers of ten, of either sign in turn.
+/// Coordinates whose absolute values are spread evenly over the powers of ten, with alternating
+/// signs.
 mpq_class wide(int k, int variable, unsigned digits) {
   mpz_class size;
   mpz_ui_pow_ui(size.get_mpz_t(), 10, 1 + (digits - 1) * unsigned(k / 2) / unsigned(kWide / 2 - 1));
@@ -77,7 +78,7 @@ void SamplePoints::note_pieces(const Atoms& atoms, const Form& of) {
   }
 }
 
-/// Where a x + b changes its sign, and where a x^2 + b x + c turns.
+/// Notes where a x + b changes its sign, or where a x^2 + b x + c has its turning point.
 void SamplePoints::note_border(const Form& argument) {
   mpq_class coefficients[3];
   int variable = -1;

@@ -65,7 +65,7 @@ bool Polynomials::reduce_factor(Term& term, std::size_t index, std::vector<Term>
   const bool is_sine = a.kind == AtomKind::function && a.partner >= 0 && x.den == 1 && x.num >= 2;
   const bool is_root = a.kind == AtomKind::root && whole >= 1;
   if (!is_sine && !is_root) return false;
-  // sin^2 = 1 - cos^2, and root(p)^n = p: the rest of the term times a polynomial.
+  // sin^2 = 1 - cos^2 and root(p)^n = p: multiplies the rest of the term by a polynomial.
   Poly expanded;
   if (is_root) {
     expanded = power(a.arguments[0].top, std::uint32_t(whole));

@@ -9,11 +9,13 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr unsigned kTrialDivisors = 2000;  // beyond, factors are looked for as perfect powers only
-constexpr std::int32_t kLargestRoot = 1000;      // index of a root
-constexpr std::int64_t kLargestExpansion = 512;  // power of a polynomial that is multiplied out
+constexpr unsigned kTrialDivisors = 2000;    // larger factors are found as perfect powers only
+constexpr std::int32_t kLargestRoot = 1000;  // largest degree of a root
+// largest power of a polynomial that is multiplied out
+constexpr std::int64_t kLargestExpansion = 512;
 
-/// The greatest rational that divides all coefficients into whole numbers without a common factor.
+/// The content of a polynomial: divided by it, all coefficients are whole numbers without a common
+/// factor.
 mpq_class content(const Poly& poly) {
   mpz_class num = 0, den = 1;
   for (const Term& term : poly) {
@@ -27,7 +29,7 @@ mpq_class content(const Poly& poly) {
 
 Form from_term(Term term) { return {{std::move(term)}, {{{}, 1}}}; }
 
-/// A power that would be too long written out, as an atom of its own.
+/// An atom for a power that would be too long when multiplied out.
 Form unexpanded(Algebra& algebra, const Form& base, const mpq_class& exponent) {
   return algebra.function("power", {base, constant(exponent)});
 }
@@ -68,8 +70,8 @@ Form integer_power(Algebra& algebra, const Form& base, std::int64_t n) {
   return algebra.quotient(n < 0 ? raised.bottom : raised.top, n < 0 ? raised.top : raised.bottom);
 }
 
-/// Positive constants leave the root; what is left is an atom, or a variable with a broken
-/// exponent.
+/// The root of a term. Positive constants are taken out of the root; the rest is an atom, or a
+/// variable with a fractional exponent.
 Form root_of_term(Algebra& algebra, const Term& term, std::int32_t degree) {
   Form outside = constant(1);
   Term rest{{}, term.coefficient < 0 ? -1 : 1};
@@ -111,8 +113,9 @@ Form root(Algebra& algebra, const Form& base, std::int32_t degree) {
   return algebra.multiply(root_of_number(algebra, outside, degree), inside);
 }
 
-/// b^(u + v) = b^u b^v; a composite base is split; a number in the exponent is taken out; e to
-/// multiples of pi i turns.
+/// A power whose exponent is not a number. b^(u + v) becomes b^u b^v, a composite base is split
+/// into its factors, numbers in the exponent become exponents of atoms, and Euler's formula is
+/// applied to e^(i t).
 Form symbolic_power(Algebra& algebra, const Form& base, const Form& exponent) {
   if (!is_one(exponent.bottom) || base.top.empty())
     return algebra.function("power", {base, exponent});

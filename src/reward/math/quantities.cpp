@@ -8,7 +8,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// A number without a unit, or in "square units".
+/// Whether it is a number without a unit, or in "square units".
 bool is_general(const Unit& unit) {
   return (unit.powers.empty() && unit.counted.empty()) || unit.powers.contains("unit");
 }
@@ -21,7 +21,7 @@ Unit unit_behind(const Node& node) {
   return *unit;
 }
 
-/// 1 hour + 30 minutes: in the units of the first part.
+/// 1 hour + 30 minutes, in the unit of the first part.
 Quantity sum_of_quantities(Values& values, const Node& node) {
   Quantity total = quantity_of(values, node.children[0]);
   for (std::size_t n = 1; n < node.children.size(); ++n) {

@@ -24,7 +24,7 @@ char mirrored(char sign) {
   return sign == '<' ? '>' : sign == '>' ? '<' : sign == 'l' ? 'g' : sign == 'g' ? 'l' : sign;
 }
 
-/// x < a, 2x + 1 > 5.
+/// The solutions of an inequality that is linear in its variable: x < a, 2x + 1 > 5.
 std::optional<Stretch> half_line_of(Values& values, const Node& left, char sign, const Node& right,
                                     std::string& variable) {
   const auto line = coefficients_of(values, left, right, variable);
@@ -38,7 +38,7 @@ std::optional<Stretch> half_line_of(Values& values, const Node& left, char sign,
                                     : Stretch{bound, std::nullopt, is_open, true};
 }
 
-/// x^2 - 2x < 3, by the roots.
+/// The solutions of a quadratic inequality, from the roots: x^2 - 2x < 3.
 std::optional<Region> region_of_quadratic(Values& values, const Node& left, char sign,
                                           const Node& right, std::string& variable) {
   const auto curve = coefficients_of(values, left, right, variable);
@@ -52,7 +52,7 @@ std::optional<Region> region_of_quadratic(Values& values, const Node& left, char
   if (*direction < 0) sign = mirrored(sign);
   const bool is_within = sign == '<' || sign == 'l',
              is_open = sign == '<' || sign == '>' || sign == '!';
-  if (*roots < 0) return is_within ? Region{} : Region{{}};  // above zero everywhere
+  if (*roots < 0) return is_within ? Region{} : Region{{}};  // the curve is above zero everywhere
   const Form root = power(algebra, discriminant, {{{{}, mpq_class(1, 2)}}, {{{}, 1}}}),
              twice = algebra.scale(a, *direction * 2), middle = algebra.scale(b, -*direction);
   const Form low = algebra.divide(algebra.subtract(middle, root), twice),
@@ -62,14 +62,14 @@ std::optional<Region> region_of_quadratic(Values& values, const Node& left, char
   return Region{{std::nullopt, low, true, is_open}, {high, std::nullopt, is_open, true}};
 }
 
-/// Whether a > b, or a >= b.
+/// Whether a > b, or with `or_equal` whether a >= b. Throws NoVerdict if that is not decided.
 bool is_after(Values& values, const Form& a, const Form& b, bool or_equal) {
   const auto sign = values.sign(values.algebra().subtract(a, b));
   if (!sign) unsupported("the order of two ends is not decided");
   return *sign > 0 || (*sign == 0 && or_equal);
 }
 
-/// What lies in both.
+/// The points that are in both regions.
 Region intersection(Values& values, const Region& first, const Region& second) {
   if (first.size() * second.size() > kMostItems) exhausted("more intervals than are compared");
   Region all;
@@ -88,14 +88,15 @@ Region intersection(Values& values, const Region& first, const Region& second) {
   return all;
 }
 
-/// Sorts and joins what touches; false: the order of some ends is not known.
+/// Sorts the stretches and joins those that touch. Returns false if the order of some ends is not
+/// known.
 bool merge(Values& values, Region& region) {
   if (region.size() > kMostItems) exhausted("more intervals than are compared");
   const auto order = [&](const std::optional<Form>& a,
                          const std::optional<Form>& b) -> std::optional<int> {
     return values.sign(values.algebra().subtract(*a, *b));
   };
-  for (std::size_t n = 1; n < region.size(); ++n) {  // insertion: no comparison function may fail
+  for (std::size_t n = 1; n < region.size(); ++n) {  // insertion sort, since a comparison may fail
     for (std::size_t m = n; m > 0 && region[m].low; --m) {
       const auto sign =
           region[m - 1].low ? order(region[m].low, region[m - 1].low) : std::optional<int>(1);
@@ -127,7 +128,7 @@ bool merge(Values& values, Region& region) {
   return true;
 }
 
-/// What lies outside; none where the order of its ends is not known.
+/// The points outside of a region; nothing if the order of its ends is not known.
 std::optional<Region> complement(Values& values, Region region) {
   if (!merge(values, region)) return std::nullopt;
   Region gaps;
@@ -142,7 +143,7 @@ std::optional<Region> complement(Values& values, Region region) {
   return gaps;
 }
 
-/// |u| < a, which holds within -a < u < a, and |u| > a beyond.
+/// The solutions of |u| < a, which are those of -a < u < a, and of |u| > a.
 std::optional<Region> region_of_absolute_value(Values& values, const Node& node,
                                                std::string& variable) {
   const Node& inside = node.children[0].children[0];
@@ -196,8 +197,9 @@ std::optional<Region> region_of_relation(Values& values, const Node& node, std::
   return Region{both};
 }
 
-/// "and" is what all hold, "or" what any holds. A comma is either: "and" where that leaves
-/// something and "or" would say nothing, "or" where "and" never holds.
+/// The region of a list of conditions. "and" means that all hold, "or" that one holds. A comma
+/// means "and" if some point fulfils all and "or" would allow every point, and "or" if "and" never
+/// holds.
 std::optional<Region> region_of_list(Values& values, const Node& node, std::string& variable) {
   Region any, all{{}};
   bool only_unequal = true, only_brackets = true;
@@ -279,7 +281,7 @@ std::optional<std::vector<Form>> coefficients_of(Values& values, const Node& lef
   std::vector<Form> found;
   for (auto& part : parts) {
     found.push_back({collect(std::move(part)), {{{}, 1}}});
-    // the variable stands within a function
+    // the variable is also within a function
     if (!algebra.atoms().variables_of(found.back()).empty()) return std::nullopt;
   }
   while (!found.empty() && found.back().top.empty()) found.pop_back();

@@ -23,7 +23,8 @@ bool is_same(const Node& a, const Node& b) {
                     is_same);
 }
 
-/// The name that an assignment gives a value to: x, or f in f(x).
+/// The name to which an assignment gives a value: x, or f in f(x). nullptr if the left side is not
+/// such a name.
 const std::string* assigned_name(const Node& left) {
   if (left.kind == Kind::symbol || left.kind == Kind::words) return &left.text;
   const bool is_call =
@@ -33,11 +34,11 @@ const std::string* assigned_name(const Node& left) {
   return is_call ? &left.children[0].text : nullptr;
 }
 
-/// f(n) = n + 1 with the argument x: f(x) = x + 1; none where `as` is no such equation of the same
-/// function.
+/// The right side of f(n) = n + 1 with the argument x that `as` uses: x + 1. Nothing if `as` is not
+/// such an equation of the same function.
 std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
   const Node &name = equation.children[0], &other = as.children[0];
-  const auto is_call = [](const Node& n) {  // xy is none
+  const auto is_call = [](const Node& n) {  // xy is not a call
     return n.kind == Kind::multiply && n.children.size() == 2 &&
            n.children[0].kind == Kind::symbol && n.children[1].kind == Kind::symbol &&
            n.children[0].text.size() == 1 &&
@@ -51,7 +52,7 @@ std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
              : std::optional(with_value(equation.children[1], from, symbol(to)));
 }
 
-/// The factor, without variables, of the first product of variables in `poly`.
+/// The coefficient, without variables, of the largest product of variables in `poly`.
 Form leading_coefficient(const Atoms& atoms, const Poly& poly) {
   const auto part = [&](const Term& term, bool with_variables) {
     Term kept{{}, with_variables ? mpq_class(1) : term.coefficient};
@@ -72,7 +73,7 @@ Form leading_coefficient(const Atoms& atoms, const Poly& poly) {
   return {collect(std::move(sum)), {{{}, 1}}};
 }
 
-/// Whether a = c b for a constant c that is not zero, or above zero where the sign counts.
+/// Whether a = c b for a constant c that is not zero, and that is above zero if the sign counts.
 Verdict are_proportional(Values& values, const Form& first, const Form& second, bool sign_counts) {
   Algebra& algebra = values.algebra();
   const Form a = without_poles(algebra, first), b = without_poles(algebra, second);

@@ -1,6 +1,7 @@
-// Separation bounds of algebraic numbers: E = U / L of algebraic integers whose conjugates are all
-// below 2^u and 2^l, of a field of degree D. U is not zero unless E is, the product of its
-// conjugates is a whole number, and so |E| >= 2^-((D - 1) u + l).
+// Separation bounds of algebraic numbers. E = U / L for algebraic integers U and L whose conjugates
+// are all below 2^u and 2^l in absolute value, in a field of degree D. Unless E is zero, U is not
+// zero, the product of its conjugates is a whole number other than zero, and so |E| >= 2^-((D - 1)
+// u + l).
 #include "reward/math/evaluation.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class Bounds {
       sum.u = std::max(sum.u, part->u);
       if (sum.l > kMostBoundBits || sum.u > kMostBoundBits) return std::nullopt;
     }
-    // each term's U times the other terms' L
+    // each term's U is multiplied by the other terms' L
     sum.u += sum.l + bits(mpz_class(static_cast<unsigned long>(poly.size())));
     return sum;
   }
@@ -72,7 +73,7 @@ class Bounds {
   }
 
   const Atoms& atoms_;
-  std::map<int, long> indices_;  // of each radical, by its atom
+  std::map<int, long> indices_;  // index of each radical, by its atom
 };
 
 }  // namespace

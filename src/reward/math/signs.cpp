@@ -22,7 +22,7 @@ int count_signs(const Node& node) {
   return count;
 }
 
-/// The upper signs, or the lower ones.
+/// The expression with the upper sign, or with the lower one.
 Node with_sign(const Node& node, bool upper) {
   Node result = node;
   for (Node& child : result.children) child = with_sign(child, upper);

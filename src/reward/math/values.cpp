@@ -1,5 +1,5 @@
-// Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or
-// rests on agreement to a stated number of bits.
+// Decides about values. An "equal" is proven by canonical forms or by a separation bound, or it
+// means agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
 #include "reward/math/functions.hpp"
@@ -14,14 +14,13 @@
 namespace rollcall::reward::math {
 namespace {
 
-// bits; each step costs more than all before it
+// bits of precision; each step takes longer than all before it together
 constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};
-constexpr int kMostBitsOfFunctions = 6144;  // where exp, log, sin, ... are evaluated
-constexpr long kAgreement = 192;  // bits of agreement that count as equality where nothing is
-                                  // proven
+constexpr int kMostBitsOfFunctions = 6144;  // most bits at which exp, log, sin, ... are evaluated
+constexpr long kAgreement = 192;  // bits of agreement that count as equality if nothing is proven
 constexpr int kFewestPoints = 3;
 
-/// Whether all members are below 2^-bits in size.
+/// Whether all members of the box are below 2^-bits in absolute value.
 bool is_below(const Box& box, long bits) {
   return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits);
 }
@@ -144,7 +143,7 @@ Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& diff
           fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
 }
 
-/// The size of a value at a point, at the lowest precision that shows it.
+/// Whether a value at a point is zero, at the lowest precision that shows it.
 std::pair<Values::Size, std::string> Values::size_at(const Point& point, const Poly& poly,
                                                      bool real_only) {
   for (const int bits : kPrecisions) {
