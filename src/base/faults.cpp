@@ -12,7 +12,7 @@ namespace rollcall {
 namespace {
 
 // mistakes in a message; further ones can wait until these are corrected
-constexpr std::size_t kTold = 50;
+constexpr std::size_t kMostShown = 50;
 constexpr std::size_t kLongest = 1000;  // bytes of each mistake, if there are several
 
 constexpr std::size_t kMost = 1000;  // mistakes that are kept
@@ -49,11 +49,11 @@ std::string text_of(std::vector<Fault> faults) {
                    [](const Fault& a, const Fault& b) { return a.order < b.order; });
   std::string text = fmt::format(
       "{}{} mistakes, one a line:", faults.size() < kMost ? "" : "at least ", faults.size());
-  for (std::size_t i = 0; i < std::min(faults.size(), kTold); ++i)
+  for (std::size_t i = 0; i < std::min(faults.size(), kMostShown); ++i)
     text.append("\n").append(visible(brief(faults[i].message, kLongest)));
-  return faults.size() <= kTold ? text
-                                : fmt::format("{}\n{} more are told once these are corrected", text,
-                                              faults.size() - kTold);
+  return faults.size() <= kMostShown ? text
+                                     : fmt::format("{}\n{} more are told once these are corrected",
+                                                   text, faults.size() - kMostShown);
 }
 
 bool Faults::check(const Keys& keys, const std::function<void()>& check) {

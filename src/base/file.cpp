@@ -313,10 +313,10 @@ void make_folder(const fs::path& path) {
   const int error = errno;
   // Another rank made the folder first, and it may become visible late. Anything else of that name,
   // a file or a dangling link, is visible at once.
-  const auto told = [&] {
+  const auto is_there = [&] {
     return fs::symlink_status(path, ec).type() != fs::file_type::not_found && ec.value() != ESTALE;
   };
-  if (error == EEXIST) wait_until_visible(told);
+  if (error == EEXIST) wait_until_visible(is_there);
   if (fs::is_directory(path, ec)) return;
   if (error != ENOENT || folder_of(path) == path) storage_failure("create folder", path, error);
   make_folder(folder_of(path));

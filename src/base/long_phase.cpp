@@ -33,16 +33,16 @@ LongPhase::~LongPhase() {
 
 void LongPhase::watch(const std::stop_token& stop) {
   const Stopwatch clock;
-  bool told = false;
+  bool logged = false;
   std::unique_lock lock(mutex_);
   for (double pause_s = kFirst_s;; pause_s = std::min(2.0 * pause_s, kLongest_s)) {
     ended_.wait_for(lock, stop, std::chrono::duration<double>(pause_s), [] { return false; });
     if (stop.stop_requested()) break;
     const std::string detail = detail_ ? detail_() : std::string();
     log_info("{}: {:.0f} s so far{}{}", what_, clock.seconds(), detail.empty() ? "" : ", ", detail);
-    told = true;
+    logged = true;
   }
-  if (told) log_info("{}: done after {:.1f} s", what_, clock.seconds());
+  if (logged) log_info("{}: done after {:.1f} s", what_, clock.seconds());
 }
 
 }  // namespace rollcall

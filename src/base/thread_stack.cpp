@@ -190,9 +190,10 @@ std::string state_of(int thread) {
   const std::string name = known != std::end(kCalls) ? fmt::format("in {}", known->name)
                            : call >= 0               ? fmt::format("in system call {}", call)
                                                      : "in the kernel";
-  const bool told = !where.empty() && where != "0" && (known == std::end(kCalls) || letter == 'D');
+  const bool is_known =
+      !where.empty() && where != "0" && (known == std::end(kCalls) || letter == 'D');
   return name + (letter == 'D' ? ", not to be interrupted" : "") +
-         (told ? fmt::format(" ({})", where) : "");
+         (is_known ? fmt::format(" ({})", where) : "");
 }
 
 /// Whether a function only starts threads or passes calls on, and so tells nothing.

@@ -51,8 +51,8 @@ struct Running {
 };
 
 /// Feeds and reads the program until it has ended. Returns the reason for which it was ended by
-/// force, or End::passed if it ended by itself; fills `told` if an Ending came.
-End attend(Running& running, double wall_s, std::optional<Ending>& told);
+/// force, or End::passed if it ended by itself; fills `reported` if an Ending came.
+End attend(Running& running, double wall_s, std::optional<Ending>& reported);
 
 /// Reads what is left in the pipes once nobody can write any more. Returns false if that exceeds
 /// the limit.

@@ -115,43 +115,43 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
 }
 
 /// Properties of one text alone, whatever it is compared with.
-struct Own {
+struct OwnValue {
   /// False for words, sets or infinities where numbers should be, and for a division by zero.
   bool is_value = true;
-  /// or the reason why nothing can be compared with it
+  /// Equal, or the reason why nothing can be compared with it.
   Verdict verdict{Answer::equal, "it can be compared"};
 };
 
-Own own_value(const Node& root, std::int64_t& work) {
+OwnValue own_value(const Node& root, std::int64_t& work) {
   constexpr std::int64_t kPart = 16;  // the share of a comparison's limits that this may use
   Comparison comparison(kPart);
-  Own own;
+  OwnValue result;
   try {
-    own.verdict = comparison.has_value(root);
-    own.is_value = own.verdict.answer != Answer::different;
+    result.verdict = comparison.has_value(root);
+    result.is_value = result.verdict.answer != Answer::different;
     // A text that cannot be compared with itself cannot be compared with any other.
-    if (own.verdict.answer == Answer::equal) own.verdict = comparison.verdict(root, root);
+    if (result.verdict.answer == Answer::equal) result.verdict = comparison.verdict(root, root);
   } catch (const NoVerdict& e) {
-    own.is_value = e.cause == NoVerdict::Cause::exhausted;
-    own.verdict = left_open(own.is_value ? Open::costly : Open::valueless, e.what());
+    result.is_value = e.cause == NoVerdict::Cause::exhausted;
+    result.verdict = left_open(result.is_value ? Open::costly : Open::valueless, e.what());
   }
-  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no)
-    own.verdict = left_open(Open::valueless, own.verdict.reason);
+  if (result.verdict.answer != Answer::equal && result.verdict.open == Open::no)
+    result.verdict = left_open(Open::valueless, result.verdict.reason);
   work += comparison.work();
-  return own;
+  return result;
 }
 
 /// Decides who is to blame for an undecided verdict. It stays undecided only because of the
 /// reference; if the answer is the cause, it is different.
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer,
                 std::int64_t& work) {
-  const Own given = own_value(answer, work);
+  const OwnValue given = own_value(answer, work);
   const bool is_nothing =
       !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
   if (is_nothing)
     return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
   if (verdict.open != Open::no) return verdict;
-  const Own wanted = own_value(reference, work);
+  const OwnValue wanted = own_value(reference, work);
   return wanted.verdict.answer == Answer::equal
              ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason}
              : wanted.verdict;
