@@ -174,7 +174,7 @@ Grader::Grader(const Verifier& verifier, const TaskSection& section, const Rewar
 namespace {
 
 /// Combines the verdicts by each of several accepted answers. An answer that equals one of them is
-/// right. If it equals none, and one could not be decided, it is undecided.
+/// right. Otherwise, if one comparison could not be decided, the answer is undecided.
 Score best_of(Prompt alone, const std::vector<std::string>& accepted,
               const std::function<Score(const Prompt&)>& score) {
   const auto rank = [](const Score& verdict) {

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 /// A question about a graph: its text, the answer for the verifier, and an answer that is right.
 struct Asked {
-  std::string plain;  ///< behind the edges: "A>D"
+  std::string plain;  ///< text after the edges: "A>D"
   std::string words;
   Json answer;
   std::string solution;

@@ -1,4 +1,4 @@
-// Batches of samples between the threads that want verdicts and the one thread that has them judged.
+// Batches of samples between the threads that want verdicts and the thread that has them judged.
 #pragma once
 
 #include "reward/command/dispatch.hpp"

@@ -38,7 +38,7 @@ class Algebra {
   Form divide(const Form& a, const Form& b) { return multiply(a, inverse(b)); }
   Form inverse(const Form& a);
   Form scale(const Form& a, const mpq_class& by);
-  /// top / bottom. A bottom of one term is divided out, and so is one that the top is a multiple of.
+  /// top / bottom. Divides out a bottom of one term, and one that the top is a multiple of.
   Form quotient(Poly top, Poly bottom);
 
   /// Whether the canonical forms are the same. False proves nothing, since an identity may be

@@ -22,8 +22,8 @@ std::optional<Verdict> compare_equation_and_value(Values& values, const Node& re
                                                   const Node& answer);
 
 /// Whether the answer's values solve an equation in one variable. They are all of its solutions if
-/// the equation is a polynomial one and they are as many as its degree; otherwise the verdict is
-/// left open.
+/// the equation is a polynomial one and their number is its degree; otherwise the verdict is left
+/// open.
 Verdict check_solutions(Values& values, const Node& equation, const Node& answer);
 
 }  // namespace rollcall::reward::math

@@ -302,8 +302,8 @@ std::string_view Tokens::run(std::size_t at) const {
   return text_.substr(at, end - at);
 }
 
-/// Whether a comma, none of them with a space behind it, stands within the brackets that open at
-/// `at`: then none separates thousands.
+/// Reads commas as the brackets that open at `at` use them. If they contain a comma, but no
+/// semicolon and no comma with a space after it, no comma in them separates thousands.
 bool Tokens::enter_brackets(std::size_t at) {
   const bool outer = thousands_;
   int depth = 0;
