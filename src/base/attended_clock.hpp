@@ -1,23 +1,20 @@
-// A clock for waits that look at it often: time in which the process stood still is not counted.
+// A clock for loops that look at it often. It does not count time in which the process stood still.
 #pragma once
 
 #include <chrono>
 
 namespace rollcall {
 
-/// `scontrol suspend`, gang scheduling and a frozen machine stop a process for minutes or hours,
-/// while
-/// clocks go on. A wait that looks every few milliseconds sees that: its next look comes far too
-/// late.
-/// From construction on, in seconds of a monotonic clock.
+/// Counts seconds from its construction on, by a monotonic clock. `scontrol suspend`, gang
+/// scheduling and a frozen machine stop a process for minutes or hours while clocks run on. A loop
+/// that looks every few milliseconds notices, because its next look comes far too late.
 class AttendedClock {
  public:
-  /// `late_s`: a look that comes later than this after the last one says that the process stood
-  /// still.
+  /// If more than `late_s` passes between two looks, the process is taken to have stood still.
   explicit AttendedClock(double late_s) : late_s_(late_s) {}
 
-  /// Looks: seconds so far, without those in which the process stood still. Safe in a signal
-  /// handler.
+  /// Looks at the clock. Returns the seconds so far, without those in which the process stood
+  /// still. Safe in a signal handler.
   double seconds() {
     const auto now = Clock::now();
     const double passed_s = std::chrono::duration<double>(now - looked_).count();
@@ -25,7 +22,7 @@ class AttendedClock {
     (passed_s > late_s_ ? stood_still_s_ : seconds_) += passed_s;
     return seconds_;
   }
-  /// What the looks so far have left out.
+  /// Seconds that the looks so far have left out.
   double stood_still_s() const { return stood_still_s_; }
 
  private:

@@ -1,4 +1,4 @@
-// Sizes to text and back.
+// Writes sizes as text and reads them.
 #include "base/byte_size.hpp"
 
 #include "base/error.hpp"

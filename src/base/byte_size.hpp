@@ -7,11 +7,11 @@
 
 namespace rollcall {
 
-/// "6G", "512M", "1.5T", "6 GB", "6GiB" or plain bytes; K, M, G and T are powers of 1024, as
-/// Slurm's --mem takes them. Throws ConfigError that calls it `name`.
+/// Reads "6G", "512M", "1.5T", "6 GB", "6GiB" or plain bytes. K, M, G and T are powers of 1024, as
+/// in Slurm's --mem. Throws ConfigError, whose message calls the size `name`.
 std::uint64_t parse_bytes(std::string_view text, std::string_view name);
 
-/// "12.3 GB", "512 MB", "27 kB": powers of 1000.
+/// Writes "12.3 GB", "512 MB" or "27 kB". The units are powers of 1000.
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace rollcall

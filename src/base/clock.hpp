@@ -5,7 +5,7 @@
 
 namespace rollcall {
 
-/// Seconds of a monotonic clock since its construction.
+/// Measures seconds since its construction by a monotonic clock.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -36,8 +36,8 @@ std::string place(std::string_view origin, const toml::node& node) {
       fmt::format("{}: {} {}", place(origin, node), brief(key), problem), why, suggestion));
 }
 
-/// A basic string on one line; toml++ would print a lone line break as a multi-line literal, which
-/// reads back as nothing.
+/// A TOML string on one line. toml++ would print a lone line break as a multi-line literal, which
+/// reads back as an empty string.
 std::string toml_string(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -58,7 +58,7 @@ std::string number(double value) {
   return text;
 }
 
-/// A key as TOML wants it: bare where it may be, else in quotes.
+/// A key as TOML requires it: bare if possible, else in quotes.
 std::string toml_key(const std::string& key) {
   const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
@@ -73,8 +73,8 @@ std::string_view trim(std::string_view text) {
              : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// Of a value of --set that begins like one with an end. A shell takes double quotes away where
-/// nothing is around them.
+/// The error for a value of --set that begins like a list, a table or a quoted string but does not
+/// end like one. A shell removes double quotes that have nothing around them.
 std::string broken_value(std::string_view origin, const std::string& value,
                          std::string_view description) {
   const char first = value.front();
@@ -91,7 +91,8 @@ std::string broken_value(std::string_view origin, const std::string& value,
 
 std::atomic<KeyHint> key_hint = nullptr;  // ranks may be threads
 
-/// By what another program calls it, by its name in another section, or by its letters.
+/// Suggests a key: by its name in another program, by its name in another section, or by similar
+/// letters.
 std::string suggest_key(const std::string& key, const std::vector<std::string>& keys) {
   if (const KeyHint hint = key_hint; hint != nullptr)
     if (std::string said = hint(key); !said.empty()) return said;
@@ -103,7 +104,7 @@ std::string suggest_key(const std::string& key, const std::vector<std::string>& 
   return suggest_name(key, keys);
 }
 
-/// The keys that a sentence names: whoever misspelt one of them has not set it.
+/// The keys that a message names. If one of them was misspelt, the user has not set it.
 std::vector<std::string> named_in(const std::string& sentence,
                                   const std::vector<std::string>& keys) {
   std::vector<std::string> named;
@@ -143,7 +144,7 @@ struct ConfigSchema::Reader {
 
   void read(const toml::table& node) { table(node, ""); }
 
-  /// Throws one ConfigError for all that is wrong.
+  /// Throws one ConfigError for all mistakes.
   void finish() {
     for (Fault& fault : faults) fault.order.first = schema.read_;
     ++schema.read_;
@@ -175,7 +176,7 @@ struct ConfigSchema::Reader {
 
   void entry(const std::string& name, const toml::node& value) {
     const std::string& key = schema.key_of(name);
-    // TOML itself refuses a key that stands twice: this is its old name beside it.
+    // TOML itself refuses a repeated key, so this is a key beside its old name.
     if (const auto given = schema.places_.find(key);
         given != schema.places_.end() && given->second.order.first == schema.read_)
       reject(origin, value, name, fmt::format("is given too, as {}", given->second.text),
@@ -194,8 +195,8 @@ struct ConfigSchema::Reader {
     } else if (assign_all(key, value)) {
       return;
     } else if (value.is_table() && (schema.has_prefix(key) || !value.as_table()->empty())) {
-      table(*value.as_table(), key);  // in an unknown section every key is wrong, and is the better
-                                      // one to name
+      // every key of an unknown section is wrong, and is the better one to report
+      table(*value.as_table(), key);
     } else {
       const std::string suggestion = suggest_key(key, schema.keys());
       const std::string problem =
@@ -208,7 +209,7 @@ struct ConfigSchema::Reader {
   }
 
   void open_entry(Table& open, const std::string& knob, const toml::node& value) {
-    // surrogate.clip_high = 0.28: to TOML a table in the table
+    // surrogate.clip_high = 0.28 is a table within the table for TOML
     if (open.entries == Entries::text && value.is_table() && !value.as_table()->empty()) {
       for (const auto& [name, inner] : *value.as_table())
         open_entry(open, fmt::format("{}.{}", knob, name.str()), inner);
@@ -218,8 +219,8 @@ struct ConfigSchema::Reader {
     note_place(key, value);
     const std::string text =
         open.entries == Entries::typed ? typed_text(key, value) : plain_text(key, value);
-    // Sorted by name, so that the written run file does not tell in which order settings were
-    // given.
+    // Keeps the entries sorted by name, so that the written run file does not depend on the order
+    // of the settings.
     const auto at =
         std::lower_bound(open.target->begin(), open.target->end(), knob,
                          [](const auto& kv, const std::string& name) { return kv.first < name; });

@@ -29,42 +29,41 @@ class ConfigSchema {
                    std::vector<double>*, std::vector<std::string>*>;
   using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-  /// `key` is dotted ("train.steps"). For strings, a non-empty `choices` lists the only valid
-  /// values.
-  /// A key bound several times is one setting: all its variables get the value.
+  /// `key` is dotted ("train.steps"). For strings, `choices` lists the only valid values, unless it
+  /// is empty. A key that is bound several times is one setting, and all its variables get the
+  /// value.
   void bind(std::string key, Target target, std::string meaning, Range range = {},
             std::vector<std::string> choices = {});
   enum class Entries { text, typed };
-  /// A table whose keys belong to somebody else (`objective.knobs.*`): collected as text, checked
-  /// by their owner. Typed entries are kept as they would be written in TOML, which for strings,
-  /// numbers, booleans and lists of them is JSON too: "1.10" stays a string, 1.10 a number.
+  /// Binds a table whose keys another part of the program knows (`objective.knobs.*`). They are
+  /// collected as text, and that part checks them. Typed entries are kept as TOML writes them,
+  /// which for strings, numbers, booleans and lists of them is JSON too: "1.10" stays a string,
+  /// 1.10 a number.
   void bind_table(std::string key, KeyValues* target, std::string meaning,
                   Entries entries = Entries::text);
 
-  /// Another name of a bound key, of an earlier release: read as that key, and noted in
-  /// old_names().
+  /// Accepts the name that a bound key had in an earlier release. It is read as that key and noted
+  /// in old_names().
   void rename(std::string old_name, std::string key);
 
-  /// Reads a TOML file over the current values. Throws one ConfigError for all that is wrong (a
-  /// FaultList), naming file, line, key and the nearest valid key. What is right is read, also
-  /// below a line that is no TOML, as far as the rest cannot mean something else without that line.
+  /// Reads a TOML file over the current values. Throws one ConfigError for all mistakes together (a
+  /// FaultList), which names file, line, key and the nearest valid key. Correct settings are read
+  /// even after a line that is not TOML, as long as that line cannot change their meaning.
   void load(const std::filesystem::path& path);
   void load_text(std::string_view toml, std::string_view origin);
-  /// Applies "key=value"; the value is TOML, and a bare word is taken as a string. Throws
-  /// ConfigError
-  /// for a value that begins like a list, a table or a string in quotes and is none.
+  /// Applies "key=value". The value is TOML, and a bare word is taken as a string. Throws
+  /// ConfigError for a value that begins like a list, a table or a quoted string but is not one.
   void set(std::string_view assignment);
 
-  bool was_set(std::string_view key) const;  ///< by a file or an assignment, to whatever value
-  /// A message for each old name that was given: where it stands, and what it is called now.
+  bool was_set(std::string_view key) const;  ///< by a file or an assignment, even to the default
+  /// One message for each old name that was given: where it was given, and its new name.
   const std::vector<std::string>& old_names() const { return old_names_; }
   const Places& places() const {
     return places_;
-  }                              ///< of what was set, entries of open tables
-                                 ///< included
-  std::string to_toml() const;   ///< every key with its value, meaning as comment; load(to_toml())
-                                 ///< is the identity
-  std::string describe() const;  ///< one line a key for --help: key, default, meaning
+  }  ///< Where each setting was given, including the entries of open tables.
+  /// Every key with its value, and its meaning as a comment. load(to_toml()) changes nothing.
+  std::string to_toml() const;
+  std::string describe() const;  ///< one line per key for --help: key, default, meaning
   std::vector<std::string> keys() const;
 
  private:
@@ -83,14 +82,14 @@ class ConfigSchema {
   };
   struct Reader;
   bool has_prefix(const std::string& prefix) const;
-  /// The key of an old name; any other text as it is.
+  /// The key that an old name stands for; any other text unchanged.
   const std::string& key_of(const std::string& name) const;
   std::vector<Field> fields_;
   std::vector<Table> tables_;
   std::vector<std::pair<std::string, std::string>> renamed_;  ///< old name, key
   std::vector<std::string> old_names_;
   Places places_;
-  std::uint32_t read_ = 0;  ///< texts and assignments so far
+  std::uint32_t read_ = 0;  ///< number of texts and assignments so far
 };
 
 }  // namespace rollcall

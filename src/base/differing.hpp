@@ -1,5 +1,5 @@
-// Whether rewards differ, for the layers that judge a group by it: numbers that only rounding tells
-// apart are equal.
+// Whether two rewards differ. Numbers that differ by rounding alone are equal. Several layers judge
+// a group of rollouts by this.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,16 @@
 
 namespace rollcall {
 
-/// Share of the larger magnitude up to which two numbers count as equal. A reward is a sum of a few
-/// terms, and the order in which
-/// they are added moves it by some 1e-16 of its size (.1 + .2 + .3 is not .3 + .2 + .1);
-/// differences that are meant, such as one
-/// token of a length of a million, are larger than 1e-9 by far.
+/// Two numbers count as equal if they differ by up to this share of the larger magnitude. A reward
+/// is a sum of a few terms, and the order in which they are added changes it by some 1e-16 of its
+/// size (.1 + .2 + .3 is not .3 + .2 + .1). Intended differences, such as one token in a length of
+/// a million, are far larger than 1e-9.
 inline constexpr double kEqualShare = 1e-9;
-/// A magnitude below this counts as this: where terms of about 1 cancel (1 - .9 - .1), what
-/// rounding leaves is no share of the rest.
+/// Smaller magnitudes are raised to this one. Where terms of about 1 cancel (1 - .9 - .1), the
+/// rounding error is not small compared with the remainder.
 inline constexpr double kLeastMagnitude = 1e-3;
 
-/// The larger magnitude of two numbers decides how near to each other they must be to be equal. NaN
+/// Whether two numbers differ by more than rounding, measured against the larger magnitude. NaN
 /// differs from everything.
 inline bool differ(double a, double b) {
   if (a == b) return false;
@@ -27,7 +26,7 @@ inline bool differ(double a, double b) {
          std::isinf(apart);
 }
 
-/// Whether any two of the values differ; none and one do not.
+/// Whether any two of the values differ. False for fewer than two values.
 inline bool differ(std::span<const double> values) {
   if (values.empty()) return false;
   if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))

@@ -8,8 +8,8 @@
 
 namespace rollcall {
 
-/// What went wrong, as the launcher needs to know it. The value is the exit code of the whole job
-/// (jobs/README.md lists them).
+/// What kind of failure ended the job. The value is the exit code of the whole job (jobs/README.md
+/// lists them).
 enum class ExitCode : int {
   done = 0,           ///< the run file is fulfilled
   misconfigured = 2,  ///< flags, run file, input files or environment: a requeue would fail again
@@ -31,18 +31,16 @@ class Error : public std::runtime_error {
 struct ConfigError : Error {  ///< flags or run file
   explicit ConfigError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
-struct InputError : Error {  ///< a file given by the user is missing, unreadable or not what it
-                             ///< should be
+struct InputError : Error {  ///< a file of the user is missing, unreadable or malformed
   explicit InputError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
 struct EnvironmentError : Error {  ///< rank count, folder lock, device, launcher
   explicit EnvironmentError(const std::string& m) : Error(ExitCode::misconfigured, m) {}
 };
-struct StorageError : Error {  ///< a write or a durable read failed: disk full, corrupt shard or
-                               ///< checkpoint
+struct StorageError : Error {  ///< a write or a durable read failed: full disk, corrupt file
   explicit StorageError(const std::string& m) : Error(ExitCode::failed, m) {}
 };
-struct ProtocolError : Error {  ///< a message that should not be there, or one that never came
+struct ProtocolError : Error {  ///< an unexpected message, or one that never came
   explicit ProtocolError(const std::string& m) : Error(ExitCode::failed, m) {}
 };
 struct NumericsError : Error {  ///< non-finite loss or gradient beyond what the run file tolerates
@@ -59,8 +57,8 @@ void require(bool ok, std::string_view problem, std::string_view why, std::strin
   if (!ok) throw E(error_message(problem, why, suggestion));
 }
 
-/// Contract between our own functions; throws std::logic_error with the place. For errors that only
-/// a bug can cause.
+/// Checks a contract between functions of Rollcall, which only a bug can break. Throws
+/// std::logic_error that names the place.
 void expect(bool ok, const char* condition);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// The reader's events carry the text of a number beside its value.
+// Listens to the JSON parser's events, which carry the text of a number with its value.
 #include "base/exact_number.hpp"
 
 #include "base/json.hpp"

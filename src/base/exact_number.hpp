@@ -1,4 +1,4 @@
-// Numbers of JSON that a double would round: beyond 2^53, or of many digits.
+// JSON numbers that a double would round, because they are beyond 2^53 or have many digits.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace rollcall {
 
-/// The number under `key` of the JSON object in `text`, which has one there, with all its digits.
-/// "1.50" is "1.5", as a double writes it, where a double holds it.
+/// The number under `key` in the JSON object `text`, with all its digits; the object must have it.
+/// A number that a double holds exactly is written as a double is: "1.50" becomes "1.5".
 std::string exact_number(std::string_view text, const std::string& key);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Mistakes gathered and told in one message.
+// Collects mistakes and reports them in one message.
 #include "base/faults.hpp"
 
 #include "base/visible.hpp"
@@ -11,12 +11,13 @@
 namespace rollcall {
 namespace {
 
-constexpr std::size_t kTold = 50;       // who has more corrects these first
-constexpr std::size_t kLongest = 1000;  // bytes of each of several
+// mistakes in a message; further ones can wait until these are corrected
+constexpr std::size_t kMostShown = 50;
+constexpr std::size_t kLongest = 1000;  // bytes of each mistake, if there are several
 
-constexpr std::size_t kMost = 1000;  // beyond them nobody counts
+constexpr std::size_t kMost = 1000;  // mistakes that are kept
 
-/// A section's name without the dot that says that it is one.
+/// A key without the final dot that marks it as a section.
 std::string_view name_of(std::string_view key) {
   return key.ends_with('.') ? key.substr(0, key.size() - 1) : key;
 }
@@ -48,11 +49,11 @@ std::string text_of(std::vector<Fault> faults) {
                    [](const Fault& a, const Fault& b) { return a.order < b.order; });
   std::string text = fmt::format(
       "{}{} mistakes, one a line:", faults.size() < kMost ? "" : "at least ", faults.size());
-  for (std::size_t i = 0; i < std::min(faults.size(), kTold); ++i)
+  for (std::size_t i = 0; i < std::min(faults.size(), kMostShown); ++i)
     text.append("\n").append(visible(brief(faults[i].message, kLongest)));
-  return faults.size() <= kTold ? text
-                                : fmt::format("{}\n{} more are told once these are corrected", text,
-                                              faults.size() - kTold);
+  return faults.size() <= kMostShown ? text
+                                     : fmt::format("{}\n{} more are told once these are corrected",
+                                                   text, faults.size() - kMostShown);
 }
 
 bool Faults::check(const Keys& keys, const std::function<void()>& check) {
@@ -108,13 +109,13 @@ void Faults::join(const Faults& other) {
   if (faults_.empty()) first_ = other.first_;
   for (Fault fault : other.faults_) {
     if (fault.order.first != Fault::kLast) fault.order.first += behind;
-    fault.is_placed = true;  // or it has no place, and none here
+    fault.is_placed = true;  // or it has no place, and gets none here
     keep({}, std::move(fault));
   }
 }
 
-/// Of the settings that the fault itself is about; else of the one that it names first; else of the
-/// first one that was given.
+/// The place of a setting that the fault itself is about, else of the one that its message names
+/// first, else of the first that was given.
 const Place* Faults::place_of(const Keys& keys, const Fault& fault) const {
   for (const auto& own : fault.keys)
     if (const auto given = places.find(own); given != places.end()) return &given->second;

@@ -1,5 +1,5 @@
-// All that is wrong with a run file and the files that it names, gathered and told at once; and
-// hints about keys that are none.
+// Collects every mistake in a run file and the files that it names, so that one message reports
+// them all. Also gives hints about unknown keys.
 #pragma once
 
 #include "base/error.hpp"
@@ -18,10 +18,11 @@ namespace rollcall {
 
 /// Where a setting was given.
 struct Place {
-  std::string text;                                 ///< "run.toml:3" or "--set train.steps=3"
-  std::pair<std::uint32_t, std::uint32_t> order{};  ///< of what was read, from 0; and the line
-  bool by_assignment = false;                       ///< by --set
-  bool recorded = false;  ///< by a run's own record, and by nobody for this start
+  std::string text;  ///< "run.toml:3" or "--set train.steps=3"
+  /// Number of the text or assignment, counted from 0, and the line in it.
+  std::pair<std::uint32_t, std::uint32_t> order{};
+  bool by_assignment = false;  ///< by --set
+  bool recorded = false;       ///< read from the run's own record, not given for this start
 };
 using Places = std::map<std::string, Place, std::less<>>;  ///< by key
 
@@ -35,7 +36,7 @@ struct Fault {
 };
 inline constexpr const char* kEverySetting = "*";
 
-/// What an error is besides that stands for mistakes found together.
+/// The second base of an error that reports several mistakes together.
 class FaultList {
  public:
   explicit FaultList(std::vector<Fault> all) : all_(std::move(all)) {}
@@ -52,10 +53,10 @@ class ErrorOfFaults final : public E, public FaultList {
       : E(message), FaultList(std::move(all)) {}
 };
 
-/// The one message of an error about these: each on a line of its own, those of a file in the order
-/// of its lines; alone where there is one.
+/// The message for these mistakes: one per line, those of a file in the order of its lines. A
+/// single mistake is given alone.
 std::string text_of(std::vector<Fault> faults);
-/// Throws one E for all of them; returns where there are none.
+/// Throws one E for all of them; returns if there are none.
 template <class E>
 void require_no_faults(std::vector<Fault> faults) {
   if (faults.empty()) return;
@@ -63,31 +64,31 @@ void require_no_faults(std::vector<Fault> faults) {
   throw ErrorOfFaults<E>(text, std::move(faults));
 }
 
-/// Gathers what is wrong. Whoever corrects a run file wants to see all of it.
+/// Collects mistakes, because the author of a run file wants to see all of them at once.
 class Faults {
  public:
   using Keys = std::vector<std::string_view>;
 
-  /// Makes a check of these settings, unless one of them cannot be relied on. A key that ends with
-  /// a
-  /// dot is its whole section. Keeps what the check throws of configuration, input and environment.
-  /// It is told with the place of the key that the message names first, or else of the first one
-  /// that was given, and from then on nobody relies on the first key. Lets other errors through.
-  /// Returns whether the check was made and found nothing.
+  /// Runs a check of these settings, unless an earlier mistake made one of them unreliable. A key
+  /// that ends with a dot stands for its whole section. Keeps configuration, input and environment
+  /// errors that the check throws, and lets other errors through. A mistake is reported at the
+  /// place of the key that its message names first, or else of the first key that was given. From
+  /// then on the first of `keys` is unreliable. Returns whether the check was run and found
+  /// nothing.
   bool check(const Keys& keys, const std::function<void()>& check);
-  /// A check of values that are known, with require()'s arguments.
+  /// Like check(), for a condition that is known already, with the arguments of require().
   bool need(const Keys& keys, bool ok, const std::string& problem, std::string_view why,
             std::string_view suggestion);
-  /// A mistake that leads no other check astray, such as a setting that nothing reads.
+  /// Adds a mistake that makes no setting unreliable, such as a setting that nothing reads.
   void tell(std::string_view key, const std::string& message);
 
-  /// What is wrong with another run file, below what is known already.
+  /// Adds the mistakes of another run file after those that are known.
   void join(const Faults& other);
 
   bool are_sound(const Keys& keys) const;
   bool empty() const { return faults_.empty(); }
-  /// Throws one error for all: as the kind of error that it was where there is one, else a
-  /// ConfigError.
+  /// Throws one error for all mistakes: of the kind that they have if there is only one mistake,
+  /// else a ConfigError.
   void require_none() const;
 
   Places places{};  ///< of all settings that were given
@@ -99,21 +100,22 @@ class Faults {
   bool is_sound(std::string_view key) const;
   enum class Kind { config, input, environment };
   std::vector<Fault> faults_{};
-  /// told already; settings that cannot be relied on
+  /// messages that were added; settings that are unreliable
   std::set<std::string, std::less<>> messages_{}, wrong_{};
   Kind first_ = Kind::config;
 };
 
-/// Where a text has this name, and not as a part of a longer one; npos: nowhere.
+/// Position of a name in a text where it is not part of a longer name; npos if there is none.
 std::size_t find_name(std::string_view text, std::string_view name);
 
-/// What to say of a key that no schema has, such as what another program's key is called here;
-/// empty: nothing. Set once, before any file is read.
+/// Returns a hint about a key that no schema has, such as the name that it has here if another
+/// program uses it; empty for no hint. hint_at_keys() sets it once, before any file is read.
 using KeyHint = std::string (*)(std::string_view key);
 void hint_at_keys(KeyHint hint);
 
-/// Whether one name may be a slip for the other: a third of the shorter one's letters differ at
-/// most, or two, or one holds the other. suggest_name (base/nearest.hpp) suggests nothing else.
+/// Whether one name may be a misspelling of the other: at most a third of the shorter name's
+/// letters differ, or at most two, or one name contains the other. suggest_name (base/nearest.hpp)
+/// suggests only such names.
 bool is_near(std::string_view name, std::string_view other);
 
 }  // namespace rollcall

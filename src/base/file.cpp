@@ -1,4 +1,4 @@
-// POSIX calls behind durable files, each checked.
+// The POSIX calls that make files durable, each checked.
 #include "base/file.hpp"
 
 #include "base/hash.hpp"
@@ -55,7 +55,7 @@ bool file_seen_in_time(const fs::path& path, double longest_s) {
   const auto seen = [&] {
     std::error_code ec;
     const bool there = fs::exists(path, ec);
-    // ESTALE: what NFS says of a name that is just being replaced
+    // ESTALE: NFS reports this for a name that is just being replaced.
     if (ec && ec.value() != ESTALE) reading_failure("look at", path, ec.value());
     return there;
   };
@@ -121,9 +121,10 @@ struct Failure {
   int error = 0;
 };
 
-constexpr std::size_t kLongestStream = std::size_t{128} << 20;  // bytes of what is no plain file
+// bytes of an input that is not a plain file
+constexpr std::size_t kLongestStream = std::size_t{128} << 20;
 
-/// Before memory is asked for: a file with holes may be said to have any size.
+/// Called before memory is allocated: a sparse file may have any size.
 void require_fits(off_t bytes, const fs::path& path) {
   const std::uint64_t memory =
       std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGE_SIZE));
@@ -132,7 +133,7 @@ void require_fits(off_t bytes, const fs::path& path) {
           "it is read as a whole", "name another file, or split it");
 }
 
-/// Whether something has come within the time, or an end; -1: whenever that is.
+/// Whether bytes or the end have arrived within the time; -1 waits without limit.
 bool has_come(int fd, int longest_ms) {
   pollfd wait{fd, POLLIN, 0};
   return uninterrupted([&] { return ::poll(&wait, 1, longest_ms); }) > 0;
@@ -145,7 +146,7 @@ Failure read_into(std::string& content, const fs::path& path) {
   if (::fstat(file, &facts) != 0) return {"look at", errno};
   require(!S_ISDIR(facts.st_mode), fmt::format("{} is a folder", path.string()), "a file is needed",
           "name the file inside it");
-  constexpr std::size_t kLeast = 4096;  // of a file that does not know its size, as in /proc
+  constexpr std::size_t kLeast = 4096;  // for a file that does not report its size, as in /proc
   require_fits(facts.st_size, path);
   content.resize(std::max<std::size_t>(std::size_t(facts.st_size) + 1, kLeast));
   constexpr int kPatience_ms = 500;
@@ -178,8 +179,8 @@ Failure read_into(std::string& content, const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path) {
-  constexpr int kStale = 3;  // times: on NFS, a file that was replaced while it was opened has to
-                             // be opened again
+  // attempts: on NFS, a file that was replaced while it was opened must be opened again
+  constexpr int kStale = 3;
   std::string content;
   Failure failure = read_into(content, path);
   for (int i = 0; i < kStale && failure.error == ESTALE; ++i) failure = read_into(content, path);
@@ -239,7 +240,8 @@ std::uint64_t FileContent::size() const {
 }
 
 FilePieces FileContent::pieces() const {
-  constexpr std::size_t kTogether = std::size_t{1} << 20;  // a write of this size is worth its call
+  // parts below this size are joined, to save calls
+  constexpr std::size_t kTogether = std::size_t{1} << 20;
   return [this, next = std::size_t{0}, small = std::string()]() mutable -> std::string_view {
     small.clear();
     for (; next < parts_.size(); ++next) {
@@ -313,8 +315,8 @@ int folder_error(const fs::path& path) {
   }
   const int error = errno;
   std::error_code ec;
-  // Another rank was faster, and its folder may show late. Whatever else has that name, a file or a
-  // link to nowhere, is there to be seen at once.
+  // Another rank made the folder first, and it may become visible late. Anything else of that name,
+  // a file or a dangling link, is visible at once.
   const auto is_visible = [&] {
     return fs::symlink_status(path, ec).type() != fs::file_type::not_found && ec.value() != ESTALE;
   };
@@ -337,13 +339,14 @@ void make_folder(const fs::path& path) {
 
 namespace {
 
-/// 0, or why not: EWOULDBLOCK when another has the lock.
+/// 0, or the errno: EWOULDBLOCK if another process has the lock.
 int lock_error(int fd, int operation) {
   const int result = uninterrupted([&] { return ::flock(fd, operation | LOCK_NB); });
   return result == 0 ? 0 : errno;
 }
 
-/// Lustre mounted without -o flock and NFS without its lock service.
+/// Whether the file system has no locks, as Lustre mounted without -o flock and NFS without its
+/// lock service.
 bool means_no_locks(int error) {
   return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL;
 }
@@ -358,7 +361,7 @@ bool means_no_locks(int error) {
 
 }  // namespace
 
-/// Waits a moment: is_held() has the lock for an instant when nobody else does.
+/// Tries for a moment, since is_held() holds the lock for an instant.
 int FolderLock::take() const {
   constexpr int kPauses = 20;
   constexpr auto kPause = std::chrono::milliseconds(5);
@@ -371,7 +374,7 @@ int FolderLock::take() const {
 }
 
 FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
-  require_no_planted_links(folder);  // who takes the lock is going to write
+  require_no_planted_links(folder);  // the holder of the lock is going to write
   const fs::path path = folder / ".lock";
   fd_ = uninterrupted(
       [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644); });
@@ -387,7 +390,8 @@ FolderLock::FolderLock(const fs::path& folder, std::string_view holder) {
                       "two jobs would overwrite each other's rollouts",
                       "wait for it, stop it, or choose another run.dir"));
   }
-  // Each call on its own: two that are tried again together may be interrupted in turns for ever.
+  // Each call is repeated on its own: if two were repeated together, signals could interrupt them
+  // in turns forever.
   if (uninterrupted([&] { return ::ftruncate(fd_, 0); }) != 0 ||
       uninterrupted([&] { return ::pwrite(fd_, holder.data(), holder.size(), 0); }) < 0) {
     const int error = errno;

@@ -1,4 +1,4 @@
-// The search for a repeated key, apart from the readers that are templates.
+// Finds a repeated key, apart from the parsers, which are templates.
 #include "base/foreign_json.hpp"
 
 #include <set>
@@ -8,7 +8,7 @@ namespace rollcall {
 
 std::string repeated_key(std::string_view text) {
   using Json = nlohmann::json;
-  std::vector<std::set<std::string>> keys;  // [depth] of the objects that are open
+  std::vector<std::set<std::string>> keys;  // [depth] keys of the objects that are open
   std::string twice;
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();

@@ -1,5 +1,5 @@
-// JSON that others wrote (files of models, answers, references). Bounded in depth, so that nothing
-// that walks it can run out of stack; a key that stands twice is a fault.
+// JSON from outside (files of models, answers, references). Its depth is bounded, so that code that
+// walks it cannot run out of stack, and a repeated key in an object is a fault.
 #pragma once
 
 #include "base/json.hpp"
@@ -10,15 +10,14 @@
 
 namespace rollcall {
 
-inline constexpr int kJsonDepth = 64;  ///< files of models need 4, answers and their schemas a few
-                                       ///< more
+/// files of models need 4, answers and their schemas some more
+inline constexpr int kJsonDepth = 64;
 
-/// What a pass over the characters tells, before or beside the reader's own.
+/// What one pass over the characters finds, without parsing.
 struct JsonOutline {
-  std::size_t keys = 0;   ///< of all its objects, where it is JSON: as many as there are colons
-                          ///< outside strings
-  bool too_deep = false;  ///< brackets outside strings nest deeper than kJsonDepth; nothing behind
-                          ///< is counted
+  std::size_t keys = 0;  ///< keys of all objects if it is JSON: the colons outside strings
+  /// Brackets outside strings nest deeper than kJsonDepth; nothing after them is counted.
+  bool too_deep = false;
 };
 inline JsonOutline outline_of(std::string_view text) {
   JsonOutline outline;
@@ -36,8 +35,8 @@ inline JsonOutline outline_of(std::string_view text) {
   return outline;
 }
 
-/// Members of all objects in a value: fewer than the keys of its text where one stands twice, as
-/// the last one wins then.
+/// Number of members of all objects in a value. It is below the number of keys in the text if a key
+/// is repeated in an object, since the last one wins.
 template <class Json>
 std::size_t members_of(const Json& value) {
   if (!value.is_structured()) return 0;
@@ -46,11 +45,11 @@ std::size_t members_of(const Json& value) {
   return members;
 }
 
-/// The key that stands twice in an object of a text, which is JSON; the last of several. It reads
-/// the text again, so it is for those of which it is known.
+/// A key that is repeated in an object of `text`, which is JSON; the last one if there are several.
+/// Parses the text again, so it is meant for texts that are known to have one.
 std::string repeated_key(std::string_view text);
 
-/// What a reader's exception says, without the library's number of it:
+/// The message of a parser's exception without the library's number, as in
 /// "[json.exception.type_error.302] type must be string, but is number".
 inline std::string fault_of(const nlohmann::json::exception& exception) {
   const std::string_view said = exception.what();
@@ -58,7 +57,7 @@ inline std::string fault_of(const nlohmann::json::exception& exception) {
   return std::string(end == std::string_view::npos ? said : said.substr(end + 2));
 }
 
-/// The value in `text`; any other text leaves a `fault` ("it is not JSON"). Never throws.
+/// The value in `text`. Anything else sets `fault` ("it is not JSON"). Never throws.
 template <class Json>
 Json parse_foreign_value(std::string_view text, std::string& fault) {
   const JsonOutline outline = outline_of(text);
@@ -72,7 +71,7 @@ Json parse_foreign_value(std::string_view text, std::string& fault) {
   return json;
 }
 
-/// The object in `text`; anything else leaves a `fault` ("it is not a JSON object").
+/// The object in `text`. Anything else sets `fault` ("it is not a JSON object").
 template <class Json>
 Json parse_foreign(std::string_view text, std::string& fault) {
   Json json = parse_foreign_value<Json>(text, fault);

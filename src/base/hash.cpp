@@ -1,4 +1,4 @@
-// xxHash and OpenSSL behind two small interfaces.
+// xxHash and OpenSSL with two small interfaces.
 #include "base/hash.hpp"
 
 #include "base/error.hpp"
@@ -36,7 +36,7 @@ std::uint64_t file_checksum64(const std::filesystem::path& path) {
           "put the file itself there");
   Checksum64 checksum;
   constexpr std::size_t kBuffer = 1 << 20;
-  // most files are smaller: zeroing it took longer than they do
+  // Not zeroed: most files are smaller, and zeroing took longer than reading them.
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kBuffer);
   while (const auto n =
              checked(uninterrupted([&] { return ::read(file, buffer.get(), kBuffer); }), "read")) {

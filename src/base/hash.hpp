@@ -1,4 +1,5 @@
-// Checksums (xxHash, against accidents) and digests (SHA-256, identities people compare).
+// Checksums (xxHash), which notice accidental damage, and digests (SHA-256), by which people
+// compare files.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class Checksum64 {
   Checksum64(const Checksum64&) = delete;
   Checksum64& operator=(const Checksum64&) = delete;
   Checksum64& add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;  ///< of what has come so far
+  std::uint64_t value() const;  ///< of the bytes so far
   void restart();
 
  private:

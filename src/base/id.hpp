@@ -1,4 +1,4 @@
-// Strong ids: a prompt's number cannot be used where a policy version is meant.
+// Typed ids, so that the number of a prompt cannot be used where a policy version is meant.
 #pragma once
 
 #include <compare>
@@ -17,10 +17,11 @@ struct Id {
   }
 };
 
-using PromptId = Id<struct PromptTag>;  ///< position in its task's split, stable for a task section
-                                        ///< and seed; or of a judge task (core/judge_task)
-using PolicyVersion = Id<struct PolicyVersionTag>;  ///< number of optimizer steps behind a set of
-                                                    ///< weights (warm start included)
+/// Position of a prompt in its task's split, stable for a task section and seed; or the id of a
+/// judge task (core/judge_task.hpp).
+using PromptId = Id<struct PromptTag>;
+/// Number of optimizer steps that led to a set of weights, warm start included.
+using PolicyVersion = Id<struct PolicyVersionTag>;
 
 }  // namespace rollcall
 

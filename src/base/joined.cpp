@@ -1,4 +1,4 @@
-// Words between separators.
+// Joins words with separators.
 #include "base/joined.hpp"
 
 namespace rollcall {

@@ -1,4 +1,5 @@
-// Words between separators, as one plain function: fmt::join is a template that each file compiles.
+// Joins words with separators in one plain function. fmt::join is a template that every file would
+// compile again.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// nlohmann's JSON with its reader and writer compiled once, in json.cpp. Every file that parsed or
-// printed a value used to compile a copy of its own, a fifth of its build time.
+// nlohmann's JSON with its parser and writer compiled once, in json.cpp. Compiling them again took
+// a fifth of the build time of every file that parsed or printed a value.
 #pragma once
 
 #include <nlohmann/json.hpp>

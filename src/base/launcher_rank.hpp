@@ -1,4 +1,5 @@
-// Which rank of its job this process is, before MPI is started: for what only one of them says.
+// Which rank of its job this process is, before MPI is started, so that only one rank prints some
+// messages.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +7,8 @@
 
 namespace rollcall {
 
-/// By the number that the launcher gave it (Open MPI, PMIx, PMI); true where there is none.
+/// Whether the launcher's variables (Open MPI, PMIx, PMI) give this process rank 0; true without
+/// any of them.
 inline bool is_first_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = std::getenv(variable)) return std::strcmp(rank, "0") == 0;

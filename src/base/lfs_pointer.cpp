@@ -1,4 +1,4 @@
-// The first line is fixed by the specification, as is the length.
+// Recognises a pointer by its first line and its length, which the specification fixes.
 #include "base/lfs_pointer.hpp"
 
 #include "base/file.hpp"

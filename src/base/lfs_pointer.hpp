@@ -1,6 +1,6 @@
-// What Git leaves in the place of a large file that Git LFS keeps elsewhere: a text of three lines
-// (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md), where weights or questions are
-// meant.
+// Git LFS pointers: texts of three lines that Git leaves in place of a large file that was not
+// downloaded (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md). They are refused where
+// weights or questions are expected.
 #pragma once
 
 #include "base/error.hpp"
@@ -11,15 +11,16 @@
 
 namespace rollcall {
 
-/// No InputError: readers that word those anew for their own files let it pass.
+/// Not an InputError, so that readers that catch those and reword them for their own files let it
+/// pass.
 struct LfsPointerError : Error {
   explicit LfsPointerError(const std::string& message) : Error(ExitCode::misconfigured, message) {}
 };
 
-/// Throws LfsPointerError where the content of `path` is such a text.
+/// Throws LfsPointerError if `content`, read from `path`, is such a text.
 void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& path);
-/// The same of a file that is not read yet; does nothing where it is not there. Files of a kibibyte
-/// and more are none, and are not opened.
+/// The same for a file that has not been read yet; does nothing if it does not exist. A file of 1
+/// KiB or more cannot be a pointer and is not opened.
 void refuse_lfs_pointer(const std::filesystem::path& path);
 
 }  // namespace rollcall

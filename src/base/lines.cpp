@@ -1,4 +1,4 @@
-// Reading in blocks, each with a look at the limit.
+// Reads in blocks and checks the limit after each.
 #include "base/lines.hpp"
 
 #include "base/error.hpp"
@@ -22,7 +22,7 @@ void require_short(std::size_t bytes, std::size_t most, std::string_view what,
 }  // namespace
 
 bool next_line(std::istream& in, std::string& line, std::string_view what) {
-  std::array<char, kBlock> block;  // clearing it would cost more than most lines
+  std::array<char, kBlock> block;  // not cleared, which would take longer than reading most lines
   line.clear();
   for (;;) {
     in.getline(block.data(), block.size());

@@ -1,5 +1,4 @@
-// Standard input and other streams that may never end: lines, and all of it, up to a limit that has
-// a name.
+// Reads standard input and other streams that may never end, by line or as a whole, up to a limit.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,14 @@ namespace rollcall {
 
 // bytes; an answer of 10^6 tokens has about 5 MB
 inline constexpr std::size_t kLongestLine = std::size_t{64} << 20;
-// bytes of what is read as a whole
+// bytes of a stream that is read as a whole
 inline constexpr std::size_t kLongestInput = std::size_t{256} << 20;
 
-/// std::getline. Throws InputError where the line is longer than kLongestLine; `what` names the
+/// Like std::getline. Throws InputError if the line is longer than kLongestLine; `what` names the
 /// stream in the message.
 bool next_line(std::istream& in, std::string& line, std::string_view what = "standard input");
 
-/// Everything up to the end. Throws InputError where that is more than kLongestInput.
+/// Everything up to the end of the stream. Throws InputError if that is more than kLongestInput.
 std::string read_all(std::istream& in, std::string_view what = "standard input");
 
 }  // namespace rollcall

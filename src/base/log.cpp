@@ -1,4 +1,4 @@
-// spdlog set up for ranks.
+// Sets up spdlog for ranks.
 #include "base/log.hpp"
 
 #include "base/visible.hpp"
@@ -13,7 +13,8 @@
 namespace rollcall {
 namespace {
 
-/// The message of a line. Reasons, prompts and names of files are in it, which may hold anything.
+/// Formats the message of a line. It may contain foreign text, such as reasons, prompts and file
+/// names.
 class VisibleMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -42,7 +43,7 @@ void set_log(const std::string& level, const std::string& who) {
 void prepare_log() { set_log("info", ""); }
 
 void start_log(const std::string& level, int rank, int ranks) {
-  // Replacing the logger again would pull it away from threads that write to it.
+  // Replacing the logger again would take it from threads that are writing to it.
   static std::once_flag started;
   std::call_once(started,
                  [&] { set_log(level, ranks > 1 ? fmt::format(" [{}/{}]", rank, ranks) : ""); });

@@ -1,7 +1,7 @@
-// The one log: lines to standard error with level, rank and stage; the user's table and progress
-// bar go to standard output. Control characters of messages are shown as escapes
-// (base/visible.hpp), and later lines of a message begin with a bar, so that no text of others acts
-// on a terminal or forges a line.
+// The log: lines on standard error with level, rank and stage. The user's table and progress bar go
+// to standard output. Control characters in messages are escaped (base/visible.hpp), and later
+// lines of a message begin with a bar, so that foreign text in a message can neither control a
+// terminal nor look like a line of the log.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,18 +11,18 @@
 
 namespace rollcall {
 
-/// Called first in a process: lines before start_log go to standard error, too. spdlog's own
-/// default is standard output.
+/// Called first in a process, so that lines before start_log() go to standard error too. spdlog's
+/// own default is standard output.
 void prepare_log();
 
-/// Sets level ("debug", "info", "warn", "error") and the rank shown on every line. The first call
-/// of a process counts: ranks that are
-/// threads share one log.
+/// Sets the level ("debug", "info", "warn", "error") and the rank shown on every line. Only the
+/// first call of a process counts, since ranks that are threads share one log.
 void start_log(const std::string& level, int rank, int ranks);
 
 enum class LogLevel { debug, info, warning, error, critical };
 
-/// One line, or several. spdlog's own functions are templates that each file would compile again.
+/// Writes a message of one or several lines. It is a plain function because spdlog's own are
+/// templates that every file would compile again.
 void write_log(LogLevel level, std::string_view text);
 void flush_log();
 

@@ -1,4 +1,4 @@
-// Waits for the end, for three seconds first.
+// The thread waits for the end of the phase, first for three seconds.
 #include "base/long_phase.hpp"
 
 #include "base/clock.hpp"
@@ -22,7 +22,7 @@ LongPhase::LongPhase(std::string what, Detail detail)
   if (!is_first_rank()) return;
   try {
     watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-  } catch (const std::system_error&) {  // the system gives no more threads: then nothing is said
+  } catch (const std::system_error&) {  // the system has no more threads, so nothing is logged
   }
 }
 
@@ -33,16 +33,16 @@ LongPhase::~LongPhase() {
 
 void LongPhase::watch(const std::stop_token& stop) {
   const Stopwatch clock;
-  bool told = false;
+  bool logged = false;
   std::unique_lock lock(mutex_);
   for (double pause_s = kFirst_s;; pause_s = std::min(2.0 * pause_s, kLongest_s)) {
     ended_.wait_for(lock, stop, std::chrono::duration<double>(pause_s), [] { return false; });
     if (stop.stop_requested()) break;
     const std::string detail = detail_ ? detail_() : std::string();
     log_info("{}: {:.0f} s so far{}{}", what_, clock.seconds(), detail.empty() ? "" : ", ", detail);
-    told = true;
+    logged = true;
   }
-  if (told) log_info("{}: done after {:.1f} s", what_, clock.seconds());
+  if (logged) log_info("{}: done after {:.1f} s", what_, clock.seconds());
 }
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// A sign of life: what goes on, in the log, where it takes longer than some seconds.
+// Logs what the program is doing when that takes longer than some seconds.
 #pragma once
 
 #include <condition_variable>
@@ -9,12 +9,12 @@
 
 namespace rollcall {
 
-/// While it lives, a thread logs "`what`: 3 s so far", then again after twice as long, and at least
-/// once a minute; once it has spoken, the end is logged too. Of a launcher's ranks only the first
-/// speaks. A child that is forked meanwhile must not log.
+/// While it lives, a thread logs "`what`: 3 s so far", again after twice as long, and at least once
+/// a minute. If it has logged anything, it logs the end too. Of a launcher's ranks only the first
+/// logs. A child process that is forked meanwhile must not log.
 class LongPhase {
  public:
-  /// Behind the time, for example "1200 rollouts". Called by the thread.
+  /// Text after the time, for example "1200 rollouts". The thread calls it.
   using Detail = std::function<std::string()>;
   explicit LongPhase(std::string what, Detail detail = {});
   ~LongPhase();

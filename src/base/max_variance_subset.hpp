@@ -1,5 +1,4 @@
-// The subset of largest variance, for the two layers that cut by it: max-variance down-sampling of
-// rollouts.
+// The subset of largest variance: max-variance down-sampling of rollouts, which two layers use.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +7,10 @@
 
 namespace rollcall {
 
-/// Of n ascending values, how many of the smallest belong to the subset of `keep` (1 .. n) with the
-/// largest population variance; the others of it are the largest (arXiv:2504.13818, lemma on
-/// max-variance down-sampling). Ties: fewer small values.
+/// The subset of `keep` (1 .. n) of n ascending values with the largest population variance
+/// consists of some of the smallest and some of the largest values (arXiv:2504.13818, lemma on
+/// max-variance down-sampling). Returns how many of the smallest it contains. Ties are broken in
+/// favour of fewer small values.
 inline std::size_t smallest_of_widest(const std::vector<double>& ascending, std::size_t keep) {
   const std::size_t n = ascending.size();
   // variance does not change when all values move; sums stay small

@@ -1,4 +1,4 @@
-// Levenshtein distance in one row.
+// Computes the Levenshtein distance with one row of memory.
 #include "base/nearest.hpp"
 
 #include "base/faults.hpp"
@@ -31,8 +31,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
-  constexpr std::size_t kLongest = 128;  // characters; what follows tells no more, and the distance
-                                         // takes time with its square
+  // characters that are compared: more add nothing, and the time grows with the square
+  constexpr std::size_t kLongest = 128;
   name = name.substr(0, kLongest);
   std::string best;
   std::size_t distance = std::numeric_limits<std::size_t>::max();
@@ -43,13 +43,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 bool is_near(std::string_view name, std::string_view other) {
-  constexpr std::size_t kTelling = 3;  // letters: fewer are in many names
+  constexpr std::size_t kTelling = 3;  // shorter names are part of many others
   const auto holds = [](std::string_view whole, std::string_view part) {
     return part.size() >= kTelling && whole.find(part) != std::string_view::npos;
   };
   if (holds(other, name) || holds(name, other)) return true;
   const std::size_t shorter = std::min(name.size(), other.size());
-  // 2: two letters that changed places
+  // 2 allows two letters that changed places
   return edit_distance(name.substr(0, 128), other) <=
          std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
 }

@@ -10,8 +10,8 @@ namespace rollcall {
 /// The name with the smallest edit distance (Levenshtein); empty when `valid` is empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid);
 
-/// The suggestion of an error message: "did you mean b? valid are a, b, c"; long lists name the
-/// nearest only.
+/// The suggestion of an error message: "did you mean b? valid are a, b, c". If there are many valid
+/// names, it gives only the nearest.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& valid);
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
-// Network file systems may show one node late what another has made: how long a rank looks for a
-// name that it was told of.
+// How long a rank looks for a file that another node has announced: network file systems may show
+// it late.
 #pragma once
 
 #include "base/clock.hpp"
@@ -11,12 +11,12 @@
 
 namespace rollcall {
 
-/// Linux's NFS client trusts what it knows of a folder for up to acdirmax, 60 s unless mounted
+/// Linux's NFS client trusts its cached view of a folder for up to acdirmax, 60 s unless mounted
 /// otherwise (nfs(5)).
 constexpr double kLateName_s = 60.0;
 
-/// Looks until `seen()`, at once and then ever less often, up to ten times a second. Returns
-/// whether it was in time.
+/// Calls `seen()` at once and then at growing intervals of up to 0.1 s, until it returns true.
+/// Returns false after `longest_s` without that.
 template <class Seen>
 bool wait_until_visible(const Seen& seen, double longest_s = kLateName_s) {
   const Stopwatch watch;
@@ -27,8 +27,8 @@ bool wait_until_visible(const Seen& seen, double longest_s = kLateName_s) {
   return true;
 }
 
-/// Throws UnreadableError when the file system answers otherwise than that the name is there or
-/// not.
+/// Waits until a file is visible; returns false if it is not in time. Throws UnreadableError if the
+/// file system reports anything but that the name is or is not there.
 bool file_seen_in_time(const std::filesystem::path& path, double longest_s = kLateName_s);
 
 }  // namespace rollcall

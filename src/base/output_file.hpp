@@ -1,5 +1,5 @@
-// A file that a command is told to write takes its name at once and whole. It takes the place of an
-// earlier file of the same command alone: whatever else has that name is somebody's own.
+// Output files of commands. Such a file appears under its name only when it is complete, and it
+// replaces nothing but an earlier file of the same command.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,9 +14,9 @@
 
 namespace rollcall {
 
-/// Called before anything is computed. `beginning`: how all files of this command begin, at least one
-/// byte. Throws ConfigError where there is no folder for the file, and where its name is that of
-/// something else: no plain file, or one that begins otherwise.
+/// Called before anything is computed. `beginning`: at least one byte, with which all files of this
+/// command begin. Throws ConfigError if the path is no plain file, if it is a file that begins
+/// otherwise, and if its folder does not exist.
 inline void require_output_file(const std::filesystem::path& path, std::string_view beginning) {
   const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
   require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),

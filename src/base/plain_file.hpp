@@ -1,5 +1,5 @@
-// Files of runs, models and archives are plain files: a pipe would be waited for, a device has no
-// end, and through a link a writer would reach another's file.
+// Tells plain files from others. Files of runs, models and archives must be plain: reading a pipe
+// could wait forever, a device has no end, and a write through a link would reach another file.
 #pragma once
 
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 
 namespace rollcall {
 
-/// For the open() of a reader that wants a plain file: a pipe that nobody writes to is then opened
-/// at once, and named by what_else().
+/// Flags for opening a file that must be plain. A pipe without a writer is then opened at once, and
+/// what_else() names it.
 inline constexpr int kOpenToRead = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
 
 inline std::string what_else(mode_t mode) {
@@ -22,13 +22,13 @@ inline std::string what_else(mode_t mode) {
   return "a device";
 }
 
-/// What an open file is instead of a plain one; empty where it is one.
+/// What an open file is if it is not a plain file ("a pipe"); empty if it is one.
 inline std::string what_else(int fd) {
   struct stat facts {};
   return ::fstat(fd, &facts) == 0 ? what_else(facts.st_mode) : "nothing that can be looked at";
 }
 
-/// The same by name, links followed; empty for what is not there, whose opening says so.
+/// The same by name, following links; empty if there is no such file, which opening it will report.
 inline std::string what_else(const std::filesystem::path& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 ? what_else(facts.st_mode) : "";

@@ -1,4 +1,4 @@
-// Names of files that Rollcall writes, and owners of links.
+// Checks links against the names that Rollcall writes to, and against their owners.
 #include "base/planted_links.hpp"
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@ namespace rollcall {
 namespace fs = std::filesystem;
 namespace {
 
-/// They grow large, and somebody may want them on another file system.
+/// Folders that grow large, so that a user may want them on another file system.
 constexpr std::array<std::string_view, 4> kLarge{"archive", "checkpoints", "shards", "set_aside"};
 constexpr std::array<std::string_view, 20> kWritten{
     ".lock",       "config.toml", "submitted.toml", "directory", "metrics.jsonl",
@@ -31,7 +31,7 @@ bool holds(const std::array<std::string_view, N>& names, std::string_view name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What is wrong with a link to a folder of large files; empty where nothing is.
+/// The fault of a link to a folder of large files; empty if it has none.
 std::string fault_of(const fs::path& link) {
   struct stat own {
   }, target{};

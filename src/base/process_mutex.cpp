@@ -1,4 +1,4 @@
-// POSIX mutexes, shared and robust.
+// POSIX mutexes that are shared between processes and robust against the death of their owner.
 #include "base/process_mutex.hpp"
 
 #include "base/error.hpp"
@@ -22,8 +22,8 @@ ProcessMutex::ProcessMutex() {
 void ProcessMutex::lock() {
   const int code = pthread_mutex_lock(&mutex_);
   if (code == EOWNERDEAD)
-    pthread_mutex_unlock(&mutex_);  // which makes it unusable: all others
-                                    // hear of it too
+    // this makes it unusable, so all other processes get an error too
+    pthread_mutex_unlock(&mutex_);
   require<ProtocolError>(code == 0, "a rank of this node ended while it added to a sum",
                          "what it left is not whole",
                          "see the first error of the job, then resume");

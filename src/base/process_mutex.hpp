@@ -1,12 +1,12 @@
-// A mutex that also works among processes, when it lies in memory that they share.
+// A mutex that works between processes if it lies in memory that they share.
 #pragma once
 
 #include <pthread.h>
 
 namespace rollcall {
 
-/// Made once, by whoever prepares the memory; ends with it. When its owner has died, all that lock
-/// it throw: what it guarded is not whole.
+/// Constructed once, by the process that prepares the memory. If its owner dies, every later lock()
+/// throws, because the guarded data may be incomplete.
 class alignas(64) ProcessMutex {
  public:
   ProcessMutex();

@@ -1,4 +1,4 @@
-// PATH is searched as execvp() searches it.
+// Searches PATH as execvp() does.
 #include "base/program.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Which programs can be started here.
+// Whether programs can be started here.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Addressed random numbers: the value depends only on the address (seed, purpose, step, prompt,
-// sample, index), never on who asks first.
+// sample, index), never on the order of calls.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace rollcall {
 
-/// What a stream is for; two purposes never share numbers.
+/// What a stream is for. Two purposes never share numbers.
 enum class RandomPurpose : std::uint32_t {
   task = 1,
   init = 2,
@@ -29,9 +29,8 @@ enum class RandomPurpose : std::uint32_t {
 };
 
 /// One stream of Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3").
-/// Copy it freely: it has no state.
-/// The key holds seed and purpose, the counter the address. `index` runs over tokens, draws or
-/// elements.
+/// It has no state, so copies give the same numbers. The key holds seed and purpose, the counter
+/// the address. `index` counts tokens, draws or elements.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, RandomPurpose purpose, std::uint64_t step = 0,
@@ -39,7 +38,7 @@ class RandomStream {
   std::uint64_t bits(std::uint64_t index) const;  ///< 64 uniform bits
   double uniform(std::uint64_t index) const;      ///< uniform in [0, 1), 53 bits
   double normal(std::uint64_t index) const;       ///< standard normal (Box-Muller)
-  /// uniform in [0, n), n > 0; bias below 2^-64 * n
+  /// uniform in [0, n) for n > 0; the bias is below 2^-64 * n
   std::uint64_t below(std::uint64_t index, std::uint64_t n) const;
 
  private:

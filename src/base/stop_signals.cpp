@@ -1,4 +1,4 @@
-// One handler for all of them. It calls only what POSIX lets a signal handler call.
+// One handler for all signals, which calls only functions that POSIX allows in a signal handler.
 #include "base/stop_signals.hpp"
 
 #include "base/launcher_rank.hpp"
@@ -22,16 +22,16 @@ namespace {
 enum Mode : int { kEndsOnAny, kEndsOnLastCall, kNotes };
 
 constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT, SIGHUP};
-constexpr std::size_t kLongest = 480;  // bytes of what is left
+constexpr std::size_t kLongest = 480;  // bytes of the text about what is left
 using Text = std::array<char, kLongest + 1>;
 
 std::array<char, 4096> failure_file;  // PATH_MAX
 std::atomic<bool> has_failure_file{false};
-std::array<Text, 2> texts;  // one is written while the handler may read the other
+std::array<Text, 2> texts;  // one is written while the handler may read the other one
 std::atomic<const char*> left{nullptr};
 std::atomic<int> mode{kNotes}, caught{0}, exit_code{int(ExitCode::requeue)};
-std::atomic<pid_t> owner{0};  // a child between fork and exec inherits the handler, and has nothing
-                              // to say
+// A child between fork and exec inherits the handler and must stay silent.
+std::atomic<pid_t> owner{0};
 std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false};
 std::atomic<double> noticed_s{SignalTimes{}.notice_s}, called_s{SignalTimes{}.last_call_s};
 static_assert(std::atomic<double>::is_always_lock_free &&
@@ -48,7 +48,7 @@ const char* name_of(int number) {
 
 bool is_last_call(int number) { return number == SIGTERM || number == SIGINT; }
 
-/// One write, since others write to the same place.
+/// Prints in one write, since other processes write to the same place.
 void say(const char* before, int number, const char* after) {
   if (!speaks || (has_failure_file && ::access(failure_file.data(), F_OK) == 0)) return;
   std::array<char, kLongest + 128> line;
@@ -58,14 +58,14 @@ void say(const char* before, int number, const char* after) {
     std::memcpy(line.data() + size, text, bytes);
     size += bytes;
   };
-  if (on_terminal) add("\n");  // which has shown ^C
+  if (on_terminal) add("\n");  // the terminal has shown ^C
   add("rollcall: "), add(before), add(name_of(number)), add(after), add("\n");
   (void)!::write(STDERR_FILENO, line.data(), size);
 }
 
 void die_of(int number) {
   std::signal(number, SIG_DFL);
-  std::raise(number);  // once the handler has returned
+  std::raise(number);  // takes effect once the handler has returned
 }
 
 void on_signal(int number) {
@@ -100,13 +100,12 @@ void take_over() {
   for (const int number : kSignals) {
     struct sigaction inherited = {};
     ::sigaction(number, nullptr, &inherited);
-    // nohup: the run is to outlive its terminal
+    // nohup asks that the run outlive its terminal
     if (number == SIGHUP && inherited.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
     sigaddset(&ours, number);
   }
-  ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);  // a parent's mask would keep them from ever
-                                                   // arriving
+  ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);  // an inherited mask would block them forever
 }
 
 }  // namespace

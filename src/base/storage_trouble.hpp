@@ -15,7 +15,7 @@ struct StorageTrouble {
   std::string advice;
 };
 
-/// Of the errno of a failed write to `path`, or to be created there.
+/// The words for the errno of a failed attempt to create `path` or to write to it.
 inline StorageTrouble storage_trouble(int error, const std::filesystem::path& path) {
   const std::string usual = "check free space, quota and permissions";
   if (error == EFBIG)
@@ -29,8 +29,8 @@ inline StorageTrouble storage_trouble(int error, const std::filesystem::path& pa
             "have it mounted for writing, or choose a folder on another one"};
   struct statvfs facts {};
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const bool told = error == ENOSPC && ::statvfs(folder.c_str(), &facts) == 0;
-  if (told && facts.f_files > 0 && facts.f_favail == 0 && facts.f_bavail > 0)
+  const bool has_facts = error == ENOSPC && ::statvfs(folder.c_str(), &facts) == 0;
+  if (has_facts && facts.f_files > 0 && facts.f_favail == 0 && facts.f_bavail > 0)
     return {"the file system has space left, but can hold no more files (inodes)",
             "remove files there, or choose a folder on another file system"};
   return {std::strerror(error), usual};

@@ -1,5 +1,5 @@
-// Symbol tables as the ELF specification lays them out, read where they lie. Whatever does not fit
-// is no name, since a file may be replaced while it runs.
+// Reads symbol tables in the mapped files, as the ELF specification lays them out. Anything that
+// does not fit is ignored, since a file may be replaced while it runs.
 #include "base/symbol.hpp"
 
 #include "base/uninterrupted.hpp"
@@ -43,7 +43,7 @@ class Symbols::Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// The function that holds this place of the file, mangled.
+  /// The mangled name of the function that contains this offset of the file.
   std::optional<std::string> function_at(std::uint64_t offset) const {
     const auto address = address_of(offset);
     if (!address) return std::nullopt;
@@ -75,7 +75,7 @@ class Symbols::Module {
     segments_ = table<ElfW(Phdr)>(head.e_phoff, std::uint64_t(head.e_phnum) * sizeof(ElfW(Phdr)));
     const auto sections =
         table<ElfW(Shdr)>(head.e_shoff, std::uint64_t(head.e_shnum) * sizeof(ElfW(Shdr)));
-    for (const unsigned type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a stripped file has the second alone
+    for (const unsigned type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a stripped file has only the second
       const auto found = std::find_if(sections.begin(), sections.end(),
                                       [&](const auto& section) { return section.sh_type == type; });
       if (found == sections.end() || found->sh_link >= sections.size()) continue;
@@ -140,7 +140,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Length of "operator<<", "operator()": the brackets in it are none.
+/// Length of "operator<<" or "operator()", whose brackets do not enclose arguments.
 std::size_t operator_name(std::string_view text) {
   constexpr std::string_view kOperator = "operator";
   if (!text.starts_with(kOperator) || text.size() == kOperator.size() ||

@@ -1,4 +1,4 @@
-// Names for addresses of this process, those of functions without external linkage too.
+// Names for code addresses of this process, including functions without external linkage.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace rollcall {
 
-/// Looks into the symbol tables of the files that are mapped, which dladdr() does not: it knows
-/// exported names alone. Takes no lock that the rest of the process could hold. Files stay mapped
-/// as long as this.
+/// Reads the symbol tables of the mapped files, since dladdr() knows exported names only. Takes no
+/// lock that another thread could hold. The files stay mapped as long as this object lives.
 class Symbols {
  public:
   Symbols();
   ~Symbols();
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;
-  /// "rollcall::run::Update::on_update()", or "libc.so.6+0x8df3" where no function is known there.
+  /// For example "rollcall::run::Update::on_update()", or "libc.so.6+0x8df3" if no function is
+  /// known there.
   std::string name(std::uintptr_t address);
 
  private:
@@ -33,7 +33,7 @@ class Symbols {
   std::map<std::string, std::unique_ptr<Module>> modules_;
 };
 
-/// A demangled name as people say it: without arguments, template arguments and the mark of unnamed
+/// A demangled name in short form, without arguments, template arguments and the mark of unnamed
 /// namespaces.
 std::string short_name(std::string_view demangled);
 

@@ -1,5 +1,5 @@
-// A signal to one thread, whose handler only fills an array; names are found by the thread that
-// asked.
+// Sends a signal to one thread. Its handler only fills an array of addresses; the asking thread
+// finds their names.
 #include "base/thread_stack.hpp"
 
 #include "base/clock.hpp"
@@ -33,15 +33,15 @@ constexpr double kPatience_s = 0.5;  // a thread that computes answers within mi
                                      // may be busy
 constexpr int kDeepest = 128;
 
-// What handler and asker share. A number stands for one question: `asked` is it until somebody
-// takes it, `answered` once the frames are there.
+// Shared by the handler and the asking thread. Each question has a number: `asked` holds it until
+// the handler takes it, and `answered` holds it once the frames are there.
 std::atomic<int> asked = 0, answered = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 std::array<void*, kDeepest> frames;
 int depth = 0;
 void* interrupted_at = nullptr;
 
-int look_signal() { return SIGRTMAX - 6; }  // libraries that take one take the first or the last
+int look_signal() { return SIGRTMAX - 6; }  // libraries that use one take the first or the last
 
 void* program_counter(const void* context) {
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -74,10 +74,11 @@ bool wait_for_answer(int number) {
   return true;
 }
 
-/// Fills the array; false where the thread does not answer.
+/// Fills the array. Returns false if the thread does not answer.
 bool ask(int thread) {
   static int last = 0;
-  static bool lost = false;  // a handler began and does not end: the array is its own for good
+  // A handler began and did not end, so the array belongs to it for good.
+  static bool lost = false;
   if (lost) return false;
   const int number = last = last % 1'000'000 + 1;
   siginfo_t question = {};
@@ -89,7 +90,7 @@ bool ask(int thread) {
     return asked = 0, false;
   if (wait_for_answer(number)) return true;
   int expected = number;
-  // should it come later, it finds nothing to do
+  // if the handler runs later, it finds nothing to do
   if (asked.compare_exchange_strong(expected, 0)) return false;
   lost = !wait_for_answer(number);
   return !lost;
@@ -106,10 +107,10 @@ std::filesystem::path folder_of(int thread) {
   return std::filesystem::path("/proc/self/task") / std::to_string(thread);
 }
 
-/// 'R', 'S', 'D', ...; 0: gone.
+/// 'R', 'S', 'D', ...; 0 if the thread is gone.
 char state_letter(int thread) {
   const std::string stat = content(folder_of(thread) / "stat");
-  const auto name_end = stat.rfind(") ");  // a name may hold anything
+  const auto name_end = stat.rfind(") ");  // a name may contain anything
   return name_end == std::string::npos || name_end + 2 >= stat.size() ? char(0)
                                                                       : stat[name_end + 2];
 }
@@ -170,7 +171,7 @@ constexpr KernelCall kCalls[] = {
     {SYS_madvise, "madvise", false},
 };
 
-/// The call that a thread is in: its number, -1 where it is in none or that is not to be known.
+/// Number of the system call that a thread is in; -1 if it is in none or that is unknown.
 long kernel_call(int thread) {
   const std::string text = content(folder_of(thread) / "syscall");
   return text.empty() || text.front() < '0' || text.front() > '9'
@@ -189,12 +190,13 @@ std::string state_of(int thread) {
   const std::string name = known != std::end(kCalls) ? fmt::format("in {}", known->name)
                            : call >= 0               ? fmt::format("in system call {}", call)
                                                      : "in the kernel";
-  const bool told = !where.empty() && where != "0" && (known == std::end(kCalls) || letter == 'D');
+  const bool is_known =
+      !where.empty() && where != "0" && (known == std::end(kCalls) || letter == 'D');
   return name + (letter == 'D' ? ", not to be interrupted" : "") +
-         (told ? fmt::format(" ({})", where) : "");
+         (is_known ? fmt::format(" ({})", where) : "");
 }
 
-/// What starts threads and passes calls on says nothing.
+/// Whether a function only starts threads or passes calls on, and so tells nothing.
 bool is_plumbing(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames{
       "__libc_start", "_start", "start_thread", "clone", "__clone", "std::_Function_handler<>"};
@@ -202,15 +204,15 @@ bool is_plumbing(std::string_view name) {
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-/// A library calls itself many times over, and which of our functions called it would not be seen:
-/// the first few say what it is at.
+/// Shortens the calls within libraries, which would hide which function of Rollcall called them.
+/// The first few show what the library is doing.
 std::vector<std::string> without_detours(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   const auto is_foreign = [](const std::string& name) {
     return name != "main" && name.find("rollcall::") == std::string::npos;
   };
   std::vector<std::string> kept;
-  // what started the thread is of no interest
+  // the functions that started the thread are of no interest
   const auto own_end = std::find_if_not(names.rbegin(), names.rend(), is_foreign).base();
   const auto end = own_end == names.begin() ? names.end() : own_end;
   for (auto name = names.begin(); name != end;) {
@@ -233,7 +235,7 @@ void prepare_to_look() {
   static std::once_flag once;
   std::call_once(once, [] {
     std::array<void*, 4> some{};
-    ::backtrace(some.data(), int(some.size()));  // the first one loads a library and allocates
+    ::backtrace(some.data(), int(some.size()));  // the first call loads a library and allocates
     struct sigaction action = {};
     action.sa_sigaction = answer;
     sigfillset(&action.sa_mask);
@@ -252,13 +254,12 @@ ThreadView look_at_thread(int thread, std::size_t most_frames) {
   const auto* first = std::find(begin, end, interrupted_at);
   const bool known = first != end;
   if (!known)
-    first = std::min(begin + 2, end);  // the handler, and what the kernel returns to from
-                                       // it
+    first = std::min(begin + 2, end);  // skips the handler and the kernel's return from it
   Symbols symbols;
   for (const auto* frame = first; frame != end; ++frame) {
     const auto address = reinterpret_cast<std::uintptr_t>(*frame);
-    const bool exact = known && frame == first;  // the others are where a call returns to, which
-                                                 // may be behind the last byte of the function
+    // The others are return addresses, which may be after the last byte of the function.
+    const bool exact = known && frame == first;
     std::string name = symbols.name(exact ? address : address - 1);
     const bool outermost = name == "main";
     if (!is_plumbing(name)) view.frames.push_back(std::move(name));

@@ -1,4 +1,4 @@
-// What another thread of this process is executing, asked for by a signal while it runs on.
+// Which functions another thread of this process is in, found by interrupting it with a signal.
 #pragma once
 
 #include <string>
@@ -6,25 +6,26 @@
 
 namespace rollcall {
 
-int own_thread();  ///< its number in the kernel
+int own_thread();  ///< the kernel's number of the calling thread
 
-/// Takes the signal (a real-time one) and loads what unwinding needs, so that no handler has to.
-/// Once, before the first look; the calls after it do nothing.
+/// Reserves a real-time signal and loads the libraries that unwinding needs, so that no signal
+/// handler has to. Called before the first look; further calls do nothing.
 void prepare_to_look();
 
 struct ThreadView {
-  std::string state;                ///< "running", "in read" (a call of the kernel), "gone"
-  std::vector<std::string> frames;  ///< innermost first, by name; empty where the thread does not
-                                    ///< take signals, as in a call that cannot be interrupted
+  std::string state;  ///< "running", "in read" (a call of the kernel), "gone"
+  /// Names, innermost first. Empty if the thread does not take signals, as in a call that cannot be
+  /// interrupted.
+  std::vector<std::string> frames;
 };
 
-/// One look at a time in a process. Takes up to half a second where the thread does not answer. The
-/// thread's system calls are restarted (SA_RESTART); those that the kernel never restarts, such as
-/// nanosleep, return early.
+/// Looks at one thread; one look at a time per process. Takes up to half a second if the thread
+/// does not answer. The thread's system calls are restarted (SA_RESTART), but those that the kernel
+/// never restarts, such as nanosleep, return early.
 ThreadView look_at_thread(int thread, std::size_t most_frames);
 
-/// Threads that compute or are held in a call of the kernel other than the ones in which threads
-/// rest: for a lock, for a message, for a while.
+/// Numbers of the threads that compute, or that are in a system call other than those in which
+/// threads rest (waiting for a lock, a message or a time).
 std::vector<int> busy_threads();
 
 }  // namespace rollcall

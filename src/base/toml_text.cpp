@@ -1,4 +1,5 @@
-// On toml++, which stops at the first error: what it stopped at is blanked, and it reads again.
+// Uses toml++, which stops at the first error. That part is then blanked and the text is read
+// again.
 #include "base/toml_text.hpp"
 
 #include "base/error.hpp"
@@ -17,10 +18,10 @@ namespace {
 // Limits of a run file, far beyond any that a person or a script writes. toml++ walks and frees
 // nested tables by recursion.
 constexpr std::size_t kLongestRunFile = std::size_t{1} << 20;  // bytes
-constexpr int kDeepest = 32;             // parts of a key, and brackets in brackets
-constexpr std::size_t kMostBroken = 50;  // lines: each costs another reading
+constexpr int kDeepest = 32;             // parts of a key, and nested brackets
+constexpr std::size_t kMostBroken = 50;  // broken lines; each takes another reading
 
-/// Behind the string that begins at `at`, with one quote or three.
+/// The position after the string that begins at `at` with one quote or three.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const bool many_lines = text.substr(at).starts_with(std::string(3, quote));
@@ -32,7 +33,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The most parts of a dotted key, or brackets in brackets. Of a text that is no TOML, some number.
+/// The largest number of parts of a dotted key, or of nested brackets. Any number for a text that
+/// is not TOML.
 int depth_of(std::string_view text) {
   int deepest = 0, open = 0, parts = 1;
   for (std::size_t at = 0; at < text.size();) {
@@ -84,7 +86,7 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
 }
 
-/// A line of the text that is read, and what is before it.
+/// The line where the error is, and the text before it.
 struct Line {
   std::size_t begin = 0, end = 0;
   std::string_view text, before;
@@ -100,7 +102,7 @@ Line line_of(std::string_view text, std::uint32_t number) {
 
 bool is_header(std::string_view line) { return line.starts_with('['); }
 
-/// `key = value` that ends on its line: no bracket or string is left open for the lines below.
+/// Whether it is `key = value` that ends on its line, with no bracket or string left open.
 bool is_whole(std::string_view line) {
   int open = 0;
   for (std::size_t at = 0; at < line.size() && line[at] != '#';) {
@@ -130,7 +132,7 @@ std::string key_of(const Line& line) {
   return section + std::string(trimmed(line.text.substr(0, line.text.find('='))));
 }
 
-/// What people write who know other languages better than TOML.
+/// Suggestions for mistakes of people who know other languages better than TOML.
 std::string suggestion_for(std::string_view line) {
   constexpr std::array kBooleans{std::pair{"True", "true"}, std::pair{"False", "false"},
                                  std::pair{"yes", "true"}, std::pair{"no", "false"}};
@@ -159,9 +161,8 @@ Fault fault_of(const toml::parse_error& error, std::string_view origin, const Li
   return fault;
 }
 
-/// Reads a text once. Where that fails, takes out of it what broke, for the next time, or empties
-/// it
-/// and says that the rest is not read.
+/// Reads a text once. If that fails, removes the broken part before the next attempt, or empties
+/// the text and notes that the rest is not read.
 class Attempt {
  public:
   Attempt(std::string& text, std::string_view origin, TomlText& read)
@@ -181,7 +182,7 @@ class Attempt {
   void take_out(const toml::parse_error& error) {
     const Line line = line_of(*text_, error.source().begin.line);
     Fault fault = fault_of(error, origin_, line);
-    // else something above it is open
+    // otherwise something above the line is left open
     const bool alone = is_toml(line.before) && read_->faults.size() + 1 < kMostBroken;
     const bool again = alone && is_header(line.text) && is_toml(line.text);
     if (alone && is_whole(line.text)) {
@@ -196,15 +197,15 @@ class Attempt {
     read_->faults.push_back(std::move(fault));
   }
 
-  /// What is above the line is read; what is below keeps its numbers.
+  /// Reads the text above the line; the text below keeps its line numbers.
   void part(const Line& line) {
     read_->parts.push_back(toml::parse(line.before, origin_));
     for (std::size_t i = 0; i < line.begin; ++i)
       if ((*text_)[i] != '\n') (*text_)[i] = ' ';
   }
 
-  /// Bytes of the lines above what is broken: of a list or a text that nothing closes, above its
-  /// key.
+  /// Bytes of the lines above the broken part; for a list or a string that is never closed, of the
+  /// lines above its key.
   static std::size_t whole_part(std::string_view text) {
     constexpr int kLines = 50;
     for (int i = 0; i < kLines && !text.empty(); ++i) {

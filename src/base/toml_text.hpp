@@ -1,5 +1,5 @@
-// TOML text as tables. A broken line costs that line alone where the others cannot mean something
-// else without it, so that all that is wrong with a run file is found at once.
+// Reads TOML text as tables. A broken line is skipped alone if it cannot change the meaning of the
+// others, so that all mistakes in a run file are found at once.
 #pragma once
 
 #include "base/faults.hpp"
@@ -12,17 +12,17 @@
 
 namespace rollcall {
 
-/// What could be read of a text.
+/// The parts of a text that could be read.
 struct TomlText {
-  std::vector<toml::table> parts{};  ///< in their order; a section that is there twice begins
-                                     ///< another
-  std::vector<Fault> faults{};       ///< of kEverySetting where the rest of the text was not read
+  /// In the order of the text; a section that appears twice begins another part.
+  std::vector<toml::table> parts{};
+  std::vector<Fault> faults{};  ///< With kEverySetting as key if the rest of the text was not read.
 };
 
-/// Throws ConfigError where the text is longer, or nests deeper, than any that a person writes.
+/// Throws ConfigError if the text is longer, or nests deeper, than any that a person writes.
 TomlText read_toml(std::string_view text, std::string_view origin);
 
-/// The same within the same limits, as toml++ reads it. Throws toml::parse_error.
+/// The text as toml++ alone reads it, within the same limits. Throws toml::parse_error.
 toml::table parse_toml(std::string_view text, std::string_view origin);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// POSIX calls that a signal may interrupt, and the descriptors they work on.
+// POSIX calls that a signal may interrupt, and the file descriptors they work on.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 namespace rollcall {
 
-/// Makes a call again as long as a signal interrupts it.
+/// Repeats a call as long as a signal interrupts it.
 template <class Call>
 auto uninterrupted(const Call& call) {
   auto result = call();
@@ -18,7 +18,7 @@ auto uninterrupted(const Call& call) {
   return result;
 }
 
-/// Owns an open file; negative when it could not be opened, with errno set.
+/// Owns an open file. It is negative if the file could not be opened, with errno set.
 class Descriptor {
  public:
   Descriptor(const std::filesystem::path& path, int flags, mode_t mode = 0)
@@ -29,8 +29,8 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const { return fd_; }
-  /// Closes now, so that an error that the file system kept for the close is seen. Linux frees the
-  /// number whatever the answer, so EINTR is no failure.
+  /// Closes the file now, so that an error that the file system reports at closing is seen. Linux
+  /// frees the descriptor in any case, so EINTR is no failure.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR; }
 
  private:

@@ -1,4 +1,4 @@
-// Decoding of UTF-8 that never trusts its input, and the escapes.
+// Decodes UTF-8 without trusting its input, and writes the escapes.
 #include "base/visible.hpp"
 
 #include <unistd.h>
@@ -11,13 +11,13 @@ namespace {
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
-/// What a terminal, a log or a reader's eye might obey.
+/// Whether a character could act on a terminal, a log or a reader.
 bool acts(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 ||
          reorders(code);
 }
 
-/// Appends the front of `text` and takes it away.
+/// Moves the first character of `text` to `out`, escaped if necessary.
 void add_character(std::string& out, std::string_view& text) {
   const Character character = first_character(text);
   if (character.bytes == 0) out += fmt::format("\\x{:02X}", std::uint8_t(text[0]));
@@ -26,7 +26,7 @@ void add_character(std::string& out, std::string_view& text) {
   text.remove_prefix(character.bytes == 0 ? 1 : character.bytes);
 }
 
-/// Nearly all bytes are copied in stretches. `special` adds a newline or a tab.
+/// Copies nearly all bytes in stretches. `special` adds a newline or a tab.
 template <class Special>
 std::string escaped(std::string_view text, const Special& special) {
   std::string out;
@@ -92,8 +92,8 @@ std::string for_standard_output(std::string text) {
 }
 
 void complain(std::string_view message) {
-  constexpr std::size_t kLongest = 65536;  // bytes: some messages quote a file, which may be one
-                                           // line of gigabytes
+  // bytes: some messages quote a file, which may be one line of gigabytes
+  constexpr std::size_t kLongest = 65536;
   std::fputs(("rollcall: " + visible_lines(brief(message, kLongest), kMessageBar) + "\n").c_str(),
              stderr);
 }

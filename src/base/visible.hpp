@@ -1,5 +1,5 @@
-// Text of others (a model, a task's file, a grader, a name of a file) made safe for a terminal, a
-// log and a script: it can neither act nor forge a line.
+// Makes foreign text (from a model, a task's file, a grader, a file name) safe to print to a
+// terminal, a log or a script: it can neither control a terminal nor forge a line.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,33 +13,34 @@ namespace rollcall {
 
 struct Character {
   char32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: the text begins with a byte that is no part of whole UTF-8
+  std::size_t bytes = 0;  ///< 0 if the text does not begin with a whole UTF-8 character
 };
-/// Of a text that is not empty. RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
+/// The first character of a text that is not empty, by RFC 3629: no overlong forms, no surrogates,
+/// nothing above U+10FFFF.
 Character first_character(std::string_view text);
 
-/// Characters that reorder the text around them on a screen (Unicode's bidirectional controls).
+/// Whether a character reorders the text around it on a screen (Unicode's bidirectional controls).
 bool reorders(char32_t code);
 
-/// The text on one line, in whole UTF-8. A newline becomes \n and a tab \t; other control
+/// The text on one line, in valid UTF-8. A newline becomes \n and a tab \t. Other control
 /// characters (C0, C1, DEL), line and paragraph separators and characters that reorder text become
-/// \u001B, and a byte of broken UTF-8 becomes \xE2. A backslash stays as it is, so this is for eyes
-/// and not for parsers.
+/// \u001B, and a byte of broken UTF-8 becomes \xE2. A backslash stays as it is, so the result is
+/// for people and not for parsers.
 std::string visible(std::string_view text);
 
-/// The same, but tabs stay, and lines stay lines: each after the first begins with `bar`, by which
-/// a reader can tell that it is not ours. JSON stays JSON of the same value, because what is
-/// escaped can only be inside its strings.
+/// The same, but tabs and line breaks stay. Every line after the first begins with `bar`, which
+/// marks it as part of this text. JSON keeps its value, because only characters inside its strings
+/// are escaped.
 std::string visible_lines(std::string_view text, std::string_view bar = "");
 
-/// The beginning of a text that is too long for a message, in whole characters, with its length; a
-/// shorter one as it is.
+/// The beginning of a text that is too long for a message, in whole characters, with the text's
+/// length; a shorter text unchanged.
 std::string brief(std::string_view text, std::size_t most = 200);
 
-/// What begins the later lines of one message.
+/// The beginning of all lines of a message but the first.
 inline constexpr std::string_view kMessageBar = "  | ";
 
-/// A value of a message: texts are made visible, others are as they are.
+/// A value for a message: text is made visible, other values stay as they are.
 template <class T>
 decltype(auto) visible_value(const T& value) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>)
@@ -59,12 +60,12 @@ void print_visible(fmt::format_string<const T&...> text, const T&... values) {
   fmt::print("{}", visible_format<T...>(text, values...));
 }
 
-/// What goes to standard output for a program to read: byte for byte to a pipe or a file, visible
+/// Text for standard output that a program may read: unchanged into a pipe or a file, made visible
 /// on a terminal.
 std::string for_standard_output(std::string text);
 
-/// The last words of a process: "rollcall: " and the message to standard error, in one write, since
-/// a launcher prints its own lines between two.
+/// Prints the final error of a process: "rollcall: " and the message to standard error, in one
+/// write, since a launcher prints its own lines between two.
 void complain(std::string_view message);
 
 }  // namespace rollcall

@@ -19,32 +19,33 @@ namespace {
 using sandbox::End;
 using sandbox::Outcome;
 
-constexpr std::size_t kShown = 200;  // bytes of an output in a reason
+constexpr std::size_t kShown = 200;  // bytes of an output that a reason shows
 
 std::string shown(std::string_view text) {
   return nlohmann::json(text::cut(text, kShown))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// What the first exception says, of those that a program wrote to standard error.
+/// The message of the first exception among those that a program wrote to standard error.
 std::string_view first_exception(std::string_view text) {
   text = text::trim(text.substr(0, text.find("\nTraceback ")));
   return text.substr(text.rfind('\n') + 1);  // all of it where there is one line
 }
 
-/// What the runs of one response add up to.
+/// The sum of the runs of one response.
 struct Result {
   std::uint32_t tests = 0, passed = 0;
   std::uint32_t by_program = 0;  ///< checks in which the program compared two objects of its own
-  bool clock_ended = false;      ///< a run, by its wall clock or its processor time
-  bool failed = false;           ///< a run that the code did not pass, whatever became of others
+  bool clock_ended = false;      ///< whether a limit of wall-clock or processor time ended a run
+  bool failed = false;           ///< whether the code failed a run, whatever the outcome of others
   bool second_tier = false;
-  std::string reason;  ///< of the first test that did not pass, which it names: the first that the
-                       ///< code failed, where it failed one
+  /// Reason of the first test that did not pass, which it names; of the first that the code failed,
+  /// if it failed one.
+  std::string reason;
 
-  /// `good` of `count` tests passed. `test`: which one did not, "test 2 of 5: ", or nothing where
-  /// none is known. `wanted`: its output, where outputs are compared. The reason is for whoever
-  /// reads verdicts; no prompt is made of it.
+  /// Adds a run in which `good` of `count` tests passed. `test` names the one that did not, as
+  /// "test 2 of 5: ", or is empty if that is unknown. `wanted` is its output if outputs are
+  /// compared. The reason is for people who read verdicts; no prompt is made of it.
   void add(const Outcome& outcome, std::uint32_t count, std::uint32_t good, const std::string& test,
            const std::string* wanted = nullptr) {
     tests += count;
@@ -53,7 +54,7 @@ struct Result {
     second_tier = second_tier || outcome.tier == sandbox::Tier::landlock;
     if (good == count) return;
     clock_ended = clock_ended || outcome.end == End::timed_out;
-    // its end is no property of the code
+    // the way it ended is not a property of the code
     const bool is_unknown = outcome.end == End::sandbox_error || outcome.starved;
     if (!reason.empty() && (failed || is_unknown)) return;
     failed = failed || !is_unknown;

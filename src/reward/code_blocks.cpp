@@ -1,4 +1,4 @@
-// Containers and fences, line by line, as CommonMark nests them.
+// Reads containers and fences line by line, nested as in CommonMark.
 #include "reward/code_blocks.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -28,7 +28,7 @@ class Line {
       column += text_[at] == ' ' ? 1 : 4 - column % 4;
     return column - column_;
   }
-  /// behind the indentation
+  /// The rest of the line after its indentation.
   std::string_view words() const {
     return text_.substr(std::min(text_.find_first_not_of(" \t", at_), text_.size()));
   }
@@ -44,7 +44,7 @@ class Line {
  private:
   std::string_view text_;
   std::size_t at_ = 0, column_ = 0;
-  std::size_t left_ = 0;  // columns of a tab that was read in part
+  std::size_t left_ = 0;  // columns that are left of a tab that was read in part
 };
 
 bool enter_quote(Line& line) {
@@ -55,7 +55,7 @@ bool enter_quote(Line& line) {
   return true;
 }
 
-/// The width of a list item's marker (`-`, `+`, `*`, `12.`, `12)`); 0 where none begins here.
+/// Width of a list item's marker (`-`, `+`, `*`, `12.`, `12)`); 0 if none begins here.
 std::size_t marker_width(std::string_view text) {
   const std::size_t digits = std::size_t(
       std::find_if_not(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }) -
@@ -79,8 +79,8 @@ bool enter_item(Line& line, std::size_t& offset) {
   return true;
 }
 
-/// Those of the open containers that the line goes on with; it has been read up to their content.
-/// An item whose block is open takes lines with less indentation too.
+/// Number of open containers that the line continues; the line is then read up to their content. An
+/// item with an open block also takes lines with less indentation.
 std::size_t go_on(Line& line, const std::vector<Container>& open, bool in_block) {
   std::size_t at = 0;
   for (; at < open.size(); ++at) {
@@ -106,8 +106,8 @@ struct Fence {
   std::string_view info;
 };
 
-/// At least three ` or ~ after at most three spaces. A fence of backticks has none in what follows
-/// it: that would be code within a line.
+/// A fence: at least three ` or ~ after at most three spaces. A fence of backticks has no backtick
+/// in the text after it, which would be code within a line.
 std::optional<Fence> fence_of(const Line& line) {
   const std::size_t indent = line.indent();
   const std::string_view text = line.words();

@@ -1,4 +1,5 @@
-// The code within a response: fenced blocks by CommonMark's rules, and which of them is the answer.
+// Finds the code in a response: fenced blocks by CommonMark's rules, and which of them is the
+// answer.
 #pragma once
 
 #include "reward/code_tests.hpp"
@@ -9,27 +10,26 @@
 
 namespace rollcall::reward {
 
-/// A fenced code block (CommonMark 0.31, section 4.5), its indentation and that of the list items
-/// and block quotes around it taken away.
+/// A fenced code block (CommonMark 0.31, section 4.5) without its indentation and that of the list
+/// items and block quotes around it.
 struct CodeBlock {
-  std::string language;  ///< first word of the info string, in lower case; empty where there is
-                         ///< none
+  std::string language;  ///< First word of the info string, in lower case; empty without one.
   std::string code;
-  bool closed = false;  ///< by a fence of its own
+  bool closed = false;  ///< by a closing fence
 };
 std::vector<CodeBlock> code_blocks(std::string_view text);
 
-/// `complete`: the block was closed, or the response finished, whose end closes a block as the end
-/// of a document does.
+/// `complete` says that the block was closed, by a fence or by the end of a finished response,
+/// which closes a block as the end of a document does.
 struct FoundCode {
   std::string code;
   bool complete = false;
 };
 
-/// The last block in the wanted language, or without one, that has what the tests need: the
-/// functions that asserts call; input and output where those are compared. Sample outputs, sessions
-/// of a shell and examples of use have not. Where no block has it, the last one in the language;
-/// the whole response where it has no fence.
+/// The last block in the tests' language, or without a language, that has what the tests need: the
+/// functions that asserts call, or input and output if those are compared. Sample outputs, shell
+/// sessions and examples of use lack it. If no block has it, the last block in the language; if the
+/// response has no fence, all of it.
 FoundCode find_code(std::string_view response, bool finished, const CodeTests& tests);
 
 }  // namespace rollcall::reward

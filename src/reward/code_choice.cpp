@@ -1,4 +1,5 @@
-// Which block of a response is its answer: its language, and whether it has what the tests need.
+// Chooses the block of a response that is its answer, by its language and by whether it has what
+// the tests need.
 #include "reward/code_blocks.hpp"
 #include "text/answer/answer_text.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 using Words = std::set<std::string, std::less<>>;
 
-/// Names of a language by the ending of its files, the ending included.
+/// Names of a language by the ending of its files, which is a name too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLanguages = {{
     {"py", " py python python3 py3 "},
     {"c", " c "},
@@ -44,7 +45,7 @@ bool is_among(std::string_view word, std::string_view words) {
   return words.find(fmt::format(" {} ", word)) != std::string_view::npos;
 }
 
-/// Whether a block in `language` may be the answer; any program, where the ending says nothing.
+/// Whether a block in `language` may be the answer; true for any language if the ending is unknown.
 bool is_wanted(std::string_view language, std::string_view ending) {
   if (is_among(language, kNoPrograms)) return false;
   if (language.empty() || ending.empty() || language == ending) return true;
@@ -73,7 +74,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// Functions, classes and variables that Python code makes at its top.
+/// Names of functions, classes and variables that Python code defines at its top level.
 Words defined_in(std::string_view code) {
   Words names;
   while (!code.empty()) {
@@ -91,7 +92,7 @@ Words defined_in(std::string_view code) {
   return names;
 }
 
-/// Names that the tests call or hand to a call, but for those that they define.
+/// Names that the tests call or pass to a call, without those that they define.
 Words called_in(std::string_view tests) {
   Words names;
   for (std::size_t at = 0; at < tests.size();) {
@@ -113,8 +114,8 @@ bool has_one_of(std::string_view code, std::initializer_list<std::string_view> w
   });
 }
 
-/// Every line is a prompt of a shell or of Python with what was typed, or the one line runs the
-/// file.
+/// Whether code is a session and not a program: every line is a prompt of a shell or of Python with
+/// its input, or its one line runs the file.
 bool is_session(const std::string& code, const std::string& file) {
   std::string_view rest = code;
   std::size_t lines = 0, prompts = 0;
@@ -128,7 +129,7 @@ bool is_session(const std::string& code, const std::string& file) {
          (lines == 1 && !file.empty() && code.find(file) != std::string::npos);
 }
 
-/// How well a block serves: the number of things that the tests need and it has.
+/// How well a block fits: the number of things that the tests need and that it has.
 class Needs {
  public:
   explicit Needs(const CodeTests& tests) : tests_(&tests) {
@@ -165,8 +166,8 @@ class Needs {
   bool reads_ = false, writes_ = false;
 };
 
-/// Without the spaces that all lines begin with: of a fence at the very beginning, which the search
-/// for the answer has taken from its line alone.
+/// The code without the spaces with which all its lines begin. A fence at the very beginning lost
+/// its own indentation when the answer was searched for.
 std::string without_common_indent(const std::string& code) {
   std::size_t common = std::string::npos;
   for (std::string_view rest = code; !rest.empty();) {

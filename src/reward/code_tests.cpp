@@ -1,4 +1,4 @@
-// References in JSON, and what counts as the same output.
+// Reads references in JSON, and compares outputs.
 #include "reward/code_tests.hpp"
 
 #include "base/error.hpp"
@@ -34,7 +34,8 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// Throws std::domain_error: it is no number from 0 on.
+/// The tolerance of a JSON object, or `otherwise`. Throws std::domain_error if it is not a number
+/// from 0 on.
 std::optional<double> tolerance_of(const json& object, std::optional<double> otherwise) {
   if (!object.contains("tolerance")) return otherwise;
   const json& given = object["tolerance"];
@@ -96,7 +97,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The decimal number at the beginning of a text; empty where none is, or letters follow at once.
+/// The decimal number at the beginning of a text; empty without one, or if letters follow it
+/// directly.
 std::string_view number_at(std::string_view text) {
   std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const auto take_digits = [&] {
@@ -116,7 +118,7 @@ std::string_view number_at(std::string_view text) {
   return at < text.size() && is_of_a_word(text[at]) ? std::string_view() : text.substr(0, at);
 }
 
-/// Sign and digits without leading zeros; nothing where it is no integer.
+/// An integer as sign and digits without leading zeros; nothing for another number.
 std::optional<std::string> integer_of(std::string_view number) {
   const bool negative = number.starts_with('-');
   if (negative || number.starts_with('+')) number.remove_prefix(1);

@@ -1,5 +1,4 @@
-// The tests of a code task, as the reference answer of a prompt states them, and the code within a
-// response.
+// The tests of a code task, which the reference answer of a prompt states.
 #pragma once
 
 #include <optional>
@@ -14,11 +13,11 @@ struct StdioCase {
   std::optional<double> tolerance = std::nullopt;
 };
 
-/// One of: {"type": "stdio", "cases": [{"input", "output"}, ...]}, Python whose output is compared;
-/// {"type": "assert", "code": "..."}, Python statements run after the response's code; {"type":
-/// "command", "command": [...], "file": "main.c", "cases": [...]}, any program, with the response's
-/// code in that file. `"tolerance": t` in a case, or beside the type for all cases without one: how
-/// far numbers of the output may be off (same_output).
+/// One of three kinds. {"type": "stdio", "cases": [{"input", "output"}, ...]}: Python whose output
+/// is compared. {"type": "assert", "code": "..."}: Python statements that run after the response's
+/// code. {"type": "command", "command": [...], "file": "main.c", "cases": [...]}: any program, with
+/// the response's code in that file. `"tolerance": t` in a case, or beside the type for all cases
+/// without their own, says how far numbers of the output may be off (same_output).
 struct CodeTests {
   std::vector<StdioCase> cases;
   std::string asserts;
@@ -26,12 +25,13 @@ struct CodeTests {
   std::string file;
 };
 
-/// Throws InputError: what is wrong with the reference.
+/// Throws InputError, which says what is wrong with the reference.
 CodeTests parse_code_tests(std::string_view reference);
 
-/// Equal but for white space at the ends of lines and of the whole. With a tolerance t, lines are
-/// compared word by word, and numbers a against wanted b by |a - b| <= t max(1, |b|); all else in a
-/// word must be equal, and so must integers that differ by more than t allows only after rounding.
+/// Whether two outputs are equal, apart from white space at the ends of lines and of the whole.
+/// With a tolerance t, lines are compared word by word, and numbers a against wanted b by |a - b|
+/// <= t max(1, |b|). Everything else in a word must be equal, and so must whole numbers where t
+/// max(1, |b|) is below 1, however many digits they have.
 bool same_output(std::string_view got, std::string_view wanted,
                  std::optional<double> tolerance = std::nullopt);
 

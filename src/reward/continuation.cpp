@@ -1,5 +1,5 @@
-// How a text goes on: the answer must be a beginning of what follows there, long enough to say
-// something.
+// Judges continuations of a text. The answer must be a beginning of the following sentences, and
+// long enough to be informative.
 #include "reward/reference.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@ void add_words(Words& words, const std::string& text) {
 
 struct Following {
   Words words;
-  std::size_t least = 0;  ///< words that an answer must have: half of the sentence asked for
+  /// words that an answer must have: half of the sentence that is asked for
+  std::size_t least = 0;
   bool masked = false;
 };
 
@@ -41,8 +42,8 @@ std::string_view bare(std::string_view word) {
   return word;
 }
 
-/// Of the first word that differs from what follows; the number of words where none does. The last
-/// may lack its punctuation.
+/// Index of the first word that differs from the following text; the number of words if none does.
+/// The last word may lack its punctuation.
 std::size_t first_difference(const Words& answer, const Words& following) {
   for (std::size_t i = 0; i < answer.size(); ++i) {
     const bool last = i + 1 == answer.size();
@@ -53,9 +54,9 @@ std::size_t first_difference(const Words& answer, const Words& following) {
   return answer.size();
 }
 
-/// 1 - edit distance in words to the nearest beginning that is long enough, over the longer of
-/// both. 0 for more than twice as many words as follow, whatever they
-/// are: it would be below a half, and an answer may be a book.
+/// 1 - edit distance in words to the nearest beginning that is long enough, divided by the longer
+/// of both. 0 for an answer with more than twice as many words as follow, which would get less than
+/// a half in any case: an answer may be as long as a book.
 double closeness(const Words& answer, const Following& following) {
   const Words& words = following.words;
   if (answer.size() > 2 * words.size()) return 0.0;

@@ -1,4 +1,4 @@
-// Does an expression reach the target with the given numbers?
+// Judges whether an expression reaches the target with the given numbers.
 #include "base/error.hpp"
 #include "reward/expression.hpp"
 #include "reward/graders.hpp"
@@ -16,7 +16,7 @@ struct Riddle {
   std::int64_t target = 0;
 };
 
-/// "3 5 7 25=40", as task/countdown.cpp writes it. Throws InputError.
+/// Reads "3 5 7 25=40", as task/countdown.cpp writes it. Throws InputError.
 Riddle parse_riddle(std::string_view reference) {
   Riddle riddle;
   const auto need = [whole = reference](bool ok) {
@@ -44,7 +44,7 @@ Riddle parse_riddle(std::string_view reference) {
 bool uses_only(std::vector<std::int64_t> used, std::vector<std::int64_t> given) {
   std::sort(used.begin(), used.end());
   std::sort(given.begin(), given.end());
-  // respects multiplicity
+  // counts how often each number occurs
   return std::includes(given.begin(), given.end(), used.begin(), used.end());
 }
 

@@ -1,5 +1,5 @@
-// Where a solution goes wrong: the index of its first wrong step, or -1 for a solution without one,
-// as critics of solutions say it.
+// Judges where a solution goes wrong: by the index of its first wrong step, or -1 for a solution
+// without one.
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"

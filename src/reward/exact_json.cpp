@@ -1,4 +1,4 @@
-// A number is digits * 10^exponent, without zeros at either end of its digits.
+// Reads each number as digits * 10^exponent, without zeros at either end of its digits.
 #include "reward/exact_json.hpp"
 
 #include "base/foreign_json.hpp"
@@ -17,16 +17,16 @@ namespace rollcall::reward {
 namespace {
 
 using Json = nlohmann::json;
-constexpr long long kFar = 1'000'000'000'000;  // exponents beyond it count as this: no text has so
-                                               // many digits
+// larger exponents count as this one: no text has so many digits
+constexpr long long kFar = 1'000'000'000'000;
 
 struct Decimal {
   bool negative = false;
-  std::string digits;  ///< none: zero
+  std::string digits;  ///< empty for zero
   long long exponent = 0;
 };
 
-/// `text`: a number as JSON writes one.
+/// `text` is a number as JSON writes it.
 Decimal decimal(std::string_view text) {
   Decimal number;
   number.negative = text.starts_with('-');
@@ -77,7 +77,7 @@ Decimal value_of(const Json& number) {
   return decimal(number.is_binary() ? digits_of(number) : number.dump());
 }
 
-/// Builds the value as the library does, but for numbers.
+/// Builds values as the library does, except for numbers.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
   Json root;
@@ -116,7 +116,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool open(Json value) {
-    open_.push_back(&placed(std::move(value)));  // stays where it is until it is closed
+    open_.push_back(&placed(std::move(value)));  // stays at this address until it is closed
     return true;
   }
   bool close() {

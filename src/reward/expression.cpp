@@ -1,4 +1,4 @@
-// Recursive descent with a depth limit; values are computed on the way.
+// A parser by recursive descent with a limit of depth, which computes values on the way.
 #include "reward/expression.hpp"
 
 #include <charconv>
@@ -17,7 +17,7 @@ class Parser {
   }
 
  private:
-  /// The next byte that is not a space; NUL at the end (a NUL in the text is no token either).
+  /// The next byte that is not a space; NUL at the end. A NUL in the text is not a token either.
   char peek() {
     while (rest_.starts_with(' ')) rest_.remove_prefix(1);
     return rest_.empty() ? '\0' : rest_.front();

@@ -1,5 +1,5 @@
-// Arithmetic expressions as a policy may write them: parsed and evaluated exactly, whatever the
-// bytes.
+// Arithmetic expressions as a policy may write them, parsed and evaluated exactly. Any bytes are
+// safe.
 #pragma once
 
 #include "reward/rational.hpp"
@@ -20,8 +20,8 @@ constexpr std::size_t kLongestExpression = 1024;  ///< bytes
 constexpr int kDeepestExpression = 64;            ///< nested parentheses
 
 /// Grammar: sum = product { (+|-) product }; product = factor { (*|/) factor }; factor = digits |
-/// "(" sum ")". Spaces may stand between tokens. None when the text is anything else, longer or
-/// deeper than the limits above, divides by zero or leaves the exact range. Never throws.
+/// "(" sum ")". Spaces may be between tokens. Returns nothing for any other text, for one beyond
+/// the limits above, and if it divides by zero or leaves the exact range. Never throws.
 std::optional<Expression> parse_expression(std::string_view text);
 
 }  // namespace rollcall::reward

@@ -1,5 +1,5 @@
-// Answers about a graph (G1, arXiv:2505.18499: values compared, sets by their overlap, and where
-// many answers are right, the answer checked, not compared).
+// Judges answers about a graph (G1, arXiv:2505.18499): values are compared, sets are judged by
+// their overlap, and if many answers are right, the answer is checked and not compared.
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"
@@ -15,14 +15,14 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr std::int64_t kMostNodes = 26;  // a letter each
+constexpr std::int64_t kMostNodes = 26;  // one letter per node
 
 struct Graph {
-  std::vector<std::vector<bool>> edge;  ///< [n][n]; symmetric where the graph is undirected
+  std::vector<std::vector<bool>> edge;  ///< [n][n]; symmetric if the graph is undirected
   std::size_t edges = 0;
-  std::vector<std::size_t> answer;  ///< nodes: from and to of a path, the set that is asked for
+  std::vector<std::size_t> answer;  ///< nodes: the ends of a path, or the set that is asked for
   std::int64_t value = 0;
-  bool none = false;  ///< no cycle
+  bool none = false;  ///< the answer is that there is no cycle
   std::size_t size() const { return edge.size(); }
 };
 
@@ -32,13 +32,13 @@ struct Marks {
   const char* reason = "";
 };
 
-/// Characters and words that stand between nodes: arrows, dashes, quotation marks. An arrow to the
-/// left is none, for it says the opposite.
+/// Characters and words that may be between nodes: arrows, dashes, quotation marks. Arrows to the
+/// left are not among them, because they say the opposite.
 constexpr std::string_view kBetween[] = {"→", "⟶", "⇒", "➔", "➝", "➜", "➡", "↦",     "—", "–",
                                          "−", "“", "”", "‘", "’", "«", "»", " and ", "*"};
 
-/// "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B", "ABC"; none where anything else stands
-/// there.
+/// Reads "A-B-C", "A B C", "[A, B, C]", "['A', 'B']", "A → B" or "ABC"; nothing if it has anything
+/// else.
 std::optional<std::vector<std::size_t>> nodes_named(std::string_view given, std::size_t nodes) {
   std::string text(given);
   for (const std::string_view mark : kBetween)
@@ -58,14 +58,14 @@ bool are_distinct(std::vector<std::size_t> nodes) {
   return std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end();
 }
 
-/// Steps of the walk that are edges.
+/// Number of steps of the walk that are edges.
 std::size_t edges_walked(const Graph& g, const std::vector<std::size_t>& walk) {
   std::size_t count = 0;
   for (std::size_t i = 1; i < walk.size(); ++i) count += g.edge[walk[i - 1]][walk[i]] ? 1 : 0;
   return count;
 }
 
-/// Edges of the shortest path; the graph's size where there is none.
+/// Number of edges of the shortest path; the number of nodes if there is none.
 std::size_t distance(const Graph& g, std::size_t from, std::size_t to) {
   std::vector<std::size_t> steps(g.size(), g.size()), queue{from};
   steps[from] = 0;
@@ -96,7 +96,7 @@ Marks node_set(const Graph& g, std::string_view text) {
   return {true, common == all, share(common, all), "it is another set of nodes"};
 }
 
-/// Any path of the shortest length; a longer one counts as the share of the two lengths.
+/// Any shortest path is right; a longer path gets the quotient of both lengths.
 Marks shortest_path(const Graph& g, std::string_view text) {
   const auto walk = nodes_named(text, g.size());
   if (!walk) return {.reason = "it is no list of nodes"};
@@ -111,8 +111,8 @@ Marks shortest_path(const Graph& g, std::string_view text) {
 constexpr const char* kNoCycle[] = {
     "none", "none.", "no cycle", "no cycle.", "there is no cycle", "there is no cycle."};
 
-/// Any cycle of three nodes or more, its first node repeated at the end or not; "none" where there
-/// is none.
+/// Any cycle of three nodes or more is right, with or without its first node repeated at the end;
+/// "none" if there is no cycle.
 Marks cycle(const Graph& g, std::string_view text) {
   const std::string low = text::lower(text::trim(text));
   if (std::any_of(std::begin(kNoCycle), std::end(kNoCycle),
@@ -129,7 +129,7 @@ Marks cycle(const Graph& g, std::string_view text) {
   return {true, edges == length, share(edges, length), "a step is no edge"};
 }
 
-/// Any order in which every edge leads onwards; otherwise the share of edges that do.
+/// Any order in which every edge leads forwards is right; another gets the share of edges that do.
 Marks topological_order(const Graph& g, std::string_view text) {
   const auto order = nodes_named(text, g.size());
   if (!order || order->size() != g.size() || !are_distinct(*order))

@@ -1,6 +1,5 @@
-// One row a kind. What each accepts is what IFEval's released checker accepts, but for the
-// splitting of words and sentences (text/conclusion/prose.hpp) and for
-// languages: capitals are ASCII's.
+// One row per kind. Each accepts what IFEval's released checker accepts, except for the splitting
+// of words and sentences (text/conclusion/prose.hpp) and for languages: only ASCII capitals count.
 #include "reward/instruction_checks.hpp"
 
 #include "base/nearest.hpp"
@@ -30,7 +29,7 @@ std::size_t number_of(const Json& arguments, const char* key) {
   return std::size_t(whole_number(arguments.at(key), 0, kMost));
 }
 
-/// "at least" or "less than", IFEval's two; "exactly" besides.
+/// Relations: IFEval's "at least" and "less than", and also "exactly".
 bool relates(std::size_t count, const Json& arguments, const char* relation, const char* number) {
   const auto name = text_of(arguments, relation);
   const std::size_t n = number_of(arguments, number);
@@ -47,8 +46,8 @@ std::vector<std::string> texts_of(const Json& arguments, const char* key) {
   return texts;
 }
 
-/// As IFEval's \bword\b: letters, digits and underscores do not go on before or behind it. Bytes
-/// beyond ASCII count as letters.
+/// Whether a text has a word, as IFEval's \bword\b finds it: no letter, digit or underscore
+/// precedes or follows it. Bytes beyond ASCII count as letters.
 bool has_word(Text text, Text word) {
   const std::string all = text::lower(text), wanted = text::lower(word);
   const auto is_letter = [](char c) {
@@ -88,7 +87,8 @@ bool number_sentences(const Json& a, Text t) {
   return relates(text::count_sentences(t), a, "relation", "num_sentences");
 }
 
-/// Paragraphs between ***; only the first and the last may be empty and are then not counted.
+/// Number of paragraphs between ***. Only the first and the last may be empty, and are then not
+/// counted.
 bool number_paragraphs(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_paragraphs");
   const auto pieces = text::split(t, "***");
@@ -101,7 +101,7 @@ bool number_paragraphs(const Json& a, Text t) {
   return count == wanted;
 }
 
-/// Paragraphs between empty lines.
+/// First word of the n-th of the paragraphs between empty lines.
 bool nth_paragraph_first_word(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_paragraphs"), nth = number_of(a, "nth_paragraph");
   const auto word = text::lower(text_of(a, "first_word"));
@@ -113,7 +113,7 @@ bool nth_paragraph_first_word(const Json& a, Text t) {
   return !words.empty() && text::lower(words.front()) == word;
 }
 
-/// Brackets on one line: [address].
+/// Number of brackets that end on their line: [address].
 bool number_placeholders(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_placeholders");
   std::size_t count = 0;
@@ -135,7 +135,7 @@ bool postscript(const Json& a, Text t) {
   return closed(t).find(closed(text_of(a, "postscript_marker"))) != std::string::npos;
 }
 
-/// Lines that begin with - or one *.
+/// Number of lines that begin with - or a single *.
 bool number_bullets(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_bullets");
   std::size_t count = 0;
@@ -153,7 +153,7 @@ bool constrained_response(const Json&, Text t) {
                      [&](Text answer) { return t.find(answer) != kNone; });
 }
 
-/// *so* or **so**, on one line.
+/// Number of *highlights* or **highlights** that end on their line.
 bool number_highlights(const Json& a, Text t) {
   const std::size_t wanted = number_of(a, "num_highlights");
   std::size_t count = 0;
@@ -169,7 +169,7 @@ bool number_highlights(const Json& a, Text t) {
   return count >= wanted;
 }
 
-/// "Section 1": the splitter and a number.
+/// Number of sections that begin like "Section 1", with the splitter and a number.
 bool multiple_sections(const Json& a, Text t) {
   const auto splitter = text_of(a, "section_spliter");  // sic: IFEval's key
   const std::size_t wanted = number_of(a, "num_sections");
@@ -195,7 +195,7 @@ bool json_format(const Json&, Text t) {
   return fault.empty();
 }
 
-/// <<title>>, on one line.
+/// Whether there is a <<title>> that ends on its line.
 bool title(const Json&, Text t) {
   for (const Text line : text::split(t, "\n")) {
     const std::size_t open = line.find("<<"), close = line.rfind(">>");

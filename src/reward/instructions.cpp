@@ -1,4 +1,5 @@
-// Instructions followed or not, counted. A line of IFEval's own input file is a reference.
+// Judges by the instructions that a response follows. A line of IFEval's own input file can be a
+// reference.
 #include "reward/instruction_checks.hpp"
 #include "reward/reference.hpp"
 

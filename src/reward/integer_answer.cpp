@@ -1,5 +1,5 @@
-// Integers in their one canonical spelling, so that equal text is equal value and nothing can
-// overflow.
+// Judges integers in their one canonical spelling, so that equal texts are equal values and nothing
+// can overflow.
 #include "reward/graders.hpp"
 #include "text/answer/answer_text.hpp"
 
@@ -19,8 +19,8 @@ bool is_canonical_integer(std::string_view s) {
   return s != "-0" && is_canonical_natural(s.substr(1));
 }
 
-/// Without thousands commas, and with an ASCII minus: how people write integers. Anything else
-/// stays, and is then no canonical integer.
+/// An integer without thousands commas and with an ASCII minus. Any other text is unchanged, and
+/// then is not a canonical integer.
 std::string without_commas(const std::string& s) {
   const std::string number = text::normal_answer(s);
   const bool is_grouped = s.find(',') != std::string::npos && s.find('.') == std::string::npos &&
@@ -29,7 +29,7 @@ std::string without_commas(const std::string& s) {
   return is_grouped || s.starts_with("\xE2\x88\x92") ? number : s;
 }
 
-/// "-333", or "28r9" where the question was a division.
+/// Whether it is written like "-333", or like "28r9" if the question was a division.
 bool is_well_formed(std::string_view s, bool division) {
   if (!division) return is_canonical_integer(s);
   const std::size_t r = s.find('r');

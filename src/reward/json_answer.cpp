@@ -1,4 +1,4 @@
-// JSON held against a schema and a value, in the five components of RL-Struct (arXiv:2512.00319):
+// Compares JSON with a schema and a value, in the five components of RL-Struct (arXiv:2512.00319):
 // format, validity, structure, correctness, length.
 #include "reward/exact_json.hpp"
 #include "reward/json_schema.hpp"
@@ -28,7 +28,7 @@ std::optional<Json> parsed(std::string_view text) {
   return fault.empty() ? std::optional(std::move(json)) : std::nullopt;
 }
 
-/// The value within other text: from the first opening bracket to the last closing one of its kind.
+/// The value within other text, from the first opening bracket to the last closing one of its kind.
 std::optional<Json> parsed_within(std::string_view text) {
   const std::size_t begin = text.find_first_of("{[");
   if (begin == std::string_view::npos) return std::nullopt;
@@ -41,7 +41,8 @@ struct Leaves {
   std::size_t equal = 0, all = 0;
 };
 
-/// Leaves of what is wanted that stand at their place; an empty object or array is a leaf.
+/// Counts the leaves of the wanted value that are in their places; an empty object or array is a
+/// leaf.
 void compare(const Json& wanted, const Json* given, Leaves& leaves) {
   if (wanted.empty() || !wanted.is_structured()) {
     ++leaves.all;
@@ -62,8 +63,8 @@ void compare(const Json& wanted, const Json* given, Leaves& leaves) {
             leaves);
 }
 
-/// 1 up to twice the bytes of the reference, then falling as their share; the paper names the
-/// component and not its law.
+/// 1 up to twice the bytes of the reference; beyond, that number divided by the bytes of the
+/// answer. The paper names the component but gives no formula.
 double length_mark(std::size_t bytes, const std::optional<Json>& value) {
   if (bytes == 0) return 0.0;
   return value ? std::min(1.0, 2.0 * double(written(*value).size()) / double(bytes)) : 1.0;

@@ -1,4 +1,4 @@
-// One row a keyword; a keyword that concerns another type of value is met.
+// One row per keyword. A keyword that concerns another type of value counts as met.
 #include "reward/json_schema.hpp"
 
 #include "base/nearest.hpp"
@@ -24,7 +24,7 @@ bool has_type(const Json& value, const std::string& type) {
   return type == "number" ? is_number(value) : is_integer(value);
 }
 
-// What a keyword wants for a demand.
+// Whether a keyword may have this value.
 bool anything(const Json&) { return true; }
 bool boolean(const Json& wanted) { return wanted.is_boolean(); }
 bool number(const Json& wanted) { return is_number(wanted); }
@@ -93,8 +93,8 @@ struct Keyword {
   const char* name;
   Of of;
   bool (*fits)(const Json& wanted);
-  bool (*holds)(const Json& wanted, const Json& value);  ///< none: says nothing, or leads into the
-                                                         ///< value
+  /// nullptr if the keyword demands nothing, or leads into the value
+  bool (*holds)(const Json& wanted, const Json& value);
 };
 
 constexpr std::array kKeywords = {
@@ -146,8 +146,8 @@ void walk(const Json& schema, const Json& value, const std::string& place, Schem
 void walk_object(const Json& schema, const Json& value, const std::string& place,
                  SchemaMarks& marks) {
   if (!value.is_object())
-    return;  // JSON Schema 2020-12, validation, section 6.5: its keywords say
-             // nothing of other values
+    // its keywords do not concern other values (JSON Schema 2020-12, validation, section 6.5)
+    return;
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;
   if (schema.contains("required"))

@@ -1,4 +1,4 @@
-// The part of JSON Schema (draft 2020-12) that answers are held against.
+// Checks answers against the part of JSON Schema (draft 2020-12) that is supported here.
 #pragma once
 
 #include "base/json.hpp"
@@ -9,21 +9,21 @@
 
 namespace rollcall::reward {
 
-/// How many of a schema's demands a value meets. A member that is missing counts as one demand not
-/// met, whatever its own schema holds.
+/// How many of a schema's demands a value meets. A missing member counts as one demand that is not
+/// met, whatever its own schema contains.
 struct SchemaMarks {
   std::size_t met = 0, asked = 0;
-  std::string fault;  ///< the first demand that is not met, with its place
+  std::string fault;  ///< the first demand that is not met, and where
 };
 
-/// Keywords: type, enum, const, properties, required, additionalProperties, items, minItems,
-/// maxItems, uniqueItems, minLength, maxLength (in code points), minimum, maximum,
-/// exclusiveMinimum, exclusiveMaximum; title, description and $schema say nothing. Throws
-/// ReferenceFault for any other, and for a demand that is not what its keyword wants: passing over
-/// it would pass wrong answers.
+/// Throws ReferenceFault for a keyword that is not supported, and for a keyword with a value of the
+/// wrong type, since ignoring either would accept wrong answers. Supported: type, enum, const,
+/// properties, required, additionalProperties, items, minItems, maxItems, uniqueItems, minLength,
+/// maxLength (in code points), minimum, maximum, exclusiveMinimum, exclusiveMaximum; title,
+/// description and $schema demand nothing.
 void require_schema(const nlohmann::json& schema);
 
-/// `schema` has passed require_schema. Never throws.
+/// `schema` must have passed require_schema(). Never throws.
 SchemaMarks check_schema(const nlohmann::json& schema, const nlohmann::json& value);
 
 std::vector<std::string> schema_keywords();

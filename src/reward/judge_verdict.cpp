@@ -1,4 +1,4 @@
-// The table of rules by which verdicts are found.
+// The table of rules that find verdicts.
 #include "reward/judge_verdict.hpp"
 
 #include "base/error.hpp"
@@ -23,11 +23,11 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
 
-// Signs that are written for a minus as often as not: U+002D, U+2212, U+2013, U+FE63, U+FF0D.
+// Characters that are used as a minus: U+002D, U+2212, U+2013, U+FE63, U+FF0D.
 constexpr std::string_view kMinus[] = {"-", "\xE2\x88\x92", "\xE2\x80\x93", "\xEF\xB9\xA3",
                                        "\xEF\xBC\x8D"};
 
-/// Bytes of the minus that ends, or begins, the text; 0: there is none.
+/// Bytes of the minus at the end, or the beginning, of the text; 0 without one.
 std::size_t minus_before(std::string_view text) {
   for (const std::string_view minus : kMinus)
     if (text.ends_with(minus)) return minus.size();
@@ -39,7 +39,7 @@ std::size_t minus_at(std::string_view text) {
   return 0;
 }
 
-/// All of `text` as one finite number.
+/// The whole of `text` as one finite number.
 Found number(std::string_view text) {
   const std::size_t minus = minus_at(text), sign = minus > 0               ? minus
                                                    : text.starts_with('+') ? 1
@@ -56,7 +56,7 @@ Found number(std::string_view text) {
   return minus > 0 ? -value : value;
 }
 
-/// A word's beginning, or its end, is no number: GPT4, 2nd.
+/// Whether digits are part of a word and not a number: GPT4, 2nd.
 bool is_in_word(std::string_view said, std::size_t begin, std::size_t end) {
   const bool glued = begin > 0 && (is_letter(said[begin - 1]) || said[begin - 1] == '_');
   for (const std::string_view ordinal : {"st", "nd", "rd", "th"})
@@ -64,7 +64,7 @@ bool is_in_word(std::string_view said, std::size_t begin, std::size_t end) {
   return glued;
 }
 
-/// A comma and three digits, and no fourth.
+/// Whether a comma and exactly three digits are at `at`.
 bool is_group(std::string_view said, std::size_t at) {
   const auto digit = [&](std::size_t i) { return i < said.size() && is_digit(said[i]); };
   return said.substr(at).starts_with(',') && digit(at + 1) && digit(at + 2) && digit(at + 3) &&
@@ -82,7 +82,7 @@ Found first_integer(std::string_view given, bool finished) {
     // 1,050
     for (const bool short_first = digits.size() <= 3; short_first && is_group(said, end); end += 4)
       digits += said.substr(end + 1, 3);
-    // of "7." may become 7.5
+    // "7." may still become 7.5
     const bool open_end =
         end == said.size() || (end + 1 == said.size() && (said[end] == '.' || said[end] == ','));
     if (!finished && open_end) return std::nullopt;  // a digit may follow
@@ -93,7 +93,7 @@ Found first_integer(std::string_view given, bool finished) {
     const bool fraction_behind =
                    end + 1 < said.size() && said[end] == '.' && is_digit(said[end + 1]),
                fraction_before = at > 0 && said[at - 1] == '.';
-    // 7.5 and .5 are no whole numbers
+    // 7.5 and .5 are not whole numbers
     if (fraction_behind || fraction_before) return std::nullopt;
     if (const std::size_t dash = minus_at(said.substr(end)); dash > 0) {  // 1-10 is a scale
       if (!finished && end + dash >= said.size()) return std::nullopt;
@@ -140,7 +140,7 @@ Found integer_only(std::string_view said, bool finished) {
   return finished && whole ? number(text) : std::nullopt;
 }
 
-/// The last <score>...</score>, a form that prompts of model judges ask for.
+/// The number in the last <score>...</score>, a form that prompts of judge models ask for.
 Found score_tag(std::string_view said, bool) {
   constexpr std::string_view kOpen = "<score>", kClose = "</score>";
   const std::size_t close = said.rfind(kClose);
@@ -151,8 +151,8 @@ Found score_tag(std::string_view said, bool) {
   return number(text::trim(inside));
 }
 
-/// The paragraph of the first mistake, or -1, as critics answer by the protocol of ProcessBench
-/// (arXiv:2412.06559), FAPO's among them.
+/// The index of the paragraph with the first mistake, or -1, as critics answer by the protocol of
+/// ProcessBench (arXiv:2412.06559), including those of FAPO.
 Found error_index(std::string_view said, bool finished) {
   static const text::Extractor boxed("boxed");
   const auto found = boxed.find(said, finished);
@@ -163,9 +163,9 @@ Found error_index(std::string_view said, bool finished) {
 
 struct Row {
   VerdictRule rule;
-  Found (*find)(std::string_view said, bool finished);  ///< none for two words
-  bool is_scaled;                                       ///< it gives any number, not 0 or 1
-  bool takes_first;                                     ///< not the last
+  Found (*find)(std::string_view said, bool finished);  ///< nullptr for a rule of two words
+  bool is_scaled;    ///< whether it gives any number and not just 0 or 1
+  bool takes_first;  ///< whether it takes the first verdict and not the last
 };
 constexpr std::string_view kWords = "words:";
 constexpr const char* kYesNo = "yes_no";

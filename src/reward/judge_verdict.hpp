@@ -1,4 +1,4 @@
-// What a model that judges has written, as a number: the verdict found by a named rule.
+// The verdict of a judge model as a number, found in its text by a named rule.
 #pragma once
 
 #include "text/answer/extract.hpp"
@@ -10,7 +10,7 @@
 
 namespace rollcall::reward {
 
-/// The rows of judge.extract beside those of text/answer/extract.cpp that find a number.
+/// Values of judge.extract, beside the rows of text/answer/extract.cpp that find a number.
 struct VerdictRule {
   const char* name;
   const char* meaning;
@@ -19,24 +19,25 @@ const std::vector<VerdictRule>& verdict_rules();
 
 class VerdictReader {
  public:
-  /// `given`: a row of verdict_rules(), words:GOOD|BAD, a row of text::extraction_rules() or
-  /// regex:PATTERN. Verdicts from `lowest` to `highest` become 0 to 1. Throws ConfigError: an
-  /// unknown rule, naming the nearest; a scale for a rule that gives 0 or 1.
+  /// `given` is a row of verdict_rules(), words:GOOD|BAD, a row of text::extraction_rules() or
+  /// regex:PATTERN. Verdicts from `lowest` to `highest` are mapped to 0 to 1. Throws ConfigError
+  /// for an unknown rule, naming the nearest, and for a scale with a rule that gives 0 or 1.
   VerdictReader(const std::string& given, double lowest, double highest);
 
   bool takes_first() const {
     return takes_first_;
-  }  ///< whatever is written behind a verdict
+  }  ///< Whether text after a verdict changes nothing.
      ///< changes nothing
-  /// 0 to 1; none where the text holds no verdict outside of thoughts (<think>...</think>), one
-  /// that the token limit may have cut (`finished` is false then), or one outside the scale.
+  /// The verdict, from 0 to 1. Nothing if the text has no verdict outside of thoughts
+  /// (<think>...</think>), or one that the token limit may have cut (`finished` is false then), or
+  /// one outside the scale.
   std::optional<double> read(std::string_view said, bool finished) const;
 
  private:
   using Find = std::optional<double> (*)(std::string_view said, bool finished);
   Find find_ = nullptr;
-  std::string good_, bad_;  ///< words:GOOD|BAD in lower case, also those of yes_no
-  std::optional<text::Extractor> extractor_;  ///< where there is no such row
+  std::string good_, bad_;  ///< the words of words:GOOD|BAD and of yes_no, in lower case
+  std::optional<text::Extractor> extractor_;  ///< for rules that are not rows of verdict_rules()
   double lowest_, highest_;
   bool takes_first_ = false;
 };

@@ -1,4 +1,5 @@
-// Who is a knight and who a knave: "A is a knight, B is a knave", or KN, a letter a person.
+// Judges who is a knight and who a knave: "A is a knight, B is a knave", or KN, one letter per
+// person.
 #include "reward/reference.hpp"
 #include "text/conclusion/prose.hpp"
 
@@ -7,7 +8,7 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr std::size_t kMostPeople = 10;  // A to J, so that K and N are no person's name
+constexpr std::size_t kMostPeople = 10;  // A to J, so that K and N are not names of people
 
 /// "KNK": the kinds of A, B, C.
 std::string read_kinds(const std::string& reference) {
@@ -20,7 +21,7 @@ std::string read_kinds(const std::string& reference) {
   return reference;
 }
 
-/// Words that change nothing; "not" and all others do.
+/// Words that may be in the answer. Other words, such as "not", may not.
 constexpr const char* kBetween[] = {"is",        "are",   "a",     "and", "so",   "thus",
                                     "therefore", "hence", "while", "but", "both", "also"};
 
@@ -30,14 +31,14 @@ std::optional<char> kind_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// One letter a person, in order; none unless each person is called one thing.
+/// One letter per person, in order; nothing unless each person is named once.
 std::optional<std::string> kinds_named(std::string_view text, std::size_t people) {
   const auto words = text::words(text);
   if (words.size() == 1 && words[0].size() == people &&
       text::upper(words[0]).find_first_not_of("KN") == std::string::npos)
     return text::upper(words[0]);
   std::string kinds(people, ' ');
-  std::vector<std::size_t> waiting;  // named, and not yet told what they are: A and B are knights
+  std::vector<std::size_t> waiting;  // named, but their kind is yet to come: A and B are knights
   for (const auto word : words) {
     const std::string low = text::lower(word);
     if (word.size() == 1 && word[0] >= 'A' && std::size_t(word[0] - 'A') < people) {

@@ -1,4 +1,4 @@
-// Worked answers whose result is a number or a text, as in GSM8K.
+// Judges worked answers whose result is a number or a text, as in GSM8K.
 #include "reward/graders.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"
@@ -11,8 +11,8 @@ bool is_number(const std::string& s) {
   return !s.empty() && s.find_first_not_of("-0123456789.") == std::string::npos;
 }
 
-/// The answer in the form in which answers are compared; of more than a number, the number that it
-/// is without marks around it and remarks behind it.
+/// The normal form in which answers are compared. An answer with more than a number becomes the
+/// number, without the marks around it and the remarks after it.
 std::string normal(const std::string& answer) {
   std::string as_written = text::normal_answer(answer);
   if (is_number(as_written)) return as_written;

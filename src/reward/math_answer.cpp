@@ -1,5 +1,5 @@
-// Mathematical answers, by value; where the reference is words, also by what the response ends
-// with.
+// Judges mathematical answers by value; if the reference is words, also by the words at the end of
+// the response.
 #include "reward/graders.hpp"
 #include "reward/math/decide.hpp"
 #include "text/answer/answer_text.hpp"
@@ -12,14 +12,15 @@
 namespace rollcall::reward {
 namespace {
 
-/// Whether a reference is words: letters, with spaces and hyphens between them.
+/// Whether a reference is words: letters with spaces and hyphens between them.
 bool is_words(std::string_view text) {
-  constexpr std::size_t kLeast = 3;  // letters: fewer are names of values
+  constexpr std::size_t kLeast = 3;  // letters; fewer are names of values
   return text.size() >= kLeast &&
          text::lower(text).find_first_not_of("abcdefghijklmnopqrstuvwxyz -'") == std::string::npos;
 }
 
-/// "The slope of a vertical line is undefined.", where the reference is "undefined".
+/// Whether the response ends in the reference's words: "The slope of a vertical line is undefined."
+/// for the reference "undefined".
 bool ends_in_words(const Prompt& prompt, const Response& response) {
   const std::string reference = text::plain_latex(prompt.answer);
   const std::string_view wanted = text::trim(reference);

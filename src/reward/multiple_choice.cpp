@@ -1,4 +1,4 @@
-// One of several options, by its letter or in its own words.
+// Judges which of several options is named, by its letter or in its own words.
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"
@@ -20,7 +20,7 @@ constexpr std::size_t kMostOptions = 26;
 
 struct Question {
   std::size_t right = 0;
-  std::vector<std::string> options;  ///< may be empty texts, where only letters are known
+  std::vector<std::string> options;  ///< empty texts if only the letters are known
 };
 
 Question read_question(const Json& reference) {
@@ -36,7 +36,8 @@ Question read_question(const Json& reference) {
   return question;
 }
 
-/// In lower case, without an article: "The liver" and "the liver" and "liver" are one option.
+/// The text in lower case and without an article: "The liver", "the liver" and "liver" are one
+/// option.
 std::string plain_words(std::string_view text) {
   std::string low = text::lower(text::trim(text));
   for (const std::string_view article : {"the ", "a ", "an "})
@@ -47,7 +48,7 @@ std::string plain_words(std::string_view text) {
 
 bool same(std::string_view a, std::string_view b) { return plain_words(a) == plain_words(b); }
 
-/// Without what sets it off: "**B**", "$B$", "\\boxed{B}".
+/// The text without the marks that emphasise it: "**B**", "$B$", "\\boxed{B}".
 std::string_view without_marks(std::string_view text) {
   text = text::trim(text);
   for (const auto& [begin, end] : {std::pair<std::string_view, std::string_view>{"\\boxed{", "}"},
@@ -62,7 +63,7 @@ std::string_view without_marks(std::string_view text) {
   return text;
 }
 
-/// "The answer is (B)." -> "(B)"
+/// Removes the words around an option: "The answer is (B)." -> "(B)"
 std::string_view without_words_around(std::string_view text) {
   text = without_marks(text);
   const std::string low = text::lower(text);
@@ -77,8 +78,8 @@ std::string_view without_words_around(std::string_view text) {
   return without_marks(text);
 }
 
-/// Whether the text behind a letter is its option's, with or without a remark behind that, or
-/// nothing but a remark.
+/// Whether the text after a letter is that of its option, with or without a remark after it, or
+/// only a remark.
 bool says_option(std::string_view text, std::size_t option,
                  const std::vector<std::string>& options) {
   if (same(text, options[option])) return true;
@@ -95,9 +96,8 @@ bool says_option(std::string_view text, std::size_t option,
   return best == option;
 }
 
-/// "B) ...", "(B) ...", "B. 11": the letter is all that counts, or nothing does. "B. It is even."
-/// is
-/// a sentence and the one after it.
+/// Whether the text begins with a letter that alone decides: "B) ...", "(B) ...", "B. 11". "B. It
+/// is even." is two sentences and does not.
 bool begins_with_letter(std::string_view text, const std::vector<std::string>& options) {
   text = without_words_around(text);
   if (text.starts_with('(')) text.remove_prefix(1);
@@ -111,7 +111,7 @@ bool begins_with_letter(std::string_view text, const std::vector<std::string>& o
          std::string_view(").:").find(text[1]) != std::string_view::npos;
 }
 
-/// Whether a text comes to an answer of its own, or takes back or hedges what was said before it.
+/// Whether a text gives an answer of its own, or withdraws or hedges the one before it.
 bool answers_anew(std::string_view said) {
   const auto found = text::final_answer(said, true);
   if (found && found->place <= text::AnswerPlace::announcement) return true;
@@ -127,7 +127,7 @@ bool answers_anew(std::string_view said) {
   return false;
 }
 
-/// What may follow a letter: "is correct", or "because ..." without another answer in it.
+/// Whether a text may follow a letter: "is correct", or "because ..." without another answer in it.
 bool is_only_approved_or_explained(std::string_view text) {
   const text::Tokens t(text);
   const std::size_t approved = text::announcement_words().approvals.after(t, 0);
@@ -135,7 +135,8 @@ bool is_only_approved_or_explained(std::string_view text) {
   return (t.word(0) == "because" || t.word(0) == "since") && !answers_anew(text);
 }
 
-/// The one option named: "B", "(b)", "B)", "B. text" or the text; none where it is none, or two.
+/// The option that is named: "B", "(b)", "B)", "B. text" or the text; nothing if there is none, or
+/// more than one.
 std::optional<std::size_t> named_option(std::string_view text,
                                         const std::vector<std::string>& options) {
   // an option may look like words around one
@@ -177,7 +178,7 @@ std::optional<std::size_t> first_line_option(std::string_view said,
     const auto found = named_option(text, options);
     return found ? found : named_option(text::plain_latex(text), options);
   };
-  // the last: a list of the options
+  // the last condition excludes a list of the options
   if (named(rest) || answers_anew(rest) || begins_with_letter(rest, options)) return std::nullopt;
   if (const auto option = named(line)) return option;
   const std::size_t space = line.find(' ');  // (C) 20 m/s
@@ -186,7 +187,7 @@ std::optional<std::size_t> first_line_option(std::string_view said,
   return letter && same(line.substr(space), options[*letter]) ? letter : std::nullopt;
 }
 
-/// "No, because 91 = 7 * 13.", where the options are Yes and No.
+/// The option that is the first word: "No, because 91 = 7 * 13." if the options are Yes and No.
 std::optional<std::size_t> leading_word(std::string_view said,
                                         const std::vector<std::string>& options) {
   const text::Tokens t(said);
@@ -202,7 +203,7 @@ std::optional<std::size_t> leading_word(std::string_view said,
     if (same(options[n], word)) option = n;
     else
       for (std::size_t i = next; i < t.size(); ++i)
-        // "no number" says nothing
+        // "no number" is not an answer
         if (same(t.word(i), options[n]) && !t.is(i + 1, text::Kind::word)) return std::nullopt;
   }
   return answers_anew(text::trim(said.substr(t[first].end + 1))) ? std::nullopt : option;

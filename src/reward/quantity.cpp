@@ -1,4 +1,4 @@
-// A number with its unit, compared exactly.
+// Compares numbers with units exactly.
 #include "reward/rational.hpp"
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
@@ -15,10 +15,10 @@ namespace {
 
 struct Quantity {
   Rational value;
-  std::vector<std::string> unit;  ///< its spellings; the first is what answers are shown with
+  std::vector<std::string> unit;  ///< spellings of the unit; answers are shown with the first
 };
 
-/// A decimal number; none beyond 64 bits.
+/// Reads a decimal number; nothing beyond 64 bits.
 std::optional<Rational> parse_decimal(std::string_view text) {
   std::string digits = text::normal_answer(text);  // 1,050.00 is 1050
   const std::size_t point = digits.find('.');
@@ -39,7 +39,7 @@ std::optional<Rational> parse_decimal(std::string_view text) {
   return apply({value, 1}, '/', scale);
 }
 
-/// "2 500" -> "2500"; as it is where the spaces do not part groups of three digits.
+/// "2 500" -> "2500"; unchanged if the spaces do not separate groups of three digits.
 std::string without_groups(std::string_view text) {
   const auto groups = text::split(text, " ");
   const auto is_whole = [](std::string_view group) {
@@ -58,7 +58,8 @@ std::string without_groups(std::string_view text) {
   return joined;
 }
 
-/// A decimal number, a fraction of two, or a whole number and a fraction behind it (2 1/2).
+/// Reads a decimal number, a fraction of two numbers, or a whole number with a fraction after it (2
+/// 1/2).
 std::optional<Rational> parse_number(std::string_view given) {
   const std::string grouped = without_groups(given);
   const std::string_view text = grouped;
@@ -88,7 +89,7 @@ struct Parts {
   std::string number, unit;
 };
 
-/// Spaces of other widths, which part groups of digits, as one of the usual width.
+/// Replaces spaces of other widths, which separate groups of digits, by usual ones.
 std::string with_plain_spaces(std::string_view text) {
   std::string plain(text);
   // no-break, thin, narrow no-break
@@ -109,7 +110,7 @@ Parts parts_of(std::string_view given) {
           std::string(text::trim(text.substr(end)))};
 }
 
-/// Whether what stands behind a number can be its unit, and no further value or words.
+/// Whether the text after a number can be its unit, and not a further value or words.
 bool may_be_unit(std::string_view unit) {
   for (std::size_t i = 1; i < unit.size(); ++i)
     if (unit[i] >= '0' && unit[i] <= '9' && unit[i - 1] == ' ') return false;
@@ -118,7 +119,8 @@ bool may_be_unit(std::string_view unit) {
          unit.find("\xC3\x97") == std::string_view::npos;
 }
 
-/// The last value of a chain: "2.5 km = 2500 m" is 2500 m. A text without an equals sign as it is.
+/// The last value of a chain: "2.5 km = 2500 m" is 2500 m. A text without an equals sign is
+/// unchanged.
 std::string_view behind_equals(std::string_view text) {
   const std::size_t sign = text.rfind('=');
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
@@ -126,7 +128,7 @@ std::string_view behind_equals(std::string_view text) {
 
 double as_double(const Rational& r) { return double(r.numerator) / double(r.denominator); }
 
-/// 1 where the values are equal, falling with the relative error to 0 at 100 %.
+/// 1 for equal values, falling with the relative error to 0 at 100 %.
 double closeness(const Rational& given, const Rational& wanted) {
   if (given == wanted) return 1.0;
   const double a = as_double(given), b = as_double(wanted);

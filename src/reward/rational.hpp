@@ -1,5 +1,5 @@
-// Exact fractions of 64-bit integers; an operation that would not fit gives none instead of a wrong
-// number.
+// Exact fractions of 64-bit integers. An operation whose result would not fit returns nothing
+// instead of a wrong number.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rollcall::reward {
 
-/// In lowest terms, denominator positive, so equal values have equal members.
+/// A fraction in lowest terms with a positive denominator, so equal values have equal members.
 struct Rational {
   std::int64_t numerator = 0, denominator = 1;
   bool operator==(const Rational&) const = default;
@@ -21,7 +21,8 @@ struct Rational {
 };
 
 namespace detail {
-/// Members stay within +-(2^63 - 1), so the 128-bit cross products and their sums are exact.
+/// The fraction in lowest terms; nothing if it does not fit. Members of a Rational are within
+/// +-(2^63 - 1), so 128-bit cross products and their sums are exact.
 inline std::optional<Rational> reduced(__int128 numerator, __int128 denominator) {
   if (denominator == 0) return std::nullopt;
   __int128 a = numerator < 0 ? -numerator : numerator,
@@ -35,7 +36,7 @@ inline std::optional<Rational> reduced(__int128 numerator, __int128 denominator)
 }
 }  // namespace detail
 
-/// a op b for op in + - * /; none on overflow and on division by zero.
+/// a op b for op in + - * /; nothing on overflow and for a division by zero.
 inline std::optional<Rational> apply(const Rational& a, char op, const Rational& b) {
   const __int128 an = a.numerator, ad = a.denominator, bn = b.numerator, bd = b.denominator;
   switch (op) {

@@ -1,5 +1,5 @@
-// References that say more than an answer: a JSON object in Prompt::answer. A task writes it, or a
-// file of a user's.
+// References that say more than an answer: a JSON object in Prompt::answer, written by a task or by
+// a user's file.
 #pragma once
 
 #include "base/error.hpp"
@@ -17,7 +17,7 @@ namespace rollcall::reward {
 
 using Json = nlohmann::json;
 
-/// Thrown by the reader of a reference; read_reference makes an InputError of it.
+/// Thrown by the reader of a reference. read_reference() turns it into an InputError.
 struct ReferenceFault {
   std::string text;
 };
@@ -25,14 +25,15 @@ inline void check_reference(bool ok, const char* fault) {
   if (!ok) throw ReferenceFault{fault};
 }
 
-/// A whole number from low to high.
+/// The value as a whole number from low to high. Throws ReferenceFault for any other value.
 inline std::int64_t whole_number(const Json& value, std::int64_t low, std::int64_t high) {
   check_reference(value.is_number_integer() && value >= low && value <= high,
                   "a whole number is missing or out of range");
   return value.get<std::int64_t>();
 }
 
-/// read(reference). `form` shows what it should look like. Throws InputError.
+/// Returns read(reference) for the JSON object of the prompt's reference. `form` is an example of
+/// the form, for the message. Throws InputError.
 template <class Read>
 auto read_reference(const Prompt& prompt, const char* form, Read&& read) {
   std::string fault;
@@ -50,13 +51,13 @@ auto read_reference(const Prompt& prompt, const char* form, Read&& read) {
                     "responses could not be judged", std::string("it should be like ") + form));
 }
 
-/// The answer, unless the token limit may have cut it.
+/// The answer; nothing if there is none or if the token limit may have cut it.
 inline std::optional<std::string_view> complete_answer(const Response& response) {
   if (!response.answer || !response.answer->complete) return std::nullopt;
   return std::string_view(response.answer->text);
 }
 
-/// A verdict whose first component says whether it is correct.
+/// A score that is correct if its first component is 1.
 inline Score score_of(std::vector<double> components, std::string answer, std::string reason = {}) {
   const bool correct = components.at(0) == 1.0;
   return {.components = std::move(components),

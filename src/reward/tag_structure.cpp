@@ -1,5 +1,5 @@
-// Sections in tags: <think>...</think><answer>...</answer>, each once, in order, nothing around
-// them.
+// Judges sections in tags: <think>...</think><answer>...</answer>, each once, in order, with
+// nothing around them.
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Tag {
   std::string open, close;
-  std::optional<std::string> content;  ///< none: anything but nothing
+  std::optional<std::string> content;  ///< nothing if any content that is not empty is right
 };
 
 std::vector<Tag> read_tags(const Json& reference) {
@@ -33,8 +33,8 @@ bool stands_once(std::string_view text, std::string_view part) {
   return at != std::string_view::npos && text.find(part, at + 1) == std::string_view::npos;
 }
 
-/// What the tag holds, trimmed; none unless it is opened once, closed once after that, and not
-/// empty.
+/// The content of a tag, trimmed; nothing unless the tag is opened once, closed once after that,
+/// and not empty.
 std::optional<std::string_view> section(std::string_view text, const Tag& tag) {
   if (!stands_once(text, tag.open) || !stands_once(text, tag.close)) return std::nullopt;
   const std::size_t begin = text.find(tag.open) + tag.open.size(), end = text.find(tag.close);
@@ -43,7 +43,7 @@ std::optional<std::string_view> section(std::string_view text, const Tag& tag) {
   return content.empty() ? std::nullopt : std::optional(content);
 }
 
-/// Nothing but the sections in order, none within another.
+/// Whether the text is these sections in order, not nested, and nothing else.
 bool is_in_form(std::string_view text, const std::vector<Tag>& tags) {
   for (const Tag& tag : tags) {
     text = text::trim(text);

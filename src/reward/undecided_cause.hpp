@@ -1,13 +1,14 @@
-// Why a program's verdict was left undecided, as its reason says.
+// Why the verdict on a program was left undecided, read from its reason.
 #pragma once
 
 #include <string_view>
 
 namespace rollcall::reward {
 
-/// "starved" (the machine was short of processors), "out_of_memory" (the kernel's killer), or
-/// "sandbox_error" for all else. `reason`: Score::reason of an undecided verdict of `code`. Read
-/// from the words, so that a verdict that a resume takes from the archive is counted as it was.
+/// "starved" (the machine was short of processors), "out_of_memory" (the kernel's out-of-memory
+/// killer), or "sandbox_error" for anything else. `reason` is Score::reason of an undecided verdict
+/// of `code`. The cause is read from the words so that a verdict that a resumed run takes from the
+/// archive is counted in the same way.
 std::string_view undecided_cause(std::string_view reason);
 
 }  // namespace rollcall::reward

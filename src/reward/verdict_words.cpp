@@ -1,4 +1,4 @@
-// A verdict is a word; whether it is one is seen from the words around it.
+// Decides by the words around a word whether it is a verdict.
 #include "reward/verdict_words.hpp"
 
 #include "text/answer/answer_text.hpp"
@@ -15,7 +15,7 @@ using text::Kind;
 using text::Phrases;
 using text::Tokens;
 
-constexpr std::size_t kClause = 7;  // words before a verdict that may turn it round
+constexpr std::size_t kClause = 7;  // words before a verdict that may reverse it
 
 struct Words {
   Phrases denials{"not",         "never",        "cannot",   "hardly",       "neither",
@@ -84,14 +84,14 @@ class Reader {
   }
 
  private:
-  /// Whether what stands at `i` can no longer change: a word at the very end of what was said so
-  /// far may go on.
+  /// Whether the word at `i` can no longer change: a word at the very end of the text so far may
+  /// continue.
   bool is_known(std::size_t i) const {
     return finished_ || i + 1 < t_.size() ||
            (i < t_.size() && !t_.is(i, Kind::word) && !t_.is(i, Kind::number));
   }
 
-  /// "yes or no", "yes/no": where it ends; `i` where it is none.
+  /// The position after an echo, "yes or no" or "yes/no"; `i` if there is none.
   std::size_t behind_echo(std::size_t i, std::size_t next) const {
     const std::string_view word = t_.word(next);
     std::size_t other = next;
@@ -150,7 +150,7 @@ std::string unquoted(std::string_view said, bool finished) {
   const auto quotes = std::count_if(t.all.begin(), t.all.end(), [&](const text::Token& token) {
     return is_quote(std::size_t(&token - t.all.data()));
   });
-  // all of it in quotation marks
+  // all of the text is in quotation marks
   if (quotes == 0 || (quotes == 2 && last > first + 1 && is_quote(first) && is_quote(last - 1)))
     return std::string(said);
   std::string kept;

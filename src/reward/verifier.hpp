@@ -1,5 +1,6 @@
-// Verifiers: a response in, named reward components out. What needs the whole group (votes,
-// diversity) or remembers (moving statistics) is a piece of objective/reward, which sees the step.
+// Verifiers: they turn a response into named reward components. Anything that needs the whole group
+// (votes, diversity) or a memory (moving statistics) is a piece of objective/reward, which sees the
+// step.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -17,61 +18,63 @@ namespace rollcall::reward {
 
 struct Response;
 
-/// A row of the table reward/verifiers.cpp. Pure functions; never throw on any response text, only
-/// on a reference that cannot be used.
+/// A row of the table reward/verifiers.cpp. Its functions are pure. They never throw for any
+/// response text, only for a reference that cannot be used.
 struct Verifier {
   const char* name;
   const char* meaning;
-  std::vector<std::string> components;  ///< names, in the order of Score::components; the first is
-                                        ///< "correct"
-  const char* extract;  ///< how it finds the answer where the run file names no other way: a row of
-                        ///< text/answer/extract.cpp
-  const char* answers;  ///< what its answers are where they are never numbers; else none
-  /// fills components, correct and answer of one response
+  /// Names in the order of Score::components; the first is "correct".
+  std::vector<std::string> components;
+  /// How it finds the answer unless the run file says: a row of text/answer/extract.cpp.
+  const char* extract;
+  const char* answers;  ///< What its answers are if they are never numbers; else nullptr.
+  /// Fills components, correct and answer for one response.
   Score (*judge)(const Prompt& prompt, const Response& response);
 };
 
 const Verifier& find_verifier(const std::string& name);  ///< throws ConfigError naming the nearest
-/// reward.verifier, or where that is empty the task's
+/// The verifier of reward.verifier or, if that is empty, the task's.
 const Verifier& chosen_verifier(const RewardSection& section, const std::string& of_task);
 std::vector<std::string> verifier_names();
-bool runs_code(const Verifier& verifier);  ///< needs a started sandbox (sandbox/sandbox.hpp)
+/// whether it needs a started sandbox (sandbox/sandbox.hpp)
+bool runs_code(const Verifier& verifier);
 
-/// What judges the answers of a run: a verifier, or the command in its place, and how answers are
-/// found. Immutable, shared by threads.
+/// Judges the answers of a run, with a verifier or with the command in its place, and finds the
+/// answers in the responses. Immutable and shared by threads.
 class Grader {
  public:
-  /// `verifier`: the task's. Throws ConfigError for an extraction that is unknown or can never find
-  /// an answer of the task.
+  /// `verifier` is the task's. Throws ConfigError for an extraction that is unknown or can never
+  /// find an answer of the task.
   Grader(const Verifier& verifier, const TaskSection& section, const RewardSection& reward = {});
   std::string name() const { return is_command_ ? "command" : verifier_->name; }
   bool is_command() const { return is_command_; }
-  /// names, in the order of Score::components
+  /// Names in the order of Score::components.
   const std::vector<std::string>& components() const { return components_; }
-  std::string extraction() const;  ///< in evaluations
+  std::string extraction() const;  ///< the extraction that evaluations use
 
-  /// `finished` is false when the token limit cut the response. reward = correct + format_weight *
-  /// format. A verifier that throws comes to no verdict. A prompt that is asked in one of
-  /// task.forms has its answer found as that form says, and its format is the share of the form's
-  /// marks.
+  /// `finished` is false if the token limit cut the response. reward = correct + format_weight *
+  /// format. If the verifier throws, the verdict is undecided. If a prompt is asked in one of
+  /// task.forms, its answer is found as that form says, and its format is the share of the form's
+  /// marks that the response has.
   Score score(const Prompt& prompt, std::string_view response, bool finished) const;
-  /// What the command replied, as a score: reward = its score, components = correct and its own.
+  /// The command's reply as a score: its reward is the command's score, its components are correct
+  /// and the command's own.
   Score score(const Reply& reply, std::string_view response, bool finished) const;
-  Score undecided(std::string reason) const;  ///< all zero
-  /// Why no response could be held against the reference of this prompt by its value; empty where
-  /// one could. Throws InputError where score() would.
+  Score undecided(std::string reason) const;  ///< a score of zeros without a verdict
+  /// Why no response can be compared by value with the reference of this prompt; empty if one can.
+  /// Throws InputError where score() would.
   std::string reference_problem(const Prompt& prompt) const;
 
  private:
   using FormParser = std::pair<const text::AnswerForm*, text::Extractor>;
-  /// its answer is one text
+  /// Scores a response whose answer is one text.
   Score score_one(const Prompt& prompt, std::string_view response, bool finished) const;
-  /// none: asked as it stands
+  /// The form in which a prompt is asked; nullptr if it is asked as it is.
   const FormParser* parser_of(const std::string& asked) const;
 
   const Verifier* verifier_;
   text::Extractor extractor_;
-  std::vector<FormParser> parsers_;  ///< of the forms with an instruction
+  std::vector<FormParser> parsers_;  ///< for the forms that have an instruction
   bool evaluates_plainly_ = true;
   double format_weight_;
   bool is_command_;

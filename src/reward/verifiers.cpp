@@ -173,9 +173,8 @@ Grader::Grader(const Verifier& verifier, const TaskSection& section, const Rewar
 
 namespace {
 
-/// Of the verdicts by each of several accepted answers. What equals one of them is right. Where
-/// none
-/// does, one that could not be decided may have been it.
+/// Combines the verdicts by each of several accepted answers. An answer that equals one of them is
+/// right. Otherwise, if one comparison could not be decided, the answer is undecided.
 Score best_of(Prompt alone, const std::vector<std::string>& accepted,
               const std::function<Score(const Prompt&)>& score) {
   const auto rank = [](const Score& verdict) {
@@ -222,9 +221,9 @@ Score Grader::score_one(const Prompt& prompt, std::string_view response, bool fi
   try {
     score = verifier_->judge(prompt, {response, finished, extractor.find(response, finished),
                                       extractor.rule() == "whole"});
-  } catch (const InputError&) {  // the reference cannot be used: no answer to it could be judged
+  } catch (const InputError&) {  // the reference cannot be used, so no answer to it can be judged
     throw;
-  } catch (const std::logic_error&) {  // nor a program whose contracts are broken
+  } catch (const std::logic_error&) {  // a bug in the program is not hidden either
     throw;
   } catch (const std::exception& fault) {  // one verdict is lost, not the run
     return undecided(fmt::format("the verifier {} failed: {}", verifier_->name, fault.what()));
@@ -261,7 +260,8 @@ std::string Grader::reference_problem(const Prompt& prompt) const {
       verifier_->judge(alone, {{},
                                false,
                                std::nullopt,
-                               false});  // reads the reference first, and of this response nothing
+                               // reads the reference first and uses nothing of this response
+                               false});
     if (!problem.empty()) return problem;
   }
   return {};

@@ -1,4 +1,4 @@
-// Words in alphabetical order, separated by spaces, commas or line breaks.
+// Judges words in alphabetical order, separated by spaces, commas or line breaks.
 #include "base/joined.hpp"
 #include "reward/graders.hpp"
 #include "reward/reference.hpp"

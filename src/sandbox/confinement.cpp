@@ -1,4 +1,5 @@
-// What a run's own process gives up: files of others, resources, capabilities, system calls.
+// The rights that the process of a run gives up: files of others, resources, capabilities, system
+// calls.
 #include "sandbox/confinement.hpp"
 
 #include <fmt/format.h>
@@ -19,15 +20,17 @@ namespace rollcall::sandbox {
 namespace {
 
 constexpr rlim_t kDescriptors = 256, kStack = 8 << 20;
-constexpr int kOwnProcesses = 6;  // worker, warm interpreter, checks (two), init, one being buried:
-                                  // all the same user
+// Processes of the same user: worker, warm interpreter, checks (two), init, and one that is being
+// reaped.
+constexpr int kOwnProcesses = 6;
 
 std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::uint64_t own_size) {
   const auto at = [](rlim_t value) { return rlimit{value, value}; };
   const rlim_t cpu_s = rlim_t(limits.cpu_s);
   std::vector<std::pair<int, rlimit>> all = {
-      {RLIMIT_CPU, {cpu_s, cpu_s + 1}},  // SIGXCPU says what it is; SIGKILL a second later, for
-                                         // those who do not listen, does not
+      // SIGXCPU at the limit is unambiguous; SIGKILL, a second later for programs that ignore it,
+      // is not.
+      {RLIMIT_CPU, {cpu_s, cpu_s + 1}},
       {RLIMIT_AS, at(limits.memory + own_size)},
       {RLIMIT_FSIZE, at(limits.files)},
       {RLIMIT_NPROC, at(rlim_t(limits.processes + kOwnProcesses))},
@@ -42,7 +45,7 @@ std::vector<std::pair<int, rlimit>> resource_limits(const Limits& limits, std::u
   for (auto& [resource, limit] : all) {
     rlimit now{};
     if (::getrlimit(__rlimit_resource_t(resource), &now) != 0) continue;
-    // a site's own limit may be the lower one
+    // a limit of the site may be lower
     limit = {std::min(limit.rlim_cur, now.rlim_max), std::min(limit.rlim_max, now.rlim_max)};
   }
   return all;

@@ -1,5 +1,5 @@
-// The walls: namespaces with a minimal root, Landlock where there are none, and what every confined
-// program gives up before its first instruction.
+// The confinement of programs: namespaces with a minimal root, Landlock where there are no
+// namespaces, and the rights that every program gives up before its first instruction.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -16,51 +16,56 @@ namespace rollcall::sandbox {
 
 constexpr unsigned kInsideId = 1000;  ///< user and group of programs as they see themselves
 
-/// A process in new user, pid, mount, network, IPC, UTS and cgroup namespaces, as fork() returns: 0
-/// in the child; -1 and errno where the system forbids it.
+/// Forks a process into new user, pid, mount, network, IPC, UTS and cgroup namespaces. Returns as
+/// fork() does: 0 in the child; -1 with errno if the system forbids it.
 pid_t fork_into_namespaces();
 
-/// Writes the maps of user and group ids of `child`, which waits for them: an id of its own that
-/// nobody has, where the caller may map one, else the caller's. `number` tells workers apart. False
-/// and errno where neither can be mapped.
+/// Writes the maps of user and group ids of `child`, which waits for them. Maps an id that nobody
+/// else has if the caller may, else the caller's own; `number` keeps the workers' ids apart.
+/// Returns false with errno if neither can be mapped.
 bool map_ids(pid_t child, unsigned number);
 
 // What a worker does in its namespaces once the ids are mapped. All throw EnvironmentError, whose
-// message goes to whoever asked for the worker.
+// message is sent to the process that asked for the worker.
 void become_inside_user();
-void enter_minimal_root();  ///< read-only /usr, /bin, /lib*, bits of /etc, four devices, an empty
-                            ///< /proc, an empty /tmp; the rest is unmounted
-void demand_limited_processes();  ///< the kernel does not count those of the machine's root,
-                                  ///< whatever it calls itself
-void keep_only_mount_rights();    ///< CAP_SYS_ADMIN of the own user namespace, kept over exec, for
-                                  ///< the worker and the warm interpreter alone
+/// Mounts read-only /usr, /bin and /lib*, parts of /etc, four devices, an empty /proc and an empty
+/// /tmp, and unmounts the rest.
+void enter_minimal_root();
+/// Throws for the machine's root, whose processes the kernel does not count, under whatever id it
+/// appears here.
+void demand_limited_processes();
+/// Keeps CAP_SYS_ADMIN in the worker's own user namespace, also over exec, for the worker and the
+/// warm interpreter alone.
+void keep_only_mount_rights();
 
-/// The second tier's worker: everything but reading system folders and writing beneath `folder` is
-/// denied from here on. Gives up root where it has it.
+/// Confines a worker of the second tier: from now on it may only read system folders and write
+/// below `folder`. Gives up root if the process has it.
 void restrict_by_landlock(const std::string& folder, unsigned number);
-bool landlock_is_complete();  ///< the kernel's Landlock covers truncation (ABI 3, Linux 6.2)
+/// whether the kernel's Landlock covers truncation (ABI 3, Linux 6.2)
+bool landlock_is_complete();
 
-/// What a run's own process asks of the kernel. The worker works it out: whatever a child allocates
-/// makes it a copy of the page.
+/// What a run's process asks of the kernel. The worker computes it, because each allocation in a
+/// forked child copies a page.
 struct Restraints {
-  std::string folder;                          ///< options of its tmpfs
+  std::string folder;                          ///< mount options of its tmpfs
   std::vector<std::pair<int, rlimit>> limits;  ///< by resource
 };
 Restraints restraints_of(const Limits& limits,
-                         std::uint64_t own_size);  ///< `own_size`: address space that the program's
-                                                   ///< own code has mapped already; 0 before exec
+                         /// `own_size` is the address space in bytes that the program's own code
+                         /// has mapped already; 0 before exec.
+                         std::uint64_t own_size);
 
-// What each run's own process does, in this order. They return 0 or errno: there is nobody to throw
-// to.
-int mount_private_folder(const Restraints& restraints);  ///< a fresh tmpfs on /tmp in the process's
-                                                         ///< own mount namespace
+// What the process of each run does, in this order. The functions return 0 or an errno, because
+// nothing in that process could catch an exception.
+/// mounts a new tmpfs on /tmp, in the process's own mount namespace
+int mount_private_folder(const Restraints& restraints);
 int limit_resources(const Restraints& restraints);
 int give_up_capabilities();
-int install(const std::vector<sock_filter>& filter);  ///< no_new_privs first
+int install(const std::vector<sock_filter>& filter);  ///< sets no_new_privs first
 
 std::uint64_t address_space();  ///< of this process, in bytes; reads /proc
 
-std::string resource_options(const Limits& limits);  ///< the same limits as text for the warm
-                                                     ///< interpreter: "NUMBER SOFT HARD" each
+/// The same limits as text for the warm interpreter: "NUMBER SOFT HARD" each.
+std::string resource_options(const Limits& limits);
 
 }  // namespace rollcall::sandbox

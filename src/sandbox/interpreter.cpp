@@ -1,4 +1,4 @@
-// Starting the interpreter, and one test after the other through it.
+// Starts the interpreter and runs one test after the other through it.
 #include "sandbox/interpreter.hpp"
 
 #include "sandbox/outcome.hpp"
@@ -20,9 +20,9 @@
 namespace rollcall::sandbox {
 namespace {
 
-#include "sandbox/python.inc"  // kForkServer: the text of the files in python/
+#include "sandbox/python.inc"  // kForkServer, the text of the files in python/
 
-// the last only where there are tests
+// the last one only if there are tests
 enum Place { kIn, kOut, kErr, kProgram, kReport, kTests, kPlaces };
 constexpr const char* kPython = "/usr/bin/python3";
 constexpr int kServer = 3, kNamespace = 4, kFilter = 5;  // descriptors of the interpreter; those it
@@ -40,7 +40,7 @@ int filter_file(const std::vector<sock_filter>& filter) {
 }
 
 [[noreturn]] void become_interpreter(const WorkerSetup& setup, int server) {
-  // Above all fixed places first, so that none is overwritten before it is moved.
+  // Moved above all fixed numbers first, so that no descriptor is overwritten before it is moved.
   const int filter = ::fcntl(filter_file(setup.filter), F_DUPFD_CLOEXEC, 64),
             nothing = ::fcntl(::open("/dev/null", O_RDWR | O_CLOEXEC), F_DUPFD_CLOEXEC, 64);
   const int socket = ::fcntl(server, F_DUPFD_CLOEXEC, 64);
@@ -98,11 +98,13 @@ void Interpreter::stop() {
 
 namespace {
 
-/// What the process of the checks says at its end; the program never holds what it is written to.
+/// The report of the process that runs the checks, written to a pipe that the program never has.
 /// fork_server.py, be_checks().
 struct Report {
-  char end = 0;  ///< 'e' all ran, 'g' the program was gone before, 't' and 'm' they ran out of time
-                 ///< or memory, 'u' they are of no use, 0 nothing was said
+  /// 'e': all checks ran; 'g': the program had ended before; 't' and 'm': they ran out of time or
+  /// memory; 'u': they cannot be used; 0: no report.
+  char end = 0;
+  ///< or memory, 'u' they are of no use, 0 nothing was said
   std::string reason;
 
   Report(std::string_view bytes, Counts& counts) {
@@ -116,8 +118,8 @@ struct Report {
   }
 };
 
-/// `outcome` is how the program ended, which decides where it ended before its checks did. After
-/// them it was killed.
+/// Combines outcome and report. `outcome` says how the program ended, which decides if it ended
+/// before its checks did; after them it was killed.
 void judge(Outcome& outcome, const Report& report, const Limits& limits) {
   const auto settle = [&](End end, std::string reason) {
     outcome.end = end, outcome.reason = std::move(reason);
@@ -139,7 +141,7 @@ void judge(Outcome& outcome, const Report& report, const Limits& limits) {
     case 'g':
       if (outcome.end == End::passed || was_killed) settle(End::failed, report.reason);
       return;
-    default:  // the program has handed over something that ended them
+    default:  // the program has passed an object that ended the checks
       if (outcome.end == End::passed || was_killed)
         settle(End::failed, "its checks ended before they could report");
   }
@@ -163,7 +165,7 @@ Outcome Interpreter::run(const Request& request) {
     theirs[std::size_t(place)] = pipe.theirs;
   }
   Feed tests{&pipes.all[kTests].ours, request.program.checks};
-  if (checked) feed(tests);  // what a pipe holds is there before the interpreter looks
+  if (checked) feed(tests);  // the pipe is full before the interpreter reads it
   const std::string limits =
       resource_options(request.limits) + fmt::format("files {} wall {} {}", request.limits.files,
                                                      request.limits.wall_s,
@@ -191,16 +193,16 @@ Outcome Interpreter::run(const Request& request) {
                      {&pipes.all[kErr].ours, &outcome.err, most},
                      {&pipes.all[kReport].ours, &told_by_checks, 4096}};
   running.outside = &setup_->outside, running.memory = request.limits.memory;
-  std::optional<Ending> told;
-  End forced = attend(running, request.limits.wall_s, told);
-  if (!told) {
+  std::optional<Ending> reported;
+  End forced = attend(running, request.limits.wall_s, reported);
+  if (!reported) {
     ::kill(running.pid, SIGKILL);
     stop();
     return broken(tier, "the interpreter is gone");
   }
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
   if (told_by_checks.starts_with("broken: ")) return broken(tier, told_by_checks);
-  settle(outcome, request, forced, running.waiting, *told);
+  settle(outcome, request, forced, running.waiting, *reported);
   if (checked) {
     const Report report(told_by_checks, outcome.counts);
     if (forced == End::passed) judge(outcome, report, request.limits);

@@ -19,7 +19,7 @@ class Interpreter {
   Outcome run(const Request& request);
 
  private:
-  std::optional<std::string> start();  ///< why it could not
+  std::optional<std::string> start();  ///< returns the reason if it could not start
   void stop();
 
   const WorkerSetup* setup_;

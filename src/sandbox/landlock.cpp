@@ -1,5 +1,5 @@
-// The second tier: Landlock on files, for kernels or sites without user namespaces. No wrapper
-// library is needed for three system calls.
+// The second tier: Landlock on files, for kernels or sites without user namespaces. Its three
+// system calls need no wrapper library.
 #include "base/error.hpp"
 #include "sandbox/confinement.hpp"
 
@@ -22,7 +22,8 @@ constexpr const char* kReadable[] = {
     "/dev/urandom", "/dev/zero"};
 constexpr unsigned kFreeId = 64000U;
 
-// Numbers of the kernel's interface (linux/landlock.h): headers are often older than the kernel.
+// Numbers of the kernel's interface (linux/landlock.h), since headers are often older than the
+// kernel.
 constexpr std::uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14, kUpToRefer = kRefer - 1;
 constexpr std::uint64_t kHandled = kUpToRefer | kRefer | kTruncate;
 constexpr std::uint64_t kRead =
@@ -41,7 +42,7 @@ void demand(bool ok, const std::string& what) {
 
 void allow(int rules, const std::string& path, std::uint64_t access) {
   const int place = ::open(path.c_str(), O_PATH | O_CLOEXEC);
-  if (place < 0) return;  // what the system lacks needs no rule
+  if (place < 0) return;  // a folder that the system lacks needs no rule
   landlock_path_beneath_attr beneath{};
   beneath.allowed_access = access;
   beneath.parent_fd = place;
@@ -79,7 +80,7 @@ void restrict_by_landlock(const std::string& folder, unsigned number) {
   demand(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
              ::syscall(SYS_landlock_restrict_self, rules, 0) == 0,
          "Landlock cannot be entered");
-  // Landlock lets them open its pipes by /proc/PID/fd
+  // Landlock would let programs open the worker's pipes as /proc/PID/fd.
   demand(::prctl(PR_SET_DUMPABLE, 0) == 0, "the worker cannot be closed to its programs");
   ::close(rules);
 }

@@ -31,8 +31,8 @@ namespace {
 constexpr const char* kFolders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr const char* kFiles[] = {"/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime"};
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"};
-constexpr unsigned kFreeIds[] = {2146435072U, 64000U};  // high above what sites give to people;
-                                                        // within the 65,536 ids of most containers
+// far above the ids of people; the second is within the 65,536 ids of most containers
+constexpr unsigned kFreeIds[] = {2146435072U, 64000U};
 
 void demand(bool ok, const std::string& what) {
   const int error = errno;
@@ -51,9 +51,8 @@ bool write_file(const std::string& path, const std::string& text) {
   return ok;
 }
 
-/// What is mounted beneath the newest mount at `root`, as /proc/self/mountinfo lists it, parents
-/// first: "ID PARENT DEVICE ROOT PATH ...". What an older mount there held is listed too, but
-/// hidden.
+/// The mounts below the newest mount at `root`, parents first, as /proc/self/mountinfo lists them:
+/// "ID PARENT DEVICE ROOT PATH ...". It also lists the hidden mounts of an older mount there.
 std::vector<std::string> mounts_under(const std::string& root) {
   struct Mount {
     int id = 0, parent = 0;
@@ -73,21 +72,20 @@ std::vector<std::string> mounts_under(const std::string& root) {
   for (const Mount& mount : all) {
     if (!within.contains(mount.parent)) continue;
     within.insert(mount.id);
-    found.push_back(mount.path);  // a name with a space is escaped here, is not found and ends the
-                                  // set-up with an error
+    // a name with a space is escaped here, so it is not found and the set-up ends with an error
+    found.push_back(mount.path);
   }
   return found;
 }
 
-/// Each mount for itself: a recursive bind is not read-only beneath its top, and mount_setattr() is
-/// too young for many sites (Linux 5.12).
+/// Makes each mount read-only on its own, because a recursive bind leaves those below its top
+/// writable, and mount_setattr() is too new for many sites (Linux 5.12).
 void make_read_only(const std::string& path) {
   struct statvfs now {};
   demand(::statvfs(path.c_str(), &now) == 0, "cannot read the flags of " + path);
   unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID;
   if (now.f_flag & ST_NODEV)
-    flags |= MS_NODEV;  // flags of the outer namespace are locked and have
-                        // to be repeated
+    flags |= MS_NODEV;  // flags of the outer namespace are locked and must be repeated
   if (now.f_flag & ST_NOEXEC) flags |= MS_NOEXEC;
   if (now.f_flag & ST_NOATIME) flags |= MS_NOATIME;
   if (now.f_flag & ST_NODIRATIME) flags |= MS_NODIRATIME;
@@ -96,8 +94,8 @@ void make_read_only(const std::string& path) {
          "cannot make " + path + " read-only");
 }
 
-/// Shows a folder, file, device or link of the system at the same place of the new root; what the
-/// system lacks is lacking there too.
+/// Shows a folder, file, device or link of the system at the same place of the new root. What the
+/// system lacks is left out.
 void show(const std::string& root, const std::string& path) {
   struct stat what {};
   if (::lstat(path.c_str(), &what) != 0) return;
@@ -143,7 +141,8 @@ bool map_ids(pid_t child, unsigned number) {
     if (write_file(folder + "uid_map", fmt::format("{} {} 1\n", kInsideId, first + number)))
       return write_file(folder + "gid_map", fmt::format("{} {} 1\n", kInsideId, first + number));
   }
-  // A plain user may map itself alone, and only once supplementary groups can no longer be dropped.
+  // A plain user may map only its own id, and only once supplementary groups can no longer be
+  // dropped.
   return write_file(folder + "setgroups", "deny") &&
          write_file(folder + "uid_map", fmt::format("{} {} 1\n", kInsideId, ::geteuid())) &&
          write_file(folder + "gid_map", fmt::format("{} {} 1\n", kInsideId, ::getegid()));

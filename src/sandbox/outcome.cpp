@@ -1,4 +1,4 @@
-// Signals and exit statuses, read with the limits in mind.
+// Interprets signals and exit statuses by the limits of the run.
 #include "sandbox/outcome.hpp"
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// An allocation beyond RLIMIT_AS or a process beyond RLIMIT_NPROC fails inside the program; that
-/// it ended of this only its last words tell. No verdict hangs on
-/// them: the program has not passed.
+/// Last words of programs that ran out of memory. An allocation beyond RLIMIT_AS or a process
+/// beyond RLIMIT_NPROC fails inside the program, so only its own messages tell. No verdict depends
+/// on them, since the program has not passed.
 constexpr std::array kOfMemory = {"MemoryError", "bad_alloc", "Cannot allocate memory",
                                   "emory exhausted", "ut of memory"};
 constexpr std::array kOfProcesses = {"can't start new thread", "Cannot fork", "fork: retry",
@@ -28,15 +28,15 @@ bool speaks(const std::string& err, const std::array<const char*, N>& words) {
                      [&](const char* word) { return tail.find(word) != std::string_view::npos; });
 }
 
-/// The limit counts in ticks, and what is told as used may be less by some tenths on a virtual
-/// machine.
+/// Whether the processor time has reached its limit. The limit is counted in ticks, and the
+/// reported time may be some tenths of a second lower on a virtual machine.
 bool is_at_limit(const Outcome& outcome, const Limits& limits) {
   return outcome.counts.cpu_us * 4 >= std::uint64_t(limits.cpu_s) * 3'000'000;
 }
 
 void settle_signal(Outcome& outcome, const Limits& limits, int signal) {
   outcome.exit = 128 + signal;
-  // a second beyond the limit ends what ignores SIGXCPU
+  // a second after the limit, a process that ignores SIGXCPU is killed
   if (signal == SIGXCPU || (signal == SIGKILL && is_at_limit(outcome, limits))) {
     outcome.end = End::timed_out;
     outcome.reason = fmt::format("processor time: {} s", limits.cpu_s);

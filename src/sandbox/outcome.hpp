@@ -1,4 +1,4 @@
-// From how a process ended to a named outcome.
+// Turns the way in which a process ended into a named outcome.
 #pragma once
 
 #include "sandbox/running.hpp"
@@ -6,11 +6,12 @@
 
 namespace rollcall::sandbox {
 
-constexpr int kOutOfMemory = 86, kOutOfTime = 87;  ///< exit statuses of fork_server.py after a
-                                                   ///< MemoryError and SIGXCPU
+/// Exit statuses of fork_server.py after a MemoryError and after SIGXCPU.
+constexpr int kOutOfMemory = 86, kOutOfTime = 87;
 
-/// Fills end, exit, counts and reason; output is there already. `forced`: what the worker ended it
-/// for, or End::passed; `waiting`: what was known at its wall clock.
+/// Fills end, exit, counts and reason; the output must be there already. `forced` says why the
+/// worker ended the run, or is End::passed if it did not; `waiting` is what was known when the wall
+/// clock ended it.
 void settle(Outcome& outcome, const Request& request, End forced, const Waiting& waiting,
             const Ending& ending);
 Outcome broken(Tier tier, std::string reason);

@@ -1,4 +1,4 @@
-// Pipes that close on exec, our end not blocking.
+// Makes pipes that close on exec, with our end non-blocking.
 #include "sandbox/pipes.hpp"
 
 #include <fcntl.h>

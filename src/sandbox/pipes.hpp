@@ -5,7 +5,8 @@
 
 namespace rollcall::sandbox {
 
-/// `ours` does not block. Both close on exec. Descriptors are -1 where the system has none left.
+/// A pipe between a worker and a program. `ours` does not block. Both ends are closed on exec, and
+/// are -1 if the system has no descriptors left.
 struct Pipe {
   int ours = -1, theirs = -1;
 };
@@ -14,7 +15,7 @@ enum class Flow { in, out };  ///< into the program, out of it
 Pipe make_pipe(Flow flow);
 void close_descriptor(int& descriptor);
 
-/// The pipes of one run: standard input, output and error, and what else it needs. What was handed
+/// The pipes of one run: standard input, output and error, and any others. An end that was handed
 /// on is set to -1.
 template <std::size_t N>
 struct Pipes {

@@ -1,4 +1,4 @@
-// The life of one process: made, confined, attended, buried.
+// Makes, confines, attends and reaps one process.
 #include "sandbox/process.hpp"
 
 #include "sandbox/pipes.hpp"
@@ -25,13 +25,14 @@ namespace {
 
 enum Place { kIn, kOut, kErr, kEnding, kPlaces };
 
-/// What a process that cannot become the program says instead of an Ending: the step that failed
-/// and errno.
+/// In place of an Ending, a process that cannot become the program sends the step that failed and
+/// the errno.
 constexpr std::int64_t kNotStarted = -1;
 
 [[noreturn]] void give_up(int ending, std::int64_t step) {
-  const Ending told{kNotStarted, errno, step};
-  (void)!::write(ending, &told, sizeof told);  // where even this fails, the end of the pipe says it
+  const Ending reported{kNotStarted, errno, step};
+  (void)!::write(ending, &reported,
+                 sizeof reported);  // if even this fails, the closed pipe shows it
   ::_exit(126);
 }
 
@@ -40,13 +41,13 @@ constexpr std::array kSteps = {"mounting /tmp",       "giving up capabilities",
                                "running the command", "writing the files",
                                "starting a process"};
 
-/// All that the processes of a run go by. They are forked with it and allocate nothing.
+/// All that the processes of a run need. It is forked with them, and they allocate nothing.
 struct Run {
   const Request& request;
   const WorkerSetup& setup;
   const std::array<Pipe, kPlaces>& pipes;
   Restraints restraints;
-  std::vector<char*> words;  ///< of the command
+  std::vector<char*> words;  ///< words of the command
 
   Run(const Request& asked, const WorkerSetup& worker, const std::array<Pipe, kPlaces>& made)
       : request(asked),
@@ -62,7 +63,7 @@ struct Run {
 
 void close_others_on_exec() {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
-  // before Linux 5.11; a worker opens few
+  // for Linux before 5.11; a worker opens few descriptors
   for (int descriptor = 3; descriptor < 1024; ++descriptor)
     ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
@@ -98,14 +99,15 @@ bool write_files(const Program& program) {
   give_up(run.ending(), 4);
 }
 
-/// In the process that becomes the program: from here on nothing is held but three pipes.
+/// Runs in the process that becomes the program. From here on only three pipes stay open.
 [[noreturn]] void become_program(const Run& run) {
   const int ending = run.ending();
   for (int place = kIn; place <= kErr; ++place) ::dup2(run.pipes[std::size_t(place)].theirs, place);
   close_others_on_exec();
   for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGUSR2})
-    ::signal(number, SIG_DFL);  // SIGUSR1 and SIGHUP stop the job, which lets programs finish
-  ::setsid();                   // kill(0) would reach the worker's process group
+    // SIGUSR1 and SIGHUP ask the job to stop, which lets programs finish
+    ::signal(number, SIG_DFL);
+  ::setsid();  // kill(0) would reach the worker's process group
   if ((errno = give_up_capabilities()) != 0) give_up(ending, 1);
   if ((errno = limit_resources(run.restraints)) != 0) give_up(ending, 2);
   if ((errno = install(run.setup.filter)) != 0) give_up(ending, 3);
@@ -124,15 +126,15 @@ Ending wait_for(pid_t program) {
   int status = 0;
   rusage usage{};
   for (pid_t gone = 0; gone != program;) {
-    gone = ::wait4(-1, &status, 0, &usage);  // orphans come here too
+    gone = ::wait4(-1, &status, 0, &usage);  // orphaned processes are reaped here too
     if (gone < 0 && errno != EINTR) give_up(-1, 0);
   }
   ::getrusage(RUSAGE_CHILDREN, &usage);
   return ending_of(status, usage);
 }
 
-/// The first process of the run's pid namespace: it outlives the program by one write, and all that
-/// the program left behind ends with it.
+/// The first process of the run's pid namespace. It outlives the program just long enough to write
+/// its Ending, and every process that the program left ends with it.
 [[noreturn]] void be_first(const Run& run) {
   const int ending = run.ending();
   if ((errno = mount_private_folder(run.restraints)) != 0) give_up(ending, 0);
@@ -143,8 +145,9 @@ Ending wait_for(pid_t program) {
   if (program < 0) give_up(ending, 6);
   if (program == 0) become_program(run);
   for (int place = kIn; place <= kErr; ++place) ::close(run.pipes[std::size_t(place)].theirs);
-  const Ending told = wait_for(program);
-  (void)!::write(ending, &told, sizeof told);  // a worker that is gone has ended this process too
+  const Ending reported = wait_for(program);
+  // if the worker is gone, this process has been ended too
+  (void)!::write(ending, &reported, sizeof reported);
   ::_exit(0);
 }
 
@@ -161,15 +164,16 @@ pid_t begin(const Run& run) {
   become_program(run);
 }
 
-/// After its end: what the process told, or what its parent sees where it was ended.
-Ending bury(pid_t child, int ending, std::optional<Ending> told) {
+/// Reaps a process that has ended. Returns the Ending that it wrote, or what its parent sees if it
+/// was killed.
+Ending bury(pid_t child, int ending, std::optional<Ending> reported) {
   int status = 0;
   rusage usage{};
   // returns once the whole pid namespace is gone
   while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) continue;
   Ending late;
-  if (!told && ::read(ending, &late, sizeof late) == sizeof late) told = late;
-  return told.value_or(ending_of(status, usage));
+  if (!reported && ::read(ending, &late, sizeof late) == sizeof late) reported = late;
+  return reported.value_or(ending_of(status, usage));
 }
 
 }  // namespace
@@ -198,10 +202,10 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
   const std::size_t most = request.limits.output;
   running.catches = {{&pipes.all[kOut].ours, &outcome.out, most},
                      {&pipes.all[kErr].ours, &outcome.err, most}};
-  std::optional<Ending> told;
-  End forced = attend(running, request.limits.wall_s, told);
+  std::optional<Ending> reported;
+  End forced = attend(running, request.limits.wall_s, reported);
   close_descriptor(pid_descriptor);
-  const Ending ending = bury(child, pipes.all[kEnding].ours, told);
+  const Ending ending = bury(child, pipes.all[kEnding].ours, reported);
   if (!drain(running) && forced == End::passed) forced = End::output_limit;
   if (ending.wait_status == kNotStarted)
     return broken(setup.tier, fmt::format("{}: {}", kSteps.at(std::size_t(ending.peak_kib)),
@@ -212,7 +216,7 @@ Outcome run_process(const Request& request, const WorkerSetup& setup, int owner)
 
 void tidy(const WorkerSetup& setup) {
   if (setup.tier != Tier::landlock) return;
-  std::error_code ignored;  // what cannot be removed is in the way of nothing but disk space
+  std::error_code ignored;  // files that cannot be removed only take disk space
   for (const auto& entry : std::filesystem::directory_iterator(setup.folder, ignored))
     std::filesystem::remove_all(entry.path(), ignored);
 }

@@ -1,5 +1,5 @@
-// Commands and functions: each run is a process of its own, in the first tier with a pid namespace
-// and a /tmp of its own.
+// Runs commands and functions, each as a process of its own; in the first tier with its own pid
+// namespace and /tmp.
 #pragma once
 
 #include "sandbox/outcome.hpp"
@@ -7,11 +7,11 @@
 
 namespace rollcall::sandbox {
 
-/// `owner`: when it hangs up, the calling process ends.
+/// `owner` is a socket; when its other end closes, the calling process ends.
 Outcome run_process(const Request& request, const WorkerSetup& setup, int owner);
 
-/// Ends and buries every child that is left, and empties the working folder of the second tier,
-/// where nothing else does.
+/// Kills and reaps every child that is left, and empties the working folder of the second tier,
+/// which nothing else does.
 void tidy(const WorkerSetup& setup);
 
 }  // namespace rollcall::sandbox

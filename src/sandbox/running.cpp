@@ -1,4 +1,4 @@
-// One loop over poll(): feeds, catches, the end, the owner and the clock.
+// One loop over poll() for feeds, catches, the ending, the owner and the clock.
 #include "sandbox/running.hpp"
 
 #include "base/attended_clock.hpp"
@@ -45,11 +45,13 @@ Got read_once(Catch& pipe) {
 
 namespace {
 
-constexpr double kSuspended_s = 1.0;  // a look that comes later says that the job was suspended
-constexpr double kLook_s = 0.05;  // between looks at a run's processes: memory is filled at some
-                                  // GB/s
+// a longer time between looks means that the job was suspended
+constexpr double kSuspended_s = 1.0;
+// between looks at a run's processes, since memory is filled at some GB/s
+constexpr double kLook_s = 0.05;
 
-/// What the end of a wall clock needs to know; `late_s`: how long this process itself had to wait.
+/// What has to be known when the wall clock ends a run. `late_s` is how long this process itself
+/// had to wait.
 Waiting waiting_of(const Running& running, double late_s) {
   Waiting waiting{usage_of(*running.outside, running.pid), late_s, std::nullopt};
   if (!waiting.usage) waiting.pressure = pressure_of(*running.outside);
@@ -64,7 +66,7 @@ bool is_too_large(const Running& running) {
 
 }  // namespace
 
-End attend(Running& running, double wall_s, std::optional<Ending>& told) {
+End attend(Running& running, double wall_s, std::optional<Ending>& reported) {
   AttendedClock since(kSuspended_s);
   End forced = End::passed;
   double looked_at = 0.0, late_s = 0.0;
@@ -77,7 +79,7 @@ End attend(Running& running, double wall_s, std::optional<Ending>& told) {
     waits.clear();
     waits.push_back({running.ending, POLLIN, 0});
     waits.push_back({running.owner, POLLRDHUP, 0});
-    // poll() passes over closed ones, which are -1
+    // poll() ignores closed descriptors, which are -1
     for (const Feed& f : running.feeds) waits.push_back({*f.descriptor, POLLOUT, 0});
     for (const Catch& c : running.catches)
       waits.push_back({forced == End::passed ? *c.descriptor : -1, POLLIN, 0});
@@ -107,7 +109,7 @@ End attend(Running& running, double wall_s, std::optional<Ending>& told) {
     }
     if (waits[0].revents != 0) {
       Ending ending;
-      if (::read(running.ending, &ending, sizeof ending) == sizeof ending) told = ending;
+      if (::read(running.ending, &ending, sizeof ending) == sizeof ending) reported = ending;
       return forced;
     }
   }

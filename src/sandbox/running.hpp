@@ -1,5 +1,4 @@
-// A program while it runs: its pipes, the bytes on their way in and out, and the clock that guards
-// it.
+// A program while it runs: its pipes, the bytes on their way in and out, and its wall clock.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -14,7 +13,7 @@
 
 namespace rollcall::sandbox {
 
-/// What is known of a program's end. Written by whoever waited for it.
+/// How a program ended, as written by the process that waited for it.
 struct Ending {
   std::int64_t wait_status = 0;
   std::int64_t cpu_us = 0;
@@ -22,17 +21,17 @@ struct Ending {
   bool operator==(const Ending&) const = default;
 };
 
-/// A pipe into the program and what is still to be written. Descriptors are closed, and set to -1,
-/// at their end.
+/// A pipe into the program and the bytes still to be written. At the end its descriptor is closed
+/// and set to -1, as in a Catch.
 struct Feed {
   int* descriptor = nullptr;
   std::string_view rest;
 };
 
-void feed(Feed& feed);  ///< writes what the pipe takes; closes it when nothing is left or nobody
-                        ///< reads
+/// Writes as much as the pipe takes, and closes it when nothing is left or nobody reads.
+void feed(Feed& feed);
 
-/// A pipe out of it and what came, never more than `most` bytes.
+/// A pipe out of the program and the bytes that came, never more than `most`.
 struct Catch {
   int* descriptor = nullptr;
   std::string* bytes = nullptr;
@@ -40,22 +39,23 @@ struct Catch {
 };
 
 struct Running {
-  pid_t pid = -1;   ///< to be killed with all that it started
-  int ending = -1;  ///< an Ending comes from here, or the end of the file
+  pid_t pid = -1;   ///< killed with all processes that it started
+  int ending = -1;  ///< descriptor from which an Ending comes, or the end of the file
   std::vector<Feed> feeds;
   std::vector<Catch> catches;
-  int owner = -1;  ///< when this hangs up nobody wants the outcome: the process ends
+  int owner = -1;  ///< when its other end closes, nobody wants the outcome and the process ends
   const Outside* outside = nullptr;
-  std::uint64_t memory = 0;  ///< most bytes that its processes together may hold, where there are
-                             ///< several
-  Waiting waiting{};         ///< filled where the wall clock ends it
+  /// Limit in bytes for all its processes together, if it may have several.
+  std::uint64_t memory = 0;
+  Waiting waiting{};  ///< filled if the wall clock ends it
 };
 
-/// Until the program has ended. What ended it by force, or End::passed where it ended by itself;
-/// `told` is filled where an Ending came.
-End attend(Running& running, double wall_s, std::optional<Ending>& told);
+/// Feeds and reads the program until it has ended. Returns the reason for which it was ended by
+/// force, or End::passed if it ended by itself; fills `reported` if an Ending came.
+End attend(Running& running, double wall_s, std::optional<Ending>& reported);
 
-/// What is left in the pipes once nobody can write any more. False: more than allowed.
+/// Reads what is left in the pipes once nobody can write any more. Returns false if that exceeds
+/// the limit.
 bool drain(Running& running);
 
 }  // namespace rollcall::sandbox

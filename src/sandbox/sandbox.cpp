@@ -1,4 +1,4 @@
-// The side of the process: a pool of connections to workers.
+// The side of the program: a pool of connections to workers.
 #include "sandbox/sandbox.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@
 namespace rollcall::sandbox {
 namespace {
 
-constexpr double kGrace = 30;  // seconds beyond a run's own wall clock until its worker is given up
+constexpr double kGrace = 30;  // seconds after a run's own wall clock until its worker is given up
 
 constexpr std::array kEnds = {"passed",       "failed",  "timed_out",    "out_of_memory",
                               "output_limit", "crashed", "sandbox_error"};
@@ -68,9 +68,10 @@ struct Sandbox::State {
   std::mutex mutex;
   std::condition_variable freed;
   std::vector<int> idle;  // sockets of workers
-  int total = 0;          // workers there are, idle or not
+  int total = 0;          // number of workers, idle or not
 
-  /// A new worker, or -1 and why not. Called with the mutex held: the spawner serves one at a time.
+  /// Returns the socket of a new worker, or -1 with the reason in `problem`. Called with the mutex
+  /// held, since the spawner serves one request at a time.
   int new_worker(std::string& problem) const {
     const int socket =
         ::send(spawner, "w", 1, MSG_NOSIGNAL) == 1 ? receive_descriptor(spawner) : -1;

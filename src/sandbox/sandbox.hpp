@@ -1,5 +1,5 @@
-// Runs code that nobody has vouched for: one program with its input in, what came of it out, as a
-// value. Nothing that it does outlives the run or is seen outside.
+// Runs untrusted code: takes a program and its input, and returns its outcome as a value. Nothing
+// that the program does outlives the run or is visible outside.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace rollcall::sandbox {
 
-/// What a run may use. Counted limits decide; the wall clock only guards, and a run that it ended
-/// says so.
+/// What a run may use. The counted limits are meant to decide; the wall clock is a guard, and an
+/// outcome says if it ended the run.
 struct Limits {
   std::int64_t cpu_s = 5;  ///< processor time of each process, whole seconds (RLIMIT_CPU)
-  double wall_s = 20;      ///< from the start of the run to its end by force
+  double wall_s = 20;      ///< from the start of the run until it is killed
   std::uint64_t memory = 512ULL << 20;  ///< bytes of address space of each process
   std::uint64_t output = 1ULL << 20;    ///< bytes of standard output and of standard error, each
   std::uint64_t files = 32ULL << 20;    ///< bytes in /tmp, and of one file
@@ -23,31 +23,32 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// How a run is confined. `namespaces`: user, mount, pid, network, IPC, UTS and cgroup namespaces,
-/// a minimal read-only root, seccomp. `landlock`: where a site forbids user namespaces: Landlock
-/// and seccomp alone; a single process that may start no other and send no signal, but sees names
-/// of files and its user's ids.
+/// How a run is confined. `namespaces` uses user, mount, pid, network, IPC, UTS and cgroup
+/// namespaces, a minimal read-only root, and seccomp. `landlock`, for sites that forbid user
+/// namespaces, uses Landlock and seccomp alone: the program is a single process that can start no
+/// other and send no signals, but it sees file names and its user's ids.
 enum class Tier : std::uint8_t { none, namespaces, landlock };
 
 struct Setup {
   Limits limits{};
-  bool allow_landlock = false;  ///< the second tier may serve where the first cannot
-  int workers = 2;  ///< started in advance; runs beyond that many at a time wait for one
+  bool allow_landlock = false;  ///< whether the second tier may be used if the first cannot
+  int workers = 2;              ///< started in advance; further runs at the same time wait for one
 };
 
-/// Code of this program itself: `output` becomes the run's standard output, the value its exit
-/// status. It must be linked in, not loaded later.
+/// A function of this program: `output` becomes the run's standard output, the returned value its
+/// exit status. It must be linked in, not loaded later.
 using Function = int (*)(std::string_view input, std::string& output);
 
-/// One of three.
+/// Python code, a command or a function.
 struct Program {
   enum class Kind : std::uint8_t { python, command, function };
   Kind kind = Kind::command;
-  std::string code;    ///< python: the source of __main__; forked from a warm interpreter
-  std::string checks;  ///< python: statements about the code's names, run in a process of their own
-                       ///< (python/checks.py); each assert at their top is a test
+  std::string code;  ///< python: the source of __main__; forked from a warm interpreter
+  /// python: statements about the code's names, run in a process of their own (python/checks.py).
+  /// Each assert at their top level is a test.
+  std::string checks;
   std::vector<std::string> argv;  ///< command: found in /usr/bin and /bin where it has no slash
-  /// command: name without a slash, and content, in its working folder
+  /// command: names without a slash and contents of files in its working folder
   std::vector<std::pair<std::string, std::string>> files;
   Function function = nullptr;
 };
@@ -57,9 +58,9 @@ Program command(std::vector<std::string> argv,
                 std::vector<std::pair<std::string, std::string>> files = {});
 Program function(Function f);
 
-/// `passed`: exit status 0 and, where there are checks, all of them. `failed`: another status or a
-/// failed check. `crashed`: ended by a signal that no limit sent.
-/// `sandbox_error`: nothing is known of the program; `reason` says why.
+/// `passed` means exit status 0 and, if there are checks, that all passed; `failed` another status
+/// or a failed check; `crashed` that a signal ended it which no limit sent. After `sandbox_error`
+/// nothing is known about the program, and `reason` says why.
 enum class End : std::uint8_t {
   passed,
   failed,
@@ -71,11 +72,12 @@ enum class End : std::uint8_t {
 };
 
 struct Counts {
-  std::uint64_t cpu_us = 0;       ///< processor time of the program and of what it waited for
-  std::uint64_t peak_memory = 0;  ///< bytes resident, of its largest process
+  /// processor time of the program and of the children that it waited for
+  std::uint64_t cpu_us = 0;
+  std::uint64_t peak_memory = 0;  ///< resident bytes of its largest process
   std::uint32_t checks = 0, checks_passed = 0;
-  std::uint32_t first_failed = 0;  ///< number of the first check that did not pass, from 1; 0 where
-                                   ///< none failed, or they never ran
+  /// Number of the first check that did not pass, from 1; 0 if no check failed or none ran.
+  std::uint32_t first_failed = 0;
   std::uint32_t by_program =
       0;  ///< statements of the checks in which the program compared two objects of its own:
           ///< nothing else can tell whether they are equal
@@ -85,22 +87,23 @@ struct Outcome {
   End end = End::sandbox_error;
   Tier tier = Tier::none;
   std::string out, err;  ///< up to Limits::output bytes each
-  int exit = -1;         ///< exit status; 128 + signal where one ended it
+  int exit = -1;         ///< exit status; 128 + signal if a signal ended it
   Counts counts;
-  std::string reason;    ///< what ended it, where that is not its own exit
-  bool starved = false;  ///< the wall clock ended it, and it had waited for processors that others
-                         ///< used (usage.hpp): no property of the program
+  std::string reason;  ///< what ended it, if it did not exit by itself
+  /// The wall clock ended it while it waited for processors that others used (usage.hpp), so this
+  /// is not a property of the program.
+  bool starved = false;
 };
 
-/// In Outcome::reason of a run that was starved, and of one among whose processes the kernel's
-/// killer of memory may have chosen.
+/// Parts of Outcome::reason: of a starved run, and of a run one of whose processes the kernel's
+/// out-of-memory killer may have chosen.
 inline constexpr std::string_view kWasShort = "the machine was short of processors",
                                   kMemoryRanOut = "memory of the job or the machine ran out";
 const char* name_of(End end);
 const char* name_of(Tier tier);
 
-/// The sandbox of this process. Its spawner is forked here: call before MPI_Init, LibTorch and any
-/// thread. Ends with this process, however that ends.
+/// The sandbox of this process. Its spawner is forked in the constructor, so construct it before
+/// MPI_Init, LibTorch and any thread. All its processes end with this process, however that ends.
 class Sandbox {
  public:
   explicit Sandbox(const Setup& setup);
@@ -108,8 +111,9 @@ class Sandbox {
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) = delete;
 
-  /// From any thread; waits for a free worker. Never throws on what the program does: a worker that
-  /// fails costs this run alone (End::sandbox_error).
+  /// Runs a program; may be called from any thread, and waits for a free worker. Whatever the
+  /// program does, it does not throw: if a worker fails, this run alone is lost
+  /// (End::sandbox_error).
   Outcome run(const Program& program, std::string_view input = {}) const;
   const Setup& setup() const;
 
@@ -118,8 +122,8 @@ class Sandbox {
   std::unique_ptr<State> state_;
 };
 
-/// The one sandbox that a process shares. `start` once, in its first moment; `started` is null
-/// before.
+/// The one sandbox that all of a process uses. start() is called once, first of all; started() is
+/// null before that.
 void start(const Setup& setup);
 const Sandbox* started();
 

@@ -1,4 +1,5 @@
-// Workers in namespaces, or behind Landlock where those are forbidden and this is allowed.
+// Starts workers in namespaces, or under Landlock if namespaces are forbidden and Landlock is
+// allowed.
 #include "sandbox/spawner.hpp"
 
 #include "base/error.hpp"
@@ -33,10 +34,10 @@ void close_all_but(int socket) {
   }
 }
 
-/// Nothing of the process that forked us goes along but standard error; the terminal's signals are
-/// not for us.
+/// Detaches from the process that forked this one: keeps only standard error and ignores the
+/// terminal's signals.
 void detach(int socket) {
-  // Slurm sends stops to all processes of a step
+  // Slurm sends stop signals to all processes of a step
   for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     ::signal(number, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
@@ -55,7 +56,7 @@ void greet(int socket, Tier tier, const std::string& problem) {
   send_frame(socket, greeting.bytes());
 }
 
-/// Sets the worker up by `prepare` and lets it work; what goes wrong becomes its greeting.
+/// Sets the worker up with `prepare` and lets it work. An error becomes its first frame.
 template <class Prepare>
 [[noreturn]] void be_worker(int socket, WorkerSetup setup, Prepare prepare) {
   ::prctl(PR_SET_NAME, "rollcall-sandbox");
@@ -91,14 +92,14 @@ void enter_namespaces(WorkerSetup& setup) {
   keep_only_mount_rights();
 }
 
-/// In the parent: nothing, or why there can be no namespaces here.
+/// Returns, in the parent, nothing, or the reason why there can be no namespaces here.
 std::optional<std::string> start_in_namespaces(int socket, unsigned number) {
   Pipe mapped = make_pipe(Flow::in);
   const pid_t worker = fork_into_namespaces();
   if (worker == 0) {
     close_descriptor(mapped.ours);
     char byte = 0;
-    // no ids, no worker: the parent knows why
+    // without ids there is no worker, and the parent knows why
     if (::read(mapped.theirs, &byte, 1) != 1) ::_exit(1);
     close_descriptor(mapped.theirs);
     be_worker(socket, {Tier::namespaces, number}, enter_namespaces);
@@ -126,15 +127,15 @@ void start_behind_landlock(int socket, unsigned number, const std::string& folde
             });
 }
 
-/// Where programs of the second tier work. The spawner makes and removes them: a worker may not
-/// touch what is around its own.
+/// Folders in which programs of the second tier work. The spawner makes and removes them, because a
+/// worker may not touch anything outside its own.
 class Folders {
  public:
   Folders() = default;
   Folders(const Folders&) = delete;
   Folders& operator=(const Folders&) = delete;
   ~Folders() {
-    std::error_code ignored;  // nobody is left to hear of it
+    std::error_code ignored;  // nobody is left to report to
     for (const auto& folder : made_) std::filesystem::remove_all(folder, ignored);
   }
   std::optional<std::string> make() {

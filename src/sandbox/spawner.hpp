@@ -1,15 +1,14 @@
-// The spawner: forked in the first moment of the process, small and single-threaded; makes workers
-// on demand until the process is gone.
+// The spawner: a small single-threaded process, forked at the start of the program, that makes
+// workers on demand until the program ends.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
 
 namespace rollcall::sandbox {
 
-/// Serves requests of one byte from `socket`; each is answered by a descriptor, the other side of
-/// which is a worker that begins with a frame: a Tier as a number and an empty text, or what is
-/// wrong. Returns when the
-/// process is gone.
+/// Serves requests of one byte from `socket`. Each is answered with the descriptor of a socket
+/// whose other end is a worker. The worker first sends a frame: a Tier as a number and an empty
+/// text, or a text that says what is wrong. Returns when the program has ended.
 void spawn(int socket, bool allow_landlock);
 
 }  // namespace rollcall::sandbox

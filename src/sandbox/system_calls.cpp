@@ -1,5 +1,5 @@
-// The allow-list, and what of it programs lose. A call that takes a command or flags is allowed for
-// the named ones only.
+// The allow-list, and what programs lose of it. A call that takes a command or flags is allowed
+// only for those named.
 #include "sandbox/system_calls.hpp"
 
 #include "base/error.hpp"
@@ -25,10 +25,10 @@
 namespace rollcall::sandbox {
 namespace {
 
-// What Python, shells and compilers do. Left out on purpose, beside all that is privileged: sockets
-// (but for pairs), memfd, SysV and POSIX queues and shared memory, splice, io_uring, openat2,
-// execveat, ptrace and its kin, keys, timers that signal, file handles, namespaces, userfaultfd,
-// perf, bpf.
+// Calls of Python, shells and compilers. Beside all privileged calls these are left out on purpose:
+// sockets (except pairs), memfd, SysV and POSIX queues and shared memory, splice, io_uring,
+// openat2, execveat, ptrace and similar calls, keys, timers that signal, file handles, namespaces,
+// userfaultfd, perf, bpf.
 constexpr const char* kAlways = R"(
 read write readv writev pread64 pwrite64 close close_range dup dup2 dup3 lseek open openat creat stat fstat lstat newfstatat statx statfs fstatfs
 access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2
@@ -39,19 +39,20 @@ membarrier sched_yield getcpu getpid gettid getppid getuid geteuid getgid getegi
 epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 sendto recvfrom sendmsg recvmsg shutdown getsockopt getsockname getpeername execve
 exit exit_group wait4 waitid getrandom restart_syscall
 )";
-// The pid namespace keeps in and ends what these reach or start; the read-only root and another
-// user protect what these change (Landlock knows no attributes).
+// Calls that are safe in namespaces: the pid namespace contains and ends the processes that they
+// reach or start, and the read-only root and another user protect the files that they change
+// (Landlock does not control attributes).
 constexpr const char* kInNamespaces = R"(
 fork vfork kill tkill tgkill setpgid setsid chmod fchmod fchmodat utime utimes utimensat
 )";
-// They tell of a process by its number: anybody's, where there is no pid namespace. There only a
-// process's own, which is 0.
+// Calls that report about a process by its number, which without a pid namespace may be any
+// process. There only a process's own number, 0, is allowed.
 constexpr std::array kOfAProcess = {"sched_getaffinity", "sched_getscheduler", "sched_getparam",
                                     "getpgid", "getsid"};
 
 constexpr std::array<std::uint64_t, 12> kFcntl = {
     F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
-    // without owners and signals, leases, notifications, larger pipes
+    // without owners, signals, leases, notifications and larger pipes
     F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK, 1032 /* F_GETPIPE_SZ */};
 constexpr std::array<std::uint64_t, 6> kIoctl = {
     FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, 0x5401 /* TCGETS */, TIOCGWINSZ};
@@ -63,7 +64,7 @@ constexpr std::uint64_t kNewNamespaces =
     CLONE_NEWNET | CLONE_PTRACE | CLONE_UNTRACED | CLONE_IO | CLONE_PARENT;
 // namespaces that a worker makes for a run
 constexpr std::uint64_t kOfARun = CLONE_NEWPID | CLONE_NEWNS;
-// of prctl()
+// options of prctl()
 constexpr std::array<std::uint64_t, 5> kConfining = {
     PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_CAP_AMBIENT, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP};
 constexpr std::array kWorkersOnly = {"capset", "pidfd_open", "setsockopt",
@@ -77,11 +78,11 @@ std::vector<std::string> words(const char* text) {
 
 class Filter {
  public:
-  /// What it does with calls that no rule names.
+  /// `otherwise` is the action for calls that no rule names.
   explicit Filter(std::uint32_t otherwise) : context_(seccomp_init(otherwise), seccomp_release) {
     check(context_ ? 0 : -ENOMEM);
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
-    // a search tree instead of a chain, where the library has it (2.5)
+    // a search tree instead of a chain, if the library has it (2.5)
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   }
 
@@ -131,9 +132,9 @@ std::vector<sock_filter> worker_calls(Tier tier) {
   for (const auto command : kFcntl) filter.allow("fcntl", scmp_arg_cmp{1, SCMP_CMP_EQ, command, 0});
   for (const auto command : kIoctl) filter.allow("ioctl", scmp_arg_cmp{1, SCMP_CMP_EQ, command, 0});
   for (const auto option : kPrctl) filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
-  filter.allow("prlimit64", scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});  // of itself
+  filter.allow("prlimit64", scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});  // only for the calling process
   filter.allow("socketpair", scmp_arg_cmp{0, SCMP_CMP_EQ, AF_UNIX, 0},
-               // streams: a datagram could be sent to a name
+               // stream sockets only, since a datagram could be sent to a name
                scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, 0xFFFFFFFFULL & ~kSocketFlags, SOCK_STREAM});
   if (tier == Tier::namespaces) {
     for (const auto& name : words(kInNamespaces)) filter.allow(name.c_str());
@@ -149,11 +150,11 @@ std::vector<sock_filter> worker_calls(Tier tier) {
     // programs expect these to exist and to be refused
     if (seccomp_syscall_resolve_name(name) >= 0) filter.refuse(name, EPERM);
   }
-  // ls asks
+  // ls calls these
   for (const char* name :
        {"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"})
     filter.refuse(name, EOPNOTSUPP);
-  // What follows, withheld_calls() takes from programs.
+  // withheld_calls() takes the following from programs.
   for (const auto option : kConfining)
     filter.allow("prctl", scmp_arg_cmp{0, SCMP_CMP_EQ, option, 0});
   for (const char* name : {"capset", "pidfd_open", "setsockopt"}) filter.allow(name);

@@ -1,4 +1,4 @@
-// Files of /proc, read from behind the walls through a descriptor of the folder.
+// Reads files of /proc from within the confinement, through a descriptor of the folder.
 #include "sandbox/usage.hpp"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ std::string read_all(int descriptor) {
   return all;
 }
 
-/// Empty where a process has gone, or does not show it.
+/// The content of a file; empty if the process has ended or does not show it.
 std::string read_file(const Outside& outside, const std::string& path) {
   const int file = ::openat(outside.processes, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -36,7 +36,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-/// The words of the line of /proc/PID/status that begins so.
+/// The words of the line of /proc/PID/status that begins with `key`.
 std::vector<std::string> line_of(const std::string& status, std::string_view key) {
   const std::size_t at = status.find(fmt::format("\n{}:", key));
   if (at == std::string::npos) return {};

@@ -1,5 +1,5 @@
-// What the kernel says of a run while it goes on: processor time, waiting for a processor, and
-// memory, of all its processes.
+// What the kernel reports about all processes of a run while it lasts: processor time, time spent
+// waiting for a processor, and memory.
 #pragma once
 
 #include <sys/types.h>
@@ -10,43 +10,46 @@
 
 namespace rollcall::sandbox {
 
-/// Where a worker looks: opened before its walls, which hide both. No program inherits them.
+/// Files that a worker reads. It opens them before its confinement hides them; no program inherits
+/// them.
 struct Outside {
   int processes = -1;  ///< /proc of the system
-  std::string worker;  ///< the worker's number in it
+  std::string worker;  ///< the worker's process id there
   int pressure = -1;   ///< /proc/pressure/cpu (Linux's PSI); -1: this kernel has none
 };
 Outside look_outside();
 
-/// Of a process and all its descendants.
+/// Sums over a process and all its descendants.
 struct Usage {
-  double cpu_s = 0.0;     ///< processor time of those that live
-  double waited_s = 0.0;  ///< the longest that a thread was ready to run and had no processor (the
-                          ///< second number of /proc/PID/schedstat)
-  std::uint64_t memory = 0;  ///< bytes resident, without those of files; what processes share
-                             ///< counts for each
+  double cpu_s = 0.0;  ///< processor time of the living processes
+  /// The longest time in which one thread was ready to run and had no processor (the second number
+  /// of /proc/PID/schedstat).
+  double waited_s = 0.0;
+  /// Resident bytes without those of files. Memory that processes share is counted for each.
+  std::uint64_t memory = 0;
   int processes = 0;
 };
 
-/// `pid` as the worker knows it. Nothing where /proc cannot be read from here, as behind Landlock.
+/// `pid` is the number that the worker sees. Returns nothing if /proc cannot be read, as under
+/// Landlock.
 std::optional<Usage> usage_of(const Outside& outside, pid_t pid);
 
-/// Percent of the last ten seconds in which something on this machine was ready to run and had no
+/// Percent of the last ten seconds in which some task on this machine was ready to run and had no
 /// processor (avg10 of `some`).
 std::optional<double> pressure_of(const Outside& outside);
 
-/// What is known when a wall clock ends a run.
+/// What was known when the wall clock ended a run.
 struct Waiting {
   std::optional<Usage> usage;  ///< of the program
-  double waited_s = 0.0;  ///< for a processor: the longest of the program and of the worker that
-                          ///< attends it
-  std::optional<double> pressure;  ///< asked for where there is no usage
+  double waited_s = 0.0;       ///< Longest wait for a processor, of the program or of its worker.
+  std::optional<double> pressure;  ///< only read if there is no usage
 };
 
-/// Whether the machine kept the run from ending, and which file says so. It did not where the
-/// program has had all the processor time that it may use. Else it did where half of the wall clock
-/// was spent waiting for a processor; where /proc does not tell, if the machine was short of
-/// processors for half of the last ten seconds.
+/// Whether a lack of processors kept the run from ending, and which file says so. It did not if the
+/// program has had all the processor time that it may use. Otherwise it did if the run spent half
+/// of its wall-clock limit waiting for a processor. If /proc does not tell, the machine must have
+/// been short of processors for half of the last ten seconds; and if that is not known either, the
+/// program must have used a tenth of the wall-clock limit as processor time.
 struct Shortage {
   bool starved = false;
   const char* source = "";

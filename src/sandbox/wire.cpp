@@ -1,4 +1,4 @@
-// Frames, descriptors, and the fields of a request and an outcome in their order.
+// Sends and receives frames and descriptors, and encodes requests and outcomes field by field.
 #include "sandbox/wire.hpp"
 
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
-// Messages between program, spawner and workers: length-prefixed frames over stream sockets, and
-// descriptors.
+// Messages between the program, its spawner and its workers: length-prefixed frames over stream
+// sockets, and descriptors.
 #pragma once
 
 #include "sandbox/sandbox.hpp"
@@ -14,11 +14,11 @@ namespace rollcall::sandbox {
 
 constexpr std::uint64_t kLongestFrame = 1ULL << 30;
 
-/// False where the other side is gone.
+/// Returns false if the other side is gone.
 bool send_frame(int socket, std::string_view bytes);
 std::optional<std::string> receive_frame(int socket);
 bool send_descriptors(int socket, std::string_view bytes, const int* descriptors, int count);
-int receive_descriptor(int socket);  ///< -1: none came
+int receive_descriptor(int socket);  ///< -1 if none came
 
 class Writer {
  public:
@@ -35,7 +35,8 @@ class Writer {
   std::string bytes_;
 };
 
-/// Both sides are one program, so a frame that does not parse is a bug: std::logic_error.
+/// Reads what Writer wrote. Both sides are the same program, so a frame that does not parse is a
+/// bug and throws std::logic_error.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

@@ -1,5 +1,5 @@
-// The loop of a sandbox worker: it runs one untrusted program after the other. What failed while
-// memory ran out around it is no verdict.
+// The loop of a sandbox worker, which runs one untrusted program after the other. A failure while
+// memory ran out around the program is not a verdict.
 #include "sandbox/worker.hpp"
 
 #include "sandbox/interpreter.hpp"
@@ -17,7 +17,8 @@
 namespace rollcall::sandbox {
 namespace {
 
-/// Whatever a run left as our child, dead by now: the end of its pid namespace has seen to that.
+/// Reaps the processes that a run left as children of this one. They are dead, because their pid
+/// namespace has ended.
 void bury_orphans() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
 }
@@ -29,7 +30,7 @@ std::uint64_t ended_for_memory(int memory_events) {
   std::string all;
   std::array<char, 8192> part{};
   for (ssize_t size = 1; size > 0; all.append(part.data(), std::size_t(size))) {
-    // a page at a time comes back
+    // the file is read a page at a time
     size =
         std::max<ssize_t>(0, ::pread(memory_events, part.data(), part.size(), off_t(all.size())));
   }
@@ -42,9 +43,10 @@ std::uint64_t ended_for_memory(int memory_events) {
 
 namespace {
 
-/// A job's control group or a whole machine that is short of memory is no property of a program,
-/// and which process the kernel ends is chance. So a run that did not pass meanwhile says nothing,
-/// even if what ended was another's. `before`: how many had been ended when it began.
+/// Makes a run undecided if memory ran out around it. A job's control group or a machine that is
+/// short of memory is not a property of the program, and it is chance which process the kernel
+/// kills. So a run that did not pass meanwhile tells nothing, even if another process was killed.
+/// `before` is the number of processes killed when it began.
 void blame_memory(Outcome& outcome, int memory_events, std::uint64_t before) {
   if (outcome.end == End::passed || outcome.end == End::out_of_memory ||
       outcome.end == End::sandbox_error)
@@ -61,7 +63,8 @@ void work(int socket, WorkerSetup setup) {
   Interpreter interpreter(setup, socket);
   for (;;) {
     const auto frame = receive_frame(socket);
-    if (!frame) ::_exit(0);  // first of its pid namespace, so all that it started goes with it
+    // the first process of its pid namespace, so all that it started ends too
+    if (!frame) ::_exit(0);
     const Request request = decode_request(*frame);
     const std::uint64_t before = ended_for_memory(setup.memory_events);
     Outcome outcome = request.program.kind == Program::Kind::python

@@ -1,4 +1,4 @@
-// A worker: a process behind the walls that starts one program after the other, feeds it, reads it
+// A worker: a confined process that starts one program after the other, feeds it, reads its output
 // and ends it.
 #pragma once
 
@@ -13,22 +13,22 @@ namespace rollcall::sandbox {
 
 struct WorkerSetup {
   Tier tier = Tier::namespaces;
-  unsigned number = 0;                ///< tells its user id and folder from others'
-  int own_pid_namespace = -1;         ///< descriptor; -1 in the second tier
-  std::vector<sock_filter> filter{};  ///< of system calls, for the programs
-  std::uint64_t own_size = 0;   ///< bytes of address space of a worker, which functions of this
-                                ///< program begin with
+  unsigned number = 0;         ///< keeps its user id and folder apart from those of other workers
+  int own_pid_namespace = -1;  ///< descriptor; -1 in the second tier
+  std::vector<sock_filter> filter{};  ///< system calls that programs may not make
+  /// Bytes of address space of a worker, with which functions of this program begin.
+  std::uint64_t own_size = 0;
   std::string folder = "/tmp";  ///< where programs work
-  int memory_events = -1;       ///< /proc/vmstat, open from before the walls; -1: there is none
+  int memory_events = -1;  ///< /proc/vmstat, opened before the confinement; -1 if there is none
   Outside outside{};
 };
 
-/// How many processes the kernel has ended for want of memory, its own or a control group's, since
-/// it started (vm(5): oom_kill); 0 where it does not say.
+/// How many processes the kernel has killed for lack of memory since it started, of the whole
+/// machine or of a control group (vm(5): oom_kill); 0 if it does not say.
 std::uint64_t ended_for_memory(int memory_events);
 
-/// Serves requests from `socket` until the other side is gone; then every process it ever started
-/// is gone too. Never returns.
+/// Serves requests from `socket` until the other side is gone; by then every process that it
+/// started is gone too. Never returns.
 [[noreturn]] void work(int socket, WorkerSetup setup);
 
 }  // namespace rollcall::sandbox

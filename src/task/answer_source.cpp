@@ -1,4 +1,4 @@
-// One table, and a pass over the answers of the files.
+// Decides by a table, after one pass over the answers of the files.
 #include "task/answer_source.hpp"
 
 #include "base/error.hpp"
@@ -10,26 +10,27 @@
 namespace rollcall::task {
 namespace {
 
-constexpr const char* kUsualMarker = "####";  // of GSM8K's answers
+constexpr const char* kUsualMarker = "####";  // the marker of GSM8K's answers
 
 /// What the answers of all rows have in common decides. A list of accepted answers needs no marker
 /// and decides nothing.
 struct Rule {
   const char* rows;
   const char* marker;     ///< task.answer_marker
-  const char* verifier;   ///< reward.verifier; empty: the task's, marked_answer
+  const char* verifier;   ///< reward.verifier; empty for the task's, marked_answer
   const char* reference;  ///< for the log
 };
 constexpr Rule kMarked{"every answer holds \"####\"", kUsualMarker, "",
                        "what follows it is the reference"};
 constexpr Rule kPlain{"no answer holds \"####\"", "", "math", "the whole answer is the reference"};
 
-/// The first line of either kind.
+/// The first line with the marker and the first without it.
 struct Seen {
   std::string marked{}, plain{};
 };
 
-/// What the file lacks, or that it is not there, is told where its rows are read.
+/// Looks at the answers of a file. Missing keys, or a missing file, are reported where the rows are
+/// read.
 void look(const std::string& file, const std::string& key, Seen& seen) {
   if (file.empty()) return;
   const auto each = [&](const nlohmann::json& object, const Line& line) {
@@ -37,7 +38,7 @@ void look(const std::string& file, const std::string& key, Seen& seen) {
     const auto* const text =
         answer == object.end() ? nullptr : answer->get_ptr<const std::string*>();
     const bool is_empty = text != nullptr && text::trim(*text).empty();
-    // what it lacks is told where it is read
+    // missing keys are reported where the row is read
     if (answer == object.end() || answer->is_array() || is_empty) return;
     const bool marked = text != nullptr && text->find(kUsualMarker) != std::string::npos;
     std::string& first = marked ? seen.marked : seen.plain;

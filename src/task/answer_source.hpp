@@ -1,6 +1,5 @@
-// What the rows of task.file decide where the run file does not say: where a row's reference
-// stands,
-// who judges by it, and how many rows validate.
+// Settings that the rows of task.file decide if the run file leaves them open: where a row has its
+// reference, which verifier judges it, and how many rows are for validation.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -14,21 +13,21 @@ namespace rollcall::task {
 inline constexpr const char* kAutoMarker = "auto";   ///< task.answer_marker: the rows decide
 inline constexpr const char* kExactSplit = "exact";  ///< task.split
 
-/// Puts what the rows come to in the place of task.answer_marker = "auto", by the table in
-/// answer_source.cpp; a verifier that it names only where the run file chooses no judge. Returns a
-/// sentence about it for the log; empty where there was nothing to decide. Throws InputError, with
-/// two lines of the files, where some rows hold the marker and others do not.
+/// Replaces task.answer_marker = "auto" by what the rows imply, by the table in answer_source.cpp.
+/// It sets the verifier that the table names only if the run file chooses neither verifier nor
+/// command. Returns a sentence about it for the log, empty if there was nothing to decide. Throws
+/// InputError, quoting two lines, if some rows contain the marker and others do not.
 std::string settle_answers(TaskSection& task, RewardSection& reward);
 
-/// Whether task.validation_prompts is left to the rows, and their number is the run's to record.
-/// Not of a run that an earlier build began, which recorded no number (task.split "by_row").
+/// Whether the rows decide task.validation_prompts, so that a run has to record the number. False
+/// for a run that an earlier build began, which recorded no number (task.split "by_row").
 bool follows_rows(const TaskSection& task);
 
-/// Where that is so and nothing ever validates (`every`: eval.every), all rows train. Returns a
-/// sentence about it for the log.
+/// If so and if the run never validates (`every`, which is eval.every, is 0), all rows are for
+/// training. Returns a sentence about it for the log.
 std::string settle_validation(TaskSection& task, std::int64_t every);
 
-/// Rows of such a file, repeated questions included.
+/// Number of rows of such a file, repeated questions included.
 std::size_t row_count(const std::string& file);
 
 }  // namespace rollcall::task

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostDigits = 8;  // products of two such numbers fit 64 bits
 
-/// Uniform among the numbers of exactly `digits` digits; 0 counts as one.
+/// A number drawn uniformly from those of exactly `digits` digits; 0 counts as one digit.
 std::int64_t number_of(std::int64_t digits, Draws& draws) {
   std::int64_t low = 1;
   for (std::int64_t d = 1; d < digits; ++d) low *= 10;
@@ -27,7 +27,7 @@ struct Operands {
 Operands draw_by_level(char op, std::int64_t level, Draws& draws) {
   Operands drawn{number_of(level, draws)};
   drawn.b = number_of(draws.between(1, level), draws);
-  // the longer number stands on either side; a dividend stays left
+  // the longer number may be on either side, but a dividend stays on the left
   if (op != '/' && draws.below(2) == 1) std::swap(drawn.a, drawn.b);
   return drawn;
 }
@@ -43,7 +43,7 @@ Operands draw_by_law(const std::vector<std::int64_t>& digits, Draws& draws) {
 
 std::string in_words(char op, const Operands& of, const std::string& wording) {
   if (wording == "plain") return fmt::format("{}{}{}=", of.a, op, of.b);
-  // no form that everybody knows
+  // a form that not everybody knows
   const char* form =
       op == '/' ? " Give the quotient and the remainder in one word, as in 17 / 5 = 3r2." : "";
   if (wording == "question") return fmt::format("What is {} {} {}?{}", of.a, op, of.b, form);
@@ -93,7 +93,7 @@ PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed) {
     return draw_arithmetic(section, level, draws);
   };
   if (section.digits.empty()) return generate({"arithmetic", 1, kMostDigits, draw}, section, seed);
-  TaskSection one_level = section;  // the law draws the level with the operands
+  TaskSection one_level = section;  // the operands decide the level
   one_level.min_level = one_level.max_level = 1;
   return generate({"arithmetic", 1, 1, draw}, one_level, seed);
 }

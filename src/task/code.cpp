@@ -1,4 +1,4 @@
-// Small Python functions: graded by the number of operations, because each can be left out or
+// Small Python functions. Their level is the number of operations, because each can be left out or
 // misplaced.
 #include "base/json.hpp"
 #include "task/generate.hpp"

@@ -1,5 +1,5 @@
-// Sentences of a text, to be told from what stands before them, or before and behind (RLPT,
-// arXiv:2509.19249).
+// Sentences of a text, to be continued from those before, or found from those before and after
+// (RLPT, arXiv:2509.19249).
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
@@ -34,7 +34,8 @@ std::string joined(std::span<const std::string> sentences) {
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
-/// White space becomes one space; what is left of a sentence at the end of the document is one.
+/// Cuts a document into sentences. White space becomes a single space; an unfinished sentence at
+/// the end counts as one.
 Sentences sentences_of(const std::string& document) {
   Sentences all;
   bool open = false;
@@ -71,7 +72,7 @@ std::vector<Sentences> documents_of(const std::string& file) {
   return all;
 }
 
-/// Of the sentence at `at`, with the `shown` ones before it.
+/// The prompt that asks for the sentence at index `at` and shows the `shown` sentences before it.
 Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown,
                  const TaskSection& section, const RandomStream& stream) {
   Draws draws(stream);
@@ -102,8 +103,8 @@ Prompt prompt_of(const Sentences& document, std::size_t at, std::size_t shown,
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed) {
   check_wordings("corpus", section.wording, {"plain", "question"});
   PromptSet set;
-  std::unordered_set<std::uint64_t> seen;  // of what stands before and the sentence: in whatever
-                                           // way it is asked for, it is in one split
+  // Hashes of the context with the sentence, which is in one split however it is asked for.
+  std::unordered_set<std::uint64_t> seen;
   const auto documents = documents_of(section.file);
   for (std::size_t d = 0; d < documents.size(); ++d) {
     const Split split = split_of(joined(documents[d]));

@@ -48,8 +48,8 @@ std::string useful_operators(std::int64_t a, std::int64_t b) {
   return ops;
 }
 
-/// What the plain text leaves unsaid: the rules, and the form of an answer. The example is none
-/// that can be asked.
+/// The question in words, with the rules and the form of an answer, which the plain text leaves
+/// out. Its example cannot occur as a prompt.
 std::string question(const std::vector<std::int64_t>& numbers, std::int64_t target) {
   return fmt::format(
       "Make {} from the numbers {}. Use +, -, *, / and parentheses, and each number at most once. Answer with the expression only, for example (1+2)*3.",

@@ -1,4 +1,4 @@
-// Lines of both kinds, which one file may mix.
+// Reads lines of both kinds, which one file may mix.
 #include "task/examples.hpp"
 
 #include "base/error.hpp"
@@ -21,8 +21,8 @@ constexpr const char* kWhy =
 
 bool is_part(const Json& part) { return part.is_object() && part.contains("type"); }
 
-/// Parts as transformers' templates take them: an object alone is a list of it, and text without a
-/// type is text.
+/// Content as the list of parts that transformers' templates take: a single object becomes a list
+/// of it, and a part with text but no type is of type text.
 Json parts_of(const Json& content) {
   const auto typed = [](const Json& part) {
     if (part.is_string()) return Json{{"type", "text"}, {"text", part}};
@@ -40,7 +40,8 @@ Json parts_of(const Json& content) {
   return parts;
 }
 
-/// Text, null, parts, or, of others than the assistant, an object that a tool gave.
+/// Whether a message may have this content: text, null, parts or, unless the message is learnt, an
+/// object that a tool returned.
 bool is_content(const Json& content, bool is_learnt) {
   return content.is_string() || content.is_null() ||
          (content.is_array() && std::all_of(content.begin(), content.end(), is_part)) ||
@@ -72,7 +73,7 @@ std::vector<text::Message> messages_of(const Json& list, const Line& line) {
   return messages;
 }
 
-/// Tools are a list, or the JSON text of one: files of one type a column keep them so.
+/// The tools: a list, or the JSON text of one, as files with one type per column store them.
 Json tools_of(const Json& given, const Line& line) {
   const Json tools = given.is_string()
                          ? text::parse_in_order(given.get_ref<const std::string&>(),

@@ -1,4 +1,4 @@
-// Splits filled with distinct prompts.
+// Fills splits with distinct prompts.
 #include "task/generate.hpp"
 
 #include "base/error.hpp"
@@ -16,7 +16,7 @@
 namespace rollcall::task {
 namespace {
 
-// "rollcall": fixed for ever, or old and new runs would mix their splits
+// "rollcall" in ASCII. It must never change, or old and new runs would mix their splits.
 constexpr std::uint64_t kSplitSalt = 0x726f6c6c63616c6cU;
 constexpr int kMisses = 1000;  // finds the last of N texts of a 10 % split with probability 1 -
                                // exp(-1000 / N)
@@ -151,7 +151,8 @@ std::string hash_of(const PromptSet& set) {
   for (const auto* split : {&set.train, &set.validation, &set.heldout}) {
     digest.add(fmt::format("{} prompts\n", split->size()));
     for (const Prompt& p : *split) {
-      // Lengths first: moving a character from one field to the next changes the digest.
+      // Hashes the lengths first, so that moving a character from one field to the next changes the
+      // digest.
       digest.add(fmt::format("{} {} {} {} {} {}\n", p.id.value, int(p.split), p.level,
                              p.text.size(), p.answer.size(), p.solution.size()));
       digest.add(p.text).add(p.answer).add(p.solution);
@@ -165,7 +166,7 @@ std::string hash_of(const PromptSet& set) {
 LevelLaw::LevelLaw(std::int64_t low, std::int64_t high, double exponent) {
   for (std::int64_t level = low; level <= high; ++level) {
     levels_.push_back(level);
-    // largest weight 1, so none overflows
+    // the largest weight is 1, so none overflows
     weights_.push_back(std::pow(double(level) / double(exponent > 0 ? low : high), -exponent));
   }
 }

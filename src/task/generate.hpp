@@ -1,5 +1,5 @@
-// How built-in tasks fill their splits: level law, addressed draws, content-hash splits, distinct
-// prompts.
+// How built-in tasks fill their splits: levels by a power law, addressed draws, splits by content
+// hash, and distinct prompts.
 #pragma once
 
 #include "base/random.hpp"
@@ -16,15 +16,16 @@
 
 namespace rollcall::task {
 
-/// The split a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash of the
-/// text alone. Seed and sizes do not enter, so the splits of two runs never overlap either.
+/// The split that a prompt text belongs to: 80 % train, 10 % validation, 10 % held-out, by a hash
+/// of the text alone. Seed and sizes do not matter, so the splits of two runs never overlap either.
 Split split_of(std::string_view text);
 
-/// What split_of() goes by: of the text alone, and the same for ever.
+/// The hash that split_of() uses. It depends on the text alone and must never change.
 std::uint64_t content_hash(std::string_view text);
 
-// For tasks whose prompts are cut from files, in file order: whether the section wants more of a
-// split; one more of it if so; and a warning for splits that stay smaller.
+// For tasks whose prompts are cut from files, in file order. wants() says whether the section asks
+// for more prompts of a split, keep() adds one if so, and tell_shortages() warns about splits that
+// stay smaller.
 bool wants(PromptSet& set, Split split, const TaskSection& section);
 void keep(PromptSet& set, Prompt prompt, Split split, const TaskSection& section);
 void tell_shortages(const char* task, const PromptSet& set, const TaskSection& section);
@@ -32,7 +33,7 @@ void tell_shortages(const char* task, const PromptSet& set, const TaskSection& s
 /// SHA-256 over every field of every prompt, splits in order.
 std::string hash_of(const PromptSet& set);
 
-/// Successive draws from one addressed stream.
+/// Successive draws from one addressed random stream.
 class Draws {
  public:
   explicit Draws(const RandomStream& stream) : stream_(stream) {}
@@ -61,33 +62,34 @@ class Draws {
 /// What a task draws at a level.
 struct Item {
   std::string text, answer, solution;
-  std::string domain{};    ///< empty: the task knows none
-  std::int32_t level = 0;  ///< where the draw decides it; 0: the level asked for
-  std::string problem{};   ///< what is asked, however it is worded: decides the split and what is a
-                           ///< repetition. Empty: the text
+  std::string domain{};    ///< empty if the task has no domains
+  std::int32_t level = 0;  ///< if the draw decides it; 0 means the level asked for
+  /// The question apart from its wording, which decides the split and what counts as a repetition.
+  /// Empty means the text.
+  std::string problem{};
 };
 
-/// A built-in task: the levels it knows and one draw at one of them; no item when the draw is not
-/// worth asking.
+/// A built-in task: the levels that it has, and the function that draws an item at a level, or
+/// nothing if the item is not worth asking.
 struct Generator {
   const char* name;
   std::int64_t lowest, highest;
   std::function<std::optional<Item>(std::int64_t level, Draws& draws)> draw;
 };
 
-/// A way to put a task's question, and the one drawn for a prompt. `known`: the names that the task
-/// has words for. Throws ConfigError naming the nearest.
+/// Throws ConfigError, naming the nearest, for a wording that is not among `known`, those that the
+/// task has.
 void check_wordings(const char* task, const std::vector<std::string>& wanted,
                     const std::vector<std::string>& known);
-/// draws nothing where there is no choice
+/// Draws one of the wordings for a prompt. Uses no random number if there is only one.
 const std::string& draw_wording(const std::vector<std::string>& wanted, Draws& draws);
 
-/// P(level) proportional to level^-exponent over the levels that are left.
+/// P(level) is proportional to level^-exponent over the levels that are left.
 class LevelLaw {
  public:
   LevelLaw(std::int64_t low, std::int64_t high, double exponent);
   std::int64_t at(double u) const;  ///< inverse of the cumulative law; u in [0, 1)
-  void drop(std::int64_t level);    ///< its share goes to the others in proportion
+  void drop(std::int64_t level);    ///< its probability goes to the others in proportion
   bool empty() const { return levels_.empty(); }
 
  private:

@@ -1,4 +1,4 @@
-// Questions about random graphs (families as in G1, arXiv:2505.18499); one row a family.
+// Questions about random graphs (families as in G1, arXiv:2505.18499), with one row per family.
 #include "base/joined.hpp"
 #include "base/json.hpp"
 #include "task/generate.hpp"
@@ -16,16 +16,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What is asked about a graph: how, the answer that the verifier is given, and one that is right.
+/// A question about a graph: its text, the answer for the verifier, and an answer that is right.
 struct Asked {
-  std::string plain;  ///< behind the edges: "A>D"
+  std::string plain;  ///< text after the edges: "A>D"
   std::string words;
   Json answer;
   std::string solution;
 };
 
-/// `count` edges of all that the graph may have; of a directed one, those that lead onwards in a
-/// random order, so that it has no cycle.
+/// Draws `count` of the edges that the graph may have. Edges of a directed graph lead forwards in a
+/// random order of nodes, so that it has no cycle.
 std::vector<Edge> draw_edges(std::int64_t nodes, bool directed, std::int64_t count, Draws& draws) {
   std::vector<std::int64_t> order;
   for (std::int64_t v = 0; v < nodes; ++v) order.push_back(v);
@@ -52,7 +52,7 @@ std::optional<Asked> component(const Graph& g, Draws& draws) {
 std::optional<Asked> path(const Graph& g, Draws& draws) {
   const auto from = draws.below(g.nodes), to = draws.below(g.nodes);
   const Walk walk = shortest_path(g, from, to);
-  if (walk.size() < 3) return std::nullopt;  // none, or a single edge
+  if (walk.size() < 3) return std::nullopt;  // no path, or a single edge
   return Asked{
       fmt::format(" {}>{}", letter_of(from), letter_of(to)),
       fmt::format(
@@ -112,7 +112,7 @@ struct Family {
   const char* name;
   const char* brief;
   bool directed, weighted;
-  std::int64_t tenths;  ///< edges a node, in tenths, give or take an edge
+  std::int64_t tenths;  ///< edges per node in tenths, plus or minus an edge
   std::optional<Asked> (*ask)(const Graph& graph, Draws& draws);
 };
 

@@ -1,4 +1,4 @@
-// Adjacency matrices throughout: graphs have a dozen nodes.
+// Uses adjacency matrices throughout, since graphs have a dozen nodes.
 #include "task/graph_solvers.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ Matrix capacities(const Graph& graph) {
   return matrix;
 }
 
-/// [n] the node before each on a shortest path from `from` (itself for `from`), -1 where there is
-/// none.
+/// [n] the node before each node on a shortest path from `from` (itself for `from`), -1 if there is
+/// no path.
 std::vector<std::int64_t> breadth_first(const Matrix& matrix, std::int64_t from) {
   std::vector<std::int64_t> before(matrix.size(), -1), queue{from};
   before[std::size_t(from)] = from;

@@ -1,4 +1,4 @@
-// Plain algorithms on small graphs: what the task graph knows the answers by.
+// Plain algorithms on small graphs, which give the answers of the task graph.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rollcall::task {
 
-/// Nodes are 0 to nodes - 1, shown as letters from A on.
+/// An edge between nodes, which are numbered from 0 and shown as letters from A on.
 struct Edge {
   std::int64_t from, to;
   std::int64_t capacity = 1;
@@ -19,15 +19,16 @@ struct Graph {
   std::vector<Edge> edges;
 };
 
-/// Nodes as letters, in order.
+/// A path as the letters of its nodes in order.
 using Walk = std::string;
 inline char letter_of(std::int64_t node) { return char('A' + node); }
 
-/// breadth first, smallest letters first; empty: none
+/// By breadth-first search, smallest letters first; empty if there is no path.
 Walk shortest_path(const Graph& graph, std::int64_t from, std::int64_t to);
 Walk component_of(const Graph& graph, std::int64_t node);  ///< sorted
-Walk find_cycle(const Graph& graph);                       ///< of an undirected graph; empty: none
-Walk topological_order(const Graph& graph);  ///< Kahn 1962, smallest letter first; empty: none
+Walk find_cycle(const Graph& graph);  ///< of an undirected graph; empty if it has none
+/// Kahn 1962, smallest letter first; empty if there is none
+Walk topological_order(const Graph& graph);
 std::int64_t count_triangles(const Graph& graph);  ///< of an undirected graph
 /// Edmonds and Karp 1972
 std::int64_t max_flow(const Graph& graph, std::int64_t from, std::int64_t to);

@@ -1,5 +1,5 @@
-// The kinds of IFEval (arXiv:2311.07911) but for the language of a text, and
-// startend:start_checker; names and arguments are those of its input file.
+// The kinds of IFEval (arXiv:2311.07911) except the language of a text, and in addition
+// startend:start_checker. Names and arguments are those of IFEval's input file.
 #include "task/instruction_kinds.hpp"
 
 #include "base/joined.hpp"
@@ -24,7 +24,8 @@ std::string one_word(const std::string& text, Draws& draws) {
   return text::lower(draws.one_of(text::words(text)));
 }
 
-/// A number that stands in the relation to what was counted, never a demand that nothing can fail.
+/// Draws a relation and a number that the counted number fulfils, but never a demand that nothing
+/// can fail.
 std::pair<std::string, std::size_t> demand(std::size_t count, Draws& draws) {
   const std::string relation = count < 2 ? "less than" : draws.one_of(kRelations);
   return {relation, relation == "less than" ? count + 1 + std::size_t(draws.below(3))

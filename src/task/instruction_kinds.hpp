@@ -1,4 +1,4 @@
-// Kinds of instruction that the task instructions can give, and the draft of the text that follows
+// Kinds of instructions that the task instructions can give, and the draft of the text that follows
 // them.
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace rollcall::task {
 
-/// A text as it is put together: what instructions ask for is entered here first and measured in
-/// the text afterwards, so that all can be followed together.
+/// A text under construction. What the instructions ask for is first entered here and later
+/// measured in the text, so that all of them can be followed together.
 struct Draft {
   std::string topic;                    ///< "Write about the sea."
   std::vector<std::string> paragraphs;  ///< of plain sentences
-  std::string between = "\n\n";         ///< of paragraphs
-  std::string first, last;              ///< put before and behind everything
-  std::vector<std::string> lines;       ///< behind the paragraphs, a line each
+  std::string between = "\n\n";         ///< separates paragraphs
+  std::string first, last;              ///< put before and after everything else
+  std::vector<std::string> lines;       ///< after the paragraphs, one per line
   enum class Case { as_written, upper, lower } letters = Case::as_written;
   bool quoted = false, as_json = false;
 };
 std::string text_of(const Draft& draft);
 
-/// What an instruction leaves no other to decide.
+/// Properties of the text that only one of its instructions may decide.
 enum Claim : std::uint32_t {
   kNothing = 0,
   kCase = 1,
@@ -36,11 +36,11 @@ enum Claim : std::uint32_t {
 
 /// A row of the table in instruction_kinds.cpp.
 struct InstructionKind {
-  const char* name;      ///< IFEval's
-  std::uint32_t claims;  ///< no two rows that are given together claim the same
-  std::uint32_t needs;   ///< no row given together claims it
-  void (*write)(Draft& draft, Draws& draws);  ///< may be none
-  /// IFEval's kwargs, such that `text` follows
+  const char* name;      ///< IFEval's name
+  std::uint32_t claims;  ///< Claims. No two rows that are given together have the same.
+  std::uint32_t needs;   ///< claims that no row given together may have
+  void (*write)(Draft& draft, Draws& draws);  ///< nullptr if the draft needs no change
+  /// IFEval's kwargs of an instruction that `text` follows
   nlohmann::json (*arguments)(const Draft& draft, const std::string& text, Draws& draws);
   std::string (*words)(const nlohmann::json& arguments);  ///< "Use at least 5 words."
 };

@@ -1,5 +1,5 @@
 // Texts that have to follow several instructions at once. A text is written first and the
-// instructions are measured in it, so one that follows them all exists.
+// instructions are measured in it, so that a text exists that follows all of them.
 #include "base/joined.hpp"
 #include "task/instruction_kinds.hpp"
 #include "task/sources.hpp"
@@ -46,7 +46,7 @@ bool go_together(const InstructionKind& a, const InstructionKind& b) {
   return (a.claims & (b.claims | b.needs)) == 0 && (b.claims & a.needs) == 0;
 }
 
-/// `count` kinds of which any two go together; fewer where none is left.
+/// Draws `count` kinds that are compatible with each other; fewer if no other is left.
 std::vector<const InstructionKind*> draw_kinds(std::int64_t count, Draws& draws) {
   std::vector<const InstructionKind*> all, chosen;
   for (const auto& kind : instruction_kinds()) all.push_back(&kind);

@@ -1,4 +1,4 @@
-// One line after the other.
+// Reads files line by line.
 #include "task/json_lines.hpp"
 
 #include "base/error.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Files of other kinds by their first bytes, and what makes lines of JSON of them.
+/// Other kinds of files, recognised by their first bytes, and how to turn them into lines of JSON.
 struct Kind {
   std::string_view begins;
   const char* name;
@@ -70,7 +70,7 @@ nlohmann::json parse_object(const Line& line) {
   } catch (const nlohmann::json::parse_error& e) {
     line.require_that(false, fmt::format("not JSON at byte {}", e.byte),
                       "every line must be one JSON object", "correct or remove the line");
-  } catch (const nlohmann::json::exception&) {  // a number beyond a double
+  } catch (const nlohmann::json::exception&) {  // a number beyond the range of a double
     line.require_that(false, "a number out of range", "JSON has none beyond 1e308 here",
                       "write it as text");
   }
@@ -86,7 +86,7 @@ nlohmann::json parse_object(const Line& line) {
 /// The mistakes of a file's lines, each with the lines that have it.
 class BrokenLines {
  public:
-  /// Whether it is worth reading on.
+  /// Adds a mistake. Returns whether it is worth reading on.
   bool add(const Line& line, const InputError& error) {
     const std::string place = fmt::format("{}:{}: ", line.file, line.number), said = error.what();
     const bool is_ours = said.starts_with(place);
@@ -98,7 +98,7 @@ class BrokenLines {
     return mistakes_.size() < kMost;
   }
 
-  /// Throws InputError where there are any.
+  /// Throws InputError if there are any mistakes.
   void refuse() const {
     std::vector<Fault> faults;
     for (const Mistake& mistake : mistakes_)

@@ -1,4 +1,4 @@
-// Files of one JSON object a line, with messages that name file and line.
+// Reads files of one JSON object per line, with messages that name file and line.
 #pragma once
 
 #include "base/json.hpp"
@@ -10,7 +10,7 @@
 
 namespace rollcall::task {
 
-/// The place of one line.
+/// One line and its place.
 struct Line {
   const std::string& file;
   std::size_t number;
@@ -22,22 +22,21 @@ struct Line {
 
 using EachLine = std::function<void(const nlohmann::json& object, const Line& line)>;
 
-/// Calls `each` with the object on every line that is not blank. Throws one InputError for all
-/// lines
-/// that are no object, have a key twice, or that `each` refuses (a FaultList); a mistake that many
-/// lines have is one.
+/// Calls `each` with the object on every line that is not blank. Throws one InputError (a
+/// FaultList) for all lines that are not an object, repeat a key, or that `each` refuses; a mistake
+/// that many lines have is reported once.
 void each_json_line(const std::string& file, const EachLine& each);
 
-/// The same without the lines that each_json_line() would refuse: whoever reads all of them says
-/// so.
+/// The same, but skips lines that each_json_line() would refuse, since the function that reads all
+/// of them reports those.
 void each_whole_json_line(const std::string& file, const EachLine& each);
 
-/// Throws InputError, with the keys that the line has, where `key` is not among them.
+/// Throws InputError, which lists the keys that the line has, if `key` is not among them.
 void require_key(const nlohmann::json& object, const std::string& key, const Line& line,
                  std::string_view why, std::string_view suggestion);
 
-/// The text under `key`, which the setting of that name chose; a bare number counts as its digits,
-/// however many.
+/// The text under `key`, which the setting `setting` chose. A bare number counts as its digits,
+/// however many they are.
 std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting,
                     const Line& line);
 

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kValidationPrompts = 128;  // or a tenth of a file that has fewer than ten
                                                  // times as many rows
 
-/// A tenth, rounded; of two rows or more at least one.
+/// A tenth of the rows, rounded, but at least one of two or more.
 std::size_t tenth_of(std::size_t rows) {
   return std::max<std::size_t>((rows + 5) / 10, rows < 2 ? 0 : 1);
 }
@@ -69,8 +69,8 @@ void refuse_next_solution(const std::string& solution, const TaskSection& sectio
                     "it would be read as two solutions", "remove it");
 }
 
-/// Of a list each text is an accepted answer, with or without the marker, and all are worked
-/// solutions for experts to draw from.
+/// Reads a list of accepted answers, with or without the marker, all of which are also worked
+/// solutions from which experts may draw.
 void read_accepted(const nlohmann::json& list, const TaskSection& section, const Line& line,
                    Prompt& prompt) {
   std::vector<std::string> answers;
@@ -124,7 +124,8 @@ void read_answer(const nlohmann::json& object, const TaskSection& section, const
   prompt.level = reasoning_lines(marked->reasoning);
 }
 
-/// The way back to the row: its id, or its line where it has none, and what else it holds.
+/// Identifies the row of a prompt: its id, or its line if it has none, with the other fields that
+/// it has.
 std::string extra_of(const nlohmann::json& object, const TaskSection& section, const Line& line) {
   nlohmann::json extra = object;
   extra.erase(section.question_key), extra.erase(section.answer_key);
@@ -146,7 +147,7 @@ Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, con
   return prompt;
 }
 
-/// Questions that a file asks again. Where the answer is the same, nothing is lost.
+/// Questions that a file repeats. If the answer is the same too, dropping them loses nothing.
 class Repetitions {
  public:
   /// Whether `prompt`, on this line, is asked for the first time.
@@ -194,7 +195,7 @@ std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& sec
   return prompts;
 }
 
-/// Moves those for which `belongs` is true to the end of `to`, in their order.
+/// Moves the prompts for which `belongs` is true to the end of `to`, in their order.
 template <class Belongs>
 void move_if(std::vector<Prompt>& from, std::vector<Prompt>& to, const Belongs& belongs) {
   const auto first =
@@ -203,8 +204,8 @@ void move_if(std::vector<Prompt>& from, std::vector<Prompt>& to, const Belongs& 
   from.erase(first, from.end());
 }
 
-/// Takes `wanted` of the rows: those whose contents have the smallest hashes, so that a row that
-/// comes or goes moves one other row at most.
+/// Takes the `wanted` rows whose contents have the smallest hashes, so that adding or removing a
+/// row moves at most one other row.
 std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted) {
   std::vector<std::uint64_t> hashes(rows.size());
   std::transform(rows.begin(), rows.end(), hashes.begin(),
@@ -218,7 +219,8 @@ std::vector<Prompt> take_smallest(std::vector<Prompt>& rows, std::size_t wanted)
   return taken;
 }
 
-/// `rows`: those that are left to training. `all`: with those that were held out of the same file.
+/// `rows` is the number of rows left for training, `all` that number with the rows that were held
+/// out of the same file.
 std::size_t wanted_validation(const TaskSection& section, const std::string& file, std::size_t rows,
                               std::size_t all) {
   const bool exact = section.split == kExactSplit;
@@ -232,9 +234,8 @@ std::size_t wanted_validation(const TaskSection& section, const std::string& fil
   return std::size_t(section.validation_prompts);
 }
 
-/// Of task.heldout_file, or of the same rows; a file that is named twice is held out as a whole,
-/// which
-/// only an evaluation can use.
+/// Fills the held-out split from task.heldout_file, or from the same rows. A file that is named
+/// twice is held out as a whole, which only an evaluation can use.
 void hold_out(PromptSet& set, const TaskSection& section) {
   if (section.heldout_file == section.file) {
     std::swap(set.train, set.heldout);
@@ -250,7 +251,8 @@ void hold_out(PromptSet& set, const TaskSection& section) {
   }
 }
 
-/// Cuts a split to what the run file asks for and numbers it. Returns a sentence's end about it.
+/// Cuts a split to the size that the run file asks for and numbers its prompts. Returns the end of
+/// a sentence about it.
 std::string settle(std::vector<Prompt>& prompts, Split split, std::int64_t limit, const char* name,
                    const char* key) {
   const std::size_t all = prompts.size();
@@ -276,7 +278,7 @@ std::string place_of(const TaskSection& section, const std::string& prompt) {
 
 namespace {
 
-/// Both files, with all that is wrong with either.
+/// Reads both files and reports all mistakes of either.
 PromptSet read_files(const TaskSection& section) {
   PromptSet set;
   Faults faults;
@@ -315,7 +317,7 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t) {
   text += settle(set.heldout, Split::heldout, section.heldout_prompts, "held-out",
                  "task.heldout_prompts");
   log_info("{}", text);
-  Extras kept;  // of the prompts that are asked alone: a row may be long
+  Extras kept;  // fields of the prompts that are used, since a row may be long
   for (const Split split : {Split::train, Split::validation, Split::heldout})
     for (const Prompt& prompt : set.of(split)) kept.insert(set.extra.extract(prompt.text));
   set.extra = std::move(kept);

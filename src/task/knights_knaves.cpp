@@ -1,4 +1,4 @@
-// Knights always tell the truth, knaves never: who is who?
+// Puzzles about knights, who always tell the truth, and knaves, who never do.
 #include "base/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
@@ -11,15 +11,15 @@
 namespace rollcall::task {
 namespace {
 
-/// Bit i: person i is a knight.
+/// Bit i is set if person i is a knight.
 using Kinds = std::uint32_t;
 
-/// What a person says: of one other, of one compared with another, or of how many knights there
-/// are.
+/// A person's statement: about one other, about two people compared, or about the number of
+/// knights.
 struct Statement {
   enum class Of { kind, equality, count } of;
   std::int64_t first, second;
-  bool positive;  ///< knight and alike; negative: knave and different
+  bool positive;  ///< the statement is "knight" or "alike"; otherwise "knave" or "different"
 
   bool holds(Kinds kinds) const {
     const auto knight = [&](std::int64_t person) { return (kinds >> person & 1U) != 0; };
@@ -47,7 +47,7 @@ std::string words(const Statement& s) {
                      s.positive ? "of the same kind" : "of different kinds");
 }
 
-/// A statement that the speaker can make, being what they are: true of a knight, false of a knave.
+/// A statement that the speaker can make: a true one of a knight, a false one of a knave.
 Statement draw_statement(std::int64_t people, std::int64_t speaker, Kinds kinds, Draws& draws) {
   for (;;) {
     const auto of = Statement::Of(draws.below(people == 2 ? 2 : 3));
@@ -61,7 +61,7 @@ Statement draw_statement(std::int64_t people, std::int64_t speaker, Kinds kinds,
   }
 }
 
-/// Worlds in which every knight's statement holds and no knave's does.
+/// Number of assignments in which every knight's statement is true and every knave's is false.
 int count_solutions(const std::vector<Statement>& statements) {
   int count = 0;
   for (Kinds kinds = 0; kinds < (1U << statements.size()); ++kinds) {

@@ -17,7 +17,7 @@ namespace {
 struct Question {
   std::string plain, words, domain;
   std::int64_t right = 0;
-  std::int64_t low = 0, high = 0;  ///< where the other options lie
+  std::int64_t low = 0, high = 0;  ///< range of the other options
 };
 
 /// Numbers have one digit at level 2 and three at 10.

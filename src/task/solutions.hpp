@@ -1,4 +1,5 @@
-// Several worked solutions of one prompt: a question file may give a list, one of each teacher.
+// Several worked solutions of one prompt: a question file may give a list, for example one by each
+// teacher.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -9,12 +10,11 @@
 
 namespace rollcall::task {
 
-/// Stands between the solutions in Prompt::solution. U+001E is the record separator; a text that
-/// holds it is refused where a list is read.
+/// Separates the solutions in Prompt::solution. U+001E is the record separator; a text that
+/// contains it is refused where a list is read.
 inline constexpr char kNextSolution = '\x1e';
 
-/// Prompt::solution as the solutions that it holds, in the file's order; one that is empty where it
-/// is.
+/// The solutions in Prompt::solution, in the file's order; a single empty one if it is empty.
 inline std::vector<std::string> solutions(const Prompt& prompt) {
   std::vector<std::string> all;
   for (std::size_t begin = 0; begin <= prompt.solution.size();) {

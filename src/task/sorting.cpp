@@ -1,4 +1,4 @@
-// Sorting digits: graded by length, because each digit can fail.
+// Sorting digits. The level is the length, because each digit can fail.
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

@@ -1,12 +1,12 @@
-// The makers behind the rows of tasks.cpp, each in the file of its name.
+// The functions that the rows of tasks.cpp name, each in the file of its name.
 #pragma once
 
 #include "task/task.hpp"
 
 namespace rollcall::task {
 
-// The built-in tasks' texts as the wording "plain" has them; others ask the same in words. The
-// answer is the same.
+// The built-in tasks' texts as the wording "plain" has them. Other wordings ask the same in words,
+// and the answer is the same.
 
 /// "7391>" -> "1379". Level: number of digits, 1 to 64.
 PromptSet make_sorting(const TaskSection& section, std::uint64_t seed);
@@ -18,18 +18,19 @@ PromptSet make_sorting(const TaskSection& section, std::uint64_t seed);
 /// instead, and levels follow; task.min_level, max_level and tail_exponent then do not apply.
 PromptSet make_arithmetic(const TaskSection& section, std::uint64_t seed);
 
-/// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that reaches 40 with each
-/// number at most once; quotients may be fractions.
-/// Level: how many numbers, 3 to 6. Solvable by construction: the target is what a random
-/// expression over all the numbers gives.
-/// The reference answer is the prompt without its colon.
+/// "3 5 7 25=40:" -> "25+3*5": an expression in + - * / and parentheses that gives 40 with each
+/// number used at most once; quotients may be fractions. Level: number of numbers, 3 to 6. Every
+/// prompt can be solved, because the target is the value of a random expression over all the
+/// numbers. The reference answer is the prompt without its colon.
 PromptSet make_countdown(const TaskSection& section, std::uint64_t seed);
 
 /// "+3*2-1>" -> "def f(x):return ((x+3)*2)-1": a function that does these operations in this order.
-/// Level: how many, 1 to 8. The reference is five asserts; any code that passes them is right.
+/// Level: number of operations, 1 to 8. The reference is five asserts; any code that passes them is
+/// right.
 PromptSet make_code(const TaskSection& section, std::uint64_t seed);
 
-// References of the tasks below are what the verifiers of their rows read (reward/graders.hpp).
+// The tasks below have references in the form that the verifiers of their rows read
+// (reward/graders.hpp).
 
 /// "think,answer=cd:" -> "<think>so</think><answer>cd</answer>": a section with no = holds any
 /// text. Level: sections, 1 to 8.
@@ -57,13 +58,13 @@ PromptSet make_word_sorting(const TaskSection& section, std::uint64_t seed);
 /// capacities (AB3). Edges of to and mf are directed.
 PromptSet make_graph(const TaskSection& section, std::uint64_t seed);
 
-/// "A:BN B:A=C C:1K>" -> "KNK": A says that B is a knave, B that A and C are of one kind (#: of
-/// different kinds), C that one of them all is a knight. Level: people, 2 to 8. One world alone
-/// fits what is said.
+/// "A:BN B:A=C C:1K>" -> "KNK": A says that B is a knave, B says that A and C are of one kind (#:
+/// of different kinds), and C says that exactly one of all people is a knight. Level: people, 2 to
+/// 8. Exactly one assignment fits the statements.
 PromptSet make_knights_knaves(const TaskSection& section, std::uint64_t seed);
 
-/// "2.5km=m:" -> "2500". Level, 1 to 12: values have up to 2 + level / 3 digits, and units come in
-/// one after the other. Domain: the dimension. Answers are exact decimals.
+/// "2.5km=m:" -> "2500". Level: 1 to 12. Values have up to 2 + level / 3 digits, and higher levels
+/// have more units. Domain: the dimension. Answers are exact decimals.
 PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 
 /// Questions and worked answers from files of one JSON object a line, in file order; repeated
@@ -78,15 +79,15 @@ PromptSet make_units(const TaskSection& section, std::uint64_t seed);
 /// "exact" a tenth of its rows is held out, rounded, but at least one of two; with "by_row" each of
 /// the ten parts of the hashes' range goes to one split, whatever number of rows that makes.
 PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
-/// A text file, an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next sentence,
-/// or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; which of the two, an addressed draw
-/// decides. Every sentence of a document from task.min_level on is asked for once, with the
-/// task.max_level ones before it, or all.
-/// Level: how many are shown before it. Domain: next, middle. Documents belong to a split whole.
-/// Reference: {"next": [what follows from there], "masked": false}.
+/// A text file with an empty line between documents: "3+4=7. 7+2=9.>" -> "9+5=14.", its next
+/// sentence, or "3+4=7. _ 9+5=14.>" -> "7+2=9.", the one that is missing; an addressed draw decides
+/// which of the two. Every sentence of a document from task.min_level on is asked for once, with
+/// the task.max_level sentences before it, or all of them. Level: number of sentences shown before
+/// it. Domain: next, middle. Whole documents belong to one split. Reference: {"next": [the
+/// sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
-/// FILE:LINE of the prompt that make_jsonl() made with this text.
+/// FILE:LINE from which make_jsonl() made the prompt with this text.
 std::string place_of(const TaskSection& section, const std::string& prompt);
 
 }  // namespace rollcall::task

@@ -1,4 +1,4 @@
-// Prompt sources: where prompts, reference answers and worked solutions come from.
+// Prompt sources, which give prompts, reference answers and worked solutions.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -11,7 +11,7 @@
 
 namespace rollcall::task {
 
-/// A task's three splits, made once. Prompts are values of (task section, seed) alone; no text
+/// A task's three splits, made once. Prompts depend on (task section, seed) alone, and no text
 /// occurs in two splits.
 struct PromptSet {
   std::vector<Prompt> train, validation, heldout;  ///< PromptId == index within the split
@@ -21,7 +21,7 @@ struct PromptSet {
   std::unordered_map<std::string, std::string> extra{};  ///< by text: JSON object with the row's id
                                                          ///< or line and its fields beside question
                                                          ///< and answer
-  std::string extra_of(const Prompt& prompt) const {     ///< empty where the prompt is of no row
+  std::string extra_of(const Prompt& prompt) const {     ///< empty if the prompt comes from no row
     const auto row = extra.find(prompt.text);
     return row == extra.end() ? std::string() : row->second;
   }
@@ -33,7 +33,7 @@ struct TaskRow {
   const char* name;
   const char* meaning;
   PromptSet (*make)(const TaskSection& section, std::uint64_t seed);
-  const char* verifier;  ///< row of reward/verifiers.cpp that judges it
+  const char* verifier;  ///< row of reward/verifiers.cpp that judges its answers
 };
 
 /// Throws ConfigError (unknown name, naming the nearest) or InputError (missing or malformed file,

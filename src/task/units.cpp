@@ -15,14 +15,14 @@ namespace {
 
 struct Unit {
   const char* dimension;
-  int level;                            ///< from which it is asked for
+  int level;                            ///< the first level that asks for it
   std::vector<const char*> spellings;   ///< symbol, then names
-  std::int64_t numerator, denominator;  ///< of the base unit
-  std::int64_t offset_hundredths = 0;  ///< temperatures: what is added to a value before the factor
+  std::int64_t numerator, denominator;  ///< size in the base unit, as a fraction
+  std::int64_t offset_hundredths = 0;   ///< for temperatures: added to a value before the factor
 };
 
-/// Factors: SI brochure, 9th edition, tables 2, 7 and 8; NIST SP 811 (2008), appendix B.8, where
-/// all that is asked for is exact.
+/// Factors are from the SI brochure, 9th edition, tables 2, 7 and 8, and from NIST SP 811 (2008),
+/// appendix B.8, where all that are used are exact.
 const std::vector<Unit>& units() {
   static const std::vector<Unit> rows = {
       {"length", 1, {"m", "metre", "metres", "meter", "meters"}, 1, 1},
@@ -100,7 +100,7 @@ const std::vector<Unit>& units() {
 
 using Wide = __int128;
 
-/// In lowest terms, denominator positive.
+/// A fraction in lowest terms with a positive denominator.
 struct Fraction {
   Wide numerator, denominator;
 };
@@ -124,7 +124,7 @@ Fraction converted(Fraction value, const Unit& from, const Unit& to) {
                  there.denominator * 100);
 }
 
-/// As a decimal number; none where it does not end, or has more than ten digits.
+/// The fraction as a decimal number; nothing if it does not end, or has more than ten digits.
 std::optional<std::string> decimal_text(Fraction f) {
   constexpr Wide kMost = 10'000'000'000;
   std::size_t places = 0;

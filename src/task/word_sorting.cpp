@@ -1,4 +1,5 @@
-// Sorting words by the alphabet: words can be told apart ever later the more there are.
+// Sorting words by the alphabet. The more words there are, the later in them is the letter that
+// decides.
 #include "base/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
@@ -11,7 +12,8 @@
 namespace rollcall::task {
 namespace {
 
-/// Consonants and vowels in turn: two letters at level 2, up to six at 12.
+/// Draws a word of alternating consonants and vowels, of two letters at level 2 and up to six at
+/// 12.
 std::string draw_word(std::int64_t level, Draws& draws) {
   constexpr std::string_view kConsonants = "bcdfghjklmnprstvwz", kVowels = "aeiou";
   std::string word;

@@ -1,4 +1,4 @@
-// Reads and writes until the pipe has no more or takes no more.
+// Reads until the pipes are empty and writes until they are full.
 #include "reward/command/conversation.hpp"
 
 #include "base/uninterrupted.hpp"
@@ -10,9 +10,9 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr std::size_t kPiece = 65536;  // what a pipe holds
+constexpr std::size_t kPiece = 65536;  // bytes, the size of a pipe
 constexpr int kPiecesAtOnce = 4;
-constexpr std::size_t kRemembered = 64;  // answered ids
+constexpr std::size_t kRemembered = 64;  // ids of answered samples that are remembered
 
 }  // namespace
 
@@ -28,7 +28,8 @@ void Conversation::write() {
       return ::write(child_.in.fd(), to_write_.data() + written_, to_write_.size() - written_);
     });
     if (put < 0 && errno == EAGAIN) return;
-    if (put < 0) written_ = to_write_.size();  // it reads no more: its end, or the clock, will tell
+    // the process reads no more, which its end or the clock will show
+    if (put < 0) written_ = to_write_.size();
     else written_ += std::size_t(put);
   }
 }

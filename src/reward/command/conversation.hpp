@@ -1,5 +1,5 @@
-// The pipes of one process of a verifier's command: what is still to be written to it, and what it
-// has written so far. Nothing here blocks.
+// The pipes of one process of a verifier's command: the bytes still to be written to it, and the
+// lines that it has written. No function blocks.
 #pragma once
 
 #include "reward/command/message.hpp"
@@ -17,24 +17,24 @@ class Conversation {
   explicit Conversation(Child child) : child_(std::move(child)) {}
   const Child& child() const { return child_; }
 
-  /// The sample's line; the one before has been answered.
+  /// Begins to write a sample's line; the sample before must have been answered.
   void send(const Sample& sample);
   bool has_to_write() const { return written_ < to_write_.size(); }
   void write();
-  /// What there is of output, up to a bound, so that one that floods does not hold up the others.
-  /// False: it has closed it.
+  /// Reads the output that is there, up to a bound, so that a process that floods does not delay
+  /// the others. Returns false if the process has closed its output.
   bool read();
-  /// The same of standard error, as it comes.
+  /// Passes on what the process has written to standard error.
   void read_errors(const std::function<void(std::string_view)>& errors);
   Lines& lines() { return lines_; }
 
   const std::string& asked() const {
     return asked_;
-  }                                                ///< id of the sample that waits for its
-                                                   ///< verdict; empty: none
-  void answered();                                 ///< it has its verdict
-  bool has_answered(const std::string& id) const;  ///< one of the last few
-  int repeats = 0;                                 ///< replies to what it had answered before
+  }                 ///< Id of the sample that waits for its verdict; empty if no sample does.
+  void answered();  ///< says that this sample has its verdict
+  /// whether it is among the last few that were answered
+  bool has_answered(const std::string& id) const;
+  int repeats = 0;  ///< number of replies to samples that it had answered already
 
  private:
   Child child_;

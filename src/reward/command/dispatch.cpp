@@ -1,4 +1,4 @@
-// One function an event; whoever becomes free pulls.
+// One function per event; a process that becomes free takes the next sample.
 #include "reward/command/dispatch.hpp"
 
 #include "base/error.hpp"
@@ -46,7 +46,7 @@ class Step {
       process.phase = Phase::absent;
     }
   }
-  /// Processes that run come first, so that no more are started than are needed.
+  /// Gives samples to running processes first, so that no more are started than are needed.
   void pull() {
     for (const Phase phase : {Phase::ready, Phase::absent})
       for (std::size_t p = 0; p < state_.processes.size() && !state_.waiting.empty(); ++p) {

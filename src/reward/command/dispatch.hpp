@@ -1,5 +1,5 @@
-// Which process of a verifier's command judges what, and what becomes of a rollout whose process
-// dies or is too slow: decisions only, no processes and no clock.
+// Decides which process of a verifier's command judges which sample, and what happens to a sample
+// whose process dies or is too slow. It decides only: it has no processes and no clock.
 #pragma once
 
 #include "reward/command/message.hpp"
@@ -12,19 +12,19 @@
 
 namespace rollcall::reward {
 
-using Ticket = std::uint64_t;  ///< of a sample: numbers from 0, in the order in which samples come
+using Ticket = std::uint64_t;  ///< number of a sample, from 0, in the order in which samples come
 
-/// How a verdict came about. `clock` is the one cause that a repetition might not have.
+/// How a verdict came about. Only for `clock` might a repetition give another cause.
 enum class Cause : std::uint8_t { replied, clock, died, malformed };
 
 struct Verdict {
   Cause cause = Cause::replied;
-  Reply reply{};         ///< undecided unless the command replied
-  double seconds = 0.0;  ///< from the moment a process was given the sample
+  Reply reply{};         ///< undecided unless the command has replied
+  double seconds = 0.0;  ///< from the moment when a process was given the sample
 };
 
-/// The judging ended on this answer, which may have brought that about, and nobody has said of it
-/// that it cannot be told (Score::clock_ended).
+/// Whether the judging ended abnormally on this answer, which may itself have caused that
+/// (Score::clock_ended). It is false for a reply that the command left undecided by itself.
 inline bool has_ended_the_judging(const Verdict& verdict) {
   return verdict.cause != Cause::replied || (verdict.reply.undecided && verdict.reply.ended);
 }
@@ -33,7 +33,7 @@ struct Dispatch {
   enum class Phase : std::uint8_t { absent, ready, busy };
   struct Process {
     Phase phase = Phase::absent;
-    bool fresh = true;  ///< has judged nothing yet
+    bool fresh = true;  ///< has not judged anything yet
     Ticket ticket = 0;
     double since_s = 0.0;
   };
@@ -46,14 +46,14 @@ struct Dispatch {
 Dispatch make_dispatch(std::size_t processes, double timeout_s, std::size_t components);
 
 namespace event {
-struct Added {  ///< so many more samples
+struct Added {  ///< this many samples were added
   std::uint64_t samples = 0;
 };
 struct Replied {
   std::size_t process = 0;
   Reply reply{};
 };
-struct Failed {  ///< it died, or wrote what cannot be used: it must not go on
+struct Failed {  ///< the process died or wrote something unusable, and must be ended
   std::size_t process = 0;
   Cause cause = Cause::died;
   std::string how{};
@@ -61,7 +61,7 @@ struct Failed {  ///< it died, or wrote what cannot be used: it must not go on
 struct Passed {};  ///< time
 }  // namespace event
 struct Event {
-  double now_s = 0.0;  ///< of any monotonic clock
+  double now_s = 0.0;  ///< by any monotonic clock
   std::variant<event::Added, event::Replied, event::Failed, event::Passed> what{};
 };
 
@@ -73,7 +73,7 @@ struct Send {
   std::size_t process = 0;
   Ticket ticket = 0;
 };
-struct End {  ///< with all that it has started
+struct End {  ///< and all processes that it has started
   std::size_t process = 0;
 };
 struct Settle {
@@ -83,14 +83,15 @@ struct Settle {
 }  // namespace action
 using Action = std::variant<action::Start, action::Send, action::End, action::Settle>;
 
-/// The actions in the order in which they must be taken. Processes pull: whoever is free gets the
-/// next sample, so a slow verdict holds up its own process alone. A sample whose process fails is
-/// given to a fresh one, and counts as undecided when that fails too: a verdict depends on the
-/// sample, not on what its process had judged before, on their number, or on the order of events. A
-/// verdict that takes too long is undecided at once.
+/// Returns the actions that an event calls for, in the order in which they must be taken. A process
+/// that is free gets the next sample, so a slow verdict delays its own process alone. A sample
+/// whose process fails is given to a fresh process and counts as undecided if that fails too. So a
+/// verdict depends on the sample, not on what its process judged before, on the number of
+/// processes, or on the order of events. A verdict that takes too long is undecided at once.
 std::vector<Action> advance(Dispatch& state, const Event& event);
 
-/// When the next Passed is due; infinity while nothing is being judged.
+/// When the next Passed is due, in seconds of the events' clock; infinity while nothing is being
+/// judged.
 double next_deadline_s(const Dispatch& state);
 
 }  // namespace rollcall::reward

@@ -1,18 +1,18 @@
-// One thread polls the pipes of all processes; whoever adds and takes meets it at a lock.
+// The thread that polls the pipes of all processes and carries out what dispatch decides.
 #include "reward/command/graders.hpp"
 
 #include "base/attended_clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/uninterrupted.hpp"
+#include "reward/command/batch_queue.hpp"
 #include "reward/command/conversation.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <condition_variable>
 #include <csignal>
 #include <exception>
 #include <map>
@@ -22,13 +22,12 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr double kLook_s = 0.25, kSuspended_s = 1.0;  // a look that comes later says that the job
-                                                      // was suspended
-constexpr int kTold = 5;            // log lines of one kind; the rest are only counted
-constexpr int kPatience_ms = 500;   // between the end of a process's output and its own: the kernel
-                                    // closes files first
-constexpr int kMostRepeats = 1000;  // replies nobody asked for until a process is taken for one
-                                    // that floods
+constexpr double kLongestWait_s = 0.25;
+constexpr double kSuspended_s = 1.0;  // a wait that takes longer means that the job was suspended
+constexpr int kMostWarnings = 5;      // of one kind in the log; further ones are only counted
+constexpr int kGrace_ms = 500;  // for a process to end after its output did: the kernel closes its
+                                // files first
+constexpr int kMostRepeats = 1000;  // second replies of one process, after which it is ended
 
 std::string command_text(const std::vector<std::string>& command) {
   std::string text;
@@ -46,63 +45,32 @@ class Graders::Work {
         listener_(std::move(listener)),
         dispatch_(make_dispatch(std::size_t(section.processes), section.timeout_s,
                                 section.components.size())),
-        talks_(std::size_t(section.processes)),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        conversations_(std::size_t(section.processes)),
         thread_([this] { run(); }) {}
   ~Work() {
-    {
-      const std::lock_guard lock(mutex_);
-      closing_ = true;
-    }
-    wake();
+    queue_.close();
     thread_.join();
   }
-
-  std::uint64_t add(std::vector<Sample> samples) {
-    const std::lock_guard lock(mutex_);
-    const std::uint64_t number = batches_++;
-    if (samples.empty()) finished_[number] = {}, done_.notify_all();
-    else inbox_.emplace_back(number, std::move(samples));
-    wake();
-    return number;
-  }
-  std::optional<Batch> take() {
-    const std::lock_guard lock(mutex_);
-    return take_finished();
-  }
-  Batch await() {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return !finished_.empty() || failure_; });
-    return *take_finished();
-  }
+  BatchQueue& queue() { return queue_; }
 
  private:
   /// A batch between its first sample and its last verdict.
   struct Open {
+    std::uint64_t number = 0;  ///< in the queue
     std::vector<Sample> samples;
     std::vector<Verdict> verdicts;
-    Ticket first = 0;
-    std::size_t missing = 0;
+    Ticket first = 0;         ///< of its samples
+    std::size_t missing = 0;  ///< verdicts
   };
 
-  std::optional<Batch> take_finished() {
-    if (failure_) std::rethrow_exception(failure_);
-    if (finished_.empty()) return std::nullopt;
-    auto node = finished_.extract(finished_.begin());
-    return Batch(node.key(), std::move(node.mapped()));
-  }
-  void wake() const {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_.fd(), &one, sizeof one);
-  }
-
   void run();
-  bool admit();  ///< what was added; false: it is time to end
+  bool admit();  ///< takes up what was added; returns false if it is time to end
   void wait();
-  void hear(std::size_t p);
-  bool hear_line(std::size_t p, const std::string& line);  ///< false: that process is gone
-  void fail(std::size_t p, Cause cause, const std::string& how);
-  void happens(decltype(Event::what) what);
+  void read_output(std::size_t process);
+  /// Returns false if the process was ended because of the line.
+  bool handle_line(std::size_t process, const std::string& line);
+  void fail(std::size_t process, Cause cause, const std::string& how);
+  void handle(decltype(Event::what) what);
   void settle(const action::Settle& settled);
   Open& open_of(Ticket ticket) { return std::prev(open_.upper_bound(ticket))->second; }
   const Sample& sample_of(Ticket ticket) {
@@ -110,11 +78,11 @@ class Graders::Work {
     return batch.samples[std::size_t(ticket - batch.first)];
   }
   template <class... Words>
-  void tell(const char* kind, fmt::format_string<Words...> text, Words&&... words) {
-    const int times = ++told_[kind];
-    if (times <= kTold)
+  void warn(const char* kind, fmt::format_string<Words...> text, Words&&... words) {
+    const int times = ++warnings_[kind];
+    if (times <= kMostWarnings)
       log_warning("{}{}", fmt::format(text, std::forward<Words>(words)...),
-                  times == kTold ? " (more of this kind are only counted)" : "");
+                  times == kMostWarnings ? " (more of this kind are only counted)" : "");
   }
 
   Spawner& spawner_;
@@ -122,19 +90,10 @@ class Graders::Work {
   GraderListener listener_;
   AttendedClock clock_{kSuspended_s};
   Dispatch dispatch_;
-  std::vector<std::optional<Conversation>> talks_;  ///< [processes]
-  std::map<Ticket, Open> open_;                     ///< by its first ticket
-  std::map<Ticket, std::uint64_t> numbers_;         ///< of these batches
-  std::map<std::string, int> told_;
-  Pipe wake_;
-
-  std::mutex mutex_;  // what follows
-  std::condition_variable done_;
-  std::vector<std::pair<std::uint64_t, std::vector<Sample>>> inbox_;
-  std::map<std::uint64_t, std::vector<Verdict>> finished_;
-  std::uint64_t batches_ = 0;
-  std::exception_ptr failure_;
-  bool closing_ = false;
+  std::vector<std::optional<Conversation>> conversations_;  ///< [processes]
+  std::map<Ticket, Open> open_;                             ///< by Open::first
+  std::map<std::string, int> warnings_;                     ///< by kind
+  BatchQueue queue_;
   std::thread thread_;
 };
 
@@ -146,111 +105,107 @@ void Graders::Work::run() {
   try {
     while (admit()) {
       wait();
-      for (std::size_t p = 0; p < talks_.size(); ++p) {
-        if (talks_[p] && talks_[p]->has_to_write()) talks_[p]->write();
-        if (talks_[p]) hear(p);
+      for (std::size_t process = 0; process < conversations_.size(); ++process) {
+        if (conversations_[process] && conversations_[process]->has_to_write())
+          conversations_[process]->write();
+        if (conversations_[process]) read_output(process);
       }
-      happens(event::Passed{});
+      handle(event::Passed{});
     }
-    for (auto& talk : talks_)
-      if (talk) spawner_.end(talk->child().pid);
+    for (auto& conversation : conversations_)
+      if (conversation) spawner_.end(conversation->child().pid);
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    failure_ = std::current_exception();
-    done_.notify_all();
+    queue_.fail(std::current_exception());
   }
 }
 
 bool Graders::Work::admit() {
-  decltype(inbox_) added;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closing_) return false;
-    added.swap(inbox_);
-  }
-  for (auto& [number, samples] : added) {
+  auto added = queue_.collect();
+  if (!added) return false;
+  for (auto& [number, samples] : *added) {
     const std::size_t count = samples.size();
-    numbers_[dispatch_.next] = number;
-    open_[dispatch_.next] = {std::move(samples), std::vector<Verdict>(count), dispatch_.next,
-                             count};
-    happens(event::Added{count});
+    open_[dispatch_.next] = {number, std::move(samples), std::vector<Verdict>(count),
+                             dispatch_.next, count};
+    handle(event::Added{count});
   }
   return true;
 }
 
 void Graders::Work::wait() {
-  std::vector<pollfd> waits{{wake_.fd(), POLLIN, 0}};
-  for (const auto& talk : talks_) {
-    if (!talk) continue;
-    waits.push_back({talk->child().out.fd(), POLLIN, 0});
-    if (talk->child().err.fd() >= 0) waits.push_back({talk->child().err.fd(), POLLIN, 0});
-    if (talk->has_to_write()) waits.push_back({talk->child().in.fd(), POLLOUT, 0});
+  std::vector<pollfd> waits{{queue_.wake_fd(), POLLIN, 0}};
+  for (const auto& conversation : conversations_) {
+    if (!conversation) continue;
+    waits.push_back({conversation->child().out.fd(), POLLIN, 0});
+    if (conversation->child().err.fd() >= 0)
+      waits.push_back({conversation->child().err.fd(), POLLIN, 0});
+    if (conversation->has_to_write()) waits.push_back({conversation->child().in.fd(), POLLOUT, 0});
   }
   const double left_s = next_deadline_s(dispatch_) - clock_.seconds();
   const int left_ms =
-      std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLook_s) * 1000));
+      std::isinf(left_s) ? -1 : int(std::ceil(std::clamp(left_s, 0.0, kLongestWait_s) * 1000));
   uninterrupted([&] { return ::poll(waits.data(), waits.size(), left_ms); });
-  std::uint64_t times = 0;
-  (void)!::read(wake_.fd(), &times, sizeof times);
+  queue_.clear_wake();
 }
 
-void Graders::Work::hear(std::size_t p) {
-  talks_[p]->read_errors([&](std::string_view bytes) { listener_.errors(p, bytes); });
-  const bool open = talks_[p]->read();
-  while (const auto line = talks_[p]->lines().next())
-    if (!hear_line(p, *line)) return;
-  if (talks_[p]->lines().too_long())
-    return fail(p, Cause::malformed,
+void Graders::Work::read_output(std::size_t process) {
+  conversations_[process]->read_errors(
+      [&](std::string_view bytes) { listener_.errors(process, bytes); });
+  const bool open = conversations_[process]->read();
+  while (const auto line = conversations_[process]->lines().next())
+    if (!handle_line(process, *line)) return;
+  if (conversations_[process]->lines().too_long())
+    return fail(process, Cause::malformed,
                 fmt::format("its reply is longer than {} bytes", kLongestReply));
   if (open) return;
-  talks_[p]->read_errors([&](std::string_view bytes) { listener_.errors(p, bytes); });
-  const bool busy = dispatch_.processes[p].phase == Dispatch::Phase::busy;
-  const std::string ended = spawner_.end(talks_[p]->child().pid, kPatience_ms);
+  conversations_[process]->read_errors(
+      [&](std::string_view bytes) { listener_.errors(process, bytes); });
+  const bool busy = dispatch_.processes[process].phase == Dispatch::Phase::busy;
+  const std::string ended = spawner_.end(conversations_[process]->child().pid, kGrace_ms);
   const std::string how = ended.empty() ? "the command closed its output" : "the command " + ended;
   if (busy)
-    tell("died", "reward.command: {} (at {}); another process takes its place", how,
-         talks_[p]->asked());
-  talks_[p].reset();
-  happens(event::Failed{p, Cause::died, how});
+    warn("died", "reward.command: {} (at {}); another process takes its place", how,
+         conversations_[process]->asked());
+  conversations_[process].reset();
+  handle(event::Failed{process, Cause::died, how});
 }
 
-bool Graders::Work::hear_line(std::size_t p, const std::string& line) {
-  Conversation& talk = *talks_[p];
+bool Graders::Work::handle_line(std::size_t process, const std::string& line) {
+  Conversation& conversation = *conversations_[process];
   Answered answered = parse_reply(line, section_.components);
-  const bool busy = dispatch_.processes[p].phase == Dispatch::Phase::busy;
-  if (busy && answered.id == talk.asked()) {
-    if (!answered.fault.empty()) return fail(p, Cause::malformed, answered.fault), false;
-    talk.answered();
-    happens(event::Replied{p, std::move(answered.reply)});
+  const bool busy = dispatch_.processes[process].phase == Dispatch::Phase::busy;
+  if (busy && answered.id == conversation.asked()) {
+    if (!answered.fault.empty()) return fail(process, Cause::malformed, answered.fault), false;
+    conversation.answered();
+    handle(event::Replied{process, std::move(answered.reply)});
     return true;
   }
-  if (answered.id.empty()) return fail(p, Cause::malformed, answered.fault), false;
-  if (!talk.has_answered(answered.id))
-    return fail(p, Cause::malformed,
+  if (answered.id.empty()) return fail(process, Cause::malformed, answered.fault), false;
+  if (!conversation.has_answered(answered.id))
+    return fail(process, Cause::malformed,
                 fmt::format("it replied to \"{}\", which it was not asked about", answered.id)),
            false;
-  tell("repeated", "reward.command: it replied to {} a second time; the first reply stands",
+  warn("repeated", "reward.command: it replied to {} a second time; the first reply stands",
        answered.id);
-  if (++talk.repeats <= kMostRepeats) return true;
-  return fail(p, Cause::malformed, "it repeats its replies without end"), false;
+  if (++conversation.repeats <= kMostRepeats) return true;
+  return fail(process, Cause::malformed, "it repeats its replies without end"), false;
 }
 
-void Graders::Work::fail(std::size_t p, Cause cause, const std::string& how) {
-  const std::string& asked = talks_[p]->asked();
-  tell("malformed", "reward.command: {}{}; the process is ended and another takes its place", how,
+void Graders::Work::fail(std::size_t process, Cause cause, const std::string& how) {
+  const std::string& asked = conversations_[process]->asked();
+  warn("malformed", "reward.command: {}{}; the process is ended and another takes its place", how,
        asked.empty() ? "" : fmt::format(" ({})", asked));
-  happens(event::Failed{p, cause, how});
+  handle(event::Failed{process, cause, how});
 }
 
-void Graders::Work::happens(decltype(Event::what) what) {
+void Graders::Work::handle(decltype(Event::what) what) {
   for (const Action& decided : advance(dispatch_, {clock_.seconds(), std::move(what)})) {
     if (const auto* start = std::get_if<action::Start>(&decided)) {
-      talks_[start->process].emplace(spawner_.start(section_.command));
+      conversations_[start->process].emplace(spawner_.start(section_.command));
     } else if (const auto* send = std::get_if<action::Send>(&decided)) {
-      talks_[send->process]->send(sample_of(send->ticket));
+      conversations_[send->process]->send(sample_of(send->ticket));
     } else if (const auto* end = std::get_if<action::End>(&decided)) {
-      if (talks_[end->process]) spawner_.end(talks_[end->process]->child().pid);
-      talks_[end->process].reset();
+      if (conversations_[end->process]) spawner_.end(conversations_[end->process]->child().pid);
+      conversations_[end->process].reset();
     } else {
       settle(std::get<action::Settle>(decided));
     }
@@ -260,24 +215,24 @@ void Graders::Work::happens(decltype(Event::what) what) {
 void Graders::Work::settle(const action::Settle& settled) {
   Open& batch = open_of(settled.ticket);
   if (settled.verdict.cause == Cause::clock)
-    tell("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided",
+    warn("clock", "reward.command: {} on {}: its processes are ended, and the verdict is undecided",
          settled.verdict.reply.reason, sample_of(settled.ticket).id);
   batch.verdicts[std::size_t(settled.ticket - batch.first)] = settled.verdict;
   listener_.judged();
   if (--batch.missing > 0) return;
   const Ticket first = batch.first;
-  const std::lock_guard lock(mutex_);
-  finished_[numbers_.at(first)] = std::move(batch.verdicts);
-  numbers_.erase(first), open_.erase(first);
-  done_.notify_all();
+  queue_.finish(batch.number, std::move(batch.verdicts));
+  open_.erase(first);
 }
 
 Graders::Graders(Spawner& spawner, const RewardSection& section, GraderListener listener)
     : work_(std::make_unique<Work>(spawner, section, std::move(listener))) {}
 Graders::~Graders() = default;
-std::uint64_t Graders::add(std::vector<Sample> samples) { return work_->add(std::move(samples)); }
-std::optional<Graders::Batch> Graders::take() { return work_->take(); }
-Graders::Batch Graders::await() { return work_->await(); }
+std::uint64_t Graders::add(std::vector<Sample> samples) {
+  return work_->queue().add(std::move(samples));
+}
+std::optional<Graders::Batch> Graders::take() { return work_->queue().take(); }
+Graders::Batch Graders::await() { return work_->queue().await(); }
 
 Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample) {
   std::string errors;

@@ -1,4 +1,5 @@
-// Processes of a verifier's command at work: a thread that carries out what dispatch decides.
+// Has a verifier's command judge batches of samples, by a thread that carries out what dispatch
+// decides.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -16,15 +17,15 @@
 
 namespace rollcall::reward {
 
-/// Who hears of it, from a thread of its own.
+/// Callbacks, called from the judging thread.
 struct GraderListener {
-  /// what a process wrote to standard error
+  /// Receives what a process wrote to standard error.
   std::function<void(std::size_t process, std::string_view bytes)> errors = [](std::size_t,
                                                                                std::string_view) {};
-  std::function<void()> judged = [] {};  ///< one more verdict
+  std::function<void()> judged = [] {};  ///< called for each verdict
 };
 
-/// Lets up to reward.processes processes judge batches of samples. Processes are started when they
+/// Has up to reward.processes processes judge batches of samples. Processes are started when they
 /// are needed and end with this object.
 class Graders {
  public:
@@ -33,13 +34,15 @@ class Graders {
   Graders(const Graders&) = delete;
   Graders& operator=(const Graders&) = delete;
 
-  /// At once; returns the batch's number, counted from 0. Ids must differ.
+  /// Adds a batch and returns at once, with the batch's number, counted from 0. The samples' ids
+  /// must differ.
   std::uint64_t add(std::vector<Sample> samples);
   using Batch = std::pair<std::uint64_t, std::vector<Verdict>>;
-  /// A batch all of whose samples have a verdict, in their order; nothing while there is none.
-  /// Throws what stopped the work (EnvironmentError: the command cannot be started any more).
+  /// A batch of which all samples have a verdict, in the samples' order; nothing while there is no
+  /// such batch. Throws the error that stopped the judging (EnvironmentError if the command can no
+  /// longer be started).
   std::optional<Batch> take();
-  /// The same, once there is one. A batch must have been added.
+  /// Like take(), but waits for such a batch. A batch must have been added.
   Batch await();
 
  private:
@@ -47,8 +50,8 @@ class Graders {
   std::unique_ptr<Work> work_;
 };
 
-/// Lets one process judge one sample. Throws EnvironmentError when the command cannot be started,
-/// ConfigError when it gives no usable verdict, with what it wrote to standard error.
+/// Has one process judge one sample. Throws EnvironmentError if the command cannot be started, and
+/// ConfigError, with what the command wrote to standard error, if it gives no usable verdict.
 Verdict try_command(Spawner& spawner, const RewardSection& section, const Sample& sample);
 
 }  // namespace rollcall::reward

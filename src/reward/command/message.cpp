@@ -1,4 +1,4 @@
-// Every field of a reply is asked for by name and type, so that a mistake is told as what it is.
+// Reads every field of a reply by name and type, so that the message about a mistake is precise.
 #include "reward/command/message.hpp"
 
 #include "base/json.hpp"
@@ -15,9 +15,9 @@ namespace rollcall::reward {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t kShown = 80;  // bytes of a wrong line in a message
+constexpr std::size_t kShown = 80;  // bytes of a wrong line that a message shows
 
-/// As a message can show it: printable ASCII and whole characters of valid UTF-8.
+/// A line as a message can show it: printable ASCII and whole characters of valid UTF-8.
 std::string shown(std::string_view line) {
   return json(text::cut(line, kShown)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -75,7 +75,7 @@ std::string read_verdict(const json& object, const std::vector<std::string>& com
                       reply.components);
 }
 
-/// A list or a text, as the file of questions has it.
+/// An answer as the question file has it: a list or a text.
 json answer_value(const std::string& answer) {
   const auto accepted = text::accepted_answers(answer);
   return accepted.empty() ? json(text::only_answer(answer)) : json(accepted);

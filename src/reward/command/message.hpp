@@ -1,4 +1,4 @@
-// What is written to a verifier's command and what it answers: JSON, one object a line.
+// The messages between Rollcall and a verifier's command: JSON, one object per line.
 #pragma once
 
 #include <cstddef>
@@ -9,39 +9,40 @@
 
 namespace rollcall::reward {
 
-/// One response to judge. `id` names its rollout, so that a verdict finds its place whatever the
-/// order.
+/// One response to judge. `id` names its rollout, so that verdicts may come in any order.
 struct Sample {
   std::string id;  ///< "train/12/347/0/3": purpose, step, prompt, draw, sample
   std::string prompt, response, answer;
-  std::string extra{};  ///< JSON object, the other fields of the row that asked; empty: none
+  /// JSON object with the other fields of the prompt's row; empty without a row
+  std::string extra{};
 };
 
-/// A verdict as the command gave it.
+/// A verdict of the command.
 struct Reply {
   double score = 0.0;
   bool correct = false;
   std::vector<double> components{};  ///< in the order of reward.components
-  bool undecided = false;  ///< the command says itself that it cannot tell; the rest is zero
+  bool undecided = false;  ///< The command says that it cannot decide; the numbers are zero.
   std::string reason{};
-  bool ended = false;  ///< beside undecided: the command was judging, and that ended on this answer
+  /// With undecided: the command was judging this answer, and its judging ended abnormally on it.
+  bool ended = false;
 };
 
 struct Answered {
   std::string id{};
   Reply reply{};
-  std::string fault{};  ///< what is wrong with the line; empty: nothing
+  std::string fault{};  ///< what is wrong with the line; empty if it is usable
 };
 
 inline constexpr std::size_t kLongestReply = std::size_t{1} << 20U;  ///< bytes of a line
 inline constexpr std::size_t kLongestReason = 500;  ///< bytes that are kept of a reason
 
-/// With its newline. Bytes that are no UTF-8 become U+FFFD.
+/// The sample's line with its newline. Bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const Sample& sample);
-/// Any bytes are safe; never throws.
+/// Reads a line of the command. Any bytes are safe; never throws.
 Answered parse_reply(std::string_view line, const std::vector<std::string>& components);
 
-/// Cuts a stream of bytes into lines and holds no more than one of the longest.
+/// Cuts a stream of bytes into lines, and keeps no more than one line of the greatest length.
 class Lines {
  public:
   void add(std::string_view bytes) { rest_.append(bytes); }

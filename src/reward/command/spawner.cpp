@@ -1,4 +1,4 @@
-// This side of the socket: requests are packets, descriptors travel beside the answers.
+// The spawner's side of the socket. Requests are packets, and descriptors travel with the answers.
 #include "reward/command/spawner.hpp"
 
 #include "base/error.hpp"
@@ -26,7 +26,7 @@ std::string end_text(int status) {
                      ::strsignal(WTERMSIG(status)));
 }
 
-/// One request and its answer. `fds` take the descriptors that come along.
+/// Sends a request and returns its answer. `fds` receive the descriptors that come with it.
 Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
   Answer answer{};
   iovec part{&answer, sizeof answer};
@@ -34,11 +34,11 @@ Answer ask(int socket, const std::string& packet, std::array<int, 3>* fds) {
   msghdr message{};
   message.msg_iov = &part, message.msg_iovlen = 1;
   message.msg_control = control.data(), message.msg_controllen = control.size();
-  const bool told = uninterrupted([&] {
+  const bool sent = uninterrupted([&] {
                       return ::send(socket, packet.data(), packet.size(), MSG_NOSIGNAL);
                     }) == ssize_t(packet.size());
   const auto got =
-      told ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
+      sent ? uninterrupted([&] { return ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC); }) : -1;
   require<EnvironmentError>(
       got == ssize_t(sizeof answer), "the process that starts reward.command has gone",
       "no answer can be judged without it",
@@ -55,8 +55,8 @@ std::string packed(const Request& request, const std::vector<std::string>& words
   return packet;
 }
 
-/// Of the job nothing stays open but this end of the socket, above all not the other one: its end
-/// is how the job's end is noticed.
+/// Closes all descriptors of the job but this end of the socket. Above all it closes the other end,
+/// whose closing shows that the job has ended.
 void close_all_but(int socket) {
   ::dup2(socket, 3);
   if (::syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
@@ -93,7 +93,8 @@ Spawner::~Spawner() {
   uninterrupted([&] { return ::waitpid(pid_, nullptr, 0); });
 }
 
-/// A name without a slash is looked for in PATH, as a shell does, and not in the job's own folder.
+/// Advice for a command that cannot be started, with errno `failure`: a name without a slash is
+/// searched in PATH, as a shell does, and not in the job's folder.
 std::string remedy_for(const std::string& program, int failure) {
   std::error_code unknown;
   const bool has_slash = program.find('/') != std::string::npos,

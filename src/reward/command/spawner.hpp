@@ -1,4 +1,5 @@
-// Starts the processes of a verifier's command, and ends them with all that they have started.
+// Starts the processes of a verifier's command, and ends each with all processes that it has
+// started.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace rollcall::reward {
 
-/// A file descriptor that is closed with its owner; -1: none.
+/// A file descriptor that is closed with its owner; -1 stands for no descriptor.
 class Pipe {
  public:
   Pipe() = default;
@@ -26,17 +27,17 @@ class Pipe {
   int fd_ = -1;
 };
 
-/// A started process: the leader of a group of its own. The ends here do not block.
+/// A started process, which leads a process group of its own. The ends of pipes here do not block.
 struct Child {
   pid_t pid = -1;
   Pipe in, out, err;  ///< its standard input, output and error
 };
 
-/// A small process of its own, forked while this one is small: before MPI, LibTorch, threads and
-/// whatever else a fork would copy or break. It starts each command in a process group, adopts what
-/// escapes from there, and ends all of it on request, or when this process ends in whatever way.
-/// For commands that are trusted: they run as this user, with all that this user may do. One thread
-/// at a time.
+/// Controls a small process, forked while this one is small: before MPI, LibTorch, threads and
+/// anything else that a fork would copy or break. That process starts each command in a process
+/// group, adopts processes that leave the group, and ends all of them on request, or when this
+/// process ends in any way. It is meant for trusted commands, which run with all rights of this
+/// user. To be used by one thread at a time.
 class Spawner {
  public:
   Spawner();  ///< throws EnvironmentError
@@ -44,12 +45,12 @@ class Spawner {
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  /// Found along PATH as execvp does, in the folder where the job was started. Throws
-  /// EnvironmentError: it is missing or not executable.
+  /// Starts a command, found along PATH as execvp does, in the folder where the job was started.
+  /// Throws EnvironmentError if it is missing or not executable.
   Child start(const std::vector<std::string>& command);
-  /// Ends the process and all its descendants with SIGKILL. Returns how it had ended by itself, for
-  /// which it may take `grace_ms`: "ended with status 1", "was ended by signal 11 (Segmentation
-  /// fault)"; empty where it was still running.
+  /// Ends a process and all its descendants with SIGKILL. It may first take up to `grace_ms` to end
+  /// by itself. Returns how it did so, "ended with status 1" or "was ended by signal 11
+  /// (Segmentation fault)"; empty if it was still running.
   std::string end(pid_t pid, int grace_ms = 0);
 
  private:

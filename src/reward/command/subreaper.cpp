@@ -1,5 +1,5 @@
-// Its loop: requests, and what has ended. Whatever leaves its process group is found by its parent,
-// which is this process once its own have ended.
+// The loop of the small process: requests, and children that have ended. A process that leaves its
+// group is found by its parent, which is this process once its own parents have ended.
 #include "reward/command/subreaper.hpp"
 
 #include "base/uninterrupted.hpp"
@@ -23,10 +23,11 @@
 namespace rollcall::reward {
 namespace {
 
-constexpr int kReap_ms = 1000;  // a process that SIGKILL does not end sits in the kernel, mostly in
-                                // a file system that hangs: nobody waits for it longer
+// A process that SIGKILL does not end is in the kernel, mostly in a file system that hangs. It is
+// not waited for any longer.
+constexpr int kReap_ms = 1000;
 
-/// A packet with up to three descriptors.
+/// Sends a packet with up to three descriptors.
 void send_answer(int socket, const Answer& answer, const std::array<int, 3>* fds) {
   iovec part{const_cast<Answer*>(&answer), sizeof answer};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(3 * sizeof(int))> control{};
@@ -43,9 +44,9 @@ void send_answer(int socket, const Answer& answer, const std::array<int, 3>* fds
 }
 
 /// Everything below runs in the small process, whose only thread it is.
-class Nursery {
+class Subreaper {
  public:
-  explicit Nursery(int socket) : socket_(socket) {}
+  explicit Subreaper(int socket) : socket_(socket) {}
   void run();
 
  private:
@@ -55,9 +56,10 @@ class Nursery {
   };
   void start(const char* words, std::size_t bytes);
   void end(const Request& request);
-  void reap();               ///< what has ended: the rest of its group goes with it
-  void end_adopted() const;  ///< whatever has left its group: its parents have ended, so this
-                             ///< process is its parent now
+  void reap();  ///< reaps children that have ended, and ends the rest of their groups
+  /// Ends processes that have left their group; since their parents have ended, this process is
+  /// their parent now.
+  void end_adopted() const;
   bool await(pid_t pid, int longest_ms);
   void end_all();
 
@@ -69,8 +71,8 @@ class Nursery {
   ::setpgid(0, 0);
   for (int fd = 0; fd < 3; ++fd) ::dup2(ends[std::size_t(fd)], fd);  // without close-on-exec
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
-  // srun sends the signals by which a job stops to every process of its step: the verdict at hand
-  // is to be finished.
+  // srun sends the signals that stop a job to every process of its step, but the verdict in
+  // progress is to be finished.
   for (const int stop : {SIGUSR1, SIGHUP}) std::signal(stop, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
@@ -82,7 +84,7 @@ class Nursery {
   ::_exit(127);
 }
 
-void Nursery::start(const char* words, std::size_t bytes) {
+void Subreaper::start(const char* words, std::size_t bytes) {
   std::vector<char*> list;
   for (const char* word = words; word < words + bytes; word += std::strlen(word) + 1)
     list.push_back(const_cast<char*>(word));
@@ -97,7 +99,7 @@ void Nursery::start(const char* words, std::size_t bytes) {
   for (const int fd : {in[0], out[1], err[1], failed[1]})
     if (fd >= 0) ::close(fd);
   if (pid > 0) {
-    ::setpgid(pid, pid);  // whoever comes first
+    ::setpgid(pid, pid);  // both parent and child do this, whichever comes first
     if (uninterrupted([&] { return ::read(failed[0], &answer.failure, sizeof answer.failure); }) <=
         0)
       answer.failure = 0;
@@ -110,14 +112,14 @@ void Nursery::start(const char* words, std::size_t bytes) {
     if (fd >= 0) ::close(fd);
 }
 
-void Nursery::reap() {
+void Subreaper::reap() {
   siginfo_t ended{};
   while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
     const pid_t pid = ended.si_pid;
     const auto child = known_.find(pid);
     if (child != known_.end())
-      ::kill(-pid, SIGKILL);  // before it is reaped: until then nobody
-                              // else can be given its number
+      // before it is reaped, because until then its number cannot be given to another process
+      ::kill(-pid, SIGKILL);
     int status = 0;
     ::waitpid(pid, &status, WNOHANG);
     if (child != known_.end()) child->second = {true, status};
@@ -126,7 +128,7 @@ void Nursery::reap() {
   }
 }
 
-void Nursery::end_adopted() const {
+void Subreaper::end_adopted() const {
   DIR* const processes = ::opendir("/proc");
   if (processes == nullptr) return;
   while (const dirent* entry = ::readdir(processes)) {
@@ -137,7 +139,7 @@ void Nursery::end_adopted() const {
     if (fd < 0) continue;
     const auto got = ::read(fd, line.data(), line.size() - 1);
     ::close(fd);
-    // a name may hold anything
+    // a name may contain anything
     const char* const name_end = got > 0 ? std::strrchr(line.data(), ')') : nullptr;
     int parent = 0;
     char state = 0;
@@ -149,7 +151,7 @@ void Nursery::end_adopted() const {
   ::closedir(processes);
 }
 
-bool Nursery::await(pid_t pid, int longest_ms) {
+bool Subreaper::await(pid_t pid, int longest_ms) {
   for (int waited = 0; waited < longest_ms && !known_.at(pid).ended; ++waited) {
     reap();
     if (!known_.at(pid).ended) ::poll(nullptr, 0, 1);
@@ -157,7 +159,7 @@ bool Nursery::await(pid_t pid, int longest_ms) {
   return known_.at(pid).ended;
 }
 
-void Nursery::end(const Request& request) {
+void Subreaper::end(const Request& request) {
   const pid_t pid = request.end;
   reap();
   Answer answer{};
@@ -173,10 +175,10 @@ void Nursery::end(const Request& request) {
   send_answer(socket_, answer, nullptr);
 }
 
-void Nursery::run() {
+void Subreaper::run() {
   ::prctl(PR_SET_NAME, "verifier-nursery");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // they are for the job, which ends this one
+  // these signals are for the job, which ends this process
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE})
     std::signal(signal, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
@@ -186,13 +188,14 @@ void Nursery::run() {
   ::sigprocmask(SIG_SETMASK, &ends, nullptr);
   const int ended = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = 0; fd < 3; ++fd) ::dup2(nowhere, fd);  // or a launcher would wait for their end
+  // otherwise a launcher would wait for these files to be closed
+  for (int fd = 0; fd < 3; ++fd) ::dup2(nowhere, fd);
   std::vector<char> packet(kPacket);
   for (;;) {
     std::array<pollfd, 2> waits{{{socket_, POLLIN, 0}, {ended, POLLIN, 0}}};
     if (uninterrupted([&] { return ::poll(waits.data(), waits.size(), -1); }) < 0) break;
-    signalfd_siginfo told{};
-    while (::read(ended, &told, sizeof told) > 0) continue;
+    signalfd_siginfo info{};
+    while (::read(ended, &info, sizeof info) > 0) continue;
     reap();
     if (waits[0].revents == 0) continue;
     const auto got =
@@ -206,7 +209,7 @@ void Nursery::run() {
   end_all();
 }
 
-void Nursery::end_all() {
+void Subreaper::end_all() {
   for (const auto& [pid, child] : known_)
     if (!child.ended) ::kill(-pid, SIGKILL);
   for (int waited = 0; waited < kReap_ms; ++waited) {
@@ -220,7 +223,7 @@ void Nursery::end_all() {
 }  // namespace
 
 void run_subreaper(int socket) {
-  Nursery(socket).run();
+  Subreaper(socket).run();
   ::_exit(0);
 }
 

@@ -1,5 +1,5 @@
-// The small process that a spawner forks: it starts commands, adopts what escapes from their
-// process groups, and ends all of it. Private to the spawner.
+// The small process that a spawner forks. It starts commands, adopts processes that leave their
+// process groups, and ends all of them. Only the spawner uses it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,21 +8,22 @@
 
 namespace rollcall::reward {
 
-inline constexpr std::size_t kPacket = 65536;  ///< bytes of a request: a third of what a Unix
-                                               ///< socket takes by default
+/// Bytes of a request, a third of what a Unix socket takes by default.
+inline constexpr std::size_t kPacket = 65536;
 
 struct Request {
-  pid_t end = 0;     ///< 0: start the words that follow in the packet, each with its zero byte
-  int grace_ms = 0;  ///< of an end: how long it may still take to end by itself
+  /// 0 asks to start the command whose words follow in the packet, each with its zero byte.
+  pid_t end = 0;
+  int grace_ms = 0;  ///< for an end: how long the process may take to end by itself
 };
 struct Answer {
-  pid_t pid = -1;     ///< of a start; the ends of its standard input, output and error come along
-  int failure = 0;    ///< errno of a start
-  int status = 0;     ///< of an end: as waitpid tells it ...
-  int had_ended = 0;  ///< ... and whether it had ended before it was asked for
+  pid_t pid = -1;   ///< for a start: the process; the ends of its three standard streams come along
+  int failure = 0;  ///< for a start: its errno
+  int status = 0;   ///< for an end: the status as waitpid gives it
+  int had_ended = 0;  ///< for an end: whether the process had ended before the request
 };
 
-/// Serves the other end of the socket until that is closed, then ends everything and this process.
+/// Serves the other end of the socket until that is closed, then ends all processes and itself.
 [[noreturn]] void run_subreaper(int socket);
 
 }  // namespace rollcall::reward

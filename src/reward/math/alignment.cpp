@@ -20,7 +20,7 @@ constexpr std::string_view kConclusions[] = {"\\Rightarrow", "\\implies", "\\Lon
                                              "\\therefore",  "\\iff",     "\\Leftrightarrow",
                                              "\\to"};
 
-constexpr std::size_t kMostValues = 8;  // with names, that are one answer
+constexpr std::size_t kMostValues = 8;  // named values that may make up one answer
 
 std::string_view without_stop(std::string_view text) {
   text = trim(text);
@@ -29,8 +29,8 @@ std::string_view without_stop(std::string_view text) {
   return text;
 }
 
-/// The rows between the braces of an environment, without what aligns and numbers them; those of an
-/// environment within stay together.
+/// The rows of an environment without alignment marks and numbers. Rows of an environment within it
+/// stay together.
 std::vector<std::string> rows_of(std::string_view text) {
   std::vector<std::string> rows(1);
   int depth = 0;
@@ -56,16 +56,17 @@ std::size_t beginning(std::string_view row, const List& list) {
   return found == std::end(list) ? 0 : found->size();
 }
 
-/// "x = 1": a name and what it is.
+/// Whether a row gives a value to a name, as in "x = 1".
 bool names_value(std::string_view row) {
   const std::string_view name = trim(row.substr(0, std::min(row.find('='), row.size())));
   return name.size() < row.size() &&
          (name.size() == 1 || (name.size() <= 4 && name.substr(1, 1) == "_"));
 }
 
-/// `all_named`: where not every row names a value, there is no answer.
+/// The rows as one text. With `all_named`, the text is empty unless every row gives a value to a
+/// name.
 std::string joined(const std::vector<std::string>& rows, bool all_named = false) {
-  std::vector<std::string> lines;  // each with the rows that go on with it
+  std::vector<std::string> lines;  // each with the rows that continue it
   for (const std::string& given : rows) {
     std::string_view row = without_stop(given);
     if (row.empty()) continue;
@@ -87,11 +88,10 @@ std::string joined(const std::vector<std::string>& rows, bool all_named = false)
   return all;
 }
 
-/// A system of single equations behind a brace, as a list: \begin{cases} x = 2 \\ y = -1
-/// \end{cases}.
-/// Empty for anything else.
+/// A system of equations after a brace as a list: \begin{cases} x = 2 \\ y = -1 \end{cases}. Empty
+/// for another text.
 std::string unbraced(std::string_view text) {
-  // its period is gone with the others
+  // the period of "\right." was removed with other periods at the end
   constexpr std::string_view kLeft = "\\left\\{", kRight = "\\right";
   const bool is_braced = text.starts_with(kLeft) && text.ends_with(kRight);
   if (is_braced) text = trim(text.substr(kLeft.size(), text.size() - kLeft.size() - kRight.size()));

@@ -1,4 +1,4 @@
-// Labels of choices.
+// Recognises the labels of choices.
 #include "reward/math/choice.hpp"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr std::string_view kMarks = ").:";  // behind a letter
+constexpr std::string_view kMarks = ").:";  // marks after a letter
 
 bool is_choice(char c) { return c >= 'A' && c <= 'J'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-/// Whether another label begins somewhere: (B), or B. as a word of its own.
+/// Whether a text contains another label: (B), or B. as a word of its own.
 bool names_another(std::string_view said) {
   for (const std::string_view word : {"and ", "or ", "& ", "/ ", ", "})
     if (said.starts_with(word)) return true;
@@ -33,7 +33,7 @@ std::optional<Choice> choice_of(std::string_view text) {
   for (const std::string_view wrapper : {"\\textbf{", "\\text{", "\\textrm{", "\\textit{",
                                          "\\mathrm{", "\\mathbf{", "\\boxed{", "**"})
     if (text.starts_with(wrapper)) text.remove_prefix(wrapper.size()), is_text = true;
-  bool is_named = false;  // "Option C", which needs no mark behind the letter
+  bool is_named = false;  // "Option C", which needs no mark after the letter
   for (const std::string_view name :
        {"option ", "choice ", "answer ", "Option ", "Choice ", "Answer "})
     if (text.starts_with(name)) text.remove_prefix(name.size()), is_named = true;
@@ -51,7 +51,7 @@ std::optional<Choice> choice_of(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(" ~}*\\"), text.size());
   // (C)5 is a product, C:D a ratio
   if (begin == 0 && !text.empty() && !is_text) return std::nullopt;
-  // of a command; "\ " is a space
+  // The backslash belongs to a command; "\ " is a space.
   if (begin > 0 && text[begin - 1] == '\\' && begin < text.size()) choice.said = '\\';
   choice.said += text.substr(begin);
   const auto braces = [&](char brace) {

@@ -1,4 +1,4 @@
-// Answers that name a choice and say it: "(C) 5", "E. the last of them".
+// Answers that name a choice and give its content: "(C) 5", "E. the last of them".
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@ namespace rollcall::reward::math {
 
 struct Choice {
   char letter = 0;     ///< A to J
-  std::string said{};  ///< what follows the label; may be empty
+  std::string said{};  ///< text after the label; may be empty
 };
 
-/// The choice that a text begins with: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". None
-/// without a label, and where the text names several choices.
+/// The choice at the beginning of a text: "C. 5", "(C) 5", "\textbf{(C)}\ 5", "C:", "(C)". Nothing
+/// without a label, or if the text names several choices.
 std::optional<Choice> choice_of(std::string_view text);
 
 }  // namespace rollcall::reward::math

@@ -1,5 +1,6 @@
-// Times of day: 3:30 PM, 15:30, 5 p.m., noon.
-#include "reward/math/comparison.hpp"
+// Reads times of day as minutes since midnight.
+#include "reward/math/clock.hpp"
+
 #include "text/conclusion/prose.hpp"
 
 namespace rollcall::reward::math {
@@ -7,11 +8,11 @@ namespace {
 
 constexpr int kHalfDay = 720;  // minutes
 
-/// How a time says which half of the day it is in.
+/// How a time shows which half of the day it is in.
 enum class Half { open, by_word, by_hour };
 
 struct Clock {
-  int minutes = 0;  ///< since midnight; in the first half where that is open
+  int minutes = 0;  ///< since midnight; in the first half of the day if the half is open
   Half half = Half::open;
   bool is_certain = false;  ///< certainly no ratio
 };
@@ -23,7 +24,7 @@ std::optional<int> whole_number(const Node& node, int most) {
   return int(node.value->get_num().get_si());
 }
 
-/// An hour and minutes with what is said behind them; none for what is no time.
+/// The time of an hour and minutes with the words after them; nothing if that is not a time.
 std::optional<Clock> clock_at(int hour, int minutes, std::string said) {
   constexpr std::string_view kOClock = "o'clock";
   const bool is_clock = said.starts_with(kOClock);
@@ -63,8 +64,7 @@ std::optional<Clock> clock_of(const Node& node) {
 
 }  // namespace
 
-/// Two times of day, of which one at least is certainly no ratio; none for anything else.
-std::optional<Verdict> Comparison::clocks(const Node& reference, const Node& answer) {
+std::optional<Verdict> compare_clocks(const Node& reference, const Node& answer) {
   const auto a = clock_of(reference);
   const auto b = a ? clock_of(answer) : std::nullopt;
   if (!b || !(a->is_certain || b->is_certain)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Reads both texts in each way they can be read, and compares.
+// Reads both texts in every way that their spellings allow, and compares them.
 #include "reward/math/decide.hpp"
 
 #include "reward/math/choice.hpp"
@@ -17,8 +17,8 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '$'; }
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// Without dollars, a closing period, and white space but between letters and digits, where it
-/// tells words and numbers apart.
+/// The text without dollar signs, closing periods and white space. White space between letters and
+/// digits stays, because it separates words and numbers there.
 std::string bare(std::string_view text) {
   std::string kept;
   bool spaced = false;
@@ -33,7 +33,8 @@ std::string bare(std::string_view text) {
   return kept;
 }
 
-/// Whether both are the same letters in another order, three or more or capital.
+/// Whether both texts are the same letters in different orders: three or more, or two of which one
+/// is a capital.
 bool are_shuffled_letters(std::string a, std::string b) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (a == b || a.size() != b.size() || a.size() < 2 || !std::all_of(a.begin(), a.end(), is_letter))
@@ -45,8 +46,8 @@ bool are_shuffled_letters(std::string a, std::string b) {
   return a == b;
 }
 
-/// Whether letters are a product, whose order is free, rather than a word or a name (dog, IV, ABC):
-/// small ones without a vowel, or the first of the alphabet in their order.
+/// Whether letters are a product, whose order does not matter, and not a word or a name (dog, IV,
+/// ABC): small letters without a vowel, or letters from a to f in alphabetical order.
 bool is_product_of_letters(std::string_view a, std::string_view b) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   const bool is_first = a.find_first_not_of("abcdef") == std::string_view::npos &&
@@ -55,13 +56,13 @@ bool is_product_of_letters(std::string_view a, std::string_view b) {
          (is_first || a.find_first_of("aeiou") == std::string_view::npos);
 }
 
-/// One text in one reading: its tree, or why there is none.
+/// A text in one reading: its tree, or the reason why it has none.
 struct Read {
   std::optional<Node> root{};
   std::string problem{};
 };
 
-/// Behind the last "=" outside of braces and brackets; none without one.
+/// The position after the last "=" outside of braces and brackets; nothing without one.
 std::optional<std::size_t> behind_label(std::string_view text) {
   std::optional<std::size_t> at;
   int depth = 0;
@@ -75,7 +76,8 @@ std::optional<std::size_t> behind_label(std::string_view text) {
   return at;
 }
 
-/// A left side that is no expression is the name of the value: \angle ABC = 30.
+/// Reads a text. A left side that is not an expression is taken as the name of the value: \angle
+/// ABC = 30.
 Read read(std::string_view text, const Reading& reading, std::array<bool, 4>& may_differ) {
   const auto parsed = [&](std::string_view part) {
     Parsed one = parse_answer(part, reading);
@@ -91,7 +93,7 @@ Read read(std::string_view text, const Reading& reading, std::array<bool, 4>& ma
       try {
         Node name{Kind::words, bare(text.substr(0, *label)), {}, {}};
         return {Node{Kind::relation, "=", {}, {std::move(name), parsed(text.substr(*label))}}, {}};
-      } catch (const NoVerdict&) {  // the first problem is told
+      } catch (const NoVerdict&) {  // the first problem is reported
       }
     }
     return {{}, e.what()};
@@ -112,49 +114,51 @@ Verdict compared(const Read& reference, const Read& answer, std::int64_t& work) 
   return verdict;
 }
 
-/// What a text is by itself, whatever it is compared with.
-struct Own {
-  bool is_value = true;  ///< false: words, sets or infinities where numbers should be, a division
-                         ///< by zero
-  Verdict verdict{Answer::equal, "it can be compared"};  ///< or why nothing can be compared with it
+/// Properties of one text alone, whatever it is compared with.
+struct OwnValue {
+  /// False for words, sets or infinities where numbers should be, and for a division by zero.
+  bool is_value = true;
+  /// Equal, or the reason why nothing can be compared with it.
+  Verdict verdict{Answer::equal, "it can be compared"};
 };
 
-Own own_value(const Node& root, std::int64_t& work) {
-  constexpr std::int64_t kPart = 16;  // of what a comparison may cost
+OwnValue own_value(const Node& root, std::int64_t& work) {
+  constexpr std::int64_t kPart = 16;  // the share of a comparison's limits that this may use
   Comparison comparison(kPart);
-  Own own;
+  OwnValue result;
   try {
-    own.verdict = comparison.has_value(root);
-    own.is_value = own.verdict.answer != Answer::different;
-    // What cannot be compared with itself cannot be with anything.
-    if (own.verdict.answer == Answer::equal) own.verdict = comparison.verdict(root, root);
+    result.verdict = comparison.has_value(root);
+    result.is_value = result.verdict.answer != Answer::different;
+    // A text that cannot be compared with itself cannot be compared with any other.
+    if (result.verdict.answer == Answer::equal) result.verdict = comparison.verdict(root, root);
   } catch (const NoVerdict& e) {
-    own.is_value = e.cause == NoVerdict::Cause::exhausted;
-    own.verdict = left_open(own.is_value ? Open::costly : Open::valueless, e.what());
+    result.is_value = e.cause == NoVerdict::Cause::exhausted;
+    result.verdict = left_open(result.is_value ? Open::costly : Open::valueless, e.what());
   }
-  if (own.verdict.answer != Answer::equal && own.verdict.open == Open::no)
-    own.verdict = left_open(Open::valueless, own.verdict.reason);
+  if (result.verdict.answer != Answer::equal && result.verdict.open == Open::no)
+    result.verdict = left_open(Open::valueless, result.verdict.reason);
   work += comparison.work();
-  return own;
+  return result;
 }
 
-/// Undecided for the reference's sake alone. What else is not decided is the answer's own doing.
+/// Decides who is to blame for an undecided verdict. It stays undecided only because of the
+/// reference; if the answer is the cause, it is different.
 Verdict settled(const Verdict& verdict, const Node& reference, const Node& answer,
                 std::int64_t& work) {
-  const Own given = own_value(answer, work);
+  const OwnValue given = own_value(answer, work);
   const bool is_nothing =
       !given.is_value || (verdict.open != Open::no && given.verdict.open == Open::valueless);
   if (is_nothing)
     return {Answer::different, "the answer has no value that can be computed: " + verdict.reason};
   if (verdict.open != Open::no) return verdict;
-  const Own wanted = own_value(reference, work);
+  const OwnValue wanted = own_value(reference, work);
   return wanted.verdict.answer == Answer::equal
              ? Verdict{Answer::different, "it is not shown to be equal: " + verdict.reason}
              : wanted.verdict;
 }
 
-/// By value alone, without the labels of choices. `reference_letter` is the letter that the
-/// reference is, if it is one.
+/// Decides by value, without labels of choices. `reference_letter` becomes the letter of a
+/// reference that is a single letter.
 Decision decide_values(std::string_view reference, std::string_view answer,
                        char& reference_letter) {
   Decision decision;
@@ -200,8 +204,8 @@ Decision decide_values(std::string_view reference, std::string_view answer,
   return decision;
 }
 
-/// Where one side names a choice and says it: the letters count where both name one, and otherwise
-/// what is said. None where no choice is named.
+/// Decides if one side names a choice and gives its content: by the letters if both sides name one,
+/// otherwise by the content. Nothing if no side names a choice.
 std::optional<Decision> by_choice(std::string_view reference, std::string_view answer,
                                   char reference_letter) {
   const auto wanted = choice_of(reference), given = choice_of(answer);

@@ -1,4 +1,5 @@
-// Whether an answer says the same as a reference: equal, different or undecided, with the reason.
+// Decides whether an answer is equal to a reference: equal, different or undecided, with the
+// reason.
 #pragma once
 
 #include "reward/math/values.hpp"
@@ -10,22 +11,24 @@ namespace rollcall::reward::math {
 struct Decision {
   Verdict verdict;
   /// Counted operations: at most 2 * (kMostWork + kMostEvaluation) for each of five readings, and
-  /// as many once more where a choice is named.
+  /// as many again if a choice is named.
   std::int64_t work = 0;
 };
 
-/// Any bytes are safe; never throws. A pure function: no clock, no state, the same on any machine.
+/// A pure function without clock or state, whose result is the same on any machine. Any bytes are
+/// safe; never throws.
 ///
-/// Equal: it is shown, and nothing is divided by what may be zero. Functions are compared where
-/// both are real, at the points of points.hpp. Undecided: for a reason of verdict.hpp, each of
-/// which names the reference. An answer may be left out of training where it is undecided
-/// (reward.undecided), so no answer can choose to be. Different: all else. It is shown; or the
-/// answer has no value of its own, as 1/0, an integral or an unsolved equation; or it is not shown
-/// to equal a reference that is compared at little cost.
+/// Equal means that equality is shown and that nothing is divided by something that may be zero.
+/// Functions are compared where both are real, at the points of points.hpp. Undecided has a reason
+/// of verdict.hpp, each of which concerns the reference: undecided answers may be left out of
+/// training (reward.undecided), so no answer must be able to choose to be undecided. Everything
+/// else is different: the difference is shown; or the answer has no value of its own, such as 1/0,
+/// an integral or an unsolved equation; or it is not shown to equal a reference that can be
+/// compared at little cost.
 Decision decide(std::string_view reference, std::string_view answer);
 
-/// Why a reference cannot be read, which leaves only the same text as a right answer; empty where
-/// it can.
+/// Why a reference cannot be read, so that only the same text is a right answer; empty if it can be
+/// read.
 std::string reference_problem(std::string_view reference);
 
 }  // namespace rollcall::reward::math

@@ -32,7 +32,7 @@ std::optional<Box> Evaluation::value(const Poly& poly) {
 }
 
 std::optional<Box> Evaluation::raised(const Factor& factor) {
-  const Atom& a = algebra_.atom(factor.atom);
+  const Atom& a = atoms_[factor.atom];
   const auto [num, den] = factor.exponent;
   if (a.kind == AtomKind::power) {  // b^(c m) = exp(c m ln b)
     Form exponent = a.arguments[1];
@@ -54,7 +54,7 @@ std::optional<Box> Evaluation::atom(int number) {
   auto& known = known_[std::size_t(number)];
   if (!known) {
     budget_.spend((bits_ >> 6) * 16);
-    auto computed = compute(algebra_.atom(number), number);
+    auto computed = compute(atoms_[number], number);
     if (computed && real_only_ && computed->im) computed = std::nullopt;
     if (computed) note(computed->re.exponent());
     known_[std::size_t(number)] = std::move(computed);

@@ -1,9 +1,10 @@
-// The value of a canonical form at a point, as intervals; and how close to zero an algebraic number
-// can come without being zero.
+// Computes the value of a canonical form at a point as intervals, and how close to zero an
+// algebraic number can be without being zero.
 #pragma once
 
-#include "reward/math/algebra.hpp"
+#include "reward/math/atoms.hpp"
 #include "reward/math/interval.hpp"
+#include "reward/math/limits.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,24 +14,26 @@
 
 namespace rollcall::reward::math {
 
-using Point = std::map<int, mpq_class>;  ///< variables by their atoms
+using Point = std::map<int, mpq_class>;  ///< values of variables by the numbers of their atoms
 
 class Evaluation {
  public:
-  /// `real_only`: what is not real is not defined.
-  Evaluation(const Algebra& algebra, const Point& point, int bits, bool real_only, Budget& budget)
-      : algebra_(algebra),
+  /// Computes with `bits` of precision. With `real_only`, values that are not real count as
+  /// undefined.
+  Evaluation(const Atoms& atoms, const Point& point, int bits, bool real_only, Budget& budget)
+      : atoms_(atoms),
         point_(point),
         bits_(bits),
         real_only_(real_only),
         budget_(budget),
-        known_(algebra.atoms()) {}
+        known_(atoms.size()) {}
 
-  /// None where it is not defined there, or not known to be at this precision.
+  /// Nothing if the value is undefined there, or if this precision does not show that it is
+  /// defined.
   std::optional<Box> value(const Poly& poly);
   std::optional<Box> value(const Form& form);
-  /// The largest size of an exponent of two among the parts: numbers so large or small need more
-  /// bits to be told apart.
+  /// The largest absolute exponent of two among the parts. Numbers of such sizes need more bits to
+  /// be told apart.
   long reach() const { return reach_; }
 
  private:
@@ -43,7 +46,7 @@ class Evaluation {
     if (exponent > -kZero && exponent < kZero) reach_ = std::max(reach_, std::abs(exponent));
   }
 
-  const Algebra& algebra_;
+  const Atoms& atoms_;
   const Point& point_;
   int bits_;
   bool real_only_;
@@ -52,12 +55,12 @@ class Evaluation {
   long reach_ = 0;
 };
 
-/// B such that the number `poly` is zero or at least 2^-B in size (separation bound of Burnikel,
-/// Fleischer, Mehlhorn and Schirra, ESA 2001); none where it has parts that are not built from
-/// whole numbers by +, -, *, / and roots.
-std::optional<long> separation_bits(const Algebra& algebra, const Poly& poly);
+/// B such that the number `poly` is zero or at least 2^-B in absolute value (separation bound of
+/// Burnikel, Fleischer, Mehlhorn and Schirra, ESA 2001). Nothing if it has parts that are not built
+/// from whole numbers by +, -, *, / and roots.
+std::optional<long> separation_bits(const Atoms& atoms, const Poly& poly);
 
-/// Bits of all coefficients, within functions too.
-long coefficient_bits(const Algebra& algebra, const Poly& poly);
+/// Sum of the bits of all coefficients, including those in arguments of atoms.
+long coefficient_bits(const Atoms& atoms, const Poly& poly);
 
 }  // namespace rollcall::reward::math

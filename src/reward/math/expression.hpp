@@ -1,4 +1,4 @@
-// What an answer says, as a tree: the parser's output.
+// An answer as a tree of expressions, which the parser makes.
 #pragma once
 
 #include <gmpxx.h>
@@ -10,7 +10,7 @@
 
 namespace rollcall::reward::math {
 
-/// Up to `based` a value, or none yet; structures follow.
+/// The kinds up to `based` are single values; the others are words and structures.
 enum class Kind {
   number,      ///< value
   symbol,      ///< text: a variable's name, also "pi", "e" and "i", which are the constants
@@ -21,22 +21,25 @@ enum class Kind {
   negate,      ///< one child
   power,       ///< base, exponent
   call,        ///< text: the function's name; children: its arguments
-  plus_minus,  ///< one child (the sign is open) or two (between them); text: pm or mp
+  plus_minus,  ///< one child (the sign is open) or two (with the sign between them); text: pm or mp
   percent,     ///< one child
   degrees,     ///< one child
-  unit,        ///< text: the words behind the value; one child
-  ratio,  ///< parts between colons; text: "clock" for 8:05, "either" for 8:30, which may be a ratio
-          ///< too
-  based,  ///< text: the digits; value: the base
-  words,  ///< text, in lower case with single spaces
-  list,   ///< items without brackets; text: the word between them, "and" or "or", else empty
+  unit,        ///< text: the words after the value; one child
+  /// Parts between colons; text: "clock" for 8:05, "either" for 8:30, which may also be a ratio.
+  ratio,
+  based,      ///< text: the digits in their base; value: the number that they are
+  words,      ///< text, in lower case with single spaces
+  list,       ///< items without brackets; text: the word between them, "and" or "or", else empty
   bracketed,  ///< text: both brackets, "(]"; a tuple or an interval
   set,        ///< items within braces
   matrix,     ///< value: the number of columns; children row by row
-  relation,   ///< text: one letter of =<>lg!i for each sign (l, g: or equal; !: not equal; i:
-              ///< element of); children: one more. What an exact value is about is left out
-  join  ///< of its children, from the left; text: one letter of un- for each sign (u: union, n:
-        ///< intersection, -: difference)
+  /// Text: one letter of =<>lg!i for each sign (l: less or equal, g: greater or equal, !: not
+  /// equal, i: element of); one child more than signs. An approximate value after an exact one is
+  /// dropped.
+  relation,
+  /// Joins its children from the left. Text: one letter of un- for each sign (u: union, n:
+  /// intersection, -: difference).
+  join
 };
 
 struct Node {
@@ -46,7 +49,7 @@ struct Node {
   std::vector<Node> children{};
 };
 
-/// How the few spellings with two meanings are read.
+/// How to read the few spellings that have two meanings.
 struct Reading {
   bool thousands = true;           ///< 1,234 is one number
   bool decimal_logarithm = false;  ///< \log without a base has base 10, not e
@@ -56,13 +59,13 @@ struct Reading {
 
 struct Parsed {
   Node root;
-  /// the other reading would differ
+  /// Whether the answer has a spelling that another Reading would read differently.
   bool has_thousands = false, has_plain_logarithm = false, has_letter_unit = false,
        has_period = false;
 };
 
-/// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for what is no expression, not
-/// supported, or beyond the limits.
+/// Reads LaTeX or plain text. Throws NoVerdict (limits.hpp) for a text that is not an expression,
+/// is not supported, or is beyond the limits.
 Parsed parse_answer(std::string_view text, const Reading& reading);
 
 }  // namespace rollcall::reward::math

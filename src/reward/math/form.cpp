@@ -52,4 +52,9 @@ std::optional<std::int32_t> small_integer(const Form& form) {
   return std::int32_t(value->get_num().get_si());
 }
 
+Form negate(Form a) {
+  for (Term& term : a.top) term.coefficient = -term.coefficient;
+  return a;
+}
+
 }  // namespace rollcall::reward::math

@@ -16,22 +16,24 @@ struct Exponent {
   std::int32_t num = 1, den = 1;
   auto operator<=>(const Exponent&) const = default;
 };
-Exponent operator+(Exponent a, Exponent b);  ///< throws NoVerdict beyond 32 bits, as operator* does
+/// Both operators throw NoVerdict if the result does not fit 32 bits.
+Exponent operator+(Exponent a, Exponent b);
 Exponent operator*(Exponent a, Exponent b);
 
 struct Factor {
-  int atom = 0;  ///< a number given by Algebra
+  int atom = 0;  ///< its number in Atoms
   Exponent exponent;
   auto operator<=>(const Factor&) const = default;
 };
 
 struct Term {
-  std::vector<Factor> factors;  ///< atoms ascending, no exponent zero
+  std::vector<Factor> factors;  ///< atoms ascending, no exponent is zero
   mpq_class coefficient;        ///< never zero within a polynomial
 };
-using Poly = std::vector<Term>;  ///< factors ascending, each list once; empty: zero
+using Poly = std::vector<Term>;  ///< lists of factors ascending, each once; zero has no terms
 
-/// top / bottom. The bottom is 1 or has at least two terms, since a single one is divided out.
+/// The quotient top / bottom. The bottom is 1 or has at least two terms, since a bottom of one term
+/// is divided out.
 struct Form {
   Poly top, bottom;
 };
@@ -40,12 +42,13 @@ enum class AtomKind {
   variable,
   pi,
   e,
-  i,          ///< its square is -1
-  prime,      ///< base: a whole number above 1, without small common factors with others; exponents
-              ///< from 0 to below 1
-  logarithm,  ///< of such a number
+  i,  ///< its square is -1
+  /// Base: a whole number above 1 without small factors in common with others; exponents from 0 to
+  /// below 1.
+  prime,
+  logarithm,  ///< the natural logarithm of such a number
   root,       ///< argument 0 is a polynomial; exponents from 0 to below 1
-  power,      ///< argument 0 to the argument 1, which is no number
+  power,      ///< argument 0 to the power of argument 1, which is not a number
   function    ///< name(arguments)
 };
 
@@ -54,12 +57,14 @@ struct Atom {
   std::string name;
   mpz_class base{};
   std::vector<Form> arguments{};
-  int partner = -1;  ///< of sin(x): cos(x), since sin^2 = 1 - cos^2
+  int partner = -1;  ///< of sin(x): the number of cos(x), since sin^2 = 1 - cos^2; else -1
 };
 
 Form constant(const mpq_class& value);
 bool is_zero(const Form& form);
-std::optional<mpq_class> rational(const Form& form);          ///< its value where it is a number
-std::optional<std::int32_t> small_integer(const Form& form);  ///< likewise
+Form negate(Form a);
+std::optional<mpq_class> rational(const Form& form);  ///< its value if it is a number
+/// its value if it is a whole number of 32 bits
+std::optional<std::int32_t> small_integer(const Form& form);
 
 }  // namespace rollcall::reward::math

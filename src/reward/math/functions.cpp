@@ -1,5 +1,7 @@
-// Functions: exact values where they are known, the signs and periods of the rest.
-#include "reward/math/algebra.hpp"
+// Computes each function: known values exactly, and the signs and periods of the rest.
+#include "reward/math/functions.hpp"
+
+#include "reward/math/powers.hpp"
 
 #include <algorithm>
 
@@ -8,9 +10,6 @@ namespace {
 
 constexpr std::int32_t kLargestFactorial = 3000;  // 9,131 digits
 
-bool is_one(const Poly& p) {
-  return p.size() == 1 && p[0].factors.empty() && p[0].coefficient == 1;
-}
 bool is_negative(const Form& form) { return !form.top.empty() && form.top[0].coefficient < 0; }
 mpz_class floor_of(const mpq_class& q) {
   mpz_class whole;
@@ -18,63 +17,40 @@ mpz_class floor_of(const mpq_class& q) {
   return whole;
 }
 
-}  // namespace
-
-Form Algebra::call(const std::string& name, const std::vector<Form>& arguments) {
-  const Form& a = arguments.at(0);
-  if (name == "sin" || name == "cos") return circular(name, a);
-  if (name == "tan") return divide(circular("sin", a), circular("cos", a));
-  if (name == "cot") return divide(circular("cos", a), circular("sin", a));
-  if (name == "sec") return inverse(circular("cos", a));
-  if (name == "csc") return inverse(circular("sin", a));
-  if (name.starts_with("arc")) return inverse_circular(name, a);
-  if (name == "cis") return add(circular("cos", a), multiply(i(), circular("sin", a)));
-  if (name == "ln") return logarithm(a);
-  if (name == "exp") return power(e(), a);
-  if (name == "abs") return absolute(a);
-  if (name == "floor" || name == "ceil") return rounded(name, a);
-  if (name == "factorial") return factorial(a);
-  if (name == "binomial" || name == "C") return binomial(a, arguments.at(1));
-  const Form up = power(e(), a), down = power(e(), negate(a));  // the hyperbolic ones
-  if (name == "sinh") return scale(subtract(up, down), mpq_class(1, 2));
-  if (name == "cosh") return scale(add(up, down), mpq_class(1, 2));
-  if (name == "tanh") return divide(subtract(up, down), add(up, down));
-  unsupported(name + " is not computed");
-}
-
-/// ln of a whole number above 1, by its factors.
-Form Algebra::logarithm_of_number(const mpz_class& n) {
+/// ln of a whole number above 1, as a sum over its factors.
+Form logarithm_of_number(Algebra& algebra, const mpz_class& n) {
   Form sum = constant(0);
-  for (const auto& [prime, times] : factors_of(n))
-    sum = add(sum, scale(atom(AtomKind::logarithm, "", prime), times));
+  for (const auto& [prime, times] : factors_of(n, algebra.polynomials().budget()))
+    sum = algebra.add(sum, algebra.scale(algebra.atom(AtomKind::logarithm, "", prime), times));
   return sum;
 }
 
-Form Algebra::logarithm(const Form& a) {
+Form logarithm(Algebra& algebra, const Form& a) {
   if (is_zero(a)) undefined("a logarithm of zero");
-  note_divisor(a);
+  algebra.note_divisor(a);
   if (!is_one(a.bottom) || a.top.size() != 1 || a.top[0].coefficient < 0)
-    return function("ln", {a});
+    return algebra.function("ln", {a});
   const Term& term = a.top[0];
-  Form sum = subtract(logarithm_of_number(term.coefficient.get_num()),
-                      logarithm_of_number(term.coefficient.get_den()));
+  Form sum = algebra.subtract(logarithm_of_number(algebra, term.coefficient.get_num()),
+                              logarithm_of_number(algebra, term.coefficient.get_den()));
   Term rest{{}, 1};
   for (const Factor& f : term.factors) {
-    const Atom& factor = atom(f.atom);
+    const Atom& factor = algebra.atoms()[f.atom];
     const mpq_class times(f.exponent.num, f.exponent.den);
     if (factor.kind == AtomKind::prime)
-      sum = add(sum, scale(atom(AtomKind::logarithm, "", factor.base), times));
-    else if (factor.kind == AtomKind::e) sum = add(sum, constant(times));
-    else if (factor.kind == AtomKind::power && same(factor.arguments[0], e()))
-      sum = add(sum, scale(factor.arguments[1], times));
+      sum = algebra.add(sum,
+                        algebra.scale(algebra.atom(AtomKind::logarithm, "", factor.base), times));
+    else if (factor.kind == AtomKind::e) sum = algebra.add(sum, constant(times));
+    else if (factor.kind == AtomKind::power && algebra.same(factor.arguments[0], algebra.e()))
+      sum = algebra.add(sum, algebra.scale(factor.arguments[1], times));
     else rest.factors.push_back(f);
   }
   if (rest.factors.empty()) return sum;
-  return add(sum, function("ln", {{{rest}, {{{}, 1}}}}));
+  return algebra.add(sum, algebra.function("ln", {{{rest}, {{{}, 1}}}}));
 }
 
-/// cos(halves * pi / 2), at multiples of pi/12, exactly.
-std::optional<Form> Algebra::cosine_of_turn(mpq_class halves) {
+/// cos(halves * pi / 2) exactly, at multiples of pi/12; nothing elsewhere.
+std::optional<Form> cosine_of_turn(Algebra& algebra, mpq_class halves) {
   mpq_class turn = halves / 2 - 2 * mpq_class(floor_of(halves / 4));  // in units of pi, 0 to 2
   turn.canonicalize();
   if (turn > 1) turn = 2 - turn;
@@ -82,97 +58,133 @@ std::optional<Form> Algebra::cosine_of_turn(mpq_class halves) {
   if (negative) turn = 1 - turn;
   const mpq_class twelfths = turn * 12;
   if (twelfths.get_den() != 1) return std::nullopt;
-  const auto root_of = [&](int n) { return root_of_number(n, 2); };
+  const auto root_of = [&](int n) { return root_of_number(algebra, n, 2); };
   Form value;
   switch (int(twelfths.get_num().get_si())) {
     case 0: value = constant(1); break;
-    case 1: value = scale(add(root_of(6), root_of(2)), mpq_class(1, 4)); break;
-    case 2: value = scale(root_of(3), mpq_class(1, 2)); break;
-    case 3: value = scale(root_of(2), mpq_class(1, 2)); break;
+    case 1: value = algebra.scale(algebra.add(root_of(6), root_of(2)), mpq_class(1, 4)); break;
+    case 2: value = algebra.scale(root_of(3), mpq_class(1, 2)); break;
+    case 3: value = algebra.scale(root_of(2), mpq_class(1, 2)); break;
     case 4: value = constant(mpq_class(1, 2)); break;
-    case 5: value = scale(subtract(root_of(6), root_of(2)), mpq_class(1, 4)); break;
+    case 5: value = algebra.scale(algebra.subtract(root_of(6), root_of(2)), mpq_class(1, 4)); break;
     default: value = constant(0);
   }
   return negative ? negate(value) : value;
 }
 
-Form Algebra::circular(const std::string& name, const Form& a) {
+Form circular(Algebra& algebra, const std::string& name, const Form& a) {
   const bool is_sine = name == "sin";
   if (is_zero(a)) return constant(is_sine ? 0 : 1);
   const bool is_turn = is_one(a.bottom) && a.top.size() == 1 && a.top[0].factors.size() == 1 &&
-                       atom(a.top[0].factors[0].atom).kind == AtomKind::pi &&
+                       algebra.atoms()[a.top[0].factors[0].atom].kind == AtomKind::pi &&
                        a.top[0].factors[0].exponent == Exponent{1, 1};
   if (is_turn) {
     const mpq_class halves = 2 * a.top[0].coefficient;
-    if (auto value = cosine_of_turn(is_sine ? mpq_class(1 - halves) : halves)) return *value;
+    if (auto value = cosine_of_turn(algebra, is_sine ? mpq_class(1 - halves) : halves))
+      return *value;
   }
   if (is_negative(a))
-    return is_sine ? negate(circular(name, negate(a))) : circular(name, negate(a));
-  const int cosine = atom_number(AtomKind::function, "cos", {}, {a});
-  const int number = is_sine ? atom_number(AtomKind::function, "sin", {}, {a}) : cosine;
-  if (is_sine) atoms_[std::size_t(number)].partner = cosine;
+    return is_sine ? negate(circular(algebra, name, negate(a)))
+                   : circular(algebra, name, negate(a));
+  const int cosine = algebra.atoms().number(AtomKind::function, "cos", {}, {a});
+  const int number = is_sine ? algebra.atoms().number(AtomKind::function, "sin", {}, {a}) : cosine;
+  if (is_sine) algebra.atoms().set_partner(number, cosine);
   return atom_form(number);
 }
 
-/// The angle whose value is known; odd functions take the sign out.
-Form Algebra::inverse_circular(const std::string& name, const Form& a) {
-  if (name != "arccos" && is_negative(a)) return negate(inverse_circular(name, negate(a)));
-  if (name == "arccos" && is_negative(a)) return subtract(pi(), inverse_circular(name, negate(a)));
+/// The angle if its value is a known one; for a negative argument by the symmetry of the function.
+Form inverse_circular(Algebra& algebra, const std::string& name, const Form& a) {
+  if (name != "arccos" && is_negative(a)) return negate(inverse_circular(algebra, name, negate(a)));
+  if (name == "arccos" && is_negative(a))
+    return algebra.subtract(algebra.pi(), inverse_circular(algebra, name, negate(a)));
   for (int twelfths = 0; twelfths <= 6; ++twelfths) {
     mpq_class halves(twelfths, 6);
     halves.canonicalize();
-    const Form cosine = *cosine_of_turn(halves), sine = *cosine_of_turn(1 - halves);
+    const Form cosine = *cosine_of_turn(algebra, halves),
+               sine = *cosine_of_turn(algebra, 1 - halves);
     const bool is_tangent = name == "arctan";
     if (is_tangent && is_zero(cosine)) continue;
-    if (same(a, is_tangent ? divide(sine, cosine) : name == "arcsin" ? sine : cosine))
-      return scale(pi(), halves / 2);
+    if (algebra.same(a, is_tangent         ? algebra.divide(sine, cosine)
+                        : name == "arcsin" ? sine
+                                           : cosine))
+      return algebra.scale(algebra.pi(), halves / 2);
   }
-  return function(name, {a});
+  return algebra.function(name, {a});
 }
 
-Form Algebra::absolute(const Form& a) {
+Form absolute(Algebra& algebra, const Form& a) {
   if (const auto value = rational(a)) return constant(abs(*value));
-  return function("abs", {is_negative(a) ? negate(a) : a});
+  return algebra.function("abs", {is_negative(a) ? negate(a) : a});
 }
 
-Form Algebra::rounded(const std::string& name, const Form& a) {
+Form rounded(Algebra& algebra, const std::string& name, const Form& a) {
   const auto value = rational(a);
-  if (!value) return function(name, {a});
+  if (!value) return algebra.function(name, {a});
   return constant(mpq_class(name == "floor" ? floor_of(*value) : mpz_class(-floor_of(-*value))));
 }
 
-Form Algebra::factorial(const Form& a) {
+Form factorial(Algebra& algebra, const Form& a) {
   const auto value_of_a = rational(a);
   if (value_of_a && (*value_of_a < 0 || value_of_a->get_den() != 1))
     undefined("a factorial of what is no natural number");
   const auto n = small_integer(a);
-  if (!n || *n > kLargestFactorial) return function("factorial", {a});
-  budget_.spend(*n);
+  if (!n || *n > kLargestFactorial) return algebra.function("factorial", {a});
+  algebra.polynomials().budget().spend(*n);
   mpz_class value;
   mpz_fac_ui(value.get_mpz_t(), unsigned(*n));
   return constant(mpq_class(value));
 }
 
-Form Algebra::binomial(const Form& n, const Form& k) {
+Form binomial(Algebra& algebra, const Form& n, const Form& k) {
   auto lower = small_integer(k);
   const auto upper = small_integer(n);
   if (lower && upper && *upper >= 0 && *lower > *upper / 2 && *lower <= *upper)
     lower = *upper - *lower;
-  if (!lower || *lower > kLargestFactorial) return function("binomial", {n, k});
+  if (!lower || *lower > kLargestFactorial) return algebra.function("binomial", {n, k});
   if (*lower < 0) return constant(0);
   if (upper && *upper >= 0) {
     if (std::int64_t(*lower) * 32 > std::int64_t(kMostBits))
       exhausted("a binomial beyond what is computed exactly");
-    budget_.spend(*lower);
+    algebra.polynomials().budget().spend(*lower);
     mpz_class value;
     mpz_bin_uiui(value.get_mpz_t(), unsigned(*upper), unsigned(*lower));
     return constant(mpq_class(value));
   }
-  if (*lower > 32) return function("binomial", {n, k});
+  if (*lower > 32) return algebra.function("binomial", {n, k});
   Form product = constant(1);
   for (int j = 0; j < *lower; ++j)
-    product = multiply(product, scale(subtract(n, constant(j)), mpq_class(1, j + 1)));
+    product = algebra.multiply(
+        product, algebra.scale(algebra.subtract(n, constant(j)), mpq_class(1, j + 1)));
   return product;
+}
+
+}  // namespace
+
+Form apply_function(Algebra& algebra, const std::string& name, const std::vector<Form>& arguments) {
+  const Form& a = arguments.at(0);
+  if (name == "sin" || name == "cos") return circular(algebra, name, a);
+  if (name == "tan")
+    return algebra.divide(circular(algebra, "sin", a), circular(algebra, "cos", a));
+  if (name == "cot")
+    return algebra.divide(circular(algebra, "cos", a), circular(algebra, "sin", a));
+  if (name == "sec") return algebra.inverse(circular(algebra, "cos", a));
+  if (name == "csc") return algebra.inverse(circular(algebra, "sin", a));
+  if (name.starts_with("arc")) return inverse_circular(algebra, name, a);
+  if (name == "cis")
+    return algebra.add(circular(algebra, "cos", a),
+                       algebra.multiply(algebra.i(), circular(algebra, "sin", a)));
+  if (name == "ln") return logarithm(algebra, a);
+  if (name == "exp") return power(algebra, algebra.e(), a);
+  if (name == "abs") return absolute(algebra, a);
+  if (name == "floor" || name == "ceil") return rounded(algebra, name, a);
+  if (name == "factorial") return factorial(algebra, a);
+  if (name == "binomial" || name == "C") return binomial(algebra, a, arguments.at(1));
+  const Form up = power(algebra, algebra.e(), a),
+             down = power(algebra, algebra.e(), negate(a));  // for the hyperbolic functions
+  if (name == "sinh") return algebra.scale(algebra.subtract(up, down), mpq_class(1, 2));
+  if (name == "cosh") return algebra.scale(algebra.add(up, down), mpq_class(1, 2));
+  if (name == "tanh") return algebra.divide(algebra.subtract(up, down), algebra.add(up, down));
+  unsupported(name + " is not computed");
 }
 
 }  // namespace rollcall::reward::math

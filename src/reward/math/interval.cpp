@@ -1,4 +1,4 @@
-// Interval arithmetic: what MPFI does not have itself.
+// Interval arithmetic that MPFI itself does not have.
 #include "reward/math/interval.hpp"
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 namespace rollcall::reward::math {
 namespace {
 
-constexpr long kLargestExponent = 1L << 40;  // of a result that is still computed with
-constexpr long kLargestAngle = 4096;  // exponent of two of an angle that is brought into one turn
+constexpr long kLargestExponent = 1L << 40;  // largest exponent of a result that is used further
+// largest exponent of two of an angle that is reduced to one turn
+constexpr long kLargestAngle = 4096;
 constexpr unsigned kLargestFactorial = 2000;
 
 mpfr_srcptr left(const Interval& x) { return &x.get()->left; }
@@ -40,7 +41,7 @@ std::optional<Box> checked(Box box) {
   return box;
 }
 
-/// The one whole number that both ends round to.
+/// The whole number to which both ends round; nothing if they round to different ones.
 std::optional<Box> rounded(const Interval& x, mpfr_rnd_t rounding) {
   if (x.exponent() > 4096) return std::nullopt;
   mpz_class low, high;

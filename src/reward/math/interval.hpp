@@ -1,5 +1,5 @@
-// Intervals that surely hold a number, real or complex, at a chosen precision. Rounding is outward
-// and correct (MPFI over MPFR), so their bits are the same anywhere.
+// Intervals that are certain to contain a number, real or complex, at a chosen precision. Rounding
+// is outward and correct (MPFI over MPFR), so their bits are the same on any machine.
 #pragma once
 
 #include <gmpxx.h>
@@ -31,14 +31,15 @@ class Interval {
   bool is_finite() const { return mpfi_nan_p(x_) == 0 && mpfi_inf_p(x_) == 0; }
   bool is_positive() const { return mpfi_is_strictly_pos(x_) > 0; }
   bool is_negative() const { return mpfi_is_strictly_neg(x_) > 0; }
-  long exponent() const;  ///< of two, that no member exceeds in size; very small for [0, 0]
+  /// Exponent of two that no member exceeds in absolute value; very small for [0, 0].
+  long exponent() const;
   double middle() const { return mpfi_get_d(x_); }
 
  private:
   mpfi_t x_;
 };
 
-/// A complex number's rectangle; without `im` it is real.
+/// A rectangle that contains a complex number; the number is real if there is no `im`.
 struct Box {
   Interval re;
   std::optional<Interval> im{};
@@ -46,14 +47,14 @@ struct Box {
 
 Box operator+(const Box& a, const Box& b);
 Box operator*(const Box& a, const Box& b);
-/// All of these: none where the box is not within what the function is defined for, or too wide to
-/// know.
+/// All of these return nothing if the box is not within the domain of the function, or too wide to
+/// tell.
 std::optional<Box> inverse(const Box& a);
 std::optional<Box> power(const Box& a, std::int64_t n);
-/// the real one of a negative number where the degree is odd
+/// For an odd degree, the real root of a negative number.
 std::optional<Box> root(const Box& a, unsigned long degree);
 std::optional<Box> exponential(const Box& a);
-/// sin, cos, arcsin, arccos, arctan, ln, abs, floor, ceil, factorial
+/// `name` is sin, cos, arcsin, arccos, arctan, ln, abs, floor, ceil or factorial.
 std::optional<Box> function(const char* name, const Box& a);
 
 }  // namespace rollcall::reward::math

@@ -1,9 +1,16 @@
-// Equations that state a value: x = 5, m + n = 17, \sqrt{25} = 5.
-#include "reward/math/comparison.hpp"
+// Compares equations with values, and puts values into equations.
+#include "reward/math/labels.hpp"
+
+#include "reward/math/compare.hpp"
+#include "reward/math/regions.hpp"
+#include "reward/math/relations.hpp"
+#include "reward/math/signs.hpp"
+#include "reward/math/structures.hpp"
 #include "reward/math/tree.hpp"
 
 #include <algorithm>
-#include <set>
+#include <string_view>
+#include <vector>
 
 namespace rollcall::reward::math {
 namespace {
@@ -21,7 +28,7 @@ bool is_function_name(const std::string& name) {
   return name.size() == 1 && std::string_view("fghFGHPpE").find(name[0]) != std::string_view::npos;
 }
 
-/// f(x), f^{-1}(x), dy/dx.
+/// Whether it applies a function or is a derivative: f(x), f^{-1}(x), dy/dx.
 bool is_application(const Node& node) {
   if (node.kind == Kind::divide) {
     const auto is_d = [](const Node& n) {
@@ -36,7 +43,8 @@ bool is_application(const Node& node) {
   return first.kind == Kind::symbol && is_function_name(first.text);
 }
 
-/// Whether a left side only names what the right side gives: no equation that x = ... would solve.
+/// Whether the left side only names the value on the right side, so that the equation is not one to
+/// be solved for x.
 bool is_label(const Node& left, const Node& right) {
   if (left.kind == Kind::words) return true;
   if (left.kind == Kind::bracketed)
@@ -55,6 +63,34 @@ bool is_equation(const Node& node) {
   return node.kind == Kind::relation && node.text == "=" && !has_two_signs(node.children[1]);
 }
 
+/// Number of real solutions of a polynomial equation in one variable, up to degree two; for a
+/// higher degree, the degree, which is the most that it can have. Nothing for other equations.
+std::optional<std::int32_t> count_solutions(Values& values, const Node& equation) {
+  Algebra& algebra = values.algebra();
+  std::string variable;
+  if (const auto curve =
+          coefficients_of(values, equation.children[0], equation.children[1], variable);
+      curve && curve->size() == 3) {
+    const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
+    const auto roots = values.sign(
+        algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
+    if (roots) return 1 + *roots;
+  }
+  const Form difference = without_poles(
+      algebra,
+      algebra.subtract(values.form(equation.children[0]), values.form(equation.children[1])));
+  const auto variables = algebra.atoms().variables_of(difference);
+  if (variables.size() != 1) return std::nullopt;
+  std::int32_t degree = 0;
+  for (const Term& term : difference.top) {
+    for (const Factor& f : term.factors) {
+      if (f.atom == variables[0] && f.exponent.den == 1) degree = std::max(degree, f.exponent.num);
+      else if (!algebra.atoms().variables_of(atom_form(f.atom)).empty()) return std::nullopt;
+    }
+  }
+  return degree;
+}
+
 }  // namespace
 
 std::set<std::string> names_of(const Node& node) {
@@ -67,15 +103,13 @@ bool has_names(const Node& node) {
   return is_name(node) || std::any_of(node.children.begin(), node.children.end(), has_names);
 }
 
-/// Whether the sides of a chain of equations are equal, but for a first one that may name the
-/// others: 5 = 2 + 3 = 6 states nothing.
-Verdict Comparison::chain_holds(const Node& chain) {
+Verdict chain_holds(Values& values, const Node& chain) {
   Verdict all{Answer::equal, "all sides are equal"};
   const Node& last = chain.children.back();
   const bool is_sum =
       !has_names(chain.children[0]) && chain.children[0].kind < Kind::words && !has_names(last);
   for (std::size_t n = is_sum ? 0 : 1; n + 1 < chain.children.size(); ++n) {
-    const Verdict side = compare(last, chain.children[n]);
+    const Verdict side = compare(values, last, chain.children[n]);
     if (side.answer == Answer::different)
       return {Answer::different, "an equation that does not hold"};
     if (side.answer == Answer::undecided) all = side;
@@ -83,14 +117,14 @@ Verdict Comparison::chain_holds(const Node& chain) {
   return all;
 }
 
-/// One side states a value by an equation and the other is that value; none where this is not so.
-std::optional<Verdict> Comparison::equation_and_value(const Node& reference, const Node& answer) {
+std::optional<Verdict> compare_equation_and_value(Values& values, const Node& reference,
+                                                  const Node& answer) {
   const bool is_answer = is_equation(answer);
   if (is_answer == is_equation(reference)) return std::nullopt;
   const Node& equation = is_answer ? answer : reference;
   const Node &left = equation.children[0], &right = equation.children[1];
   const auto with = [&](const Node& side) {
-    return is_answer ? compare(reference, side) : compare(side, answer);
+    return is_answer ? compare(values, reference, side) : compare(values, side, answer);
   };
   if (left.kind < Kind::words && !has_names(left)) return with(is_name(right) ? left : right);
   if (is_assignment(equation) || (is_label(left, right) && (is_answer || left.kind >= Kind::words)))
@@ -98,17 +132,15 @@ std::optional<Verdict> Comparison::equation_and_value(const Node& reference, con
   const bool is_scalar = left.kind < Kind::words && right.kind < Kind::words;
   if (!is_answer)
     return is_scalar && names_of(equation).size() == 1
-               ? solutions(equation, answer)
+               ? check_solutions(values, equation, answer)
                : Verdict{Answer::different, "an equation and none"};
   // an identity
-  if (is_scalar && values_.compare(values_.form(left), values_.form(right)).answer == Answer::equal)
+  if (is_scalar && values.compare(values.form(left), values.form(right)).answer == Answer::equal)
     return with(right);
   return Verdict{Answer::different, "an equation that is not solved"};
 }
 
-/// Whether the answer's values solve an equation in one variable. They are all of its solutions
-/// where it is a polynomial one and they are as many as its degree.
-Verdict Comparison::solutions(const Node& equation, const Node& answer) {
+Verdict check_solutions(Values& values, const Node& equation, const Node& answer) {
   const std::string name = *names_of(equation).begin();
   std::vector<Form> found;
   const auto items = spread(answer);
@@ -121,50 +153,24 @@ Verdict Comparison::solutions(const Node& equation, const Node& answer) {
     if (is_other || value.kind >= Kind::ratio || has_names(value) || infinity_of(value) != 0)
       return {Answer::different, "an equation, and no value of its variable"};
     const auto side = [&](std::size_t n) {
-      return values_.form(with_value(equation.children[n], name, value));
+      return values.form(with_value(equation.children[n], name, value));
     };
-    const Verdict solves = values_.compare(side(0), side(1));
+    const Verdict solves = values.compare(side(0), side(1));
     if (solves.answer == Answer::different)
       return {Answer::different, "a value that does not solve the reference's equation"};
     if (solves.answer == Answer::undecided) return solves;
-    const Form form = values_.form(value);
+    const Form form = values.form(value);
     if (std::none_of(found.begin(), found.end(), [&](const Form& f) {
-          return values_.compare(f, form).answer == Answer::equal;
+          return values.compare(f, form).answer == Answer::equal;
         }))
       found.push_back(form);
   }
-  const auto count = solutions_of(equation);
+  const auto count = count_solutions(values, equation);
   if (count && std::size_t(*count) > found.size() && *count <= 2)
     return {Answer::different, "one of two solutions"};
   if (count && std::size_t(*count) == found.size())
     return {Answer::equal, "all solutions of the equation"};
   return left_open(Open::equation, "what is said solves it, but may not be all");
-}
-
-/// How many real solutions a polynomial equation in one variable has, up to degree two, and above
-/// how many it has at most. None for others.
-std::optional<std::int32_t> Comparison::solutions_of(const Node& equation) {
-  Algebra& algebra = values_.algebra();
-  std::string variable;
-  if (const auto curve = coefficients(equation.children[0], equation.children[1], variable);
-      curve && curve->size() == 3) {
-    const Form &c = (*curve)[0], &b = (*curve)[1], &a = (*curve)[2];
-    const auto roots = values_.sign(
-        algebra.subtract(algebra.multiply(b, b), algebra.scale(algebra.multiply(a, c), 4)));
-    if (roots) return 1 + *roots;
-  }
-  const Form difference = without_poles(
-      algebra.subtract(values_.form(equation.children[0]), values_.form(equation.children[1])));
-  const auto variables = algebra.variables_of(difference);
-  if (variables.size() != 1) return std::nullopt;
-  std::int32_t degree = 0;
-  for (const Term& term : difference.top) {
-    for (const Factor& f : term.factors) {
-      if (f.atom == variables[0] && f.exponent.den == 1) degree = std::max(degree, f.exponent.num);
-      else if (!algebra.variables_of(algebra.atom_form(f.atom)).empty()) return std::nullopt;
-    }
-  }
-  return degree;
 }
 
 }  // namespace rollcall::reward::math

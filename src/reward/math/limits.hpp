@@ -1,5 +1,5 @@
-// What deciding about an answer may cost. Everything is counted and nothing is timed, so a verdict
-// is the same on any machine.
+// How much work a decision about an answer may take. Work is counted and not timed, so a verdict is
+// the same on any machine.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 namespace rollcall::reward::math {
 
 constexpr std::size_t kLongestAnswer = 16384;  ///< bytes; longer ones are compared as texts only
-constexpr int kDeepestNesting = 256;        ///< steps of the parser within one another; a pair of
-                                            ///< brackets takes four
-constexpr std::size_t kMostNodes = 2048;    ///< of one answer's tree
-constexpr std::size_t kMostTerms = 2000;    ///< of one expanded polynomial
-constexpr std::size_t kMostBits = 60000;    ///< of one exact number; 18,000 decimal digits
-constexpr std::int64_t kMostWork = 400000;  ///< products of terms, weighted by the length of their
-                                            ///< coefficients
-constexpr std::int64_t kMostEvaluation = 600000;  ///< interval operations times their precision in
-                                                  ///< words
-constexpr std::size_t kMostItems = 64;  ///< of a set or list that is compared without order
+/// Nested rules of the parser; a pair of brackets takes four.
+constexpr int kDeepestNesting = 256;
+constexpr std::size_t kMostNodes = 2048;  ///< nodes of one answer's tree
+constexpr std::size_t kMostTerms = 2000;  ///< terms of one expanded polynomial
+constexpr std::size_t kMostBits = 60000;  ///< bits of one exact number; 18,000 decimal digits
+/// Products of terms, weighted by the length of their coefficients.
+constexpr std::int64_t kMostWork = 400000;
+/// Interval operations times their precision in words of 64 bits.
+constexpr std::int64_t kMostEvaluation = 600000;
+constexpr std::size_t kMostItems = 64;  ///< items of a set or list that is compared without order
 
-/// Why there is no verdict. Thrown within this folder and caught in decide().
+/// The reason for which there is no verdict. Thrown within this folder and caught in decide().
 struct NoVerdict : std::runtime_error {
   enum class Cause { unreadable, unsupported, exhausted, undefined };
   NoVerdict(Cause why, const std::string& reason) : std::runtime_error(reason), cause(why) {}
@@ -41,8 +41,8 @@ struct NoVerdict : std::runtime_error {
   throw NoVerdict(NoVerdict::Cause::undefined, reason);
 }
 
-/// Counts work against a limit. Work is asked for before it is done, and work that is refused uses
-/// up what was left, so nothing is done after it.
+/// Counts work against a limit. spend() is called before the work is done. A refusal uses up the
+/// rest of the limit, so that no work is done after it.
 class Budget {
  public:
   Budget(std::int64_t limit, const char* name) : limit_(limit), name_(name) {}

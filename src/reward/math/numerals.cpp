@@ -1,4 +1,4 @@
-// Reads numbers in words, left to right, with a word of look-ahead.
+// Reads numbers in words from left to right, looking one word ahead.
 #include "reward/math/numerals.hpp"
 
 #include "text/conclusion/prose.hpp"
@@ -18,9 +18,9 @@ enum class Role {
   ten,  ///< twenty to ninety
   hundred,
   scale,    ///< thousand and above
-  times,    ///< dozen, pair, gross: multiplies all before it
+  times,    ///< dozen, pair, gross: multiplies the number before it
   part,     ///< half, thirds: divides
-  ordinal,  ///< third, fifth: a part behind "one" or "a" alone, since it counts otherwise
+  ordinal,  ///< third, fifth: a part after "one" or "a" alone, since it counts otherwise
   article,  ///< a, an
   minus,
   point,  ///< decimal; its digits follow as words
@@ -89,11 +89,11 @@ const Words& words() {
 
 struct Place {
   const Word* word = nullptr;
-  std::size_t end = 0;  ///< of the word in the text
+  std::size_t end = 0;  ///< end of the word in the text, in bytes
 };
 
-/// The words from the beginning on, apart by single spaces or hyphens, up to the first that is none
-/// of a number.
+/// The words at the beginning of a text, separated by single spaces or hyphens, up to the first
+/// word that is not part of a number.
 std::vector<Place> places(std::string_view text) {
   std::vector<Place> all;
   constexpr std::size_t kMost = 24;
@@ -131,7 +131,7 @@ class Reader {
   }
   const Word* take(Role role) { return is(role) ? places_[at_++].word : nullptr; }
 
-  /// "half", "a half", "one third", "three quarters"; nothing is taken where there is none.
+  /// Reads "half", "a half", "one third", "three quarters"; takes nothing if there is no fraction.
   std::optional<mpq_class> fraction() {
     const std::size_t start = at_;
     const bool has_article = take(Role::article) != nullptr;
@@ -173,7 +173,7 @@ class Reader {
     return whole;
   }
 
-  /// Below a thousand, with "and" behind the hundreds.
+  /// Reads a number below a thousand, with "and" after the hundreds.
   std::optional<mpq_class> group(bool has_article) {
     const std::size_t start = at_;
     mpq_class value = has_article ? 1 : 0;

@@ -12,17 +12,17 @@ namespace rollcall::reward::math {
 
 struct Numeral {
   mpq_class value;
-  std::size_t size = 0;  ///< bytes of the text that it takes
+  std::size_t size = 0;  ///< bytes of the text that it covers
 };
 
-/// The longest number in words that a text begins with, in any case.
+/// The longest number in words at the beginning of a text, in upper or lower case.
 std::optional<Numeral> numeral_at(std::string_view text);
 
-/// The number that all of a text says in words; none for others.
+/// The number that a whole text says in words; nothing for another text.
 std::optional<mpq_class> find_numeral(std::string_view text);
 
-/// What a number is multiplied by where this word stands behind it: hundred, million, dozen, pair,
-/// half, thirds. None for others.
+/// The factor that this word means after a number: hundred, million, dozen, pair, half, thirds.
+/// Nothing for another word.
 std::optional<mpq_class> find_multiplier(std::string_view word);
 
 }  // namespace rollcall::reward::math

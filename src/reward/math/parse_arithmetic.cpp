@@ -1,6 +1,6 @@
-// The parser's arithmetic: sums, products, powers, and what stands behind a value.
+// The parser's arithmetic: sums, products, powers, and suffixes of a value.
+#include "reward/math/grammar.hpp"
 #include "reward/math/numerals.hpp"
-#include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "reward/math/units.hpp"
 #include "text/conclusion/prose.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 using Terms = std::vector<Node>;
 
-/// A unit behind the last term alone is the unit of all: 6 + 3\sqrt{3} cm. Less a set is the
-/// difference of sets: R - {0}.
+/// A sum or difference of terms. A unit after the last term alone is the unit of all: 6 + 3\sqrt{3}
+/// cm. Subtracting a set gives the difference of sets: R - {0}.
 Node added(Terms terms, Kind kind) {
   Node& last = terms.back();
   Node& moved = last.kind == Kind::negate ? last.children[0] : last;
@@ -28,121 +28,55 @@ Node added(Terms terms, Kind kind) {
   return unit_of(with(kind, std::move(terms)), std::move(unit));
 }
 
-}  // namespace
-
-/// With what TeX writes between the parts of a fraction or a binomial: {a \over b}, {5 \choose 2}.
-Node Parser::sum() {
-  Node top = terms();
-  if (take_command("over")) return node(Kind::divide, std::move(top), terms());
-  return take_command("choose") ? call("binomial", std::move(top), terms()) : std::move(top);
-}
-
-Node Parser::terms() {
-  Level level(depth_);
-  count_node();
-  Node total = signed_product();
-  Terms all;
-  for (;;) {
-    if (sign_here() != 0) {
-      if (all.empty()) all.push_back(std::move(total));
-      all.push_back(signed_product());
-    } else if (is_command("pm") || is_command("mp")) {
-      std::string sign = token_.text;
-      advance();
-      if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
-      total = added(all.empty() ? Terms{std::move(total), product()}
-                                : Terms{with(Kind::add, std::move(all)), product()},
-                    Kind::plus_minus);
-      (total.kind == Kind::unit ? total.children[0] : total).text = std::move(sign);
-      all.clear();
-    } else {
-      return all.empty() ? std::move(total) : added(std::move(all), Kind::add);
-    }
-  }
-}
-
-Node Parser::signed_product() {
-  bool negative = false;
-  for (int sign = sign_here(); sign != 0; sign = sign_here()) negative ^= sign < 0, advance();
-  if (is_command("pm") || is_command("mp")) {
-    std::string sign = token_.text;
-    advance();
-    Node value = node(Kind::plus_minus, product());
-    value.text = std::move(sign);
-    return value;
-  }
-  Node value = product();
-  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
-}
-
-bool Parser::at_factor() const {
-  switch (token_.kind) {
-    case TokenKind::number:
-    case TokenKind::letter: return true;
-    case TokenKind::words:
-      return token_.text != "and" && token_.text != "or" && token_.text != "to" &&
-             token_.text != "plus" && token_.text != "minus";
-    case TokenKind::sign: return is_sign("(") || is_sign("{") || (is_sign("|") && bars_ == 0);
-    case TokenKind::command: {
-      constexpr std::string_view kOthers[] = {
-          "and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
-          "mp",  "in",   "rfloor", "rceil", "cdot", "times",  "div", "degree",   "prime",
-          "%",   "over", "choose", "ldots", "euro", "pounds", "yen"};
-      return !holds(kOthers, token_.text) && relation_sign() == 0;
-    }
-    case TokenKind::end: return false;
-  }
-  return false;
-}
-
-Node Parser::product() {
-  bool only_integer = is_integer(token_), after_number = false;
-  const auto next = [&] {  // after_number: digits would run on in digits
-    const bool is_literal = token_.kind == TokenKind::number;
-    Node made = factor();
+Node parse_product(Cursor& in) {
+  bool only_integer = is_integer(in.token()), after_number = false;
+  const auto next = [&] {  // after_number: digits that follow would belong to the same number
+    const bool is_literal = in.token().kind == TokenKind::number;
+    Node made = parse_factor(in);
     after_number = is_literal && made.kind == Kind::number;
     return made;
   };
   Node value = next();
   bool has_unit = value.kind == Kind::unit;
   for (;;) {
-    count_node();
+    in.count_node();
     if (value.kind == Kind::words && value.text.starts_with("all real") &&
         (value.text.ends_with("except") || value.text.ends_with("except for"))) {
-      return all_except();
-    } else if (value.kind == Kind::unit && is_sign("/") &&
-               (take_unit_sign(value.text), !is_sign("/"))) {  // $3/hour
-      value = with_unit(std::move(value));
-    } else if (at_unit_below(value)) {
-      advance();
-      value = with_unit(unit_of(std::move(value), "/"));
-    } else if (take_times(value)) {
-      value = times(std::move(value), operand(true));
-    } else if (const bool is_line = take("/"); is_line || take_division()) {
-      value = node(Kind::divide, std::move(value), operand(!is_line));
-    } else if (value.kind == Kind::degrees && token_.kind == TokenKind::number) {
-      value = with_arc(std::move(value));
-    } else if (value.kind == Kind::number && take_numeral_behind_and(value)) {
+      return parse_all_except(in);
+    } else if (value.kind == Kind::unit && in.is_sign("/") &&
+               (take_unit_sign(in, value.text), !in.is_sign("/"))) {  // $3/hour
+      value = with_unit(in, std::move(value));
+    } else if (at_unit_below(in, value)) {
+      in.advance();
+      value = with_unit(in, unit_of(std::move(value), "/"));
+    } else if (take_times(in, value)) {
+      value = times(std::move(value), parse_operand(in, true));
+    } else if (const bool is_line = in.take("/"); is_line || take_division(in)) {
+      value = node(Kind::divide, std::move(value), parse_operand(in, !is_line));
+    } else if (value.kind == Kind::degrees && in.token().kind == TokenKind::number) {
+      value = with_arc(in, std::move(value));
+    } else if (value.kind == Kind::number && take_numeral_after_and(in, value)) {
       after_number = false;
     } else if (only_integer && value.kind == Kind::number &&
-               ((is_command("frac") && !at_unit(value)) ||
-                (token_.kind == TokenKind::number && token_.spaced))) {
-      value = mixed(std::move(value));
-    } else if (value.kind == Kind::words && token_.kind == TokenKind::number) {  // June 20
-      value.text += ' ' + token_.text;
-      advance();
-    } else if (at_unit(value)) {
+               ((in.is_command("frac") && !at_unit(in, value)) ||
+                (in.token().kind == TokenKind::number && in.token().spaced))) {
+      value = parse_mixed_number(in, std::move(value));
+    } else if (value.kind == Kind::words && in.token().kind == TokenKind::number) {  // June 20
+      value.text += ' ' + in.token().text;
+      in.advance();
+    } else if (at_unit(in, value)) {
       // 3 cm * 4 cm
       Node& behind = has_unit && value.kind != Kind::unit ? value.children.back() : value;
-      behind = with_unit(std::move(behind));
+      behind = with_unit(in, std::move(behind));
       has_unit |= behind.kind == Kind::unit;
-    } else if (at_factor()) {
-      if (token_.kind == TokenKind::number && after_number) unreadable("two numbers side by side");
+    } else if (at_factor(in)) {
+      if (in.token().kind == TokenKind::number && after_number)
+        unreadable("two numbers side by side");
       if (has_unit) {  // 1 hour 30 minutes
-        if (token_.kind != TokenKind::number) unreadable("a value behind a unit");
-        Node part = factor();
-        if (!at_unit(part)) unreadable("a value behind a unit");
-        value = node(Kind::add, std::move(value), with_unit(std::move(part)));
+        if (in.token().kind != TokenKind::number) unreadable("a value behind a unit");
+        Node part = parse_factor(in);
+        if (!at_unit(in, part)) unreadable("a value behind a unit");
+        value = node(Kind::add, std::move(value), with_unit(in, std::move(part)));
       } else {
         value = times(std::move(value), next());
       }
@@ -155,106 +89,87 @@ Node Parser::product() {
   }
 }
 
-Node Parser::exponent() {
-  Level level(depth_);
-  if (is_sign("{")) {
-    advance();
-    if (is_sign("}")) unreadable("an empty exponent");
-    Node inside = sum();
-    need("}");
-    return inside;
-  }
+Node parse_signed_product(Cursor& in) {
   bool negative = false;
-  while (is_sign("-") || is_sign("+")) negative ^= is_sign("-"), advance();
-  Node value = factor();
+  for (int sign = sign_here(in); sign != 0; sign = sign_here(in))
+    negative ^= sign < 0, in.advance();
+  if (in.is_command("pm") || in.is_command("mp")) {
+    std::string sign = in.token().text;
+    in.advance();
+    Node value = node(Kind::plus_minus, parse_product(in));
+    value.text = std::move(sign);
+    return value;
+  }
+  Node value = parse_product(in);
   return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// "^\circ" and "^{\circ}" at the caret; "^o" too behind a literal.
-bool Parser::take_degree(bool behind_literal) {
-  const std::size_t start = token_.begin;
-  if (!is_sign("^")) return take_command("degree");
-  advance();
-  const bool braced = take("{");
-  const bool is_letter = behind_literal && token_.kind == TokenKind::letter && token_.text == "o";
-  if (is_letter) advance();
-  if (is_letter || take_command("circ") || take_command("degree")) {
-    if (braced) need("}");
-    return true;
-  }
-  advance_to(start);
-  return false;
-}
-
-/// (2516)_8, up to the index.
-bool Parser::take_digits_in_brackets(std::string& digits) {
-  if (!is_sign("(")) return false;
-  const Token literal = tokens_.at(token_.end);
-  if (!is_integer(literal)) return false;
-  const Token close = tokens_.at(literal.end);
-  if (close.text != ")" || tokens_.at(close.end).text != "_") return false;
-  digits = literal.text;
-  advance_to(close.end);
-  return true;
-}
-
-/// A primary with what is written behind it.
-Node Parser::factor() {
-  std::string digits;  // of a literal, to which an index may give a base
-  if (!take_digits_in_brackets(digits) && token_.kind == TokenKind::number) digits = token_.text;
-  const bool is_literal = !digits.empty();
-  Node value = is_sign("_") && is_literal ? number(mpq_class(mpz_class(digits, 10))) : primary();
-  if (is_literal) value = with_infix(std::move(value));
+Node parse_terms(Cursor& in) {
+  const Level level(in);
+  in.count_node();
+  Node total = parse_signed_product(in);
+  Terms all;
   for (;;) {
-    count_node();
-    if (take_degree(is_literal)) {
-      const std::string scale = token_.kind == TokenKind::letter || token_.kind == TokenKind::words
-                                    ? unit_word(token_)
-                                    : std::string();
-      const bool is_celsius = scale == "C" || text::lower(scale) == "celsius";
-      if (is_celsius || scale == "F" || text::lower(scale) == "fahrenheit") {
-        advance();
-        return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
-      }
-      value = node(Kind::degrees, std::move(value));
-    } else if (is_sign("^") ||
-               (is_sign("*") && tokens_.text().substr(token_.end).starts_with('*'))) {
-      if (is_sign("*")) advance();
-      advance();
-      if (is_command("prime")) unsupported("a derivative");
-      value = raised(std::move(value), exponent());
-    } else if (is_sign("!") && (relation_sign() == 0 ||
-                                (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
-      advance();
-      if (is_sign("!") && relation_sign() == 0) unsupported("a double factorial");
-      value = call("factorial", std::move(value));
-    } else if (take("%")) {
-      value = node(Kind::percent, std::move(value));
-    } else if (is_sign("_")) {
-      advance();
-      value = with_index(std::move(value), digits);
-    } else if (is_sign("'") || is_command("prime")) {
-      if (value.kind != Kind::symbol) unreadable("a prime behind what is no name");
-      value.text += "'";
-      advance();
+    if (sign_here(in) != 0) {
+      if (all.empty()) all.push_back(std::move(total));
+      all.push_back(parse_signed_product(in));
+    } else if (in.is_command("pm") || in.is_command("mp")) {
+      std::string sign = in.token().text;
+      in.advance();
+      if (total.kind == Kind::plus_minus) unsupported("more than one plus-minus");
+      total = added(all.empty() ? Terms{std::move(total), parse_product(in)}
+                                : Terms{with(Kind::add, std::move(all)), parse_product(in)},
+                    Kind::plus_minus);
+      (total.kind == Kind::unit ? total.children[0] : total).text = std::move(sign);
+      all.clear();
     } else {
-      return value;
+      return all.empty() ? std::move(total) : added(std::move(all), Kind::add);
     }
   }
 }
 
-/// x_1, x_{max}, or the base of 1011_2.
-Node Parser::with_index(Node value, const std::string& digits) {
+/// Takes "^\circ" and "^{\circ}" at the caret; after a literal also "^o".
+bool take_degree(Cursor& in, bool behind_literal) {
+  const std::size_t start = in.token().begin;
+  if (!in.is_sign("^")) return in.take_command("degree");
+  in.advance();
+  const bool braced = in.take("{");
+  const bool is_letter =
+      behind_literal && in.token().kind == TokenKind::letter && in.token().text == "o";
+  if (is_letter) in.advance();
+  if (is_letter || in.take_command("circ") || in.take_command("degree")) {
+    if (braced) in.need("}");
+    return true;
+  }
+  in.advance_to(start);
+  return false;
+}
+
+/// Takes the digits of (2516)_8 with their brackets, up to the index.
+bool take_digits_in_brackets(Cursor& in, std::string& digits) {
+  if (!in.is_sign("(")) return false;
+  const Token literal = in.next();
+  if (!is_integer(literal)) return false;
+  const Token close = in.tokens().at(literal.end);
+  if (close.text != ")" || in.tokens().at(close.end).text != "_") return false;
+  digits = literal.text;
+  in.advance_to(close.end);
+  return true;
+}
+
+/// Reads an index: of a name (x_1, x_{max}), or the base of a literal (1011_2).
+Node with_index(Cursor& in, Node value, const std::string& digits) {
   std::string index;
-  if (is_sign("{")) {
-    const std::size_t close = group_end(tokens_.text(), token_.begin);
+  if (in.is_sign("{")) {
+    const std::size_t close = group_end(in.tokens().text(), in.token().begin);
     if (close == std::string_view::npos) unreadable("a brace that is never closed");
-    for (const char c : tokens_.text().substr(token_.begin + 1, close - token_.begin - 2))
+    for (const char c :
+         in.tokens().text().substr(in.token().begin + 1, close - in.token().begin - 2))
       if (std::isspace(static_cast<unsigned char>(c)) == 0 && c != '{' && c != '}') index += c;
-    advance_to(close);
+    in.advance_to(close);
   } else {
-    index = token_.text;
-    advance();
+    index = in.token().text;
+    in.advance();
   }
   if (index.starts_with("\\text")) index = index.substr(5);
   if (value.kind == Kind::symbol) return symbol(value.text + "_" + index);
@@ -271,6 +186,99 @@ Node Parser::with_index(Node value, const std::string& digits) {
   if (converted.set_str(digits, base) != 0) unreadable("digits that the base does not have");
   Node made{Kind::based, digits, mpq_class(converted), {}};
   return made;
+}
+
+}  // namespace
+
+Node parse_sum(Cursor& in) {
+  Node top = parse_terms(in);
+  if (in.take_command("over")) return node(Kind::divide, std::move(top), parse_terms(in));
+  return in.take_command("choose") ? call("binomial", std::move(top), parse_terms(in))
+                                   : std::move(top);
+}
+
+bool at_factor(const Cursor& in) {
+  switch (in.token().kind) {
+    case TokenKind::number:
+    case TokenKind::letter: return true;
+    case TokenKind::words:
+      return in.token().text != "and" && in.token().text != "or" && in.token().text != "to" &&
+             in.token().text != "plus" && in.token().text != "minus";
+    case TokenKind::sign:
+      return in.is_sign("(") || in.is_sign("{") || (in.is_sign("|") && in.enclosure.bars == 0);
+    case TokenKind::command: {
+      constexpr std::string_view kOthers[] = {
+          "and", "or",   "}",      "\\",    "end",  "cup",    "cap", "setminus", "pm",
+          "mp",  "in",   "rfloor", "rceil", "cdot", "times",  "div", "degree",   "prime",
+          "%",   "over", "choose", "ldots", "euro", "pounds", "yen"};
+      return !holds(kOthers, in.token().text) && relation_sign(in) == 0;
+    }
+    case TokenKind::end: return false;
+  }
+  return false;
+}
+
+Node parse_exponent(Cursor& in) {
+  const Level level(in);
+  if (in.is_sign("{")) {
+    in.advance();
+    if (in.is_sign("}")) unreadable("an empty exponent");
+    Node inside = parse_sum(in);
+    in.need("}");
+    return inside;
+  }
+  bool negative = false;
+  while (in.is_sign("-") || in.is_sign("+")) negative ^= in.is_sign("-"), in.advance();
+  Node value = parse_factor(in);
+  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
+}
+
+Node parse_factor(Cursor& in) {
+  std::string digits;  // digits of a literal, to which an index may give a base
+  if (!take_digits_in_brackets(in, digits) && in.token().kind == TokenKind::number)
+    digits = in.token().text;
+  const bool is_literal = !digits.empty();
+  Node value =
+      in.is_sign("_") && is_literal ? number(mpq_class(mpz_class(digits, 10))) : parse_primary(in);
+  if (is_literal) value = with_infix_choices(in, std::move(value));
+  for (;;) {
+    in.count_node();
+    if (take_degree(in, is_literal)) {
+      const std::string scale =
+          in.token().kind == TokenKind::letter || in.token().kind == TokenKind::words
+              ? unit_word(in, in.token())
+              : std::string();
+      const bool is_celsius = scale == "C" || text::lower(scale) == "celsius";
+      if (is_celsius || scale == "F" || text::lower(scale) == "fahrenheit") {
+        in.advance();
+        return unit_of(std::move(value), is_celsius ? "celsius" : "fahrenheit");
+      }
+      value = node(Kind::degrees, std::move(value));
+    } else if (in.is_sign("^") ||
+               (in.is_sign("*") && in.tokens().text().substr(in.token().end).starts_with('*'))) {
+      if (in.is_sign("*")) in.advance();
+      in.advance();
+      if (in.is_command("prime")) unsupported("a derivative");
+      value = raised(std::move(value), parse_exponent(in));
+    } else if (in.is_sign("!") &&
+               (relation_sign(in) == 0 ||
+                (is_literal && value.kind == Kind::number))) {  // 4!=24, but x!=2
+      in.advance();
+      if (in.is_sign("!") && relation_sign(in) == 0) unsupported("a double factorial");
+      value = call("factorial", std::move(value));
+    } else if (in.take("%")) {
+      value = node(Kind::percent, std::move(value));
+    } else if (in.is_sign("_")) {
+      in.advance();
+      value = with_index(in, std::move(value), digits);
+    } else if (in.is_sign("'") || in.is_command("prime")) {
+      if (value.kind != Kind::symbol) unreadable("a prime behind what is no name");
+      value.text += "'";
+      in.advance();
+    } else {
+      return value;
+    }
+  }
 }
 
 }  // namespace rollcall::reward::math

@@ -1,6 +1,6 @@
 // The parser's operators, as signs and as words, and mixed numbers.
+#include "reward/math/grammar.hpp"
 #include "reward/math/numerals.hpp"
-#include "reward/math/parser.hpp"
 #include "reward/math/tree.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/conclusion/prose.hpp"
@@ -17,97 +17,95 @@ Node mixed_with(Node whole, Node fraction) {
   return node(is_part ? Kind::add : Kind::multiply, std::move(whole), std::move(fraction));
 }
 
-}  // namespace
-
-/// A factor behind an operator, with its sign, which may be a mixed number: 2 * -3, 2 \times
-/// 1\frac{1}{2}, and 2 * 1 1/2 where it may be spaced.
-Node Parser::operand(bool may_be_spaced) {
-  bool negative = false;
-  while (is_sign("+") || is_sign("-")) negative ^= is_sign("-"), advance();
-  const bool is_whole = is_integer(token_);
-  Node value = factor();
-  const bool is_mixed =
-      is_whole && value.kind == Kind::number &&
-      (is_command("frac") || (may_be_spaced && token_.kind == TokenKind::number && token_.spaced));
-  if (is_mixed && !at_unit(value)) value = mixed(std::move(value));
-  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
-}
-
-/// Whether what follows a token is, or begins, a value: words are operators and signs there, and
-/// things that are counted elsewhere.
-bool Parser::is_before_number(const Token& token) {
-  const Token behind = tokens_.at(token.end);
+/// Whether a value begins after a token. Only then are certain words operators or signs; elsewhere
+/// they are things that are counted.
+bool is_before_number(Cursor& in, const Token& token) {
+  const Token behind = in.tokens().at(token.end);
   if (behind.kind == TokenKind::words) return numeral_at(behind.text).has_value();
   return behind.kind == TokenKind::number || behind.kind == TokenKind::letter ||
          behind.text == "(" || behind.text == "infty" || behind.text == "frac" ||
          behind.text == "sqrt";
 }
 
-/// 1 or -1 at a sign, which may be a word: "negative 5", "5 plus 3". 0 elsewhere.
-int Parser::sign_here() {
-  if (token_.kind == TokenKind::sign) return token_.text == "+" ? 1 : token_.text == "-" ? -1 : 0;
-  if (token_.kind != TokenKind::words) return 0;
-  const std::string word = text::lower(token_.text);
+/// Takes the x of 3 x 10^5.
+bool take_letter_for_times(Cursor& in, const Node& before) {
+  if (before.kind != Kind::number || in.token().kind != TokenKind::letter || in.token().text != "x")
+    return false;
+  const Token ten = in.next();
+  const bool is_times =
+      ten.kind == TokenKind::number && ten.text == "10" && in.tokens().at(ten.end).text == "^";
+  if (is_times) in.advance();
+  return is_times;
+}
+
+}  // namespace
+
+int sign_here(Cursor& in) {
+  if (in.token().kind == TokenKind::sign)
+    return in.token().text == "+" ? 1 : in.token().text == "-" ? -1 : 0;
+  if (in.token().kind != TokenKind::words) return 0;
+  const std::string word = text::lower(in.token().text);
   const int sign = word == "plus" || word == "positive"    ? 1
                    : word == "minus" || word == "negative" ? -1
                                                            : 0;
-  return sign != 0 && is_before_number(token_) ? sign : 0;
+  return sign != 0 && is_before_number(in, in.token()) ? sign : 0;
 }
 
-bool Parser::take_times(const Node& before) {
-  if (take("*") || take_command("cdot") || take_command("times") || take_letter_for_times(before))
+bool take_times(Cursor& in, const Node& before) {
+  if (in.take("*") || in.take_command("cdot") || in.take_command("times") ||
+      take_letter_for_times(in, before))
     return true;
-  return is_words("times") && is_before_number(token_) && take_words("times");
+  return in.is_words("times") && is_before_number(in, in.token()) && in.take_words("times");
 }
 
-bool Parser::take_division() {
-  if (take_command("div") || take_words("divided by")) return true;
-  if (!is_words("divided")) return false;
-  const Token by = tokens_.at(token_.end);
-  const bool is_division = tokens_.run(by.begin) == "by";
-  if (is_division) advance_to(by.begin + 2);
+bool take_division(Cursor& in) {
+  if (in.take_command("div") || in.take_words("divided by")) return true;
+  if (!in.is_words("divided")) return false;
+  const Token by = in.next();
+  const bool is_division = in.tokens().run(by.begin) == "by";
+  if (is_division) in.advance_to(by.begin + 2);
   return is_division;
 }
 
-/// The half of "5 and a half".
-bool Parser::take_numeral_behind_and(Node& value) {
-  std::string_view rest = is_command("and")                 ? tokens_.text().substr(token_.end)
-                          : token_.kind == TokenKind::words ? std::string_view(token_.text)
-                                                            : std::string_view();
-  if (is_command("and")) rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+bool take_numeral_after_and(Cursor& in, Node& value) {
+  std::string_view rest = in.is_command("and") ? in.tokens().text().substr(in.token().end)
+                          : in.token().kind == TokenKind::words ? std::string_view(in.token().text)
+                                                                : std::string_view();
+  if (in.is_command("and")) rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   else if (rest.starts_with("and ")) rest.remove_prefix(4);
   else return false;
   const auto part = numeral_at(rest);
   if (!part || part->value <= 0 || part->value >= 1) return false;
   value = node(Kind::add, std::move(value), number(part->value));
-  if (is_command("and"))
-    return advance_to(std::size_t(rest.data() - tokens_.text().data()) + part->size), true;
-  token_.text = std::string(text::trim(rest.substr(part->size)));
+  if (in.is_command("and"))
+    return in.advance_to(std::size_t(rest.data() - in.tokens().text().data()) + part->size), true;
+  in.keep_words(std::string(text::trim(rest.substr(part->size))));
   return true;
 }
 
-/// The x of 3 x 10^5.
-bool Parser::take_letter_for_times(const Node& before) {
-  if (before.kind != Kind::number || token_.kind != TokenKind::letter || token_.text != "x")
-    return false;
-  const Token ten = tokens_.at(token_.end);
-  const bool is_times =
-      ten.kind == TokenKind::number && ten.text == "10" && tokens_.at(ten.end).text == "^";
-  if (is_times) advance();
-  return is_times;
+Node parse_operand(Cursor& in, bool may_be_spaced) {
+  bool negative = false;
+  while (in.is_sign("+") || in.is_sign("-")) negative ^= in.is_sign("-"), in.advance();
+  const bool is_whole = is_integer(in.token());
+  Node value = parse_factor(in);
+  const bool is_mixed =
+      is_whole && value.kind == Kind::number &&
+      (in.is_command("frac") ||
+       (may_be_spaced && in.token().kind == TokenKind::number && in.token().spaced));
+  if (is_mixed && !at_unit(in, value)) value = parse_mixed_number(in, std::move(value));
+  return negative ? node(Kind::negate, std::move(value)) : std::move(value);
 }
 
-/// 3 1/2 and 3\frac{1}{2} are sums; 3\frac{x}{2} and 3\frac{5}{2} are products.
-Node Parser::mixed(Node whole) {
-  if (is_command("frac")) {
-    Node fraction = factor();
+Node parse_mixed_number(Cursor& in, Node whole) {
+  if (in.is_command("frac")) {
+    Node fraction = parse_factor(in);
     if (fraction.kind == Kind::percent)
       return node(Kind::percent, mixed_with(std::move(whole), std::move(fraction.children[0])));
     return mixed_with(std::move(whole), std::move(fraction));
   }
-  Node numerator = primary();
-  if (!take("/") || !is_integer(token_)) unreadable("two numbers side by side");
-  Node denominator = primary();
+  Node numerator = parse_primary(in);
+  if (!in.take("/") || !is_integer(in.token())) unreadable("two numbers side by side");
+  Node denominator = parse_primary(in);
   return node(Kind::add, std::move(whole),
               node(Kind::divide, std::move(numerator), std::move(denominator)));
 }

@@ -1,4 +1,4 @@
-// The points of each kind, and the places where the pieces of a function begin.
+// Computes the points of each kind, and the borders between the pieces of a function.
 #include "reward/math/points.hpp"
 
 #include "base/random.hpp"
@@ -26,7 +26,8 @@ mpq_class generic(int k, int variable) {
   return value;
 }
 
-/// Sizes spread evenly over the powers of ten, of either sign in turn.
+/// Coordinates whose absolute values are spread evenly over the powers of ten, with alternating
+/// signs.
 mpq_class wide(int k, int variable, unsigned digits) {
   mpz_class size;
   mpz_ui_pow_ui(size.get_mpz_t(), 10, 1 + (digits - 1) * unsigned(k / 2) / unsigned(kWide / 2 - 1));
@@ -51,25 +52,25 @@ bool is_piecewise(const Atom& a) {
 
 }  // namespace
 
-bool has_steps(const Algebra& algebra, const Form& form) {
-  const auto atoms = algebra.atoms_of(form);
-  return std::any_of(atoms.begin(), atoms.end(), [&](int a) { return is_step(algebra.atom(a)); });
+bool has_steps(const Atoms& atoms, const Form& form) {
+  const auto numbers = atoms.within(form);
+  return std::any_of(numbers.begin(), numbers.end(), [&](int a) { return is_step(atoms[a]); });
 }
 
-SamplePoints::SamplePoints(const Algebra& algebra, std::vector<int> variables, const Form& of)
+SamplePoints::SamplePoints(const Atoms& atoms, std::vector<int> variables, const Form& of)
     : variables_(std::move(variables)) {
-  note_pieces(algebra, of);
+  note_pieces(atoms, of);
 }
 
-void SamplePoints::note_pieces(const Algebra& algebra, const Form& of) {
+void SamplePoints::note_pieces(const Atoms& atoms, const Form& of) {
   const auto note_size = [&](const Poly& poly) {
     for (const Term& term : poly)
       digits_ =
           std::min(kMostDigits, std::max({digits_, 2 + decimal_digits(term.coefficient.get_num()),
                                           2 + decimal_digits(term.coefficient.get_den())}));
   };
-  for (const int number : algebra.atoms_of(of)) {
-    const Atom& a = algebra.atom(number);
+  for (const int number : atoms.within(of)) {
+    const Atom& a = atoms[number];
     if (!is_piecewise(a)) continue;
     has_pieces_ = true;
     note_size(a.arguments[0].top);
@@ -77,7 +78,7 @@ void SamplePoints::note_pieces(const Algebra& algebra, const Form& of) {
   }
 }
 
-/// Where a x + b changes its sign, and where a x^2 + b x + c turns.
+/// Notes where a x + b changes its sign, or where a x^2 + b x + c has its turning point.
 void SamplePoints::note_border(const Form& argument) {
   mpq_class coefficients[3];
   int variable = -1;

@@ -1,9 +1,18 @@
-// Equations and inequalities: the same up to their sides and a common factor.
-#include "reward/math/comparison.hpp"
+// Compares relations by their names, their values, or the difference of their sides.
+#include "reward/math/relations.hpp"
+
+#include "reward/math/compare.hpp"
+#include "reward/math/labels.hpp"
+#include "reward/math/lists.hpp"
 #include "reward/math/tree.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rollcall::reward::math {
 namespace {
@@ -14,7 +23,8 @@ bool is_same(const Node& a, const Node& b) {
                     is_same);
 }
 
-/// The name that an assignment gives a value to: x, or f in f(x).
+/// The name to which an assignment gives a value: x, or f in f(x). nullptr if the left side is not
+/// such a name.
 const std::string* assigned_name(const Node& left) {
   if (left.kind == Kind::symbol || left.kind == Kind::words) return &left.text;
   const bool is_call =
@@ -24,11 +34,11 @@ const std::string* assigned_name(const Node& left) {
   return is_call ? &left.children[0].text : nullptr;
 }
 
-/// f(n) = n + 1 with the argument x: f(x) = x + 1; none where `as` is no such equation of the same
-/// function.
+/// The right side of f(n) = n + 1 with the argument x that `as` uses: x + 1. Nothing if `as` is not
+/// such an equation of the same function.
 std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
   const Node &name = equation.children[0], &other = as.children[0];
-  const auto is_call = [](const Node& n) {  // xy is none
+  const auto is_call = [](const Node& n) {  // xy is not a call
     return n.kind == Kind::multiply && n.children.size() == 2 &&
            n.children[0].kind == Kind::symbol && n.children[1].kind == Kind::symbol &&
            n.children[0].text.size() == 1 &&
@@ -40,6 +50,50 @@ std::optional<Node> with_argument_of(const Node& as, const Node& equation) {
   return from == to || mentions(equation.children[1], to)
              ? std::nullopt
              : std::optional(with_value(equation.children[1], from, symbol(to)));
+}
+
+/// The coefficient, without variables, of the largest product of variables in `poly`.
+Form leading_coefficient(const Atoms& atoms, const Poly& poly) {
+  const auto part = [&](const Term& term, bool with_variables) {
+    Term kept{{}, with_variables ? mpq_class(1) : term.coefficient};
+    for (const Factor& f : term.factors) {
+      const bool varies = !atoms.variables_of(atom_form(f.atom)).empty();
+      if (varies == with_variables) kept.factors.push_back(f);
+    }
+    return kept;
+  };
+  std::vector<std::pair<std::vector<Factor>, Term>> parts;
+  for (const Term& term : poly) parts.emplace_back(part(term, true).factors, part(term, false));
+  const auto first = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+                       return a.first < b.first;
+                     })->first;
+  std::vector<Term> sum;
+  for (auto& [variables, coefficient] : parts)
+    if (variables == first) sum.push_back(std::move(coefficient));
+  return {collect(std::move(sum)), {{{}, 1}}};
+}
+
+/// Whether a = c b for a constant c that is not zero, and that is above zero if the sign counts.
+Verdict are_proportional(Values& values, const Form& first, const Form& second, bool sign_counts) {
+  Algebra& algebra = values.algebra();
+  const Form a = without_poles(algebra, first), b = without_poles(algebra, second);
+  if (is_zero(a) || is_zero(b))
+    return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different,
+            "a relation that always or never holds"};
+  const Form lead_a = leading_coefficient(algebra.atoms(), a.top),
+             lead_b = leading_coefficient(algebra.atoms(), b.top);
+  if (values.is_not_zero(lead_a).answer != Answer::equal)
+    return {Answer::undecided, "a factor of the reference that may be zero"};
+  if (values.is_not_zero(lead_b).answer != Answer::equal)
+    return {Answer::different, "a factor that is not shown to be other than zero"};
+  Verdict verdict = values.compare(algebra.multiply(a, lead_b), algebra.multiply(b, lead_a));
+  if (verdict.answer != Answer::equal) return verdict;
+  if (sign_counts) {
+    const auto s = values.sign(lead_a), t = values.sign(lead_b);
+    if (!s || !t) return {Answer::undecided, "the sign of a factor is not decided"};
+    if (*s != *t) return {Answer::different, "the inequality points the other way"};
+  }
+  return {Answer::equal, "the same relation up to a factor"};
 }
 
 }  // namespace
@@ -59,9 +113,7 @@ const Node& value_of(const Node& node) {
   return is_chain ? node.children.back() : node;
 }
 
-/// Multiplied by the powers of variables that stand below.
-Form Comparison::without_poles(const Form& form) {
-  Algebra& algebra = values_.algebra();
+Form without_poles(Algebra& algebra, const Form& form) {
   std::map<int, std::int32_t> below;  // the highest power of each atom that a term is divided by
   for (const Term& term : form.top)
     for (const Factor& f : term.factors)
@@ -69,74 +121,30 @@ Form Comparison::without_poles(const Form& form) {
         below[f.atom] = std::max(below[f.atom], -f.exponent.num);
   Term scale{{}, 1};
   for (const auto& [atom, power] : below) scale.factors.push_back({atom, {power, 1}});
-  return {algebra.multiply(form.top, {scale}), {{{}, 1}}};
+  return {algebra.polynomials().multiply(form.top, {scale}), {{{}, 1}}};
 }
 
-/// The factor, without variables, of the first product of variables in `poly`.
-Form Comparison::leading_coefficient(const Poly& poly) {
-  const Algebra& algebra = values_.algebra();
-  const auto part = [&](const Term& term, bool with_variables) {
-    Term kept{{}, with_variables ? mpq_class(1) : term.coefficient};
-    for (const Factor& f : term.factors) {
-      const bool varies = !algebra.variables_of(algebra.atom_form(f.atom)).empty();
-      if (varies == with_variables) kept.factors.push_back(f);
-    }
-    return kept;
-  };
-  std::vector<std::pair<std::vector<Factor>, Term>> parts;
-  for (const Term& term : poly) parts.emplace_back(part(term, true).factors, part(term, false));
-  const auto first = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-                       return a.first < b.first;
-                     })->first;
-  std::vector<Term> sum;
-  for (auto& [variables, coefficient] : parts)
-    if (variables == first) sum.push_back(std::move(coefficient));
-  return {values_.algebra().collect(std::move(sum)), {{{}, 1}}};
-}
-
-/// Whether a = c b for a constant c that is not zero, or above zero where the sign counts.
-Verdict Comparison::proportional(const Form& first, const Form& second, bool sign_counts) {
-  Algebra& algebra = values_.algebra();
-  const Form a = without_poles(first), b = without_poles(second);
-  if (is_zero(a) || is_zero(b))
-    return {is_zero(a) == is_zero(b) ? Answer::equal : Answer::different,
-            "a relation that always or never holds"};
-  const Form lead_a = leading_coefficient(a.top), lead_b = leading_coefficient(b.top);
-  if (values_.is_not_zero(lead_a).answer != Answer::equal)
-    return {Answer::undecided, "a factor of the reference that may be zero"};
-  if (values_.is_not_zero(lead_b).answer != Answer::equal)
-    return {Answer::different, "a factor that is not shown to be other than zero"};
-  Verdict verdict = values_.compare(algebra.multiply(a, lead_b), algebra.multiply(b, lead_a));
-  if (verdict.answer != Answer::equal) return verdict;
-  if (sign_counts) {
-    const auto s = values_.sign(lead_a), t = values_.sign(lead_b);
-    if (!s || !t) return {Answer::undecided, "the sign of a factor is not decided"};
-    if (*s != *t) return {Answer::different, "the inequality points the other way"};
-  }
-  return {Answer::equal, "the same relation up to a factor"};
-}
-
-Verdict Comparison::relations(const Node& a, const Node& b) {
+Verdict compare_relations(Values& values, const Node& a, const Node& b) {
   if (a.text.size() != 1 || b.text.size() != 1) {
     const Node &x = value_of(a), &y = value_of(b);
-    if (x.kind != Kind::relation && y.kind != Kind::relation) return compare(x, y);
+    if (x.kind != Kind::relation && y.kind != Kind::relation) return compare(values, x, y);
     if (a.text.size() != b.text.size()) return {Answer::different, "a relation of another length"};
-    if (a.text == b.text) return in_order(a.children, b.children);
+    if (a.text == b.text) return compare_in_order(values, a.children, b.children);
     return {Answer::undecided, "chains of relations with other signs"};
   }
   char sign_a = a.text[0], sign_b = b.text[0];
   if (sign_a == 'i' || sign_b == 'i')
-    return sign_a == sign_b ? compare(a.children[1], b.children[1])
+    return sign_a == sign_b ? compare(values, a.children[1], b.children[1])
                             : Verdict{Answer::different, "another relation"};
   const Node &name_a = a.children[0], &name_b = b.children[0];
   const bool is_equation = sign_a == '=' && !is_assignment(a) && names_of(a).size() == 1 &&
                            name_a.kind < Kind::words && a.children[1].kind < Kind::words;
   if (is_equation && is_assignment(b) && name_b.kind == Kind::symbol && !has_names(b.children[1]))
-    return solutions(a, b);
+    return check_solutions(values, a, b);
   if (is_assignment(a) && is_assignment(b))
-    if (const auto value = with_argument_of(a, b)) return compare(a.children[1], *value);
+    if (const auto value = with_argument_of(a, b)) return compare(values, a.children[1], *value);
   if (sign_a == '=' && sign_b == '=' && name_a.kind == Kind::bracketed && is_same(name_a, name_b))
-    return compare(a.children[1], b.children[1]);
+    return compare(values, a.children[1], b.children[1]);
   const auto is_y = [](const Node& n) { return n.kind == Kind::symbol && n.text == "y"; };
   const auto is_f_of_x = [](const Node& n) {
     return n.kind == Kind::multiply && n.children.size() == 2 && n.children[0].text == "f" &&
@@ -145,7 +153,7 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   const bool is_curve = (is_y(name_a) && is_f_of_x(name_b)) || (is_y(name_b) && is_f_of_x(name_a));
   const bool is_label = name_a.kind == Kind::words || name_b.kind == Kind::words;
   if (is_assignment(a) && is_assignment(b) && (is_same(name_a, name_b) || is_label || is_curve)) {
-    Verdict verdict = compare(a.children[1], b.children[1]);
+    Verdict verdict = compare(values, a.children[1], b.children[1]);
     const bool is_other = is_label && name_a.kind == name_b.kind &&
                           name_a.text.find(name_b.text) == std::string::npos &&
                           name_b.text.find(name_a.text) == std::string::npos;
@@ -156,13 +164,13 @@ Verdict Comparison::relations(const Node& a, const Node& b) {
   const auto flipped = [](char sign) { return sign == '>' ? '<' : sign == 'g' ? 'l' : sign; };
   const auto difference = [&](const Node& n, char sign) {
     const bool turned = flipped(sign) != sign;
-    return values_.algebra().subtract(values_.form(n.children[turned ? 1 : 0]),
-                                      values_.form(n.children[turned ? 0 : 1]));
+    return values.algebra().subtract(values.form(n.children[turned ? 1 : 0]),
+                                     values.form(n.children[turned ? 0 : 1]));
   };
   const Form x = difference(a, sign_a), y = difference(b, sign_b);
   sign_a = flipped(sign_a), sign_b = flipped(sign_b);
   if (sign_a != sign_b) return {Answer::different, "another relation"};
-  return proportional(x, y, sign_a == '<' || sign_a == 'l');
+  return are_proportional(values, x, y, sign_a == '<' || sign_a == 'l');
 }
 
 }  // namespace rollcall::reward::math

@@ -1,6 +1,7 @@
-// Separation bounds of algebraic numbers: E = U / L of algebraic integers whose conjugates are all
-// below 2^u and 2^l, of a field of degree D. U is not zero unless E is, the product of its
-// conjugates is a whole number, and so |E| >= 2^-((D - 1) u + l).
+// Separation bounds of algebraic numbers. E = U / L for algebraic integers U and L whose conjugates
+// are all below 2^u and 2^l in absolute value, in a field of degree D. Unless E is zero, U is not
+// zero, the product of its conjugates is a whole number other than zero, and so |E| >= 2^-((D - 1)
+// u + l).
 #include "reward/math/evaluation.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ long bits(const mpz_class& n) { return long(mpz_sizeinbase(n.get_mpz_t(), 2)); }
 
 class Bounds {
  public:
-  explicit Bounds(const Algebra& algebra) : algebra_(algebra) {}
+  explicit Bounds(const Atoms& atoms) : atoms_(atoms) {}
 
   std::optional<Bound> of(const Poly& poly) {
     Bound sum;
@@ -32,7 +33,7 @@ class Bounds {
       sum.u = std::max(sum.u, part->u);
       if (sum.l > kMostBoundBits || sum.u > kMostBoundBits) return std::nullopt;
     }
-    // each term's U times the other terms' L
+    // each term's U is multiplied by the other terms' L
     sum.u += sum.l + bits(mpz_class(static_cast<unsigned long>(poly.size())));
     return sum;
   }
@@ -51,7 +52,7 @@ class Bounds {
     Bound product{bits(term.coefficient.get_num()),
                   bits(term.coefficient.get_den()) - (term.coefficient.get_den() == 1 ? 1 : 0)};
     for (const Factor& factor : term.factors) {
-      const Atom& a = algebra_.atom(factor.atom);
+      const Atom& a = atoms_[factor.atom];
       const auto [num, den] = factor.exponent;
       if (num < 0) return std::nullopt;
       Bound base;
@@ -71,21 +72,21 @@ class Bounds {
     return product;
   }
 
-  const Algebra& algebra_;
-  std::map<int, long> indices_;  // of each radical, by its atom
+  const Atoms& atoms_;
+  std::map<int, long> indices_;  // index of each radical, by its atom
 };
 
 }  // namespace
 
-std::optional<long> separation_bits(const Algebra& algebra, const Poly& poly) {
-  Bounds bounds(algebra);
+std::optional<long> separation_bits(const Atoms& atoms, const Poly& poly) {
+  Bounds bounds(atoms);
   const auto bound = bounds.of(poly);
   const auto degree = bounds.degree();
   if (!bound || !degree) return std::nullopt;
   return (*degree - 1) * bound->u + bound->l + 1;
 }
 
-long coefficient_bits(const Algebra& algebra, const Poly& poly) {
+long coefficient_bits(const Atoms& atoms, const Poly& poly) {
   long total = 0;
   std::set<int> seen;
   std::vector<const Poly*> open{&poly};
@@ -96,8 +97,8 @@ long coefficient_bits(const Algebra& algebra, const Poly& poly) {
       total += bits(term.coefficient.get_num()) + bits(term.coefficient.get_den());
       for (const Factor& factor : term.factors) {
         if (!seen.insert(factor.atom).second) continue;
-        total += bits(algebra.atom(factor.atom).base);
-        for (const Form& argument : algebra.atom(factor.atom).arguments)
+        total += bits(atoms[factor.atom].base);
+        for (const Form& argument : atoms[factor.atom].arguments)
           open.push_back(&argument.top), open.push_back(&argument.bottom);
       }
     }

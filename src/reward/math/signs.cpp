@@ -1,5 +1,7 @@
-// Plus-minus: an expression with one has two values.
-#include "reward/math/comparison.hpp"
+// Replaces a plus-minus by either sign.
+#include "reward/math/signs.hpp"
+
+#include "reward/math/limits.hpp"
 
 #include <algorithm>
 
@@ -20,7 +22,7 @@ int count_signs(const Node& node) {
   return count;
 }
 
-/// The upper signs, or the lower ones.
+/// The expression with the upper sign, or with the lower one.
 Node with_sign(const Node& node, bool upper) {
   Node result = node;
   for (Node& child : result.children) child = with_sign(child, upper);

@@ -1,4 +1,4 @@
-// Rewrites what has a plain spelling before it is cut into tokens.
+// Rewrites spellings that have a plain one, before the text is cut into tokens.
 #include "reward/math/spelling.hpp"
 
 #include "reward/math/tokens.hpp"
@@ -55,7 +55,7 @@ constexpr Spelling kCharacters[] = {{"½", "\\frac{1}{2}"},
                                     {"\xE2\x80\xAF", "~"},  // spaces of other widths
                                     {"\xE2\x80\x89", "~"},
                                     {"\xC2\xA0", "~"}};
-/// Commands with one argument that show nothing of the value.
+/// Commands with one argument that does not contribute to the value.
 constexpr std::string_view kDropped[] = {"\\textcolor", "\\color",  "\\hspace", "\\vspace",
                                          "\\phantom",   "\\cancel", "\\tag"};
 
@@ -68,11 +68,11 @@ const Spelling* at_start(const Table& table, std::string_view rest) {
 
 struct Piece {
   std::string to;
-  std::size_t size = 0;  ///< of what it stands for
+  std::size_t size = 0;  ///< bytes of the text that is replaced
 };
 
-/// What stands at an edge of \text{...} and belongs outside: \text{\$}5, \text{Total: }12, 2\text{
-/// hours and }30.
+/// The part at an edge of \text{...} that belongs outside of it: \text{\$}5, \text{Total: }12,
+/// 2\text{ hours and }30.
 Piece outside_text(std::string_view rest, char before) {
   if (rest.starts_with("\\text{\\") && rest.size() > 8 && rest[8] == '}' &&
       (rest[7] == '$' || rest[7] == '%'))
@@ -85,7 +85,7 @@ Piece outside_text(std::string_view rest, char before) {
   return {};
 }
 
-/// The length of a dropped command with its argument; zero where none begins.
+/// Length of a dropped command with its argument; zero if none begins here.
 std::size_t dropped(std::string_view rest) {
   if (rest.size() < 2 || std::string_view("tchvp").find(rest[1]) == std::string_view::npos)
     return 0;
@@ -99,8 +99,8 @@ std::size_t dropped(std::string_view rest) {
   return 0;
 }
 
-/// The length of the ending of an ordinal that ends in `digit`, as in 3rd, 3^{rd} and 3\text{rd};
-/// zero where there is none.
+/// Length of the ending of an ordinal whose last digit is `digit`, as in 3rd, 3^{rd} and
+/// 3\text{rd}; zero without one.
 std::size_t ordinal(char digit, std::string_view rest) {
   if (digit < '0' || digit > '9') return 0;
   std::size_t at = 0, open = 0;
@@ -119,7 +119,8 @@ std::size_t ordinal(char digit, std::string_view rest) {
   return ends ? at : 0;
 }
 
-/// The length of "\pmod{7}", "\pmod 7" or "(mod 7)", and its number; zero for anything else.
+/// Length of "\pmod{7}", "\pmod 7" or "(mod 7)", with its number in `number`; zero for another
+/// text.
 std::size_t modulus(std::string_view rest, std::string& number) {
   if (rest.size() < 5 || rest.substr(0, 8).find("mod") == std::string_view::npos) return 0;
   for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("\\pmod{", "}"),
@@ -140,7 +141,7 @@ std::size_t modulus(std::string_view rest, std::string& number) {
   return 0;
 }
 
-/// Whether a text ends in an abbreviation that a period may stand behind: 6 sq. ft.
+/// Whether a text ends in an abbreviation that may have a period: 6 sq. ft.
 bool ends_in_unit(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && std::isalpha(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
@@ -149,7 +150,7 @@ bool ends_in_unit(std::string_view text) {
          (word == "sq" || word == "cu" || is_unit(word));
 }
 
-/// The length of \text{ k}\Omega, whose prefix is in a group of its own; zero for anything else.
+/// Length of \text{ k}\Omega, whose prefix is in a group of its own; zero for another text.
 std::size_t prefixed_ohm(std::string_view rest, std::string_view wrapper, std::string& unit) {
   const std::size_t at = std::min(rest.find_first_not_of(" ~", wrapper.size()), rest.size());
   const std::string_view symbol = rest.substr(at, 1),
@@ -166,8 +167,8 @@ std::size_t prefixed_ohm(std::string_view rest, std::string_view wrapper, std::s
   return 0;
 }
 
-/// The symbol of a unit with a Greek letter behind a number: 5 \mu m, 5 kΩ, 5\,\mathrm{k}\Omega.
-/// Its length and its text; zero for anything else.
+/// Finds the symbol of a unit with a Greek letter after a number: 5 \mu m, 5 kΩ,
+/// 5\,\mathrm{k}\Omega. Returns its length, with its text in `unit`; zero for another text.
 std::size_t greek_unit(std::string_view rest, std::string_view before, std::string& unit) {
   for (std::size_t size = 0; size != before.size();) {
     size = before.size();
@@ -203,7 +204,7 @@ std::size_t greek_unit(std::string_view rest, std::string_view before, std::stri
   return 0;
 }
 
-/// The characters that no spelling below begins with.
+/// The characters with which none of the spellings below begins.
 constexpr auto kBeginsNothing = [] {
   std::array<bool, 256> all{};
   for (const char c :

@@ -1,4 +1,5 @@
-// The spellings of an answer that have a plain one, and the words around it that say nothing.
+// Replaces spellings of an answer by plain ones, and removes the words around it that have no
+// meaning.
 #pragma once
 
 #include <string>
@@ -6,22 +7,23 @@
 
 namespace rollcall::reward::math {
 
-/// Superscripts, fractions of one character and others become commands; colours, spaces and what
-/// is struck out are dropped.
+/// Superscripts, fractions of one character and similar spellings become commands; colours, spaces
+/// and parts that are struck out are dropped.
 std::string respelt(std::string_view text);
 
-/// The rows of an environment that only aligns them, as one text: a chain of equals signs, a list
-/// of values with names, or else the last row. Other texts stay as they are.
+/// The rows of an environment that only aligns them, as one text: a chain of equations, a list of
+/// values with names, or else the last row. Other texts are unchanged.
 std::string unaligned(std::string_view text);
 
-/// 12 R 3, 12 remainder 3: a quotient and a remainder as the tuple (12, R, 3). Other texts stay.
+/// 12 R 3 and 12 remainder 3, a quotient and a remainder, as the tuple (12, R, 3). Other texts are
+/// unchanged.
 std::string divided(std::string_view text);
 
-/// Without "for all x" behind a single formula, which says what is meant anyway, without the
-/// article before a single word, and without what announces, hedges or quotes it.
+/// The text without a "for all x" after a single formula, which means the same without it; without
+/// the article before a single word; and without words that announce, hedge or quote it.
 std::string essential(std::string_view whole);
 
-/// The wrapper of text that stands at the beginning, as "\text{"; empty without one.
+/// The command at the beginning that sets its argument as text, as "\text{"; empty without one.
 std::string_view text_wrapper(std::string_view text);
 
 }  // namespace rollcall::reward::math

@@ -22,8 +22,8 @@ struct Spelling {
   std::string_view from, to;
 };
 
-/// Characters of Unicode and the commands they stand for. A name of one character that is no letter
-/// is that sign.
+/// Characters of Unicode and the commands that they mean. If the name is one character and not a
+/// letter, it is that sign.
 constexpr Spelling kUnicode[] = {
     {"π", "pi"},     {"√", "sqrt"},  {"∞", "infty"},  {"×", "times"},    {"·", "cdot"},
     {"⋅", "cdot"},   {"÷", "div"},   {"≤", "le"},     {"≥", "ge"},       {"≠", "ne"},
@@ -36,7 +36,7 @@ constexpr Spelling kUnicode[] = {
     {"⟨", "("},      {"⟩", ")"},     {"€", "euro"},   {"£", "pounds"},   {"¥", "yen"},
 };
 
-/// Commands that only lay out, and change nothing.
+/// Commands that only change the layout.
 constexpr std::string_view kLayout[] = {
     "left",         "right",     "big",        "Big",        "bigg",         "Bigg",
     "bigl",         "bigr",      "Bigl",       "Bigr",       "biggl",        "biggr",
@@ -137,7 +137,7 @@ std::string_view same(std::string_view name) {
   return row == std::end(kSameCommand) ? name : row->to;
 }
 
-/// A command under its one name, or the sign it is.
+/// A command under its canonical name, or the sign that it means.
 Token named(std::string_view name, std::size_t begin, std::size_t end) {
   name = same(name);
   const bool is_sign = name.size() == 1 && !is_letter(name.front());
@@ -170,11 +170,11 @@ std::size_t group_end(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-/// Behind white space, dollars and commands of layout.
+/// The position after white space, dollar signs and layout commands.
 std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
   while (at < text_.size()) {
     const std::string_view rest = text_.substr(at);
-    // of a "\ " that was trimmed there is but the backslash
+    // if a "\ " was trimmed, only its backslash is left
     if (is_space(rest[0]) || rest == "\\") ++at, spaced = true;
     else if (rest.size() > 1 && rest[0] == '\\' &&
              (std::string_view(",;:!> ").find(rest[1]) != std::string_view::npos))
@@ -186,15 +186,15 @@ std::size_t Tokens::skip(std::size_t at, bool& spaced) const {
       const std::string_view name = rest.substr(1, end - 1);
       if (!holds(kLayout, name)) return at;
       at += end;
-      // the invisible bracket
+      // the invisible bracket of \left. and \right.
       if ((name == "left" || name == "right") && at < text_.size() && text_[at] == '.') ++at;
     } else return at;
   }
   return at;
 }
 
-/// The end of digits with thousands separators between them: 1,234,567 and 1{,}234 and 1\,234 and 1
-/// 234. Groups of three, the first of one to three.
+/// The end of digits with separators for thousands: 1,234,567 and 1{,}234 and 1\,234 and 1 234. The
+/// first group has one to three digits, the others three.
 std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
   const auto run = [&](std::size_t from) {
     std::size_t end = from;
@@ -225,8 +225,7 @@ std::size_t Tokens::thousands_end(std::size_t at, std::string& digits) {
 
 namespace {
 
-/// Whether what stands behind a point are places of a number: digits, or what marks those that
-/// repeat.
+/// Whether decimal places follow a point: digits, or a mark of repeating digits.
 bool begins_places(std::string_view rest) {
   if (!rest.empty() && is_digit(rest[0])) return true;
   if (rest.starts_with('(')) {
@@ -303,8 +302,8 @@ std::string_view Tokens::run(std::size_t at) const {
   return text_.substr(at, end - at);
 }
 
-/// Whether a comma, none of them with a space behind it, stands within the brackets that open at
-/// `at`: then none separates thousands.
+/// Reads commas as the brackets that open at `at` use them. If they contain a comma, but no
+/// semicolon and no comma with a space after it, no comma in them separates thousands.
 bool Tokens::enter_brackets(std::size_t at) {
   const bool outer = thousands_;
   int depth = 0;
@@ -328,15 +327,15 @@ constexpr std::string_view kGlued[] = {"arcsin", "arccos", "arctan", "sinh", "co
                                        "sqrt",   "sin",    "cos",    "tan",  "cot",  "sec",
                                        "csc",    "log",    "ln",     "exp",  "pi"};
 
-/// The length of the function that a run of letters begins with; zero without one.
+/// Length of the function name with which a run of letters begins; zero without one.
 std::size_t glued_function(std::string_view run) {
   const auto row = std::find_if(std::begin(kGlued), std::end(kGlued),
                                 [&](std::string_view f) { return run.starts_with(f); });
   return row == std::end(kGlued) ? 0 : row->size();
 }
 
-/// Whether a run is functions and single letters: xlnx, cosAcosB, arctanx. Two letters in a row
-/// make a word.
+/// Whether a run of letters consists of functions and single letters: xlnx, cosAcosB, arctanx. Two
+/// single letters in a row make it a word.
 bool is_glued(std::string_view run) {
   bool has_function = false, after_letter = false;
   while (!run.empty()) {
@@ -353,7 +352,7 @@ bool is_glued(std::string_view run) {
 
 namespace {
 
-/// Whether three letters behind a number are a word (5 elk) rather than a product (5 abc).
+/// Whether three letters after a number are a word (5 elk) and not a product (5 abc).
 bool is_short_word(std::string_view run) {
   const auto [least, most] = std::minmax_element(run.begin(), run.end());
   return run.size() == 3 && *least >= 'a' && *most <= 'z' && *most - *least > 2 &&
@@ -362,13 +361,14 @@ bool is_short_word(std::string_view run) {
 
 }  // namespace
 
-/// Whether a number, or what may end one, stands before `at`, with or without white space between.
+/// Whether a number, or something that may end a value, precedes `at`, with or without white space
+/// between.
 bool Tokens::is_behind_value(std::size_t at) const {
   while (at > 0 && is_space(text_[at - 1])) --at;
   return at > 0 && (is_digit(text_[at - 1]) || text_[at - 1] == '/' || text_[at - 1] == '}');
 }
 
-/// The end of a word, or of two with a hyphen that are units both: kilowatt-hours.
+/// The end of a word, or of two units joined by a hyphen: kilowatt-hours.
 std::size_t Tokens::word_end(std::size_t at) const {
   const std::size_t end = at + run(at).size();
   if (end >= text_.size() || text_[end] != '-') return end;
@@ -376,7 +376,7 @@ std::size_t Tokens::word_end(std::size_t at) const {
   return second.size() > 1 && is_unit(run(at)) && is_unit(second) ? end + 1 + second.size() : end;
 }
 
-/// A run of letters: a word that means something, words of a text, or the first of several
+/// A run of letters as a token: a word with a meaning, words of a text, or the first of several
 /// variables.
 Token Tokens::word(std::size_t at) const {
   const std::string_view run = this->run(at);

@@ -11,30 +11,31 @@ namespace rollcall::reward::math {
 
 enum class TokenKind {
   end,
-  number,   ///< text: digits, one point at most, no separators; exponent of scientific notation in
-            ///< it
-  letter,   ///< text: one letter
-  command,  ///< text: a name without the backslash; plain words and symbols of Unicode become
-            ///< commands where they mean one
-  words,    ///< text: what \text{...} holds, or a plain word
-  sign      ///< text: one character
+  /// Text: digits, at most one point, no separators; scientific notation with its exponent.
+  number,
+  letter,  ///< text: one letter
+  /// Text: a name without the backslash. Plain words and symbols of Unicode become commands if they
+  /// mean one.
+  command,
+  words,  ///< text: the content of \text{...}, or a plain word
+  sign    ///< text: one character
 };
 
 struct Token {
   TokenKind kind = TokenKind::end;
   std::string text;
-  std::size_t begin = 0, end = 0;  ///< bytes of the answer
-  bool spaced = false;             ///< white space stands before it
+  std::size_t begin = 0, end = 0;  ///< positions in the answer, in bytes
+  bool spaced = false;             ///< whether white space precedes it
 };
 
 class Tokens {
  public:
   Tokens(std::string_view text, bool thousands) : text_(text), thousands_(thousands) {}
-  /// The token that begins at `at` or behind white space there. Any bytes are safe.
+  /// The token that begins at byte `at`, or after white space there. Any bytes are safe.
   Token at(std::size_t at);
   std::string_view run(std::size_t at) const;  ///< the letters from there on
-  /// Reads commas within brackets, which open at `at`, as they are written there. Returns what
-  /// leave_brackets() is to be given.
+  /// From now on reads commas as the brackets that open at byte `at` use them. Returns the argument
+  /// for leave_brackets().
   bool enter_brackets(std::size_t at);
   void leave_brackets(bool outer) { thousands_ = outer; }
   std::string_view text() const { return text_; }
@@ -58,10 +59,11 @@ bool holds(const Table& table, std::string_view name) {
   return std::find(std::begin(table), std::end(table), name) != std::end(table);
 }
 
-/// The end of the group whose "{" is at `at` (one behind its "}"); npos where it does not end.
+/// The position after the "}" of the group whose "{" is at byte `at`; npos if it does not end.
 std::size_t group_end(std::string_view text, std::size_t at);
 bool is_unit_word(std::string_view word);    ///< cm, km, mph, ...
 bool is_letter_unit(std::string_view word);  ///< m, g, s, ...
-bool is_function(std::string_view name);     ///< of one argument: sin, exp, ...
+/// whether it is a function of one argument: sin, exp, ...
+bool is_function(std::string_view name);
 
 }  // namespace rollcall::reward::math

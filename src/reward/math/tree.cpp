@@ -1,4 +1,4 @@
-// What takes more than a line of a tree's building.
+// The functions on trees that take more than a line.
 #include "reward/math/tree.hpp"
 
 namespace rollcall::reward::math {
@@ -8,7 +8,8 @@ bool is_natural(const Node& node) {
   return node.kind == Kind::number && node.value->get_den() == 1 && *node.value >= 0;
 }
 
-/// C_5^2 with its numbers in either place: the larger one is chosen from.
+/// The binomial C_5^2, whose numbers may be in either place: the larger one is the number of things
+/// to choose from.
 Node binomial(Node a, Node b) {
   if (*a.value < *b.value) std::swap(a, b);
   return call("binomial", std::move(a), std::move(b));

@@ -1,4 +1,4 @@
-// Short ways to build a tree, and to ask about one.
+// Short functions that build trees of expressions and ask about them.
 #pragma once
 
 #include "reward/math/expression.hpp"
@@ -20,7 +20,7 @@ inline Node node(Kind kind, Nodes... children) {
   (made.children.push_back(std::move(children)), ...);
   return made;
 }
-/// A product as one node, so that long ones are not deep.
+/// A product as one node, so that long products are not deep trees.
 inline Node times(Node left, Node right) {
   if (left.kind != Kind::multiply) return node(Kind::multiply, std::move(left), std::move(right));
   left.children.push_back(std::move(right));
@@ -42,14 +42,14 @@ inline Node unit_of(Node value, std::string words) {
   return made;
 }
 
-/// A power; the transposed of a matrix where the exponent is T; the binomial that C_5^2 is.
+/// A power. An exponent T transposes a matrix, and C_5^2 is a binomial.
 Node raised(Node base, Node exponent);
-/// The binomial of C^2_5, `base` without its index; none for anything else.
+/// The binomial C^2_5, where `base` is the part without its index; nothing for another expression.
 std::optional<Node> choices(const Node& base, const std::string& index);
-/// The matrix that [[1,2],[3,4]] is; none for anything else.
+/// [[1,2],[3,4]] as a matrix; nothing for another expression.
 std::optional<Node> matrix_of_rows(const Node& node);
 bool mentions(const Node& node, const std::string& name);
-/// With a value, or another name, in the place of a variable.
+/// The expression with a value, or another name, in the place of a variable.
 Node with_value(Node node, const std::string& name, const Node& value);
 
 inline bool has_unit(const Node& node) {
@@ -57,7 +57,7 @@ inline bool has_unit(const Node& node) {
          (node.kind <= Kind::degrees &&
           std::any_of(node.children.begin(), node.children.end(), has_unit));
 }
-/// Whether no variable stands in it.
+/// Whether it contains no variable.
 inline bool is_number(const Node& node) {
   if (node.kind == Kind::symbol) return node.text == "pi" || node.text == "e" || node.text == "i";
   return std::all_of(node.children.begin(), node.children.end(), is_number);

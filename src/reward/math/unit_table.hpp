@@ -5,26 +5,27 @@
 
 namespace rollcall::reward::math {
 
-/// Which prefixes of SI a unit takes: its symbols those of symbols, its names those of names.
+/// Which SI prefixes a unit takes: its symbols take prefix symbols, its names prefix names.
 enum class Prefixes { none, all };
 
 struct UnitRow {
-  std::string_view symbols;  ///< between spaces; case counts, where a small letter is not the only
-                             ///< thing that differs
-  std::string_view names;    ///< between spaces, in lower case and singular; plurals in s are
-                             ///< understood
-  std::string_view base;     ///< the units that it is a multiple of, as find_unit() reads them; a
-                             ///< dimension's name behind a "=" where it is a base unit
+  /// Separated by spaces. Case counts, unless nothing but a small letter differs.
+  std::string_view symbols;
+  /// Separated by spaces, in lower case and singular; plurals in s are understood.
+  std::string_view names;
+  /// The units that it is a multiple of, as find_unit() reads them. A base unit has "=" and the
+  /// name of its dimension.
+  std::string_view base;
   const char* factor = "1";  ///< exact by definition, as GMP reads rationals
   Prefixes prefixes = Prefixes::none;
-  const char* offset = "0";  ///< of its zero, in the base unit
+  const char* offset = "0";  ///< its zero in the base unit
 };
 
 /// Base units and derived ones: the SI brochure (9th edition, 2019), tables 2 to 8; the
 /// international yard and pound agreement (1959) and NIST Handbook 44, appendix C, for customary
 /// units of the United States.
 inline constexpr UnitRow kUnits[] = {
-    // Base units, and what is counted in a unit of its own.
+    // Base units, and units of things that are counted in a unit of their own.
     {"m", "meter metre", "=length", "1", Prefixes::all},
     {"g", "gram gramme", "=mass", "1/1000", Prefixes::all},
     {"s sec secs", "second", "=time", "1", Prefixes::all},

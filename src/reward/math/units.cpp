@@ -15,7 +15,7 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// Words that change what is said of a value, so that no unit or thing has them.
+/// Words that change the meaning of a value, so that no unit or counted thing may contain them.
 constexpr std::string_view kChanging[] = {
     "plus",    "minus",      "less",     "than",      "over",       "under", "above",  "below",
     "divided", "multiplied", "by",       "not",       "no",         "non",   "except", "but",
@@ -31,7 +31,7 @@ constexpr std::string_view kFillers[] = {"a",     "an",         "the", "of",    
 
 using Entries = std::unordered_map<std::string, Unit>;
 
-/// With every prefix that a unit takes.
+/// Units by their spellings, with every prefix that they take.
 struct Table {
   Entries symbols, names;
 };
@@ -41,8 +41,8 @@ const Unit* entry(const Entries& entries, std::string_view name) {
   return row == entries.end() ? nullptr : &row->second;
 }
 
-/// A symbol as it is written, a name in any case with or without the plural's s, a symbol in small
-/// letters.
+/// Finds a symbol as it is written, a name in any case and with or without a plural s, or a symbol
+/// in small letters.
 const Unit* single(const Table& table, std::string_view word) {
   if (const Unit* unit = entry(table.symbols, word)) return unit;
   const std::string lower = text::lower(word);
@@ -53,8 +53,8 @@ const Unit* single(const Table& table, std::string_view word) {
   return lower == word ? nullptr : entry(table.symbols, lower);
 }
 
-/// The part of a counted thing's name that its forms share: goat of goats, bo of box and boxes,
-/// stor of stories.
+/// The part of a counted thing's name that its forms share: goat for goats, bo for box and boxes,
+/// stor for stories.
 std::string stem_of(std::string word) {
   constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {
       {"men", "man"},       {"women", "woman"}, {"children", "child"},
@@ -71,7 +71,7 @@ std::string stem_of(std::string word) {
   return word;
 }
 
-/// In plain text: "kg \cdot m/s^{2}" without TeX.
+/// A unit as plain text: "kg \cdot m/s^{2}" without TeX.
 std::string plain(std::string_view words) {
   constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {{"\\cdot", " "},
                                                                           {"\\times", " "},
@@ -116,7 +116,7 @@ std::string plain(std::string_view words) {
     if (is_known) text += row->second;
     else text += words[0];
     words.remove_prefix(is_known ? row->first.size() : 1);
-    // a part of the symbol that follows
+    // it is part of the symbol that follows
     const bool joins = is_known && (row->second == "µ" || row->second == "°");
     while (joins && words.starts_with(' ')) words.remove_prefix(1);
   }
@@ -158,7 +158,7 @@ class UnitReader {
     return std::string_view(text_).substr(at, end - at);
   }
 
-  /// The power behind a word: ^2, ^-1, and the digit of cm2. 1 without one, 0 for what is none.
+  /// The power after a word: ^2, ^-1, and the digit of cm2. 1 without one, 0 for an invalid one.
   int power() {
     const bool has_caret = at_ < text_.size() && text_[at_] == '^';
     if (has_caret) ++at_;
@@ -177,7 +177,7 @@ class UnitReader {
     unit_ = factors_++ == 0 && power == 1 && !is_below_ ? unit : unit_.times(last_);
   }
 
-  /// Two words that are one unit; none for others.
+  /// Two words that are one unit; empty for other words.
   std::string_view compound(std::string_view first, std::string_view second) const {
     constexpr std::array<std::string_view, 3> kRows[] = {
         {"fluid", "ounce", "floz"}, {"fl", "oz", "floz"},    {"nautical", "mile", "nmi"},
@@ -187,7 +187,7 @@ class UnitReader {
     return {};
   }
 
-  /// A prefix as a word of its own before its unit: kilo metres, mega-watts, k Ω.
+  /// Whether a word is a prefix of the unit after it: kilo metres, mega-watts, k Ω.
   bool is_prefix_of(const std::string& word, std::string_view unit) const {
     if (unit.empty() || !single(table_, word + std::string(unit))) return false;
     return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const PrefixRow& prefix) {
@@ -206,7 +206,8 @@ class UnitReader {
       at_ = std::size_t(unit.data() - text_.data()) + unit.size();
       word += unit;
     }
-    if (word == "µ" || word == "μ") return false;  // of an unknown unit, and no thing
+    // a prefix of an unknown unit, not a counted thing
+    if (word == "µ" || word == "μ") return false;
     const std::string lower = text::lower(word);
     const std::string_view next = word_at(at_);
     if (lower == "per") return is_below_ = true;
@@ -237,7 +238,7 @@ class UnitReader {
     return add(thing, power), true;
   }
 
-  /// 5 (mod 7), which is no other number but of another kind than 5 (mod 8).
+  /// Takes the modulus of 5 (mod 7). It is like a unit: 5 (mod 7) is not comparable with 5 (mod 8).
   bool take_modulus() {
     const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size()),
                       end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());
@@ -263,8 +264,8 @@ Unit scaled(Unit unit, int exponent) {
   return unit;
 }
 
-/// A unit under its own names, which win over those that are made of a prefix and another unit:
-/// min, pm.
+/// Adds a unit under its own names, which win over those made of a prefix and another unit: min,
+/// pm.
 void add(Table& all, const UnitRow& row, const Unit& unit) {
   for (const std::string_view symbol : parts_of(row.symbols))
     all.symbols.insert_or_assign(std::string(symbol), unit);

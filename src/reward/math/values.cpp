@@ -1,8 +1,10 @@
-// Decides about values. A verdict "equal" is proven by canonical forms or by a separation bound, or
-// rests on agreement to a stated number of bits.
+// Decides about values. An "equal" is proven by canonical forms or by a separation bound, or it
+// means agreement to a stated number of bits.
 #include "reward/math/values.hpp"
 
+#include "reward/math/functions.hpp"
 #include "reward/math/points.hpp"
+#include "reward/math/powers.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +14,13 @@
 namespace rollcall::reward::math {
 namespace {
 
-// bits; each step costs more than all before it
+// bits of precision; each step takes longer than all before it together
 constexpr std::array kPrecisions = {96, 384, 1536, 6144, 24576};
-constexpr int kMostBitsOfFunctions = 6144;  // where exp, log, sin, ... are evaluated
-constexpr long kAgreement = 192;  // bits of agreement that count as equality where nothing is
-                                  // proven
+constexpr int kMostBitsOfFunctions = 6144;  // most bits at which exp, log, sin, ... are evaluated
+constexpr long kAgreement = 192;  // bits of agreement that count as equality if nothing is proven
 constexpr int kFewestPoints = 3;
 
-/// Whether all members are below 2^-bits in size.
+/// Whether all members of the box are below 2^-bits in absolute value.
 bool is_below(const Box& box, long bits) {
   return box.re.exponent() <= -bits && (!box.im || box.im->exponent() <= -bits);
 }
@@ -54,8 +55,8 @@ Form Values::form(const Node& node) {
       return product;
     }
     case Kind::divide: return algebra_.divide(child(0), child(1));
-    case Kind::negate: return algebra_.negate(child(0));
-    case Kind::power: return algebra_.power(child(0), child(1));
+    case Kind::negate: return negate(child(0));
+    case Kind::power: return power(algebra_, child(0), child(1));
     case Kind::call: return call(node);
     case Kind::percent: return algebra_.scale(child(0), mpq_class(1, 100));
     case Kind::degrees:
@@ -72,7 +73,7 @@ Form Values::call(const Node& node) {
   std::vector<Form> arguments;
   for (const Node& child : node.children) arguments.push_back(form(child));
   if (node.text == "ln" && rational(arguments[0]) == mpq_class(0)) undefined("a logarithm of zero");
-  return algebra_.call(node.text, arguments);
+  return apply_function(algebra_, node.text, arguments);
 }
 
 Verdict compare_numbers(const mpq_class& a, const mpq_class& b) {
@@ -88,17 +89,17 @@ Verdict Values::compare(const Form& a, const Form& b) {
   if (algebra_.same(a, b)) return {Answer::equal, "the same canonical form"};
   const Form difference = algebra_.subtract(a, b);
   if (is_zero(difference)) return {Answer::equal, "the same canonical form"};
-  const std::vector<int> variables = algebra_.variables_of(difference);
+  const std::vector<int> variables = algebra_.atoms().variables_of(difference);
   return variables.empty() ? compare_constants(difference.top)
                            : compare_functions(a, b, difference.top, variables);
 }
 
 Verdict Values::compare_constants(const Poly& difference) {
-  const auto separation = separation_bits(algebra_, difference);
+  const auto separation = separation_bits(algebra_.atoms(), difference);
   const Point nowhere;
   for (const int bits : kPrecisions) {
     if (!separation && bits > kMostBitsOfFunctions) break;
-    Evaluation evaluation(algebra_, nowhere, bits, false, evaluations_);
+    Evaluation evaluation(algebra_.atoms(), nowhere, bits, false, evaluations_);
     const auto value = evaluation.value(difference);
     if (!value) continue;
     if (excludes_zero(*value))
@@ -108,7 +109,7 @@ Verdict Values::compare_constants(const Poly& difference) {
               fmt::format("algebraic numbers closer than their separation bound of 2^-{}",
                           *separation)};
     const long needed =
-        kAgreement + 2 * coefficient_bits(algebra_, difference) + 2 * evaluation.reach();
+        kAgreement + 2 * coefficient_bits(algebra_.atoms(), difference) + 2 * evaluation.reach();
     if (!separation && is_below(*value, needed))
       return {Answer::equal, fmt::format("the values agree to {} bits", needed)};
   }
@@ -117,8 +118,8 @@ Verdict Values::compare_constants(const Poly& difference) {
 
 Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& difference,
                                   const std::vector<int>& variables) {
-  const bool real_only = !algebra_.has_imaginary(a) && !algebra_.has_imaginary(b);
-  const SamplePoints points(algebra_, variables, {difference, {{{}, 1}}});
+  const bool real_only = !algebra_.atoms().has_imaginary(a) && !algebra_.atoms().has_imaginary(b);
+  const SamplePoints points(algebra_.atoms(), variables, {difference, {{{}, 1}}});
   int agreeing = 0, undefined_at = 0;
   bool reference_has_more = false;
   for (int k = 0; k < points.count() && !(points.is_spare(k) && agreeing >= kFewestPoints); ++k) {
@@ -133,8 +134,8 @@ Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& diff
   }
   if (agreeing < kFewestPoints)
     return {Answer::undecided, "the values could not be computed at enough points"};
-  if (undefined_at > 0 && has_steps(algebra_, a) != has_steps(algebra_, b))
-    return has_steps(algebra_, b) && !reference_has_more
+  if (undefined_at > 0 && has_steps(algebra_.atoms(), a) != has_steps(algebra_.atoms(), b))
+    return has_steps(algebra_.atoms(), b) && !reference_has_more
                ? left_open(Open::wider)
                : Verdict{Answer::undecided,
                          "the values agree where both are defined, and only there"};
@@ -142,12 +143,12 @@ Verdict Values::compare_functions(const Form& a, const Form& b, const Poly& diff
           fmt::format("the values agree to {} bits at {} points", kAgreement, agreeing)};
 }
 
-/// The size of a value at a point, at the lowest precision that shows it.
+/// Whether a value at a point is zero, at the lowest precision that shows it.
 std::pair<Values::Size, std::string> Values::size_at(const Point& point, const Poly& poly,
                                                      bool real_only) {
   for (const int bits : kPrecisions) {
     if (bits > kMostBitsOfFunctions) break;
-    Evaluation evaluation(algebra_, point, bits, real_only, evaluations_);
+    Evaluation evaluation(algebra_.atoms(), point, bits, real_only, evaluations_);
     const auto value = evaluation.value(poly);
     if (!value) break;
     if (excludes_zero(*value)) return {Size::not_zero, size_of(*value)};
@@ -159,14 +160,14 @@ std::pair<Values::Size, std::string> Values::size_at(const Point& point, const P
 }
 
 Verdict Values::is_not_zero(const Form& form) {
-  const auto variables = algebra_.variables_of(form);
+  const auto variables = algebra_.atoms().variables_of(form);
   if (variables.empty()) {
     const Verdict null = compare(form, constant(0));
     if (null.answer == Answer::different) return {Answer::equal, "it is not zero"};
     return {null.answer == Answer::equal ? Answer::different : Answer::undecided,
             "a division by what is, or may be, zero"};
   }
-  const SamplePoints points(algebra_, variables, form);
+  const SamplePoints points(algebra_.atoms(), variables, form);
   int zeros = 0, others = 0;
   for (int k = 0; k < points.count() && !(points.is_spare(k) && others >= kFewestPoints); ++k) {
     const Size size = size_at(points.at(k), form.top, false).first;
@@ -179,7 +180,7 @@ Verdict Values::is_not_zero(const Form& form) {
 }
 
 bool Values::is_defined_at(const Point& point, const Form& form, bool real_only) {
-  return Evaluation(algebra_, point, kPrecisions[0], real_only, evaluations_)
+  return Evaluation(algebra_.atoms(), point, kPrecisions[0], real_only, evaluations_)
       .value(form)
       .has_value();
 }
@@ -187,21 +188,21 @@ bool Values::is_defined_at(const Point& point, const Form& form, bool real_only)
 Verdict Values::computed(const Form& form) {
   const Verdict fine{Answer::equal, "it is computed"};
   if (rational(form)) return fine;
-  const auto variables = algebra_.variables_of(form);
+  const auto variables = algebra_.atoms().variables_of(form);
   if (variables.empty()) {
     if (size_at({}, form.top, false).first == Size::unknown) return left_open(Open::valueless);
     const Point nowhere;
-    Evaluation evaluation(algebra_, nowhere, kPrecisions[0], false, evaluations_);
+    Evaluation evaluation(algebra_.atoms(), nowhere, kPrecisions[0], false, evaluations_);
     evaluation.value(form);
-    const auto separation = separation_bits(algebra_, form.top);
-    const long needed = separation.value_or(kAgreement + 2 * coefficient_bits(algebra_, form.top) +
-                                            2 * evaluation.reach());
+    const auto separation = separation_bits(algebra_.atoms(), form.top);
+    const long needed = separation.value_or(
+        kAgreement + 2 * coefficient_bits(algebra_.atoms(), form.top) + 2 * evaluation.reach());
     const bool is_costly = needed > (separation ? kPrecisions.back() : kMostBitsOfFunctions);
     return is_costly
                ? left_open(Open::costly, fmt::format("{} bits tell it from other values", needed))
                : fine;
   }
-  const SamplePoints points(algebra_, variables, form);
+  const SamplePoints points(algebra_.atoms(), variables, form);
   int found = 0;
   for (int k = 0; k < points.count() && found < kFewestPoints; ++k)
     found += size_at(points.at(k), form.top, false).first != Size::unknown ? 1 : 0;
@@ -217,14 +218,14 @@ Verdict Values::all_is_defined() {
 
 std::optional<int> Values::sign(const Form& a) {
   if (const auto value = rational(a)) return sgn(*value);
-  if (!algebra_.variables_of(a).empty()) return std::nullopt;
+  if (!algebra_.atoms().variables_of(a).empty()) return std::nullopt;
   const Verdict is_null = compare(a, constant(0));
   if (is_null.answer != Answer::different)
     return is_null.answer == Answer::equal ? std::optional<int>(0) : std::nullopt;
   const Point nowhere;
   for (const int bits : kPrecisions) {
     if (bits > kMostBitsOfFunctions) break;
-    Evaluation evaluation(algebra_, nowhere, bits, false, evaluations_);
+    Evaluation evaluation(algebra_.atoms(), nowhere, bits, false, evaluations_);
     const auto value = evaluation.value(a);
     if (value && !value->im && !value->re.has_zero()) return value->re.is_positive() ? 1 : -1;
   }

@@ -1,7 +1,8 @@
-// Whether two values are equal: exactly, by canonical form, or by intervals of rising precision at
-// addressed points.
+// Decides whether two values are equal: by canonical form, exactly, or by intervals of rising
+// precision at addressed points.
 #pragma once
 
+#include "reward/math/algebra.hpp"
 #include "reward/math/evaluation.hpp"
 #include "reward/math/expression.hpp"
 #include "reward/math/verdict.hpp"
@@ -10,25 +11,24 @@ namespace rollcall::reward::math {
 
 Verdict compare_numbers(const mpq_class& a, const mpq_class& b);
 
-/// Compares forms of one Algebra. Throws NoVerdict where a limit is reached.
+/// Compares forms of one Algebra. Throws NoVerdict beyond the limits.
 class Values {
  public:
   explicit Values(std::int64_t part = 1)
       : algebra_(kMostWork / part), evaluations_(kMostEvaluation / part, "interval operations") {}
-  /// The form of an expression without structure (sets, tuples, relations, ...); throws NoVerdict
-  /// for what has none.
+  /// The form of a single value. Throws NoVerdict for structures (sets, tuples, relations, ...).
   Form form(const Node& node);
   Verdict compare(const Form& a, const Form& b);
-  /// The sign of a constant: -1, 0, 1; none where it is not real or not decided.
+  /// The sign of a constant: -1, 0 or 1; nothing if it is not real or not decided.
   std::optional<int> sign(const Form& a);
-  /// Equal where a constant is computed to some precision, a function at enough points, and where
-  /// other values can be told from it within the limits.
+  /// Equal if a constant can be computed to some precision, or a function at enough points, and if
+  /// it can be told from other values within the limits.
   Verdict computed(const Form& form);
-  /// Whether it is shown to be no zero: equal where it is, different where it is shown to be zero.
-  /// A function: at all points where it is computed.
+  /// Whether a form is shown not to be zero: equal if so, different if it is shown to be zero. A
+  /// function must not be zero at any point at which it is computed.
   Verdict is_not_zero(const Form& form);
-  /// Whether nothing so far was divided by zero; the forms themselves no longer tell. Other answers
-  /// as above.
+  /// Whether nothing so far was divided by zero, which the forms no longer show. Answers as
+  /// is_not_zero() does.
   Verdict all_is_defined();
   Algebra& algebra() { return algebra_; }
   std::int64_t work() const { return evaluations_.spent(); }

@@ -1,4 +1,4 @@
-// What a comparison says, and the closed list of what may leave it open.
+// The result of a comparison, and the closed list of reasons for which it may be left open.
 #pragma once
 
 #include <array>
@@ -10,19 +10,21 @@ namespace rollcall::reward::math {
 
 enum class Answer { equal, different, undecided };
 
-/// Why a verdict is undecided. Each names the reference, so that no answer can choose to be
-/// undecided: what an answer alone leaves open is a wrong answer.
+/// Why a verdict is undecided. Each reason concerns the reference, so that no answer can choose to
+/// be undecided: if only the answer leaves something open, it is wrong.
 enum class Open {
-  no,         ///< it is decided; while a comparison goes on, it is not known yet whose fault it is
+  no,         ///< it is decided, or a running comparison has not found the reason yet
   unread,     ///< the reference cannot be read
   valueless,  ///< the reference has no value that is defined and can be computed
-  costly,  ///< the reference alone takes more of the counted work, or of the counted bits, than its
-           ///< share
-  equation,    ///< the reference is an equation that is not solved, and what the answer says may be
-               ///< all of its solutions or some
+  costly,     ///< The reference alone takes more than its share of the counted work or bits.
+              ///< share
+  /// The reference is an unsolved equation, and the answer may give all of its solutions or only
+  /// some.
+  equation,
   inequality,  ///< the reference is an inequality that is not solved
   clock,       ///< the reference is a ratio or a time of day
-  wider  ///< the answer equals the reference wherever that is defined, and has values elsewhere too
+  /// The answer equals the reference wherever that is defined, and also has values elsewhere.
+  wider
 };
 
 struct OpenReason {
@@ -46,7 +48,7 @@ struct Verdict {
   Open open = Open::no;
 };
 
-/// Undecided for a reason of the list, with what more there is to say.
+/// An undecided verdict for a reason of the list, with details.
 inline Verdict left_open(Open open, const std::string& detail = {}) {
   const std::string_view says = kOpenReasons[std::size_t(open) - 1].says;
   return {Answer::undecided, detail.empty() ? std::string(says) : std::string(says) + ": " + detail,

@@ -1,4 +1,4 @@
-// Takes off what announces, hedges or quotes an answer and says nothing of its value.
+// Removes words that announce, hedge or quote an answer without changing its value.
 #include "reward/math/numerals.hpp"
 #include "reward/math/spelling.hpp"
 #include "reward/math/tokens.hpp"
@@ -9,8 +9,8 @@
 namespace rollcall::reward::math {
 namespace {
 
-/// What announces an answer or hedges a number, and says nothing of its value. In small letters;
-/// "\text{" may stand before it.
+/// Phrases that announce an answer or hedge a number without changing its value, in small letters.
+/// "\text{" may precede them.
 constexpr std::string_view kOpenings[] = {"the final answer is",
                                           "the answer is",
                                           "final answer is",
@@ -40,7 +40,7 @@ constexpr std::string_view kEndings[] = {"is the final answer", "is the answer",
                                          "altogether"};
 constexpr std::string_view kTexts[] = {"\\text{", "\\textbf{", "\\mathrm{", "\\textrm{", "\\mbox{"};
 
-/// Without marks of quotation or emphasis on either side: "5", `5`, **5**.
+/// The text without quotation marks or marks of emphasis around it: "5", `5`, **5**.
 std::string_view unquoted(std::string_view text) {
   for (const std::string_view mark : {"**", "__", "\"", "`", "*", "'"})
     while (text.size() > 2 * mark.size() && text.starts_with(mark) && text.ends_with(mark))
@@ -48,7 +48,7 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
-/// Without one of the openings, within a wrapper of text or not; what is left of the wrapper is
+/// The text without one of the openings, which may be in a text wrapper; the rest of the wrapper is
 /// kept.
 std::string without_opening(const std::string& text) {
   const std::string_view wrapper = text_wrapper(text);
@@ -90,7 +90,8 @@ std::string without_ending(std::string text) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Where a word stands by itself in a text, from `from` on; npos: nowhere.
+/// Position of a word in a text, from byte `from` on, where it is a word of its own; npos if there
+/// is none.
 std::size_t whole_word(std::string_view text, std::string_view word, std::size_t from = 0) {
   for (std::size_t at = text.find(word, from); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
@@ -102,7 +103,7 @@ std::size_t whole_word(std::string_view text, std::string_view word, std::size_t
   return std::string_view::npos;
 }
 
-/// Without spaces, brackets and wrappers that lead into a reason at the end.
+/// The text without the spaces, brackets and wrappers at its end that lead into a reason.
 std::string_view without_lead(std::string_view text) {
   for (std::size_t size = 0; size != text.size();) {
     size = text.size();
@@ -113,8 +114,8 @@ std::string_view without_lead(std::string_view text) {
   return text;
 }
 
-/// Without a reason or a condition on the name: 7 \text{ (since } n > 0), n = 7 \quad (n > 0). What
-/// follows must offer no other value.
+/// The text without a reason or a condition on the name: 7 \text{ (since } n > 0), n = 7 \quad (n >
+/// 0). The part that is removed must not offer another value.
 std::string without_reason(const std::string& text) {
   std::size_t at = std::min(whole_word(text, "since", 1), whole_word(text, "because", 1));
   if (const std::size_t quad = std::min(text.find("\\quad ("), text.find("\\qquad ("));
@@ -131,7 +132,7 @@ std::string without_reason(const std::string& text) {
   return head.find_first_of("0123456789") == std::string_view::npos ? text : std::string(head);
 }
 
-/// "1 in 4", "1 out of 4" as a fraction.
+/// The text with "1 in 4" or "1 out of 4" as a fraction.
 std::string with_fraction(std::string text) {
   const auto digits = [](std::string_view s) {
     return std::min(s.find_first_not_of("0123456789"), s.size());
@@ -151,7 +152,7 @@ std::string with_fraction(std::string text) {
   return text;
 }
 
-/// 624 pages a year: per year.
+/// The text with "a" as "per" in a rate: 624 pages a year.
 std::string with_rate(std::string text) {
   std::string_view words = text;
   const bool has_brace = words.ends_with('}');

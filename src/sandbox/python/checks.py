@@ -1,5 +1,5 @@
-"""The side of the tests: runs them in a process that never saw the program, of which it knows what
-remote.py lets it ask.
+"""The tests' side of checks: runs the tests in a process that never sees the program itself, and
+knows of it only what remote.py lets it ask.
 """
 import ast, builtins, importlib, json, marshal, operator
 
@@ -23,16 +23,16 @@ SHOWN = 200  # characters of a value or a message in a reason
 
 
 class Unusable(Exception):
-    """The tests themselves cannot be run, whatever the program is."""
+    """The tests themselves cannot be run with any program."""
 
 
 class HandedOver(BaseException):
-    """Another process goes on with these checks."""
+    """Another process continues these checks."""
 
 
 class Names(dict):
-    """The tests' global names. What they do not define is the program's, and may change with each
-    call.
+    """The tests' global names. A name that they do not define is the program's, and may change with
+    each call.
     """
 
     def __init__(self, program, shadowed):
@@ -57,12 +57,12 @@ def module_of_the_program(name, root=False):
 
 
 def run_coroutine(value, **words):
-    """asyncio.run, also of what the program's coroutines are here."""
+    """asyncio.run, which also accepts the stand-ins of the program's coroutines."""
     return importlib.import_module("asyncio").run(awaited(value), **words)
 
 
 class Prepared(ast.NodeTransformer):
-    """Statements of the tests, where modules of the program's process are the program's, and
+    """Rewrites the tests so that modules of the program's process are the program's, and
     comparisons remember both sides.
     """
 
@@ -110,15 +110,15 @@ def code_of(*statements):
 
 
 def is_handed_over(node):
-    """Classes of the tests that check nothing are made in the program's process, since their
-    instances go there.
+    """Whether a class of the tests is made in the program's process: it checks nothing, and its
+    instances are passed to the program.
     """
     return isinstance(node, ast.ClassDef) and not any(
         isinstance(part, ast.Assert) or getattr(part, "attr", getattr(part, "id", "")) == "TestCase" for part in ast.walk(node))
 
 
 class Vocabulary:
-    """The names in the tests, by who defines them."""
+    """The names in the tests, sorted by who defines them."""
 
     def __init__(self, body):
         nodes = [node for statement in body for node in ast.walk(statement)]
@@ -138,8 +138,8 @@ class Vocabulary:
 
     @staticmethod
     def innermost(nodes):
-        """Built-in names that the tests call innermost (`sum(10, 15) == 6`) or hand on. Where they
-        name nothing else, one of these is the program's.
+        """Built-in names that the tests call innermost (`sum(10, 15) == 6`) or pass on. If the
+        tests name nothing else, one of these is the program's function.
         """
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         named = [call.func for call in calls if not any(isinstance(part, ast.Call) for argument in call.args for part in ast.walk(argument))]
@@ -148,7 +148,7 @@ class Vocabulary:
 
 
 def shown(value):
-    """For a reason. The program is not asked, since it would choose the words."""
+    """A value as a reason shows it. The program is not asked, since it could choose the words."""
     try:
         text = "an object of the program" if isinstance(value, Remote) else repr(value)
     except Exception:
@@ -162,8 +162,8 @@ PLAIN_CALLS = frozenset("abs len sorted set list tuple round min max sum any all
 
 
 def only_compares(body, words):
-    """Whether the tests only call functions of the program and compare what comes, without a loop:
-    `assert f(1) == 2`, or such within `def check(candidate)`.
+    """Whether the tests only call functions of the program and compare the results, without a loop:
+    `assert f(1) == 2`, directly or within `def check(candidate)`.
     """
     nodes = [node for statement in body for node in ast.walk(statement)]
     if words.shadowed or words.pure or not all(isinstance(node, PLAIN) for node in nodes):
@@ -191,7 +191,7 @@ def only_compares(body, words):
 
 
 class Tests:
-    """The tests of a prompt, ready to be run against one program after the other."""
+    """The tests of a prompt, prepared to be run against one program after the other."""
 
     def __init__(self, source):
         try:
@@ -217,8 +217,8 @@ class Tests:
 
 
 class Checks:
-    """Tests against one program. Each assert at the top is a test; another statement that fails is
-    one that did not pass, and ends the list.
+    """A run of the tests against one program. Each assert at the top level is a test; another
+    statement that fails counts as a test that did not pass and ends the run.
     """
 
     def __init__(self, tests, program):
@@ -255,7 +255,7 @@ class Checks:
         return json.dumps((type(error).__name__ + (": " + text if text else ""))[:SHOWN], ensure_ascii=False)
 
     def run(self):
-        """Fills the counts."""
+        """Runs the tests and fills the counts."""
         error = self.failure(self.begin)
         if error:
             self.said = self.why(error)
@@ -285,7 +285,7 @@ class Checks:
             self.count = self.passed = 1
 
     def failure(self, step):
-        """What it raised, or that the program is gone; None where it did all that it should."""
+        """The error that a step raised, or that the program is gone; None if it succeeded."""
         try:
             step()
         except (MemoryError, HandedOver):

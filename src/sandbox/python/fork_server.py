@@ -87,8 +87,8 @@ def run(code, channel):
 
 
 def flush_all():
-    """As Python does at its end: also what still waits in the original streams where a program has
-    replaced them, and in files that it left open.
+    """Flushes as Python does at its end, and also the original streams if a program has replaced
+    them, and files that it left open.
     """
     streams, failed = [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__], None
     for name in ("__main__", "solution"):
@@ -106,8 +106,8 @@ def flush_all():
 
 
 def be_program(words, descriptors, channel):
-    """`descriptors`: input, output, error, code, report. The report is closed before a line of the
-    code is read, so that no program has ever held it.
+    """Becomes the program. `descriptors` are input, output, error, code and report. The report is
+    closed before a line of the code is read, so that no program ever holds it.
     """
     signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_TIME))  # the first process of a pid namespace is spared what it does not handle
     for number in signal.SIGTERM, signal.SIGUSR2:  # which this process ignores: Slurm sends stops to all processes of a step
@@ -141,7 +141,7 @@ def be_program(words, descriptors, channel):
 
 
 def told(end, counts=(0, 0, 0, 0), said=""):
-    """How the checks ended (a letter), four counts, and why."""
+    """The report: how the checks ended (a letter), four counts, and the reason."""
     return end + struct.pack("4I", *counts) + said.encode("utf-8", "replace")[:2000]
 
 
@@ -157,8 +157,8 @@ def report_of(tests, program):
 
 
 def end_after(seconds):
-    """Ends this process, unless it ends before. Ticks are counted, since none comes while a job is
-    suspended, and an alarm at the whole time would be overdue by then.
+    """Ends this process after some seconds of running time. It counts ticks, because no ticks come
+    while a job is suspended, whereas an alarm for the whole time would then be overdue.
     """
     ticks = iter(range(max(1, round(seconds))))
 
@@ -170,8 +170,8 @@ def end_after(seconds):
 
 
 def become_checks(words, program, report):
-    """In a process of their own, checks have the limits of a program. What goes wrong before its
-    first answer is their own fault.
+    """Confines the process of the checks with the limits of a program. An error before their first
+    answer is the checks' own fault.
     """
     def out_of_time(*_):
         os.write(4, told(b"t" if program.heard else b"u", said="the tests of the prompt run out of processor time"))
@@ -183,7 +183,7 @@ def become_checks(words, program, report):
 
 
 def be_checks(words, tests, channel, report):
-    """`tests`: ready ones, or the descriptor that they come from."""
+    """Runs the checks. `tests` are prepared ones, or the descriptor from which they come."""
     program = Program(channel)
     source = None if isinstance(tests, Tests) else all_of(tests).decode()
     become_checks(words, program, report)
@@ -192,8 +192,8 @@ def be_checks(words, tests, channel, report):
 
 
 def run_plain(words, tests, channel, report):
-    """Plain tests run nobody's code, so this process does it. Where a value is large, or none of
-    the common ones, a process of their own goes on: its pid, else 0.
+    """Runs plain tests in this process, since they contain no foreign code. If a value is large or
+    of a rare type, a process of their own continues: returns its pid, else 0.
     """
     program = Program(channel)
 
@@ -229,8 +229,8 @@ def tests_of(source):
 
 
 def serve_checks(orders):
-    """In a process from which no program is forked, since what is expected stays in its memory. An
-    order has the tests, the channel to the program and where to report.
+    """Serves checks in a process from which no program is forked, because expected values stay in
+    its memory. An order has the tests, the channel to the program and the report's descriptor.
     """
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     while True:
@@ -254,7 +254,7 @@ def serve_checks(orders):
 
 
 def warm_up():
-    """What Python makes at the first use, every child would make anew."""
+    """Makes what Python creates at its first use, which every child would otherwise make again."""
     answers, program, replies = Answers({"f": lambda x: [x]}, None), Program(None), []
     program.send = lambda *request: replies.append(answers.answer(program.values.encode(list(request))))
     program.receive = lambda: (program.values.decode(replies[0])[0], program.values.decode(replies.pop())[1:])
@@ -265,7 +265,7 @@ def warm_up():
 
 
 def begin_checks():
-    """A socket to the process that runs them."""
+    """Starts the process that runs checks, and returns a socket to it."""
     ours, theirs = socket.socketpair()
     pid = fork()
     demand(0 if pid >= 0 else -1)

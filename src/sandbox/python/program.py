@@ -64,15 +64,15 @@ class Answers:
         return self.borrowed(*parts)
 
     def borrowed(self, number, name):
-        """A function of the tests."""
+        """A stand-in for a function of the tests."""
         def function(*args, **words):
             return self.ask_back(number, args, words)
         function.__name__ = function.__qualname__ = name
         return function
 
     def begin(self, imports, classes, names):
-        """Imports and classes of the tests, as code. Those of the names that are no plain values,
-        and which of the classes could be made.
+        """Runs imports and classes of the tests, given as code. Returns those of the names that are
+        not plain values, and which of the classes could be made.
         """
         for code in imports:
             imported = {}
@@ -98,7 +98,7 @@ class Answers:
         return self.names[name]
 
     def call(self, function, args, words):
-        """The result, and the arguments where the call has changed them."""
+        """Calls a function. Returns the result, and the arguments if the call has changed them."""
         if not any(isinstance(value, MUTABLE) or isinstance(value, tuple) for value in [*args, *words.values()]):
             return function(*args, **words), None
         before = self.values.encode([args, words])
@@ -109,7 +109,7 @@ class Answers:
         return SPECIAL[name](*operands)
 
     def kept(self, name, *operands):
-        """The result stays here, whatever its type."""
+        """Applies an operation whose result stays here, whatever its type."""
         return SPECIAL[name](*operands)
 
     def answer(self, request):
@@ -126,8 +126,8 @@ class Answers:
             return self.values.encode(["raised", type(error), text_of(error), list(error.args), own])
 
     def serve(self, until=None):
-        """Answers until the channel ends, or until the checking process has returned from a
-        function of its own.
+        """Answers requests until the channel ends, or until the checking process has returned from
+        a function of its own.
         """
         while True:
             request = receive(self.channel, 1 << 40)

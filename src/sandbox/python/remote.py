@@ -10,12 +10,12 @@ NO_VALUE = "what it handed back is no value"
 
 
 class Gone(BaseException):
-    """Nothing more can be asked of the program. No `except Exception` of a test catches it."""
+    """The program can no longer be asked. No `except Exception` of a test catches this."""
 
 
 class Remote:
-    """Stands in for an object of the program. `has_seen`: it was made with a value of the tests,
-    perhaps the one that is expected, so what number it is says nothing.
+    """Stands in for an object of the program. `has_seen` says that it was made with a value of the
+    tests, perhaps the expected one, so its number tells nothing.
     """
 
     __slots__ = ("remote_program", "remote_number", "remote_held", "remote_has_seen")
@@ -48,7 +48,7 @@ class Remote:
 
 
 class Named:
-    """A function of the program that is known by its name alone, until it is called."""
+    """A function of the program of which only the name is known until it is called."""
 
     def __init__(self, program, name):
         self.program, self.name = program, name
@@ -72,8 +72,8 @@ def conversion(name):
 
 
 def arithmetic(name, swapped=False):
-    """Of objects of the program alone: its own affair. With a value of the tests, the result stays
-    with the program, which has seen that value.
+    """An arithmetic operation. Between objects of the program it is the program's own. With a value
+    of the tests, the result stays with the program, which has then seen that value.
     """
     function = getattr(operator, f"__{name}__", round)
 
@@ -88,8 +88,8 @@ def arithmetic(name, swapped=False):
 
 
 def comparison(name):
-    """With a value of the tests, what the object holds as a built-in type is compared, here; an
-    object that holds nothing equals none. Of two objects the program decides.
+    """A comparison. With a value of the tests, the built-in value that the object holds is compared
+    here; an object that holds none is equal to nothing. Between two objects the program decides.
     """
     function = getattr(operator, name)
 
@@ -117,7 +117,9 @@ for called in COMPARISONS:
 
 
 def carry_over(old, new):
-    """Makes of a mutable argument what the call has made of it; the value to go on with."""
+    """Gives a mutable argument the content that the call has given it; returns the value to use
+    from then on.
+    """
     if type(old) is not type(new) or not isinstance(old, (*MUTABLE, tuple)):
         return new
     if isinstance(old, dict):
@@ -132,14 +134,14 @@ def carry_over(old, new):
 
 
 def attribute_of(error, name):
-    """Of an exception of a class of the program's."""
+    """An attribute of an exception whose class is the program's."""
     if name in ("remote_text", "remote_object"):
         raise AttributeError(name)  # the tests have made it
     return getattr(error.remote_object, name)
 
 
 class Program:
-    """What the tests know of the program: a channel to its process."""
+    """The tests' view of the program: a channel to its process."""
 
     def __init__(self, channel):
         self.channel, self.heard = channel, False

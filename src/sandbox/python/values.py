@@ -1,4 +1,5 @@
-"""What crosses between a program's process and the one that checks it: JSON of values whose types Python has itself.
+"""Values that cross between a program's process and the one that checks it, as JSON of values of
+Python's own types.
 
 A value of any other type stays where it is: `refer` gives it a name and `resolve` finds it again. What a program sends is data to the other side: no name in it
 is looked up but in ROWS and among the built-in types, and nothing in it is evaluated.
@@ -57,7 +58,7 @@ write_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encod
 
 
 def is_named_tuple(kind):
-    """Without methods of its own, which would be lost."""
+    """Whether it is a named tuple without methods of its own, which would be lost."""
     fields = getattr(kind, "_fields", None)
     return kind.__bases__ == (tuple,) and isinstance(fields, tuple) and OF_NAMED_TUPLES.issuperset(vars(kind).keys() - set(fields))
 
@@ -78,8 +79,8 @@ def builtin_type(name):
 
 
 class Values:
-    """One side's encoding. `refer(value)` gives JSON for what has no row, `resolve(name, parts)`
-    the value for such JSON.
+    """One side's encoding. `refer(value)` gives JSON for a value without a row, `resolve(name,
+    parts)` the value for such JSON.
     """
 
     def __init__(self, refer, resolve):
@@ -125,8 +126,8 @@ class Values:
         return self.read_json(message.decode())
 
     def held(self, value):
-        """JSON of what an instance of a subclass of a built-in type holds, in a list; an empty one
-        for all else.
+        """JSON of the built-in value that an instance of a subclass holds, in a list; an empty list
+        for other values.
         """
         return next(([self.portable(held(value))] for kind, held in HELD_AS if isinstance(value, kind)), [])
 
@@ -138,8 +139,8 @@ def send(channel, message, write=os.write):
 
 
 def receive(channel, most, before_large=None, read=os.read):
-    """None at the end; nothing of a message that is too long. `before_large` is called before one
-    is read.
+    """Receives a message: None at the end, an empty one in place of a message that is too long.
+    `before_large` is called before a large one is read.
     """
     def exactly(count):
         parts = []
