@@ -2,7 +2,7 @@
 // succeeded. Private to io.
 #pragma once
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "comm/communicator.hpp"
 #include "core/serialize.hpp"
 

@@ -1,8 +1,8 @@
 // Reads the archive of a run, computes its content hash, and tidies up after a crash.
 #include "io/archive.hpp"
 
-#include "base/file.hpp"
-#include "base/hash.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/canonical.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"

@@ -2,7 +2,7 @@
 // writes, with a manifest over all files.
 #pragma once
 
-#include "base/nfs_visibility.hpp"
+#include "base/files/nfs_visibility.hpp"
 #include "comm/communicator.hpp"
 #include "io/removed.hpp"
 #include "io/shard_file.hpp"
@@ -58,7 +58,7 @@ ArchiveEntry pack(comm::Communicator& ranks, const std::filesystem::path& run_di
 int end_interrupted_pack(const std::filesystem::path& run_dir);
 
 /// Waits until a file that another rank has just packed, and its entry, are visible on this node
-/// (base/nfs_visibility.hpp). Throws StorageError.
+/// (base/files/nfs_visibility.hpp). Throws StorageError.
 void await_packed(const std::filesystem::path& run_dir, const std::string& name,
                   double longest_s = kLateName_s);
 

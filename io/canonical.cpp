@@ -1,7 +1,7 @@
 // Canonical order and digest of scored groups.
 #include "io/canonical.hpp"
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/fault.hpp"
 
 #include <algorithm>

@@ -2,11 +2,11 @@
 // name by one rename.
 #include "io/checkpoint.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
-#include "base/lfs_pointer.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lfs_pointer.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/checksum_text.hpp"
 

@@ -2,8 +2,8 @@
 // LibTorch here; tensors are passed as safetensors bytes.
 #pragma once
 
-#include "base/file.hpp"
-#include "base/nfs_visibility.hpp"
+#include "base/files/file.hpp"
+#include "base/files/nfs_visibility.hpp"
 #include "io/removed.hpp"
 
 #include <cstdint>
@@ -74,7 +74,7 @@ std::vector<std::string> list_checkpoints(const std::filesystem::path& run_dir,
 std::map<std::string, std::string> damaged_checkpoints(const std::filesystem::path& run_dir);
 
 /// Waits until the manifest of a checkpoint that another rank has ended is visible on this node
-/// (base/nfs_visibility.hpp). Throws StorageError.
+/// (base/files/nfs_visibility.hpp). Throws StorageError.
 void await_checkpoint(const std::filesystem::path& run_dir, const std::string& name,
                       double longest_s = kLateName_s);
 

@@ -2,8 +2,8 @@
 // attribute of facts. HDF5 builds it in memory with a dozen calls.
 #include "io/compact_tables.hpp"
 
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/segment.hpp"
 
 #include <algorithm>

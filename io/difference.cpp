@@ -1,8 +1,8 @@
 // Compares digests first, because they are small, then the two groups whose digests differ.
 #include "io/difference.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/canonical.hpp"
 #include "io/source.hpp"
 

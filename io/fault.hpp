@@ -2,7 +2,7 @@
 // to io.
 #pragma once
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/handle.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Walks through the ragged tables of groups, rollouts, turns and tokens, with one cursor for each.
 #include "io/group_columns.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/handle.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Turns the HDF5 error stack into one line.
 #include "io/handle.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

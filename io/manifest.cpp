@@ -1,10 +1,10 @@
 // The manifest is a JSON file that is replaced atomically.
 #include "io/manifest.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "io/checksum_text.hpp"
 #include "io/fault.hpp"
 #include "io/published.hpp"

@@ -1,7 +1,7 @@
 // Maps files with mmap, and starts writes with sync_file_range.
 #include "io/mapped_file.hpp"
 
-#include "base/plain_file.hpp"
+#include "base/files/plain_file.hpp"
 #include "io/handle.hpp"
 
 #include <fcntl.h>

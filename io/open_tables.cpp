@@ -1,9 +1,9 @@
 // Inspects every link and data set, in a child process first where files may come from others.
 #include "io/open_tables.hpp"
 
-#include "base/lfs_pointer.hpp"
-#include "base/plain_file.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/files/lfs_pointer.hpp"
+#include "base/files/plain_file.hpp"
+#include "base/process/uninterrupted.hpp"
 #include "io/fault.hpp"
 #include "io/origin.hpp"
 #include "io/table_file.hpp"

@@ -1,7 +1,7 @@
 // The collective pack consists of phases. In each, every rank does its part and then all agree.
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/nfs_visibility.hpp"
+#include "base/files/file.hpp"
+#include "base/files/nfs_visibility.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/agree.hpp"
 #include "io/column_join.hpp"
 #include "io/fault.hpp"

@@ -1,8 +1,8 @@
 // The folder is made under another name and renamed when everything in it is durable.
 #include "io/rescored.hpp"
 
-#include "base/file.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/files/file.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"
 #include "io/published.hpp"

@@ -1,7 +1,7 @@
 // Reads the two keys that task/jsonl.cpp writes.
 #include "io/row_name.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 namespace rollcall::io {
 

@@ -1,7 +1,7 @@
 // Compares the files in the folders with the manifest.
 #include "io/run_files.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/fault.hpp"
 #include "io/manifest.hpp"
 #include "io/shard_name.hpp"

@@ -1,7 +1,7 @@
 // Segment checksums are stored as two attributes of a dataset.
 #include "io/segment.hpp"
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <fmt/format.h>
 

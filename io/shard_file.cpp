@@ -1,8 +1,8 @@
 // Shards and scores are built in memory, then written and renamed.
 #include "io/shard_file.hpp"
 
-#include "base/file.hpp"
-#include "base/nfs_visibility.hpp"
+#include "base/files/file.hpp"
+#include "base/files/nfs_visibility.hpp"
 #include "io/compact_tables.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"

@@ -67,7 +67,7 @@ FileDraft draft_scored(const RolloutShard& shard, const std::vector<ShardPrompt>
 PublishedFile publish(const std::filesystem::path& run_dir, const FileDraft& draft);
 
 /// Waits until a file that another rank has just published is visible on this node
-/// (base/nfs_visibility.hpp). Throws StorageError.
+/// (base/files/nfs_visibility.hpp). Throws StorageError.
 void await_published(const std::filesystem::path& run_dir, const PublishedFile& file);
 
 /// Reads a published file after checking size, checksum, schema version and every dataset's

@@ -1,7 +1,7 @@
 // Converts names of shard files to and from text.
 #include "io/shard_name.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 #include "io/schema.hpp"
 

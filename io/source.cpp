@@ -1,7 +1,7 @@
 // Lists the files of a source and walks through them in canonical order.
 #include "io/source.hpp"
 
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
 #include "core/run_record.hpp"
 #include "io/canonical.hpp"
 #include "io/fault.hpp"

@@ -2,7 +2,7 @@
 // the same again.
 #include "io/stored_verdicts.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/fault.hpp"
 #include "io/published.hpp"
 #include "io/shard_file.hpp"

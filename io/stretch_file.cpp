@@ -1,7 +1,7 @@
 // Writes hyperslabs through MPI-IO, and verifies them.
 #include "io/stretch_file.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/communicator.hpp"
 #include "io/mapped_file.hpp"
 #include "io/segment.hpp"

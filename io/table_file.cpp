@@ -2,7 +2,7 @@
 // made once per file.
 #include "io/table_file.hpp"
 
-#include "base/plain_file.hpp"
+#include "base/files/plain_file.hpp"
 #include "io/segment.hpp"
 
 #include <algorithm>

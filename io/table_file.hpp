@@ -2,7 +2,7 @@
 // checksum on each column. Private to io.
 #pragma once
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/dimension_lengths.hpp"
 #include "io/handle.hpp"
 #include "io/schema.hpp"

@@ -1,7 +1,7 @@
 // A training file has the keys that every file has, and three columns more.
 #include "io/training_file.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/compact_tables.hpp"
 #include "io/fault.hpp"
 #include "io/group_columns.hpp"

@@ -2,8 +2,8 @@
 // more ranks; rank 0 prints one line per question.
 #include "comm/communicator.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 
 #include <fmt/format.h>
 

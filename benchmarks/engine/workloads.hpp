@@ -2,7 +2,7 @@
 // holds seconds and what was done in them.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // What durability costs over the bare bytes: publishing one step's files, packing twenty, and
 // checkpoints, against write + fsync + rename of the same bytes.
-#include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
+#include "base/time/clock.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"
 #include "sample_step.hpp"

@@ -2,10 +2,10 @@
 // of the same bytes in 4 MiB pieces with fsync, in turns.
 // usage: [mpirun -n R] bench_io_pack [MIB [REPEATS [TOKENS]]]     TOKENS: of a completion, 512
 // unless told. In ROLLCALL_BENCH_DIR, else where temporary files go.
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/process/uninterrupted.hpp"
+#include "base/time/clock.hpp"
 #include "io/archive.hpp"
 #include "io/fault.hpp"
 #include "io/stretch_file.hpp"

@@ -1,7 +1,7 @@
 // What the archive's benchmarks write: a step of random rollouts with scores.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "io/shard_file.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // How many finished rollouts a second can rank 0 hear of and account? The other ranks answer plans
 // at once, over the transport and the messages of a real run.
-#include "base/clock.hpp"
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
+#include "base/time/clock.hpp"
 #include "comm/communicator.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "run/messages/mailbox.hpp"

@@ -1,8 +1,8 @@
 // What does a step cost rank 0 on many ranks? The coordinator is the real one, the ranks that it
 // speaks to are played. Each number of ranks has a process of its own.
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/time/clock.hpp"
 #include "run/coordinator/coordinator.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "run/played_ranks.hpp"

@@ -1,7 +1,7 @@
 // What does a policy cost with a hundred million prompts? Memory, time a prompt, and the slowest
 // batches, each policy in a process of its own.
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <fmt/format.h>

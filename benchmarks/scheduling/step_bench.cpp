@@ -1,6 +1,6 @@
 // What does a scheduling policy cost a step? Decision, settling and learning of 512 prompts among
 // 14,000; the time between, when rollouts are made, not counted.
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <benchmark/benchmark.h>

@@ -1,8 +1,8 @@
 // How long does a tokenizer.json take to load, and a text to encode? Asked line by line by
 // benchmarks/text/tokenizers, which asks others in turn.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>

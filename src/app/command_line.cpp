@@ -2,11 +2,11 @@
 // wrong usage.
 #include "app/command_line.hpp"
 
-#include "base/faults.hpp"
-#include "base/joined.hpp"
-#include "base/log.hpp"
-#include "base/nearest.hpp"
-#include "base/visible.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/errors/visible.hpp"
+#include "base/text/joined.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 // compile, so command_line.cpp alone includes it.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <cstdint>
 #include <functional>

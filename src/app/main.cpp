@@ -1,10 +1,10 @@
 // Entry point: parses the command line, runs one subcommand and turns its outcome into the exit
 // code.
 #include "app/commands.hpp"
-#include "base/file.hpp"
-#include "base/log.hpp"
-#include "base/stop_signals.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/process/stop_signals.hpp"
 #include "io/origin.hpp"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // waited, so that latency and CPU use both stay small.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 
 #include <algorithm>
 #include <chrono>

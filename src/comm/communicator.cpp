@@ -1,7 +1,7 @@
 // What all communicators share: the deadline of a wait, and the text of its error.
 #include "comm/communicator.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/backoff.hpp"
 #include "comm/deadline.hpp"
 #include "core/serialize.hpp"

@@ -1,8 +1,8 @@
 // The deadline of one wait. Time for which a rank was suspended does not count against it.
 #pragma once
 
-#include "base/attended_clock.hpp"
-#include "base/clock.hpp"
+#include "base/time/attended_clock.hpp"
+#include "base/time/clock.hpp"
 
 #include <functional>
 

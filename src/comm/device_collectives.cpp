@@ -1,9 +1,9 @@
 // Moves buffers through work memory part by part.
 #include "comm/device_collectives.hpp"
 
-#include "base/byte_size.hpp"
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/byte_size.hpp"
 #include "comm/backoff.hpp"
 #include "comm/shares.hpp"
 

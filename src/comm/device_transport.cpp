@@ -1,7 +1,7 @@
 // How a rank's device is described, and the transport that stages device memory for MPI.
 #include "comm/device_transport.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/device_collectives.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Checks of MPI's return codes and message sizes, and the end of a job.
 #include "comm/mpi_calls.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Collectives over MPI or, where all ranks are on one node, through the memory that they share.
 #include "comm/mpi_communicator.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/shares.hpp"
 
 #include <algorithm>

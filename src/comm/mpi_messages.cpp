@@ -1,8 +1,8 @@
 // Sends and receives that never block.
 #include "comm/mpi_messages.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "comm/backoff.hpp"
 #include "comm/deadline.hpp"
 #include "comm/mpi_calls.hpp"

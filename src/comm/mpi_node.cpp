@@ -1,5 +1,5 @@
 // Groups of ranks on one node, and the memory that they share.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/shared_pages.hpp"
 #include "comm/timed_call.hpp"

@@ -1,8 +1,8 @@
 // Start and end of MPI.
 #include "comm/mpi_communicator.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "comm/timed_call.hpp"
 
 #include <fmt/format.h>

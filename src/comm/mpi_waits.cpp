@@ -1,7 +1,7 @@
 // Polls, sleeps and their deadlines.
 #include "comm/mpi_waits.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/backoff.hpp"
 #include "comm/deadline.hpp"
 

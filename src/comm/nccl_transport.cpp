@@ -1,9 +1,9 @@
 // NCCL under the same interface as MPI. Sums are of integers and therefore exact, so both give the
 // same bits. NCCL's communicators are non-blocking: every wait polls, has the group's deadline and
 // answers roll calls.
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/time/clock.hpp"
 #include "comm/backoff.hpp"
 #include "comm/device_collectives.hpp"
 #include "comm/device_transport.hpp"

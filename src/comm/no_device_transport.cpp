@@ -1,5 +1,5 @@
 // Replaces device_transport.cpp in a build without CUDA, where no rank has a device.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/device_transport.hpp"
 
 namespace rollcall::comm {

@@ -2,7 +2,7 @@
 // names those that do not answer. Private to comm.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "comm/roll.hpp"
 
 #include <mpi.h>

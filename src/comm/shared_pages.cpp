@@ -1,7 +1,7 @@
 // memfd files, which are opened through /proc and identified by their inode.
 #include "comm/shared_pages.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

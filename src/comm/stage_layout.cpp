@@ -1,9 +1,9 @@
 // The three layouts as pure functions of the rank count.
 #include "comm/stage_layout.hpp"
 
-#include "base/error.hpp"
-#include "base/joined.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/text/joined.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

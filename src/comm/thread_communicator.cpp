@@ -2,8 +2,8 @@
 // purpose, because the MPI version is tested against it.
 #include "comm/communicator.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "comm/backoff.hpp"
 #include "comm/shared_pages.hpp"
 

@@ -2,8 +2,8 @@
 // end_process, which may call more, prints its message the same way.
 #include "comm/timed_call.hpp"
 
-#include "base/attended_clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/attended_clock.hpp"
 #include "comm/communicator.hpp"
 
 #include <fcntl.h>

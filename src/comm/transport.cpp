@@ -1,8 +1,8 @@
 // How a transport is chosen, and the transport over plain MPI.
 #include "comm/transport.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "comm/device_transport.hpp"
 #include "comm/node_groups.hpp"
 #include "comm/rank_groups.hpp"

@@ -1,8 +1,8 @@
 // How a transfer is planned, and how it runs as broadcasts in groups of a root and its receivers.
 #include "comm/weight_transfer.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <fmt/format.h>
 

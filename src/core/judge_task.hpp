@@ -3,7 +3,7 @@
 // number is used once in a run.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 
 #include <cstdint>
 

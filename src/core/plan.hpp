@@ -1,7 +1,7 @@
 // What the scheduler asks for and what is reported back to it: numbers only.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/rollout.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The vocabulary of a run: prompts, turns, rollouts, groups, shards. Plain values, no behaviour.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/kept_tokens.hpp"
 #include "core/missed_tokens.hpp"
 

@@ -1,9 +1,9 @@
 // (long: one row a key) The table of run-file keys.
 #include "core/run_config.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
 #include "core/other_trainers.hpp"
 #include "core/settings_text.hpp"
 

@@ -2,8 +2,8 @@
 // table of keys, meanings and ranges.
 #pragma once
 
-#include "base/config.hpp"
-#include "base/faults.hpp"
+#include "base/errors/faults.hpp"
+#include "base/text/config.hpp"
 #include "core/plan.hpp"
 
 #include <cstdint>

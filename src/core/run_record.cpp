@@ -2,8 +2,8 @@
 // is missing.
 #include "core/run_record.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "core/settings_text.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Control messages as bytes and back, by Boost.Serialization. No other file names Boost.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "core/plan.hpp"
 #include "core/rollout.hpp"
 

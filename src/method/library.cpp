@@ -1,6 +1,6 @@
 // Finds and loads the shared library. It lies at the same place relative to the program in a build
 // tree and in an installation; other programs find it where the system looks for libraries.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "method/build.hpp"
 #include "method/method.hpp"
 

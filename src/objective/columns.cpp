@@ -1,9 +1,9 @@
 // The columns of a step are checked and counted, and a micro-batch takes its tokens out of them.
 #include "objective/columns.hpp"
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/differing.hpp"
+#include "base/numbers/random.hpp"
 #include "objective/largest.hpp"
 
 #include <fmt/format.h>

@@ -33,7 +33,7 @@ struct Normalizer {
 /// 0 + eps would make large.
 double mean_of(const at::Tensor& x, const at::Tensor& weight = {});
 
-/// [n] bool: whether a[i] and b[i] differ, as base/differing.hpp has it.
+/// [n] bool: whether a[i] and b[i] differ, as base/numbers/differing.hpp has it.
 at::Tensor differing(const at::Tensor& a, const at::Tensor& b);
 
 /// The columns of a step, or of a mini-batch of it, and what the pieces derive from them. It is

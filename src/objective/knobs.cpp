@@ -1,8 +1,8 @@
 // Reading settings into pieces, with messages that name the piece and the valid values.
 #include "objective/knobs.hpp"
 
-#include "base/joined.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/text/joined.hpp"
 #include "objective/columns.hpp"
 
 #include <fmt/format.h>

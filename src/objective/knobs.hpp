@@ -2,8 +2,8 @@
 // and meaning.
 #pragma once
 
-#include "base/config.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/config.hpp"
 #include "objective/piece_needs.hpp"
 #include "objective/reward_use.hpp"
 

@@ -2,7 +2,7 @@
 // its loss by log-probs and entropies.
 #include "objective/lone_rollouts.hpp"
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "method/columns.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // the loss.
 #include "objective/mixes.hpp"
 
-#include "base/error.hpp"
-#include "base/faults.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
 #include "objective/reward_sight.hpp"
 
 #include <fmt/format.h>

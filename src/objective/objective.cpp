@@ -2,7 +2,7 @@
 // the loss and its derivative.
 #include "objective/objective.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "objective/resolve.hpp"
 #include "objective/reward_sight.hpp"
 #include "objective/token_advantages.hpp"

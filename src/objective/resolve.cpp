@@ -1,9 +1,9 @@
 // Looks names up in the tables, refuses unknown ones, and lists what there is.
 #include "objective/resolve.hpp"
 
-#include "base/error.hpp"
-#include "base/faults.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/nearest.hpp"
 #include "objective/mixes.hpp"
 #include "objective/regularizer/kl.hpp"
 #include "objective/reward/kl_controller.hpp"

@@ -1,7 +1,7 @@
 // The table: one row for every piece of reward.
 #include "objective/reward_sight.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 // Choices among the rollouts or tokens of a step; their order in the step never decides.
 #pragma once
 
-#include "base/max_variance_subset.hpp"
+#include "base/numbers/max_variance_subset.hpp"
 
 #include <ATen/ATen.h>
 

@@ -1,8 +1,8 @@
 // Segment sums and gathers along the groups and rollouts of a step.
 #include "objective/step_shape.hpp"
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/largest.hpp"
 
 #include <limits>

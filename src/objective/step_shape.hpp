@@ -33,7 +33,7 @@ class StepShape {
   at::Tensor group_max(const at::Tensor& per_rollout) const;
   /// [B] -> [P]
   at::Tensor group_min(const at::Tensor& per_rollout) const;
-  /// [B] -> [P] bool, whether values of a group differ as base/differing.hpp has it
+  /// [B] -> [P] bool, whether values of a group differ as base/numbers/differing.hpp has it
   at::Tensor group_differs(const at::Tensor& per_rollout) const;
   /// [N] -> [B]
   at::Tensor rollout_sum(const at::Tensor& per_token) const;

@@ -1,10 +1,10 @@
 // Append-only files by POSIX calls.
 #include "report/append.hpp"
 
-#include "base/error.hpp"
-#include "base/plain_file.hpp"
-#include "base/storage_trouble.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/storage_trouble.hpp"
+#include "base/files/plain_file.hpp"
+#include "base/process/uninterrupted.hpp"
 
 #include <fmt/format.h>
 

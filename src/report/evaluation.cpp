@@ -1,8 +1,8 @@
 // Estimators of pass@k and maj@k, and the percentile bootstrap over prompts.
 #include "report/evaluation.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Evaluations as JSON for programs and as aligned tables for people.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "report/evaluation_table.hpp"
 #include "report/number_text.hpp"
 

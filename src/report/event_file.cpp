@@ -2,7 +2,7 @@
 // "Encoding").
 #include "report/event_file.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "report/append.hpp"
 
 #include <fmt/format.h>

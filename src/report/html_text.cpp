@@ -1,7 +1,7 @@
 // Escapes for HTML.
 #include "report/html_text.hpp"
 
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // metrics.jsonl with one flat JSON object per row, and one TensorBoard run per phase beside it.
 #include "report/metrics.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/plain_file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/files/plain_file.hpp"
+#include "base/text/json.hpp"
 #include "report/append.hpp"
 #include "report/event_file.hpp"
 

@@ -1,8 +1,8 @@
 // The sign-flip test and Holm's correction.
 #include "report/paired_tests.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <fmt/format.h>
 

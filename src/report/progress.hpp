@@ -2,7 +2,7 @@
 // is a file or a pipe.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 
 #include <condition_variable>
 #include <cstdint>

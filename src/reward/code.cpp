@@ -1,5 +1,5 @@
 // Runs the response's code against the tests of its prompt, in the sandbox.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "reward/code_blocks.hpp"
 #include "reward/code_tests.hpp"
 #include "reward/graders.hpp"

@@ -1,9 +1,9 @@
 // Reads references in JSON, and compares outputs.
 #include "reward/code_tests.hpp"
 
-#include "base/error.hpp"
-#include "base/foreign_json.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
+#include "base/text/json.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>

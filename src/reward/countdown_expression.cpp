@@ -1,5 +1,5 @@
 // Judges whether an expression reaches the target with the given numbers.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/expression.hpp"
 #include "reward/graders.hpp"
 

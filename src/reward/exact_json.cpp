@@ -1,7 +1,7 @@
 // Reads each number as digits * 10^exponent, without zeros at either end of its digits.
 #include "reward/exact_json.hpp"
 
-#include "base/foreign_json.hpp"
+#include "base/text/foreign_json.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // 15 digits is kept as its digits.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <string>
 #include <string_view>

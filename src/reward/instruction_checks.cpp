@@ -2,7 +2,7 @@
 // of words and sentences (text/conclusion/prose.hpp) and for languages: only ASCII capitals count.
 #include "reward/instruction_checks.hpp"
 
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
 #include "reward/reference.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/conclusion/prose.hpp"

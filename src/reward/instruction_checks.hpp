@@ -2,7 +2,7 @@
 // arXiv:2311.07911), under its names.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <string>
 #include <string_view>

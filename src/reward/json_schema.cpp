@@ -1,7 +1,7 @@
 // One row per keyword. A keyword that concerns another type of value counts as met.
 #include "reward/json_schema.hpp"
 
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
 #include "reward/exact_json.hpp"
 #include "reward/reference.hpp"
 

@@ -1,7 +1,7 @@
 // Checks answers against the part of JSON Schema (draft 2020-12) that is supported here.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <cstddef>
 #include <string>

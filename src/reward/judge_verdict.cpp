@@ -1,8 +1,8 @@
 // The table of rules that find verdicts.
 #include "reward/judge_verdict.hpp"
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "reward/verdict_words.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/plain_latex.hpp"

@@ -2,9 +2,9 @@
 // a user's file.
 #pragma once
 
-#include "base/error.hpp"
-#include "base/foreign_json.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
+#include "base/text/json.hpp"
 #include "reward/graders.hpp"
 
 #include <optional>

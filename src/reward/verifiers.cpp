@@ -1,6 +1,6 @@
 // The table of verifiers, and the scalar reward.
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "reward/graders.hpp"
 #include "reward/math/decide.hpp"
 #include "reward/verifier.hpp"

@@ -1,5 +1,5 @@
 // Judges words in alphabetical order, separated by spaces, commas or line breaks.
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "reward/graders.hpp"
 #include "reward/reference.hpp"
 

@@ -1,11 +1,11 @@
 // The message loop of a rank, and the start that all ranks make together.
 #include "run/rank.hpp"
 
-#include "base/file.hpp"
-#include "base/log.hpp"
-#include "base/long_phase.hpp"
-#include "base/stop_signals.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/process/stop_signals.hpp"
 #include "comm/timed_call.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"

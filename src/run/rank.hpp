@@ -2,7 +2,7 @@
 // coordinator says how the run ended.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/communicator.hpp"
 #include "run/folder/job_request.hpp"
 

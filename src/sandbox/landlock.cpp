@@ -1,6 +1,6 @@
 // The second tier: Landlock on files, for kernels or sites without user namespaces. Its three
 // system calls need no wrapper library.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "sandbox/confinement.hpp"
 
 #include <fcntl.h>

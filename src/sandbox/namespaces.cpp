@@ -1,5 +1,5 @@
 // The first tier: new namespaces, an id that owns nothing, and a root of a few read-only folders.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "sandbox/confinement.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // One loop over poll() for feeds, catches, the ending, the owner and the clock.
 #include "sandbox/running.hpp"
 
-#include "base/attended_clock.hpp"
+#include "base/time/attended_clock.hpp"
 #include "sandbox/pipes.hpp"
 
 #include <poll.h>

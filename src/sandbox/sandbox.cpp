@@ -1,7 +1,7 @@
 // The side of the program: a pool of connections to workers.
 #include "sandbox/sandbox.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "sandbox/pipes.hpp"
 #include "sandbox/spawner.hpp"
 #include "sandbox/wire.hpp"

@@ -2,7 +2,7 @@
 // allowed.
 #include "sandbox/spawner.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "sandbox/confinement.hpp"
 #include "sandbox/pipes.hpp"
 #include "sandbox/system_calls.hpp"

@@ -2,7 +2,7 @@
 // only for those named.
 #include "sandbox/system_calls.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // Sends and receives frames and descriptors, and encodes requests and outcomes field by field.
 #include "sandbox/wire.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

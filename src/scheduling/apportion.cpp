@@ -1,6 +1,6 @@
 // Bounded largest-remainder apportionment: real quotas by water-filling, then whole numbers by
 // largest remainder.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <fmt/format.h>

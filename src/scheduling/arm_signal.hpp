@@ -1,7 +1,7 @@
 // What the rollouts of a prompt are worth to the rollout game, as a function of their number.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "core/plan.hpp"
 
 #include <cstddef>

@@ -2,10 +2,10 @@
 // number.
 #include "scheduling/composed.hpp"
 
-#include "base/error.hpp"
-#include "base/faults.hpp"
-#include "base/joined.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/allocation_metrics.hpp"
 #include "scheduling/prompts/candidates.hpp"
 #include "scheduling/prompts/outcomes.hpp"

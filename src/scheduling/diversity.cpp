@@ -1,7 +1,7 @@
 // n-grams of a group in sorted order, counted by answer.
 #include "scheduling/diversity.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Knobs of the signals, the checks between them, and the control in front of the reports.
 #include "scheduling/learning_signals.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

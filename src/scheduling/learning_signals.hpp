@@ -2,8 +2,8 @@
 // the rollout game, and the control that may replace the results on purpose.
 #pragma once
 
-#include "base/config.hpp"
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/config.hpp"
 #include "scheduling/arm_signal.hpp"
 #include "scheduling/prompts/bin_results.hpp"
 #include "scheduling/trace/control.hpp"

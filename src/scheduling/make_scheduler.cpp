@@ -1,8 +1,8 @@
 // Makes a policy from names: rows and pieces are looked up, and an unknown name is refused with the
 // nearest known one.
-#include "base/error.hpp"
-#include "base/faults.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/nearest.hpp"
 #include "scheduling/composed.hpp"
 #include "scheduling/schedulers.hpp"
 

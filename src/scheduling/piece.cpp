@@ -1,8 +1,8 @@
 // Defaults of pieces without a state, and of rounds that end with the first one.
 #include "scheduling/piece.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

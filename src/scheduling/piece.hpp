@@ -2,7 +2,7 @@
 // be saved.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "scheduling/prompts/knowledge.hpp"
 #include "scheduling/prompts/prompt_map.hpp"
 #include "scheduling/scheduler.hpp"

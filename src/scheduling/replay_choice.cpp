@@ -1,7 +1,7 @@
 // Draws without replacement from an addressed stream, so every update rank chooses the same groups.
 #include "scheduling/replay_choice.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Which groups of earlier steps a step trains on again: a pure function of numbers.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/rollout.hpp"
 #include "core/run_config.hpp"
 

@@ -2,7 +2,7 @@
 // of them train. There are no clocks, files, MPI or tensors here.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/plan.hpp"
 #include "core/run_config.hpp"
 #include "scheduling/prompts/prompt_rows.hpp"

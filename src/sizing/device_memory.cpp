@@ -1,7 +1,7 @@
 // Sizes of what src/model/device allocates on the device.
 #include "sizing/device_memory.hpp"
 
-#include "base/byte_size.hpp"
+#include "base/text/byte_size.hpp"
 #include "comm/transport.hpp"
 #include "comm/weight_transfer.hpp"
 #include "model/device/device_sizes.hpp"

@@ -1,8 +1,8 @@
 // Computes the sizes from the layout and the run file.
 #include "sizing/forecast.hpp"
 
-#include "base/byte_size.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/byte_size.hpp"
 #include "comm/weight_transfer.hpp"
 #include "model/device/device_sizes.hpp"
 #include "model/train/optimizer.hpp"

@@ -1,8 +1,8 @@
 // Computes sizes of what a rank holds for the whole run, and of what it needs during a step.
 #include "sizing/memory.hpp"
 
-#include "base/byte_size.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/byte_size.hpp"
 #include "model/device/device_sizes.hpp"
 #include "model/engine/policy.hpp"
 #include "model/train/optimizer.hpp"

@@ -1,7 +1,7 @@
 // Decides by a table, after one pass over the answers of the files.
 #include "task/answer_source.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "task/json_lines.hpp"
 #include "text/answer/answer_text.hpp"
 

@@ -1,6 +1,6 @@
 // Arithmetic on integers of up to eight digits.
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

@@ -1,6 +1,6 @@
 // Small Python functions. Their level is the number of operations, because each can be left out or
 // misplaced.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

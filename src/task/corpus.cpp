@@ -1,9 +1,9 @@
 // Sentences of a text, to be continued from those before, or found from those before and after
 // (RLPT, arXiv:2509.19249).
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 #include "text/answer/answer_text.hpp"

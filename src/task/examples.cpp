@@ -1,9 +1,9 @@
 // Reads lines of both kinds, which one file may mix.
 #include "task/examples.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "task/json_lines.hpp"
 
 #include <fmt/format.h>

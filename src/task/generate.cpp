@@ -1,10 +1,10 @@
 // Fills splits with distinct prompts.
 #include "task/generate.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/log.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <fmt/format.h>
 

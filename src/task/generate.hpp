@@ -2,7 +2,7 @@
 // hash, and distinct prompts.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "task/task.hpp"
 
 #include <cstdint>

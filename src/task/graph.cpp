@@ -1,6 +1,6 @@
 // Questions about random graphs (families as in G1, arXiv:2505.18499), with one row per family.
-#include "base/joined.hpp"
-#include "base/json.hpp"
+#include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 #include "task/graph_solvers.hpp"
 #include "task/sources.hpp"

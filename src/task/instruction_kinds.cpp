@@ -2,7 +2,7 @@
 // startend:start_checker. Names and arguments are those of IFEval's input file.
 #include "task/instruction_kinds.hpp"
 
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "text/conclusion/prose.hpp"
 
 #include <fmt/format.h>

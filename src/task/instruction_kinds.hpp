@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Texts that have to follow several instructions at once. A text is written first and the
 // instructions are measured in it, so that a text exists that follows all of them.
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "task/instruction_kinds.hpp"
 #include "task/sources.hpp"
 #include "text/conclusion/prose.hpp"

@@ -1,6 +1,6 @@
 // Objects to be written as JSON, with values to be worked out.
-#include "base/json.hpp"
-#include "base/joined.hpp"
+#include "base/text/json.hpp"
+#include "base/text/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

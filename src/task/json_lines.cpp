@@ -1,13 +1,13 @@
 // Reads files line by line.
 #include "task/json_lines.hpp"
 
-#include "base/error.hpp"
-#include "base/exact_number.hpp"
-#include "base/faults.hpp"
-#include "base/file.hpp"
-#include "base/foreign_json.hpp"
-#include "base/joined.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/text/exact_number.hpp"
+#include "base/text/foreign_json.hpp"
+#include "base/text/joined.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/tokenizer/text_files.hpp"
 

@@ -1,7 +1,7 @@
 // Reads files of one JSON object per line, with messages that name file and line.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <cstddef>
 #include <functional>

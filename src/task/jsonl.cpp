@@ -1,8 +1,8 @@
 // Questions and answers from files, for example GSM8K.
-#include "base/error.hpp"
-#include "base/faults.hpp"
-#include "base/log.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
 #include "task/answer_source.hpp"
 #include "task/generate.hpp"
 #include "task/json_lines.hpp"

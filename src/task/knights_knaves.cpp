@@ -1,5 +1,5 @@
 // Puzzles about knights, who always tell the truth, and knaves, who never do.
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

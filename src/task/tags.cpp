@@ -1,6 +1,6 @@
 // Sections in tags, as reasoning models write them.
-#include "base/joined.hpp"
-#include "base/json.hpp"
+#include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

@@ -1,6 +1,6 @@
 // The table of tasks.
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "task/sources.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Quantities to be converted; every factor is exact.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

@@ -1,6 +1,6 @@
 // Sorting words by the alphabet. The more words there are, the later in them is the letter that
 // decides.
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "task/generate.hpp"
 #include "task/sources.hpp"
 

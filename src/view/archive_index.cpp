@@ -2,7 +2,7 @@
 // it.
 #include "view/archive_index.hpp"
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/row_name.hpp"
 #include "io/shard_name.hpp"
 #include "text/answer/accepted_answers.hpp"

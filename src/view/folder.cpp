@@ -1,8 +1,8 @@
 // Several threads make the files. They are not fsynced, because the pages can be made again.
 #include "view/folder.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "report/progress.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // Escapes byte by byte, but copies runs of ordinary bytes at once.
 #include "view/script_text.hpp"
 
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 // program.
 #include "view/serve.hpp"
 
-#include "base/error.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/visible.hpp"
 #include "view/script_text.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // The names of the files of `rollcall view`, and which part makes each.
 #include "view/site.hpp"
 
-#include "base/long_phase.hpp"
+#include "base/errors/long_phase.hpp"
 #include "view/page.hpp"
 #include "view/script_text.hpp"
 

@@ -1,9 +1,9 @@
 // Reads under a lock and makes texts outside it.
 #include "view/viewed_run.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/schema.hpp"
 #include "run/folder/run_folder.hpp"
 #include "text/chat/prompt_format.hpp"

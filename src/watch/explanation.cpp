@@ -1,7 +1,7 @@
 // Groups ranks in the same state into one sentence each; suspects come first.
 #include "watch/explanation.hpp"
 
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "comm/rank_groups.hpp"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // The rank that creates RUN/failure first prints the error; the others stay silent.
 #include "watch/failure.hpp"
 
-#include "base/file.hpp"
-#include "base/log.hpp"
-#include "base/stop_signals.hpp"
-#include "base/uninterrupted.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/process/stop_signals.hpp"
+#include "base/process/uninterrupted.hpp"
 
 #include <fmt/format.h>
 

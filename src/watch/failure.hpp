@@ -1,7 +1,7 @@
 // How a job ends when a rank throws: with one message for the whole job.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/communicator.hpp"
 
 #include <exception>

@@ -1,9 +1,9 @@
 // Reads and writes records as JSON in fixed slots.
 #include "watch/watch.hpp"
 
-#include "base/json.hpp"
-#include "base/plain_file.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/files/plain_file.hpp"
+#include "base/process/uninterrupted.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

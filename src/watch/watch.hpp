@@ -13,7 +13,7 @@ namespace rollcall::watch {
 
 struct ThreadRecord {
   std::string thread;  ///< such as "main" or "thread 4711"
-  std::string state;   ///< as in base/thread_stack.hpp
+  std::string state;   ///< as in base/process/thread_stack.hpp
   std::vector<std::string> frames;
   bool operator==(const ThreadRecord&) const = default;
 };

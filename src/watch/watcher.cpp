@@ -2,9 +2,9 @@
 // records of the other ranks if its rank has made no progress for long.
 #include "watch/watcher.hpp"
 
-#include "base/attended_clock.hpp"
-#include "base/log.hpp"
-#include "base/thread_stack.hpp"
+#include "base/errors/log.hpp"
+#include "base/process/thread_stack.hpp"
+#include "base/time/attended_clock.hpp"
 #include "comm/deadline.hpp"
 #include "core/serialize.hpp"
 #include "watch/explanation.hpp"

@@ -2,7 +2,7 @@
 // progress.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "comm/communicator.hpp"
 
 #include <filesystem>

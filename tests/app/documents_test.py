@@ -234,7 +234,7 @@ def pages_of_the_program_are_those_of_the_program(harness):
     done = subprocess.run([sys.executable, harness.source / "scripts/write_reference", "--check", "--binary", harness.binary],
                           capture_output=True, text=True, timeout=60)
     check(done.returncode == 0, done.stdout + done.stderr)
-    enum = re.search(r"enum class ExitCode : int \{(.*?)\};", (harness.source / "src/base/error.hpp").read_text(), re.S).group(1)
+    enum = re.search(r"enum class ExitCode : int \{(.*?)\};", (harness.source / "src/base/errors/error.hpp").read_text(), re.S).group(1)
     codes = set(re.findall(r"= (\d+),", enum))
     listed = re.findall(r"^\| ([\d, ]+) \|", (harness.source / "docs/reference/exit_codes.md").read_text(), re.M)
     check(codes and codes <= set(", ".join(listed).split(", ")), f"exit_codes.md lists {listed}, error.hpp has {sorted(codes)}")

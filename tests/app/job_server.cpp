@@ -5,8 +5,8 @@
 #include "app/commands.hpp"
 #include "app/runs/job_world.hpp"
 #include "app/tools/start_sandbox.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "run/rank.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // Sizes with units.
-#include "base/byte_size.hpp"
+#include "base/text/byte_size.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Typed configuration: writing and reading back is the identity, every mistake is named, --set in
 // all its forms.
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

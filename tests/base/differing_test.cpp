@@ -1,5 +1,5 @@
 // Numbers that only rounding tells apart are equal, whatever their size; all others differ.
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Errors speak one grammar, carry the job's exit code, and misspelt names find their neighbour.
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

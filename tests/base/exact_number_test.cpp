@@ -1,5 +1,5 @@
 // Which numbers of JSON keep their digits, and which are written as a double writes them.
-#include "base/exact_number.hpp"
+#include "base/text/exact_number.hpp"
 
 #include <gtest/gtest.h>
 

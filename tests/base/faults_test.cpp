@@ -1,5 +1,5 @@
 // Mistakes gathered: each once, in the order of the run file, and none that another one has caused.
-#include "base/faults.hpp"
+#include "base/errors/faults.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

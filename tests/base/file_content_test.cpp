@@ -1,7 +1,7 @@
 // Content in parts: borrowed and owned bytes come out in order, large parts as they are, and the
 // checksum is that of the whole.
-#include "base/file.hpp"
-#include "base/hash.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

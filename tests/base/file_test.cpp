@@ -1,10 +1,10 @@
 // Durable files: publication is all or nothing, reads name what is wrong, a folder has one holder.
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/nfs_visibility.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/nfs_visibility.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/time/clock.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

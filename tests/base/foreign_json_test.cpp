@@ -1,7 +1,7 @@
 // JSON of others: keys are counted by their colons, so that one that stands twice is found without
 // a
 // second reading.
-#include "base/foreign_json.hpp"
+#include "base/text/foreign_json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

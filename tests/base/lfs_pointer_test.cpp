@@ -1,7 +1,7 @@
 // Pointers of Git LFS in the place of files, as its specification shows one.
-#include "base/lfs_pointer.hpp"
+#include "base/files/lfs_pointer.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // A sign of life of what takes longer than three seconds, and none of what does not.
-#include "base/long_phase.hpp"
+#include "base/errors/long_phase.hpp"
 
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A mutex among processes: it excludes them, and one that died with it is noticed.
-#include "base/process_mutex.hpp"
+#include "base/process/process_mutex.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // Addressed random numbers: published Philox vectors, the address rebuilt by hand, moments,
 // independence.
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

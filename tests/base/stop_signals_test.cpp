@@ -1,6 +1,6 @@
 // What a stop signal does to a process: at once with code 75, or noted. Each in a process of its
 // own, since a signal that has come cannot be taken back.
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

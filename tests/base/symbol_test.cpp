@@ -1,5 +1,5 @@
 // Names of functions by address, and how they are shortened.
-#include "base/symbol.hpp"
+#include "base/process/symbol.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Other threads' stacks: one that computes, one held in a call of the kernel, one that rests, one
 // that has gone.
-#include "base/thread_stack.hpp"
+#include "base/process/thread_stack.hpp"
 
 #include <gtest/gtest.h>
 

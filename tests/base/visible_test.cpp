@@ -1,11 +1,11 @@
 // Text of others reaches a terminal, a log or JSON as something to look at: it acts on nothing,
 // forges no line, and what is harmless stays as it is.
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/lines.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/lines.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,7 +2,7 @@
 // exception that leaves the MPI scope (exit code 3). The launcher's exit code is the verdict.
 #include "comm/communicator.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <exception>
 

@@ -1,7 +1,7 @@
 // What a rank says of itself, by whom it is changed, and that waits of all kinds are told.
 #include "comm/activity.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_groups.hpp"
 

@@ -1,8 +1,8 @@
 // Collectives against plain loops, and groups.
 #include "comm/world.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

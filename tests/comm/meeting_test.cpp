@@ -2,7 +2,7 @@
 // that one that is missed shows.
 #include "comm/node_rendezvous.hpp"
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "comm/shared_pages.hpp"
 
 #include <gtest/gtest.h>

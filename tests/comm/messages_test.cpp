@@ -1,10 +1,10 @@
 // Point-to-point messages: order, size, fairness to oneself, deadlines.
 #include "comm/world.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/numbers/random.hpp"
+#include "base/time/clock.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

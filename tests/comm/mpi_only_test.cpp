@@ -2,7 +2,7 @@
 #include "comm/mpi_communicator.hpp"
 #include "comm/world.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/allocated_bytes.hpp"
 
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include "emulation.hpp"
 #include "nccl_stand_in/stand_in.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "comm/weight_transfer.hpp"
 #include "comm/world.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

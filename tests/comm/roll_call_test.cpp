@@ -2,8 +2,8 @@
 // stays away.
 #include "comm/roll_call.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "comm/world.hpp"
 
 #include <gtest/gtest.h>

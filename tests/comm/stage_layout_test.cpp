@@ -2,7 +2,7 @@
 #include "comm/stage_layout.hpp"
 #include "comm/weight_transfer.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -2,8 +2,8 @@
 // rank alone.
 #include "comm/communicator.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Which transport follows from which devices, and what is said of it.
 #include "comm/transport.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "comm/weight_transfer.hpp"
 #include "comm/world.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

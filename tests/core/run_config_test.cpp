@@ -3,7 +3,7 @@
 #include "core/run_config.hpp"
 #include "core/settings_text.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The optimizer on the emulated device: bit for bit the step that the host takes with the same
 // gradients, alone and as any of three ranks.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #ifndef ROLLCALL_ON_HARDWARE  // the same program on a GPU
 #include "emulation.hpp"
 #endif

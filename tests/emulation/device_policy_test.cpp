@@ -1,6 +1,6 @@
 // Policies on the emulated device: near the host's in fp32, the same bits in any company, and a
 // training forward that repeats what generation stored.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "kernels/bf16.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "model/decode/decode.hpp"

@@ -2,7 +2,7 @@
 // holds.
 #include "faults/crash_states.hpp"
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -2,7 +2,7 @@
 // enumeration.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "faults/interpose.hpp"
 
 #include <cstdint>

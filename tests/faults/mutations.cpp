@@ -4,8 +4,8 @@
 // half-written. scripts/mutate_inputs is the long form.
 // usage: mutations KIND|all COUNT [FIRST]     number N depends on N alone, so a failure is repeated
 // by  mutations KIND 1 N
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "io/checkpoint.hpp"
 #include "io/origin.hpp"
 #include "io/sample_run.hpp"

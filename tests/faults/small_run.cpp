@@ -2,10 +2,10 @@
 // whether it is right.
 #include "faults/small_run.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "faults/interpose.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"

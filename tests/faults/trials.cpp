@@ -1,7 +1,7 @@
 // Faults on purpose: every file call of a small run failed, and the disk after a power cut at every
 // moment of it. Prints what was tried; exit code 1 when one was not survived.
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "faults/crash_states.hpp"
 #include "faults/interpose.hpp"
 #include "faults/small_run.hpp"

@@ -1,11 +1,11 @@
 // Packing by one writer: content, canonical order, and what a crash at any point leaves.
 #include "io/archive.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
+#include "base/time/clock.hpp"
 #include "io/sample_run.hpp"
 #include "io/source.hpp"
 

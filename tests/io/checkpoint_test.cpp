@@ -1,9 +1,9 @@
 // Checkpoints: complete or absent, newest first, damaged ones passed over with a word about it.
 #include "io/checkpoint.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "io/sample_run.hpp"
 

@@ -2,8 +2,8 @@
 // and said of the right file and column.
 // Usage: corrupt_archive [--count N] [--seed S] [--locate-every K]; exit code 0 only when none was
 // missed or said of another file.
-#include "base/clock.hpp"
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/time/clock.hpp"
 #include "io/checkpoint.hpp"
 #include "io/compact_tables.hpp"
 #include "io/sample_run.hpp"

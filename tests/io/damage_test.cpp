@@ -1,7 +1,7 @@
 // Damaged, foreign and inconsistent files are refused with a message that names file and fault.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/compact_tables.hpp"
 #include "io/group_columns.hpp"
 #include "io/mapped_shard.hpp"

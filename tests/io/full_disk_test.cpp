@@ -1,6 +1,6 @@
 // A disk that fills up: a StorageError, no file under a final name, and everything published before
 // is intact.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/checkpoint.hpp"
 #include "io/sample_run.hpp"
 

@@ -2,7 +2,7 @@
 // process.
 #include "io/open_tables.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/fault.hpp"
 #include "io/origin.hpp"
 #include "io/sample_run.hpp"

@@ -1,6 +1,6 @@
 // Packing by several ranks through parallel HDF5: the same bytes as by one rank, and a fault of one
 // rank is everybody's.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // set aside.
 #include "io/rescored.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/run_files.hpp"
 #include "io/sample_run.hpp"
 #include "io/stored_verdicts.hpp"

@@ -2,8 +2,8 @@
 // value comparison.
 #pragma once
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "io/archive.hpp"
 #include "io/canonical.hpp"
 

@@ -1,6 +1,6 @@
 // Shards and scores: what is written is read, and nothing else is.
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Writes a small run for readers in other languages: shards, scores and an archive, and what they
 // should find in it as JSON on standard output.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 
 #include <fmt/format.h>

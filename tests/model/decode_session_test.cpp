@@ -1,6 +1,6 @@
 // Sessions: whatever is open together, paused, continued or short of memory, each sequence gets the
 // tokens and bits it gets alone, and training repeats them.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/decode.hpp"
 #include "model/engine/packed_policy.hpp"
 #include "model/sessions.hpp"

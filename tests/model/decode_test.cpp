@@ -1,7 +1,7 @@
 // Generation: the log-probs are training's bits, whatever is decoded together; stop rule, limits,
 // wrong inputs.
 #include "model/decode/decode.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/small_models.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Writes the reference models with what Rollcall says of them, for
 // tests/model/transformers_parity.py: export_reference FOLDER.
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "model/reference_models.hpp"
 #include "model/tensors/model_folder.hpp"
 

@@ -2,8 +2,8 @@
 // an InputError, whatever its bytes.
 // usage: fuzz_model_files RUNS [FIRST_SEED]     run N depends on N alone, so a failure is repeated
 // by  fuzz_model_files 1 N
-#include "base/error.hpp"
-#include "base/foreign_json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
 #include "model/reference_models.hpp"
 #include "model/tensors/model_folder.hpp"
 

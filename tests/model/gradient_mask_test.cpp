@@ -2,7 +2,7 @@
 // that its shares are the whole.
 #include "model/train/gradient_mask.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "kernels/parameter_kernels.hpp"
 #include "model/small_models.hpp"
 #include "model/tensors/model_folder.hpp"

@@ -1,6 +1,6 @@
 // The gradient sum: the same bits for any order, thread count and rank count; its exponents follow
 // the gradients.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/small_models.hpp"
 #include "model/train/optimizer.hpp"
 

@@ -1,7 +1,7 @@
 // config.json: round trips of every reference model, defaults and spellings of transformers, and
 // what is refused by key and value.
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "model/reference_models.hpp"
 
 #include <gmock/gmock.h>

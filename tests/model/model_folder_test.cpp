@@ -1,9 +1,9 @@
 // Model folders: round trip, shards with an index, tied heads, and every fault of names by name.
 #include "model/tensors/model_folder.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "model/small_models.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -2,8 +2,8 @@
 // export_reward_models and reward_model_test.cpp.
 #pragma once
 
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "model/reference_models.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "model/train/reward_model.hpp"

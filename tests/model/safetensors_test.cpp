@@ -2,7 +2,7 @@
 // never a crash.
 #include "model/tensors/safetensors.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

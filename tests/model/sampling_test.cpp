@@ -1,7 +1,7 @@
 // One draw: the distribution, top-k, top-p, greedy.
 #include "model/decode/sampling.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

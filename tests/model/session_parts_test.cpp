@@ -1,5 +1,5 @@
 // What a session is built of: pages of a bounded pool, and a team of threads.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/engine/page_pool.hpp"
 #include "model/support/team.hpp"
 

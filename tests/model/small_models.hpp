@@ -1,7 +1,7 @@
 // Small random models of the three families, and random micro-batches for them.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "core/collectives.hpp"
 #include "model/engine/policy.hpp"
 #include "model/tensors/weights.hpp"

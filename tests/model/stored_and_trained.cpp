@@ -2,7 +2,7 @@
 // ways and computes them again in random micro-batches.
 // usage: stored_and_trained TOKENS NUMERICS [SET [MODEL [FIRST_SEED]]]     SET: of kernels, or
 // "fastest"; MODEL: tiny (0.8M parameters), or small, many shapes
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/decode.hpp"
 #include "model/small_models.hpp"
 

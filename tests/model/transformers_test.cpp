@@ -1,7 +1,7 @@
 // Every reference model is what transformers said of the files we wrote
 // (fixtures/transformers.json, by transformers_parity.py --write).
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "model/reference_models.hpp"
 #include "model/tensors/model_folder.hpp"
 

@@ -1,6 +1,6 @@
 // Names, overrides and refusals: what a run file may say, and what it is told when it says
 // something else.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "objective/objective.hpp"
 #include "objective/recipes.hpp"
 #include "plain_step.hpp"

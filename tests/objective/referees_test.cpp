@@ -1,7 +1,7 @@
 // The objective against other trainers: verl's and TRL's own code has judged small steps
 // (fixtures/referees.json, made by scripts/referee), and loss and derivatives must agree to 1e-6
 // relative. Where settings had to be made equal, or a constant factor remains, METHODS.md says why.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "objective/objective.hpp"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 // repeats it, and the page that lists the rules.
 #include "report/diagnoses.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 #include <gtest/gtest.h>
 

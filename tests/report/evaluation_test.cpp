@@ -1,7 +1,7 @@
 // pass@k against its definition, majority votes, bootstrap intervals, JSON and table.
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/json.hpp"
 #include "report/evaluation_table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // TensorBoard records: known check sums, bytes worked by hand, and names that sort in the order of
 // writing.
 #include "report/event_file.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "report/run_folder.hpp"
 
 #include <gtest/gtest.h>

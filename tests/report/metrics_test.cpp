@@ -1,9 +1,9 @@
 // metrics.jsonl: exact numbers, torn lines, resumption; and that TensorBoard files are restarted
 // beside it.
 #include "report/metrics.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/random.hpp"
 #include "report/run_folder.hpp"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // where there is none.
 #include "report/paired_tests.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

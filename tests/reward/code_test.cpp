@@ -2,7 +2,7 @@
 // the sandbox.
 #include "reward/code_blocks.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/undecided_cause.hpp"
 #include "reward/verifier.hpp"
 #include "sandbox/sandbox.hpp"

@@ -1,5 +1,5 @@
 // How a text goes on: by words, from half a sentence to as far as the reference tells.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "judged.hpp"
 
 #include <gtest/gtest.h>

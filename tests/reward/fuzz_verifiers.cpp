@@ -3,7 +3,7 @@
 // refused with an InputError.
 // usage: fuzz_verifiers RUNS [FIRST_SEED]     run N depends on N alone, so a failure is repeated by
 // fuzz_verifiers 1 N
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/verifier.hpp"
 #include "task/task.hpp"
 

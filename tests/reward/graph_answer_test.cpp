@@ -1,5 +1,5 @@
 // Answers about graphs, {correct, format, partial}: checked, not compared, where several are right.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/judged.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Every kind of instruction on a text that follows it and on ones that do not; {correct, format,
 // followed}.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/instruction_checks.hpp"
 #include "reward/judged.hpp"
 

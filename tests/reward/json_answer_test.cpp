@@ -1,6 +1,6 @@
 // JSON answers: {correct, format, validity, structure, correctness, length}; and the keywords of
 // schemas.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/exact_json.hpp"
 #include "reward/json_schema.hpp"
 #include "reward/judged.hpp"

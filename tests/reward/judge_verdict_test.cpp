@@ -2,7 +2,7 @@
 // none.
 #include "reward/judge_verdict.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Verifiers of short answers: multiple_choice {correct, format}, word_order {.., placed},
 // knights_knaves {.., partial}, quantity {.., closeness}, error_index {.., verdict, distance}.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/judged.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Sections in tags: {correct, format, structure, content}.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/judged.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Every verifier on hand-worked responses, and the scalar reward.
 #include "reward/verifier.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/answer_form.hpp"
 

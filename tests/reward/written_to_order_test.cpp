@@ -1,6 +1,6 @@
 // The task instructions and its verifier: every kind is given, every text follows, and a text that
 // is spoilt on purpose loses exactly what was spoilt.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "reward/instruction_checks.hpp"
 #include "task/instruction_kinds.hpp"
 #include "task/task.hpp"

@@ -2,7 +2,7 @@
 // are taken.
 #include "run/scoring/code_scoring.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "reward/graders.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // What rank 0 remembers: the same bits after a round trip through JSON, and a refusal of anything
 // else.
 #include "run/checkpoint/coordinator_state.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

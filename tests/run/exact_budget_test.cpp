@@ -2,8 +2,8 @@
 // steps, under every policy that promises exact totals. Rank 0 is the real one, from the run file
 // to the plans it sends; who would generate, score and update answers at once with results by
 // address.
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"
 #include "run/coordinator/coordinator.hpp"

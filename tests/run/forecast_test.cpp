@@ -1,8 +1,8 @@
 // The forecast of a run at any size: every rank accounted for once, counts positive, the same
 // answer twice.
 #include "sizing/forecast.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "run/context/models_of.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The generation stage by itself: what a plan's rollouts say of the policy that sampled them.
 #include "run/generation/generation.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Between scheduler and update: entries find their groups and rollouts, signals find their reports,
 // and nothing asked means nothing set.
 #include "run/step/group_training.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/random_batch.hpp"
 
 #include <gtest/gtest.h>

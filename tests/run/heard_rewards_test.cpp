@@ -3,8 +3,8 @@
 // with them; what only the update knows is refused.
 #include "run/step/heard_rewards.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "run/context/recipe_needs.hpp"
 #include "run/random_batch.hpp"
 #include "run/scoring/scoring.hpp"

@@ -1,8 +1,8 @@
 // Whole jobs with ranks as threads: one result in every layout, and stop and resume that leave no
 // trace in it.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "report/metrics.hpp"

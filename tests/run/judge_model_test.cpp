@@ -9,8 +9,8 @@
 
 #include "reward/judge_verdict.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

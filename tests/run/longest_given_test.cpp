@@ -1,7 +1,7 @@
 // What a run's texts come to, as `plan` reads them: every split, form and example counts, and what
 // does not fit is refused.
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "io/sample_run.hpp"
 #include "run/context/run_context.hpp"
 

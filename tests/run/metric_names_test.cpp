@@ -2,7 +2,7 @@
 // cannot.
 #include "run/coordinator/metric_names.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // launcher says.
 #include "run/context/numerics.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 

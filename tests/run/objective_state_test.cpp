@@ -2,7 +2,7 @@
 // and all of it through JSON with their bits.
 #include "run/step/objective_state.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/random_batch.hpp"
 
 #include <gtest/gtest.h>

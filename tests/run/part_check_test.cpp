@@ -2,8 +2,8 @@
 // file that no row of it knows; parts are read back in its order.
 #include "run/checkpoint/part_check.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "io/sample_run.hpp"
 #include "model/tensors/safetensors.hpp"
 #include "model/train/value_head.hpp"

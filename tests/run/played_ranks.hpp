@@ -2,7 +2,7 @@
 // them, and count what rank 0 gives its transport to hold.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "comm/communicator.hpp"
 #include "comm/stage_layout.hpp"
 #include "io/shard_name.hpp"

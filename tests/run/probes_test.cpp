@@ -2,7 +2,7 @@
 // place alone, whatever else is asked.
 #include "run/generation/probes.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "method/columns.hpp"
 #include "run/small_job.hpp"

@@ -2,9 +2,9 @@
 // change it.
 #include "run/context/question_forms.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/archive.hpp"
 #include "io/sample_run.hpp"
 #include "run/rank.hpp"

@@ -2,7 +2,7 @@
 // policy token.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "run/step/step_batch.hpp"
 

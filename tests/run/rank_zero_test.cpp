@@ -1,6 +1,6 @@
 // What rank 0 sends in whole steps grows with the step plus the ranks, and not with their product:
 // the coordinator is the real one, the ranks that it speaks to are played.
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/sample_run.hpp"
 #include "run/coordinator/coordinator.hpp"
 #include "run/coordinator/kept_folder.hpp"

@@ -1,8 +1,8 @@
 // What a run folder records of its settings, and what a second start may make of it.
 #include "run/folder/recorded_settings.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "core/run_record.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint_settings.hpp"

@@ -1,8 +1,8 @@
 // The run folder: who may start in it again, with which settings, and what a reference to a
 // checkpoint means.
 #include "run/folder/run_folder.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "io/checkpoint.hpp"
 #include "support/temporary_folder.hpp"
 #include "watch/failure.hpp"

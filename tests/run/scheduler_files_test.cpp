@@ -2,7 +2,7 @@
 // between, and a checkpoint costs what changed.
 #include "run/checkpoint/scheduler_files.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/sample_run.hpp"
 #include "scheduling/simulated_run.hpp"
 

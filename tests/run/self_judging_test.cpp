@@ -2,7 +2,7 @@
 // however the step was cut, and within their share.
 #include "run/context/self_judging.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "core/judge_task.hpp"
 #include "io/sample_run.hpp"
 #include "run/scoring/scoring.hpp"

@@ -2,7 +2,7 @@
 // in whatever order they come.
 #include "run/scoring/shard_aggregation.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/random_batch.hpp"
 #include "sizing/aggregators.hpp"

@@ -2,9 +2,9 @@
 // failure that is not overlooked.
 #include "run/step/shard_writer.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/sample_run.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // What a run is told at its start of its settings, and what is refused of them.
 #include "run/start/start_checks.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "core/settings_text.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 // Paths of the command line keep naming what they named where it was given.
 #include "run/folder/start_directory.hpp"
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "core/run_config.hpp"
 #include "support/temporary_folder.hpp"
 

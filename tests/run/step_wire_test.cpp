@@ -2,7 +2,7 @@
 // are refused.
 #include "run/step/step_wire.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/random_batch.hpp"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "attacks/needs.hpp"
 #include "bait.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "sandbox/confinement.hpp"
 
 #include <gtest/gtest.h>

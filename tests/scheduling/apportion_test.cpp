@@ -1,5 +1,5 @@
 // Apportionment: hand-worked counts, and exactness, bounds, order and fairness for any weights.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <gtest/gtest.h>

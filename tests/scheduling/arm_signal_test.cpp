@@ -1,7 +1,7 @@
 // The signals of the rollout game by hand, and which of them may be played for.
 #include "scheduling/arm_signal.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 

@@ -1,7 +1,7 @@
 // A step's candidates: nothing else is chosen, just enough of them are all chosen, and any sampler
 // obeys.
 #include "scheduling/prompts/candidates.hpp"
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/sampler/uniform.hpp"
 #include "scheduling/simulated_run.hpp"
 

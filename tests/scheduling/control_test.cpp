@@ -1,7 +1,7 @@
 // Policies made deaf: what they hear instead, and who has the knob.
 #include "scheduling/trace/control.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/schedulers.hpp"
 #include "scheduling/simulated_run.hpp"
 

@@ -1,7 +1,7 @@
 // What comes back may be less than was drawn, nothing at all, or equal in every digit: a policy
 // then
 // keeps its cap, asks for other prompts and takes nobody for hopeless.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 #include "scheduling/sampler/uniform.hpp"
 #include "scheduling/schedulers.hpp"

@@ -1,6 +1,6 @@
 // Budgets: every row that promises exact totals spends exactly the budget, every other stays under
 // its cap, in a hundred thousand steps of any kind.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/scheduler.hpp"
 #include "scheduling/simulated_run.hpp"
 

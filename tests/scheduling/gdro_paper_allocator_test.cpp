@@ -1,10 +1,10 @@
 // The paper's own bandits over counts: price by hand, what they learn, and that always the most
 // probable arms try no other.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/allocator/bin_square_root.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The rows of the released code by hand: weights of mean 1, scores that begin with the first loss,
 // prompts set apart, and counts by sums of losses.
 #include "scheduling/allocator/gdro_released.hpp"
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // what is held.
 #include "scheduling/sampler/gdro_resample.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>

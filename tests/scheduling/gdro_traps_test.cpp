@@ -1,6 +1,6 @@
 // The eight traps of GDRO, each with the rule that avoids it: arXiv:2601.19280 against the code its
 // authors released.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/allocator/gdro.hpp"
 #include "scheduling/allocator/gdro_paper.hpp"
 #include "scheduling/scheduler.hpp"

@@ -2,8 +2,8 @@
 // into a changed set of prompts.
 #include "scheduling/prompts/knowledge.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>

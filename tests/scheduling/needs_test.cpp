@@ -1,5 +1,5 @@
 // What a policy cannot do without is told by the policy, as its knobs are set.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <gmock/gmock.h>

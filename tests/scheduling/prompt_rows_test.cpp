@@ -2,7 +2,7 @@
 // are refused.
 #include "scheduling/prompts/prompt_rows.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "scheduling/simulated_run.hpp"
 
 #include <gtest/gtest.h>

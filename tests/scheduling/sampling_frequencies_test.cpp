@@ -1,6 +1,6 @@
 // How often prompts are drawn, against the chances that theory gives: chi-square for uniform,
 // square-root, GDRO, UCB and Thompson.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/sampler/bandit.hpp"
 #include "scheduling/simulated_run.hpp"
 

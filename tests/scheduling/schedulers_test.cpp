@@ -1,7 +1,7 @@
 // What every row of the table must hold: resume equal to no interruption, states and knobs that
 // refuse what is wrong. Budgets: exact_totals_test.cpp.
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/scheduler.hpp"
 #include "scheduling/simulated_run.hpp"
 

@@ -2,7 +2,7 @@
 // interface as the coordinator does it.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The square-root allocator: hand-worked counts, learning in the right direction, nobody starves.
 #include "scheduling/allocator/square_root.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/success_estimate.hpp"
 #include "scheduling/simulated_run.hpp"
 

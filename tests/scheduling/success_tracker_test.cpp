@@ -2,8 +2,8 @@
 // the same groups knows the same.
 #include "scheduling/prompts/success_tracker.hpp"
 
-#include "base/json.hpp"
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/knowledge.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 

@@ -1,8 +1,8 @@
 // Lines in, decisions out: what is selected, what orders may not matter, what a bad line is told.
 #include "scheduling/trace/trace.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The interface carries schedulers of several rounds: a pilot round to look, a second one where
 // outcomes differed.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/scheduler.hpp"
 #include "scheduling/simulated_run.hpp"
 

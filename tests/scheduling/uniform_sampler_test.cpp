@@ -1,10 +1,10 @@
 // The uniform sampler and its addressed permutation: every prompt once an epoch, whatever the step
 // sizes.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/sampler/permutation.hpp"
 #include "scheduling/sampler/uniform.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

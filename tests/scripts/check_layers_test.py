@@ -46,7 +46,7 @@ class CheckLayers(unittest.TestCase):
         self.expect_broken("src/objective/bad.cpp", '// Bad.\n#include "model/engine/policy.hpp"\n', "objective may not include model")
 
     def test_kernels_know_nothing_of_src(self):
-        self.expect_broken("kernels/bad.cpp", '// Bad.\n#include "base/error.hpp"\n', "kernels may not include base")
+        self.expect_broken("kernels/bad.cpp", '// Bad.\n#include "base/errors/error.hpp"\n', "kernels may not include base")
 
     def test_run_may_not_include_app(self):
         self.expect_broken("src/run/bad.cpp", '// Bad.\n#include "app/commands.hpp"\n', "run may not include app")

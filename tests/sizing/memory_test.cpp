@@ -2,7 +2,7 @@
 // micro-batch size follows from run file and model alone.
 #include "sizing/memory.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/engine/policy.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // both.
 #include "task/answer_source.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Texts cut into sentences: every one is asked for once, and what surrounds it is what stood there.
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "task/task.hpp"
 

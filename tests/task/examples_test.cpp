@@ -1,7 +1,7 @@
 // Files of conversations and of prompts with answers.
 #include "task/examples.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

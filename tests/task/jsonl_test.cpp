@@ -1,5 +1,5 @@
 // Question files: our own forty, GSM8K where it is, and files that are wrong.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/temporary_folder.hpp"
 #include "task/generate.hpp"
 #include "task/solutions.hpp"

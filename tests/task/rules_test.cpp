@@ -1,6 +1,6 @@
 // The generators behind the rule verifiers: hand-checked answers found again by other means, and
 // levels that grow.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "task/graph_solvers.hpp"
 #include "task/task.hpp"
 

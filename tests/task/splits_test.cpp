@@ -1,6 +1,6 @@
 // What every generated task promises: disjoint, distinct, addressed by seed and index, and levels
 // by the stated law.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "task/generate.hpp"
 #include "task/task.hpp"
 

@@ -1,5 +1,5 @@
 // Prompts in words, chosen operators and the law of digits.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "task/task.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // A reference says whether its row had a list or a text, whatever the text looks like.
 #include "text/answer/accepted_answers.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -5,7 +5,7 @@
 #include "text/chat/thoughts.hpp"
 #include "text/conclusion/prose.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Forms of questions: no two are confused, and a worked answer is read back as its form says.
 #include "text/answer/answer_form.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "text/answer/extract.hpp"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // must hold for every template and conversation.
 #include "text/chat/assistant_turns.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "support/spelling_tokenizer.hpp"
 #include "text/chat/prompt_format.hpp"
 

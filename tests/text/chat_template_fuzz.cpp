@@ -1,9 +1,9 @@
 // Any bytes as a template are safe: random mixtures of Jinja's words, real templates with bytes
 // changed, plain noise. Run with a count and a seed; every input must render or throw InputError.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/chat_template.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -2,9 +2,9 @@
 // with their places, limits.
 #include "text/chat/chat_template.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
+#include "base/time/clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every extraction rule against answers found by hand.
 #include "text/answer/extract.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Template and special tokens of a model folder.
 #include "text/chat/folder_template.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Reads the tokens of model folders in bulk for comparisons: a line in is {"folder", "texts",
 // "tokens"}, a line out {"ids", "templates", "decoded", "variables"} or {"error"}.
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/folder_template.hpp"
 #include "text/tokenizer/text_files.hpp"
 

@@ -2,9 +2,9 @@
 // transformers' AutoTokenizer said (fixtures/folders.json).
 #include "text/tokenizer/folder_tokens.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/chat/folder_template.hpp"
 #include "text/tokenizer/text_files.hpp"

@@ -1,8 +1,8 @@
 // What is wrong with a tokenizer.json is said by name and place; what stands for nothing at all is
 // refused too.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // properties that hold for any text.
 #include "text/json_tokenizer/json_tokenizer.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "text/json_tokenizer/steps/normal_form.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 #include "text/tokenizer/text_files.hpp"

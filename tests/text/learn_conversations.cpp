@@ -4,7 +4,7 @@
 #include "text/chat/conversation.hpp"
 #include "text/chat/prompt_format.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/spelling_tokenizer.hpp"
 
 #include <iostream>

@@ -1,7 +1,7 @@
 // Prompts, worked answers and conversations as tokens, against texts and masks written out by hand.
 #include "text/chat/prompt_format.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "support/spelling_tokenizer.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/chat/conversation.hpp"

@@ -1,9 +1,9 @@
 // Renders templates in bulk for comparisons: a line in is {"template", "variables"}, a line out
 // {"output"} or {"error"}.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/chat_template.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <iostream>
 #include <string>

@@ -1,8 +1,8 @@
 // The text side of a model folder: what is read from which file, and what is refused.
 #include "text/tokenizer/text_files.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gmock/gmock.h>

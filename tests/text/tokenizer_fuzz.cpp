@@ -1,8 +1,8 @@
 // Damages the tokenizers of the fixtures, and the files beside them in folders, and lets what still
 // loads tokenize damaged texts: either an InputError or tokens, never anything else.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "support/temporary_folder.hpp"
 #include "text/chat/folder_template.hpp"
 #include "text/tokenizer/text_files.hpp"

@@ -1,7 +1,7 @@
 // Tokenizers: documented ids, round trip of any bytes, refusals.
 #include "text/tokenizer/tokenizer.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // What a model wrote stays a string in a script, whatever it is.
 #include "view/script_text.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

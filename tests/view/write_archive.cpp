@@ -1,7 +1,7 @@
 // Writes a run folder with as many rollouts as asked for, for tests and measurements of `rollcall
 // view`: write_view_archive FOLDER ROLLOUTS [hostile]
-#include "base/file.hpp"
-#include "base/random.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/random.hpp"
 #include "io/archive.hpp"
 #include "text/tokenizer/tokenizer.hpp"
 

@@ -1,8 +1,8 @@
 // Slots of RUN/watch: there and back, what does not fit, and whatever else may lie there.
 #include "watch/watch.hpp"
 
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // The options of all subcommands that read rollouts, and their common error message.
 #include "app/archive/choice.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/rescored.hpp"
 #include "io/row_name.hpp"
 #include "io/schema.hpp"

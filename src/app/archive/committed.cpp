@@ -1,7 +1,7 @@
 // Reads checkpoints for the coordinator's state.
 #include "app/archive/committed.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "io/schema.hpp"
 #include "io/shard_name.hpp"
 

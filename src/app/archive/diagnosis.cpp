@@ -2,8 +2,8 @@
 // everything else.
 #include "app/archive/diagnosis.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"

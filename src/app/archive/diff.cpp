@@ -1,8 +1,8 @@
 // rollcall archive diff: whether two runs hold the same rollouts, and the first one that differs.
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
-#include "base/long_phase.hpp"
-#include "base/visible.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/visible.hpp"
 #include "io/difference.hpp"
 
 #include <fmt/format.h>

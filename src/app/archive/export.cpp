@@ -2,9 +2,9 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
-#include "base/json.hpp"
-#include "base/long_phase.hpp"
-#include "base/stop_signals.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/process/stop_signals.hpp"
+#include "base/text/json.hpp"
 #include "io/schema.hpp"
 #include "text/answer/accepted_answers.hpp"
 

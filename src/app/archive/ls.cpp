@@ -2,7 +2,7 @@
 #include "app/archive/committed.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 #include "io/run_files.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"

@@ -1,10 +1,10 @@
 // Writes whole buffers by write(2), which tells a closed pipe from a full disk.
 #include "app/archive/output.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/output_file.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/files/output_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/long_phase.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/text/json.hpp"
 #include "io/schema.hpp"
 
 #include <fmt/format.h>

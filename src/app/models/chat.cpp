@@ -1,9 +1,9 @@
 // rollcall chat: a conversation on standard input and output.
 #include "app/commands.hpp"
 #include "app/models/interactive_model.hpp"
-#include "base/file.hpp"
-#include "base/lines.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/chat/conversation.hpp"
 #include "text/tokenizer/text_files.hpp"

@@ -1,7 +1,7 @@
 // rollcall export: writes a checkpoint's weights as a folder that transformers can load.
 #include "app/commands.hpp"
-#include "base/long_phase.hpp"
-#include "base/visible.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/visible.hpp"
 #include "core/run_record.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/folder/run_folder.hpp"

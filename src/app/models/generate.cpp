@@ -1,8 +1,8 @@
 // rollcall generate: completes a prompt.
 #include "app/commands.hpp"
 #include "app/models/interactive_model.hpp"
-#include "base/file.hpp"
-#include "base/lines.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
 #include "run/generation/generation.hpp"
 
 #include <iostream>

@@ -2,9 +2,9 @@
 // they are made.
 #include "app/models/interactive_model.hpp"
 
-#include "base/error.hpp"
-#include "base/long_phase.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/visible.hpp"
 #include "core/run_record.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/numerics.hpp"

@@ -1,7 +1,7 @@
 // The options of --judge, and the model that they name.
 #include "app/models/model_judge.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

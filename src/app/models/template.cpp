@@ -1,9 +1,9 @@
 // rollcall template: applies a chat template to a conversation, as the model will see it.
 #include "app/commands.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/lines.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/chat_template.hpp"
 #include "text/chat/conversation.hpp"
 #include "text/chat/folder_template.hpp"

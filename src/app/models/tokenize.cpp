@@ -1,8 +1,8 @@
 // rollcall tokenize: turns texts into ids and back, as a filter of JSON lines.
 #include "app/commands.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/lines.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
+#include "base/text/json.hpp"
 #include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // one.
 #include "app/commands.hpp"
 
-#include "base/json.hpp"
-#include "base/long_phase.hpp"
-#include "base/visible.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/errors/visible.hpp"
+#include "base/text/json.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "model/tensors/weight_changes.hpp"
 #include "run/folder/run_folder.hpp"

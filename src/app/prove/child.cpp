@@ -1,8 +1,8 @@
 // fork, exec, and the tree of processes below the child.
 #include "app/prove/child.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,10 +3,10 @@
 
 #include "app/prove/child.hpp"
 #include "app/tools/install_paths.hpp"
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
+#include "base/time/clock.hpp"
 
 #include <fmt/format.h>
 

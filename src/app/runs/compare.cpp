@@ -2,7 +2,7 @@
 // settings and their cost.
 #include "app/archive/committed.hpp"
 #include "app/commands.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 #include "io/source.hpp"
 #include "report/evaluation.hpp"
 #include "run/folder/recorded_settings.hpp"

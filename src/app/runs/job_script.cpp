@@ -3,10 +3,10 @@
 
 #include "app/runs/launcher.hpp"
 #include "app/tools/install_paths.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/nearest.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
 
 #include <fmt/format.h>
 

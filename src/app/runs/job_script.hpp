@@ -1,7 +1,7 @@
 // A batch script: a template of jobs/ filled with a site's values and the runs of the job.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 
 #include <cstdint>
 #include <filesystem>

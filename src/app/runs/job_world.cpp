@@ -1,7 +1,7 @@
 // Recognises a launcher by the environment variables that it sets.
 #include "app/runs/job_world.hpp"
 
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
 #include "core/run_config.hpp"
 #include "io/origin.hpp"
 

@@ -2,9 +2,9 @@
 #include "app/runs/launcher.hpp"
 
 #include "app/tools/install_paths.hpp"
-#include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/program.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/process/program.hpp"
 #include "comm/communicator.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // rollcall plan: prints what a run would need on N ranks, without running it.
 #include "app/commands.hpp"
-#include "base/byte_size.hpp"
-#include "base/log.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
+#include "base/text/byte_size.hpp"
 #include "comm/communicator.hpp"
 #include "run/context/models_of.hpp"
 #include "run/start/draft.hpp"

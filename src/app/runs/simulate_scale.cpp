@@ -2,8 +2,8 @@
 // states its assumptions.
 #include "app/runs/simulate_scale.hpp"
 
-#include "base/log.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
 #include "comm/communicator.hpp"
 #include "run/folder/run_folder.hpp"
 #include "sizing/aggregators.hpp"

@@ -1,9 +1,9 @@
 // rollcall recipes: prints the table of objectives, filtered, or one row in full.
 #include "app/commands.hpp"
 #include "app/tables/no_recipes.hpp"
-#include "base/error.hpp"
-#include "base/joined.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/text/joined.hpp"
 #include "method/method.hpp"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // and output.
 #include "app/commands.hpp"
 #include "app/tables/scheduler_settings.hpp"
-#include "base/file.hpp"
-#include "base/lines.hpp"
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
 #include "scheduling/trace/trace.hpp"
 
 #include <fmt/format.h>

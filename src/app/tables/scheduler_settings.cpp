@@ -1,7 +1,7 @@
 // Splits settings at their first '='.
 #include "app/tables/scheduler_settings.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // in full.
 #include "scheduling/schedulers.hpp"
 #include "app/commands.hpp"
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // All paths are relative to the running program, so that an installation can be moved.
 #include "app/tools/install_paths.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <array>
 #include <cstdio>

@@ -3,11 +3,11 @@
 #include "sandbox/sandbox.hpp"
 #include "app/commands.hpp"
 #include "app/tools/start_sandbox.hpp"
-#include "base/file.hpp"
-#include "base/foreign_json.hpp"
-#include "base/json.hpp"
-#include "base/lines.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/files/lines.hpp"
+#include "base/text/foreign_json.hpp"
+#include "base/text/json.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Turns the [sandbox] section of a run file into the limits of the sandbox.
 #include "app/tools/start_sandbox.hpp"
 
-#include "base/byte_size.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/byte_size.hpp"
 #include "sandbox/sandbox.hpp"
 #include "task/task.hpp"
 

@@ -1,6 +1,6 @@
 // The version of this binary, and what it was built with.
 #include "app/commands.hpp"
-#include "base/joined.hpp"
+#include "base/text/joined.hpp"
 #include "comm/communicator.hpp"
 #include "io/library.hpp"
 #include "kernels/library.hpp"

@@ -1,8 +1,8 @@
 // rollcall view: makes pages for a browser from the rollouts of a run, in a folder or served on
 // this machine.
 #include "app/commands.hpp"
-#include "base/stop_signals.hpp"
-#include "base/visible.hpp"
+#include "base/errors/visible.hpp"
+#include "base/process/stop_signals.hpp"
 #include "view/folder.hpp"
 #include "view/serve.hpp"
 

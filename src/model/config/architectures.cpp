@@ -1,7 +1,7 @@
 // The table of architectures.
 #include "model/config/architectures.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <array>
 

@@ -1,8 +1,8 @@
 // Reads values from the JSON files of a model folder. Errors name the file, the key and its value.
 #include "model/config/config_reader.hpp"
 
-#include "base/error.hpp"
-#include "base/foreign_json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/foreign_json.hpp"
 #include "model/config/architectures.hpp"
 
 #include <fmt/format.h>

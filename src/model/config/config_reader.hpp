@@ -2,7 +2,7 @@
 // key and its value.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <cstdint>
 #include <string>

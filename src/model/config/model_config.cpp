@@ -1,7 +1,7 @@
 // Reads and writes config.json for the architectures of the table.
 #include "model/config/model_config.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/config/config_rules.hpp"
 
 #include <fmt/format.h>

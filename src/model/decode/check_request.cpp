@@ -1,7 +1,7 @@
 // What a request has to satisfy before a session opens its sequences.
 #include "model/decode/check_request.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Gives requests to sessions as those have room.
 #include "model/decode/decode.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/engine/engine.hpp"
 
 #include <algorithm>

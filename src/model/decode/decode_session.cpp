@@ -4,7 +4,7 @@
 // case.
 #include "model/decode/decode_session.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/check_request.hpp"
 #include "model/decode/common_beginning.hpp"
 #include "model/engine/backend.hpp"

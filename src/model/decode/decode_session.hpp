@@ -2,7 +2,7 @@
 // They may be continued with tokens of another author, and paused over a change of weights.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "model/engine/policy.hpp"
 #include "model/support/team.hpp"
 

@@ -1,7 +1,7 @@
 // Greedy draws, draws from all tokens, and the row of weights that TopTokens chooses from.
 #include "model/decode/sampling.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/inverse_cdf.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // turns end.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "model/engine/step_rows.hpp"
 
 #include <cstdint>

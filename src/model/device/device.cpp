@@ -1,7 +1,7 @@
 // Copies through pinned memory, which is taken in chunks and kept.
 #include "model/device/device.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/device/device_choice.hpp"
 #include "model/device/device_sizes.hpp"
 

@@ -2,7 +2,7 @@
 // the host.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/device/device_policy.hpp"
 #include "model/device/device_rows.hpp"
 #include "model/engine/transformer.hpp"

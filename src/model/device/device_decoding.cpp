@@ -1,6 +1,6 @@
 // The decode engine on the device. Tokens, tables of pages and random numbers are sent to it, and
 // sampled tokens with their columns come back.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/device/device_backend.hpp"
 #include "model/device/device_graphs.hpp"
 #include "model/engine/engine.hpp"

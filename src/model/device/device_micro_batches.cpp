@@ -1,6 +1,6 @@
 // Micro-batches on the device. Columns come back to the host. Gradients stay unless they are
 // fetched.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/device/device_backward.hpp"
 #include "model/engine/engine.hpp"
 

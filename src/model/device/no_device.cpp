@@ -1,5 +1,5 @@
 // Replaces src/model/device in a build without CUDA kernels. Each function says what is missing.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/device/device_choice.hpp"
 #include "model/engine/engine.hpp"
 #include "model/train/policy_optimizer.hpp"

@@ -2,7 +2,7 @@
 // gives back.
 #include "model/engine/backend.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 

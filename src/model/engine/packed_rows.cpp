@@ -1,7 +1,7 @@
 // Positions of packed sequences, and the keys that each row attends to.
 #include "model/engine/packed_rows.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <functional>

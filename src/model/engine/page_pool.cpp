@@ -1,7 +1,7 @@
 // Allocates pages in chunks as they are needed, and keeps them.
 #include "model/engine/page_pool.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 namespace rollcall::model {
 PagePool::Page PagePool::take() {

@@ -1,7 +1,7 @@
 // Packs a policy's weights for the kernels.
 #include "model/engine/packed_policy.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 // it: samples, and token columns with their gradients.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/kept_tokens.hpp"
 #include "core/missed_tokens.hpp"
 #include "core/plan.hpp"

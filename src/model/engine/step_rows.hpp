@@ -2,7 +2,7 @@
 // decoding step.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/engine/packed_rows.hpp"
 #include "model/engine/page_pool.hpp"
 

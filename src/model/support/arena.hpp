@@ -1,7 +1,7 @@
 // Private to the model: scratch memory that is taken piece by piece and given back at once.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/support/aligned_floats.hpp"
 
 #include <cstdint>

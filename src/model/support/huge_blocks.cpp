@@ -1,7 +1,7 @@
 // Idle blocks are ranges of addresses, which are merged with their neighbours.
 #include "model/support/huge_blocks.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/support/team.hpp"
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // Maps a file, and turns the signals of failed reads into errors.
 #include "model/support/mapped_file.hpp"
 
-#include "base/file.hpp"
-#include "base/plain_file.hpp"
+#include "base/files/file.hpp"
+#include "base/files/plain_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

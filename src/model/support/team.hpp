@@ -2,7 +2,7 @@
 // threads, so that their number changes no bits.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <atomic>

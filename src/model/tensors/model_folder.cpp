@@ -1,9 +1,9 @@
 // Reads and writes model folders.
 #include "model/tensors/model_folder.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/joined.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/joined.hpp"
 #include "kernels/bf16.hpp"
 #include "model/config/config_reader.hpp"
 

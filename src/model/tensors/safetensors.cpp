@@ -2,10 +2,10 @@
 // header, and the data. The reader trusts no byte.
 #include "model/tensors/safetensors.hpp"
 
-#include "base/error.hpp"
-#include "base/foreign_json.hpp"
-#include "base/lfs_pointer.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/files/lfs_pointer.hpp"
+#include "base/text/foreign_json.hpp"
 #include "model/support/mapped_file.hpp"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // Reads the index and the files of a model, and compares them.
 #include "model/tensors/weight_files.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/foreign_json.hpp"
-#include "base/hash.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/foreign_json.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
 // Layout of the flat weight buffer, initial weights and their digest.
 #include "model/tensors/weights.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/numbers/random.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

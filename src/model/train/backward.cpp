@@ -1,7 +1,7 @@
 // The gradient of each operation, in the order of the backward pass.
 #include "model/train/backward.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/left_out.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Computes the mask of a gradient from two checkpoints, one piece at a time.
 #include "model/train/gradient_mask.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "kernels/parameter_kernels.hpp"
 #include "model/tensors/weight_changes.hpp"
 

@@ -1,5 +1,5 @@
 // Token columns of a micro-batch on the host, without and with gradient.
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/decode/left_out.hpp"
 #include "model/decode/row_sampler.hpp"
 #include "model/engine/backend.hpp"

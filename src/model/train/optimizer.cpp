@@ -1,7 +1,7 @@
 // The learning-rate schedule, the shares, the gradient sum in any order, and the AdamW step.
 #include "model/train/optimizer.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "kernels/parameter_kernels.hpp"
 #include "model/engine/policy.hpp"
 

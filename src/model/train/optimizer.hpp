@@ -2,7 +2,7 @@
 // does not depend on the order of its terms.
 #pragma once
 
-#include "base/process_mutex.hpp"
+#include "base/process/process_mutex.hpp"
 #include "core/collectives.hpp"
 #include "core/run_config.hpp"
 #include "core/shared_memory.hpp"

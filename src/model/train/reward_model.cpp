@@ -1,8 +1,8 @@
 // Reads a sequence classifier as a language model with one more tensor.
 #include "model/train/reward_model.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
 #include "model/config/architectures.hpp"
 #include "model/config/config_reader.hpp"
 #include "model/tensors/model_folder.hpp"

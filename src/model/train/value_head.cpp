@@ -1,7 +1,7 @@
 // Computes dot products in a fixed order, and sums gradients as for the policy.
 #include "model/train/value_head.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/tensors/safetensors.hpp"
 
 #include <fmt/format.h>

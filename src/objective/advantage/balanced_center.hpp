@@ -12,7 +12,7 @@
 //   reward.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>

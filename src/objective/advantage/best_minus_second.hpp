@@ -7,7 +7,7 @@
 //   so it serves pass@k. Two equally good rollouts give 0. A group of one keeps its plain reward.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 //   without tokens belong to no bundle. Both quantiles start at level * bundle_size.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 #include "objective/selection.hpp"
 

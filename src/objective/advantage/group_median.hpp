@@ -10,7 +10,7 @@
 //   one keeps its plain reward.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 //   gives 0.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 namespace rollcall::objective {

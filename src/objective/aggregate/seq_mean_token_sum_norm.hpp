@@ -8,7 +8,7 @@
 //   near that of seq-mean-token-mean.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "objective/pieces.hpp"
 
 namespace rollcall::objective {

@@ -17,7 +17,7 @@
 //   of a best and a worst answer; all answers that tie take part.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/groups.hpp"
 #include "objective/pieces.hpp"
 

@@ -10,8 +10,8 @@
 //   once. The released code also divides by the number of conflict tokens; this piece does not.
 #pragma once
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Weight drop_equal_reward: groups whose rewards are all equal leave the step.
-//   keep_it = 0 for groups of two and more whose r do not differ (base/differing.hpp), of which
+//   keep_it = 0 for groups of two and more whose r do not differ (base/numbers/differing.hpp), of which
 //   `solved` takes those that the verifier accepts; else 1
 // Source: DAPO, arXiv:2503.14476, section 3.2 (dynamic sampling), without drawing other prompts;
 //   groups of one stay, as in verl.

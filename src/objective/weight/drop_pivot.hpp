@@ -7,7 +7,7 @@
 //   trains the same number of rollouts.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "objective/pieces.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Reads until the pipes are empty and writes until they are full.
 #include "reward/command/conversation.hpp"
 
-#include "base/uninterrupted.hpp"
+#include "base/process/uninterrupted.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // One function per event; a process that becomes free takes the next sample.
 #include "reward/command/dispatch.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

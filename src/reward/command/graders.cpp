@@ -1,10 +1,10 @@
 // The thread that polls the pipes of all processes and carries out what dispatch decides.
 #include "reward/command/graders.hpp"
 
-#include "base/attended_clock.hpp"
-#include "base/error.hpp"
-#include "base/log.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/process/uninterrupted.hpp"
+#include "base/time/attended_clock.hpp"
 #include "reward/command/batch_queue.hpp"
 #include "reward/command/conversation.hpp"
 

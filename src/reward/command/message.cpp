@@ -1,8 +1,8 @@
 // Reads every field of a reply by name and type, so that the message about a mistake is precise.
 #include "reward/command/message.hpp"
 
-#include "base/json.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/text/json.hpp"
 #include "text/answer/accepted_answers.hpp"
 #include "text/answer/answer_text.hpp"
 

@@ -1,8 +1,8 @@
 // The spawner's side of the socket. Requests are packets, and descriptors travel with the answers.
 #include "reward/command/spawner.hpp"
 
-#include "base/error.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/errors/error.hpp"
+#include "base/process/uninterrupted.hpp"
 #include "reward/command/subreaper.hpp"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // group is found by its parent, which is this process once its own parents have ended.
 #include "reward/command/subreaper.hpp"
 
-#include "base/uninterrupted.hpp"
+#include "base/process/uninterrupted.hpp"
 
 #include <dirent.h>
 #include <poll.h>

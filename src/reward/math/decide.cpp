@@ -2,7 +2,7 @@
 #include "reward/math/decide.hpp"
 
 #include "reward/math/choice.hpp"
-#include "reward/math/comparison.hpp"
+#include "reward/math/compare/comparison.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>

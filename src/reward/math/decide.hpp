@@ -2,7 +2,7 @@
 // reason.
 #pragma once
 
-#include "reward/math/values.hpp"
+#include "reward/math/values/values.hpp"
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 // uses, since an abandoned task continues to run.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "comm/deadline.hpp"
 
 #include <fmt/format.h>

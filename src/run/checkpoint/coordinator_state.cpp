@@ -1,8 +1,8 @@
 // The state as JSON with a format number. Doubles are written so that they are read back exactly.
 #include "run/checkpoint/coordinator_state.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "io/shard_name.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/context/run_context.hpp"

@@ -1,7 +1,7 @@
 // The table of parts, and names of files that hold numbers.
 #include "run/checkpoint/part.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

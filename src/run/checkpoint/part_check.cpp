@@ -1,8 +1,8 @@
 // What a checkpoint must hold, by the settings and by how far the run has come.
 #include "run/checkpoint/part_check.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "method/columns.hpp"
 #include "method/method.hpp"
 

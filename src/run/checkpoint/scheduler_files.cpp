@@ -1,7 +1,7 @@
 // A base, changes of it, and the point at which a new base is cheaper.
 #include "run/checkpoint/scheduler_files.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/checkpoint/part.hpp"
 #include "scheduling/prompts/prompt_rows.hpp"
 

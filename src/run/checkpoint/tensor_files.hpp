@@ -1,7 +1,7 @@
 // Tensors as files of a checkpoint, without a copy of their bytes.
 #pragma once
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "model/engine/policy.hpp"
 #include "model/tensors/safetensors.hpp"
 

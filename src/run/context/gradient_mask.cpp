@@ -2,9 +2,9 @@
 // rank 0, of their own share on update ranks.
 #include "run/context/gradient_mask.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
 #include "kernels/parameter_kernels.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/run_context.hpp"

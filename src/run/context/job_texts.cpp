@@ -1,8 +1,8 @@
 // Turns prompts and examples into tokens, and checks their lengths.
 #include "run/context/job_texts.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/thought_dropout.hpp"
 #include "run/context/unread_keys.hpp"

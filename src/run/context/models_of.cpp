@@ -2,7 +2,7 @@
 // scheduler.
 #include "run/context/models_of.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "method/columns.hpp"
 #include "method/method.hpp"
 #include "model/tensors/model_folder.hpp"

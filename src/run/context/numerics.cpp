@@ -1,8 +1,8 @@
 // Chooses kernels, with errors that a user can read.
 #include "run/context/numerics.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "method/method.hpp"
 #include "model/device/device_choice.hpp"
 #include "model/tensors/model_folder.hpp"

@@ -1,8 +1,8 @@
 // Draws forms at their addresses and asks prompts in them.
 #include "run/context/question_forms.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "core/judge_task.hpp"
 #include "run/context/self_judging.hpp"
 #include "task/solutions.hpp"

@@ -1,7 +1,7 @@
 // A table with a row for each recipe that needs more than its objective.
 #include "run/context/recipe_needs.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "method/columns.hpp"
 #include "reward/verifier.hpp"
 #include "run/context/step_bounds.hpp"

@@ -2,8 +2,8 @@
 // on rounds, shards and ranks.
 #include "run/context/self_judging.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "text/answer/fill.hpp"

@@ -1,7 +1,7 @@
 // Compares contents by 64 bits of their hash.
 #include "run/context/stored_prompts.hpp"
 
-#include "base/hash.hpp"
+#include "base/numbers/hash.hpp"
 #include "core/judge_task.hpp"
 #include "run/context/question_forms.hpp"
 

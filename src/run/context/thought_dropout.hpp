@@ -2,8 +2,8 @@
 // think (TON, arXiv:2505.16854).
 #pragma once
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "core/run_config.hpp"
 #include "text/answer/answer_form.hpp"
 #include "text/chat/conversation.hpp"

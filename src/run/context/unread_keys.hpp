@@ -2,7 +2,7 @@
 // keys teach the same, so their writer is warned.
 #pragma once
 
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
 #include "text/chat/conversation.hpp"
 #include "text/chat/prompt_format.hpp"
 

@@ -2,8 +2,8 @@
 // manifest on a thread.
 #include "run/coordinator/checkpoints.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint_settings.hpp"
 #include "run/checkpoint/part.hpp"

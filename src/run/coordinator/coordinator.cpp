@@ -1,9 +1,9 @@
 // Does one action after another, until the run is done or is asked to stop.
 #include "run/coordinator/coordinator.hpp"
 
-#include "base/log.hpp"
-#include "base/long_phase.hpp"
-#include "base/stop_signals.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/process/stop_signals.hpp"
 #include "model/support/huge_blocks.hpp"
 #include "run/context/numerics.hpp"
 #include "run/coordinator/kept_checkpoints.hpp"

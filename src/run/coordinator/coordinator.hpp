@@ -2,7 +2,7 @@
 // state from which a stopped run continues.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "io/checkpoint.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/context/run_context.hpp"

@@ -1,9 +1,9 @@
 // Makes evaluations in rounds and compares those of earlier starts with the current settings.
 #include "run/coordinator/evaluations.hpp"
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/stop_signals.hpp"
+#include "base/errors/log.hpp"
+#include "base/process/stop_signals.hpp"
+#include "base/time/clock.hpp"
 #include "io/redrawn.hpp"
 #include "run/workers/step_cut.hpp"
 

@@ -1,7 +1,7 @@
 // Waits for one kind of message and passes on the two kinds that may arrive at any time.
 #include "run/coordinator/inbox.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

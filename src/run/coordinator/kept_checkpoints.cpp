@@ -1,7 +1,7 @@
 // Names checkpoints and compares a step with the best one so far.
 #include "run/coordinator/kept_checkpoints.hpp"
 
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
 #include "io/checkpoint.hpp"
 #include "run/folder/recorded_settings.hpp"
 

@@ -1,9 +1,9 @@
 // Compares the open lock file with the one of that name, and counts rollouts.
 #include "run/coordinator/kept_folder.hpp"
 
-#include "base/file.hpp"
-#include "base/log.hpp"
-#include "base/plain_file.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
+#include "base/files/plain_file.hpp"
 #include "io/kept_rollouts.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // drawn.
 #pragma once
 
-#include "base/uninterrupted.hpp"
+#include "base/process/uninterrupted.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 
 #include <cstdint>

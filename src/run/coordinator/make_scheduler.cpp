@@ -1,8 +1,8 @@
 // Makes the table of prompts from which a scheduling policy chooses, and refuses a policy that
 // needs more than the table has.
 #include "run/coordinator/make_scheduler.hpp"
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <fmt/format.h>
 

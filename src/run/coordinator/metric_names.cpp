@@ -2,8 +2,8 @@
 // scheduler.
 #include "run/coordinator/metric_names.hpp"
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "method/method.hpp"
 
 #include <fmt/format.h>

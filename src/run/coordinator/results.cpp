@@ -1,12 +1,12 @@
 // Makes the outcome of a run from its state, metrics and archive.
 #include "run/coordinator/results.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/log.hpp"
-#include "base/plain_file.hpp"
-#include "base/visible.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
+#include "base/files/file.hpp"
+#include "base/files/plain_file.hpp"
+#include "base/text/json.hpp"
 #include "io/archive.hpp"
 #include "report/evaluation_table.hpp"
 #include "report/html_report.hpp"

@@ -1,9 +1,9 @@
 // Packs shards into archive files by way of the scoring ranks, and sets aside what is replaced.
 #include "run/coordinator/run_archive.hpp"
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/long_phase.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/long_phase.hpp"
+#include "base/time/clock.hpp"
 #include "io/archive.hpp"
 #include "io/redrawn.hpp"
 #include "run/coordinator/kept_folder.hpp"

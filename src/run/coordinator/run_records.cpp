@@ -1,7 +1,7 @@
 // Writes rows, diagnoses, status and progress as the steps bring them.
 #include "run/coordinator/run_records.hpp"
 
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
 
 #include <utility>
 

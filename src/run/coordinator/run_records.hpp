@@ -2,7 +2,7 @@
 // the diagnoses of the last steps.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "report/diagnoses.hpp"
 #include "report/metrics.hpp"
 #include "report/progress.hpp"

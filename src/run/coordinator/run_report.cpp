@@ -2,9 +2,9 @@
 // its end.
 #include "run/coordinator/run_report.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/archive.hpp"
 #include "reward/verifier.hpp"
 #include "run/folder/recorded_settings.hpp"

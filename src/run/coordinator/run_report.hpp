@@ -2,7 +2,7 @@
 // still runs.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "report/html_report.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 

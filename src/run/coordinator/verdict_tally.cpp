@@ -1,5 +1,5 @@
 // Describes undecided verdicts for the status and for the end of a run.
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "run/coordinator/results.hpp"
 
 #include <fmt/format.h>

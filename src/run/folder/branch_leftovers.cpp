@@ -1,10 +1,10 @@
 // Recognises leftovers by the files that exist and those that do not, since a crash leaves no note.
 #include "run/folder/branch_leftovers.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 // interpreter, or tables that it reads.
 #include "run/folder/grader_files.hpp"
 
-#include "base/hash.hpp"
-#include "base/joined.hpp"
-#include "base/json.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "io/checksum_text.hpp"
 
 #include <fmt/format.h>

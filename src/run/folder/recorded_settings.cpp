@@ -1,10 +1,10 @@
 // Compares settings key by key, as text in TOML.
 #include "run/folder/recorded_settings.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/joined.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
+#include "base/text/joined.hpp"
 #include "core/run_record.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"

@@ -1,9 +1,9 @@
 // Opens run folders, compares their settings, and resolves references to them.
 #include "run/folder/run_folder.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/files/file.hpp"
 #include "core/run_record.hpp"
 #include "core/settings_text.hpp"
 #include "io/checkpoint.hpp"

@@ -2,7 +2,7 @@
 // checkpoints are resolved.
 #pragma once
 
-#include "base/nfs_visibility.hpp"
+#include "base/files/nfs_visibility.hpp"
 #include "core/run_config.hpp"
 #include "run/folder/job_request.hpp"
 #include "text/chat/prompt_format.hpp"

@@ -2,9 +2,9 @@
 // config.toml is compared between them.
 #include "run/folder/start_directory.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "core/run_config.hpp"
 #include "core/settings_text.hpp"
 #include "run/folder/job_request.hpp"

@@ -1,8 +1,8 @@
 // Decoding of a plan by the worker threads.
 #include "run/generation/generation.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "core/judge_task.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/self_judging.hpp"

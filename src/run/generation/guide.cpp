@@ -2,8 +2,8 @@
 // settings, addressed random numbers.
 #include "run/generation/guide.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/generation/generation.hpp"
 

@@ -1,8 +1,8 @@
 // Steps by their delimiter, and short continuations behind each, sampled as all else is.
 #include "run/generation/probes.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "method/columns.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/generation/generation.hpp"

@@ -1,9 +1,9 @@
 // Questions become tokens, tokens become verdicts, and verdicts become numbers.
 #include "run/judge/judge_model.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/json.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/context/models_of.hpp"
 #include "run/context/numerics.hpp"

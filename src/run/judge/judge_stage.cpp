@@ -1,7 +1,7 @@
 // Judges all waiting questions as one batch. Known questions are not run, and equal ones run once.
 #include "run/judge/judge_stage.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/generation/generation.hpp"
 
 #include <fmt/format.h>

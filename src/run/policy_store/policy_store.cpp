@@ -1,8 +1,8 @@
 // Memory that a node's ranks share, packing by all of them, and the choice of the body.
 #include "run/policy_store/policy_store.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "model/support/huge_blocks.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/policy_store/device_store.hpp"

@@ -1,8 +1,8 @@
 // A rollout becomes a sample with an id, by which its verdict finds its place.
 #include "run/scoring/command_scoring.hpp"
 
-#include "base/log.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/errors/log.hpp"
+#include "base/process/uninterrupted.hpp"
 
 #include <fmt/format.h>
 

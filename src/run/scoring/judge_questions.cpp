@@ -1,8 +1,8 @@
 // Which answers are asked about, which rank is asked, and what a judgement does to a score.
 #include "run/scoring/judge_questions.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "run/context/question_forms.hpp"
 
 #include <algorithm>

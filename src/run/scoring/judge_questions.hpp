@@ -2,7 +2,7 @@
 // comes out with one more component of the reward when all judgements have come.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/mailbox.hpp"
 #include "run/scoring/command_scoring.hpp"

@@ -2,7 +2,7 @@
 // verdicts are known.
 #pragma once
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/messages.hpp"
 #include "run/scoring/repeated_verdicts.hpp"

@@ -1,8 +1,8 @@
 // Verdicts are found by address and content, since a resume may have changed a prompt.
 #include "run/scoring/repeated_verdicts.hpp"
 
-#include "base/hash.hpp"
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
+#include "base/numbers/hash.hpp"
 #include "io/stored_verdicts.hpp"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // command's processes.
 #include "run/scoring/scoring.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "reward/undecided_cause.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/self_judging.hpp"

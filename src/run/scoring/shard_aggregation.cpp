@@ -1,7 +1,7 @@
 // Parts of a shard as messages, and the shard that they become.
 #include "run/scoring/shard_aggregation.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "run/step/step_wire.hpp"
 
 #include <algorithm>

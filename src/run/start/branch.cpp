@@ -1,10 +1,10 @@
 // Copies from the parent what a branch needs, and resets what begins anew.
 #include "run/start/branch.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "core/settings_text.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint_settings.hpp"

@@ -1,8 +1,8 @@
 // Checks a draft. Each check names the settings that it looks at.
 #include "run/start/draft.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/coordinator/make_scheduler.hpp"
 #include "run/coordinator/metric_names.hpp"

@@ -1,7 +1,7 @@
 // A draft of a job: everything except its weights, with all checks that need no weights.
 #pragma once
 
-#include "base/faults.hpp"
+#include "base/errors/faults.hpp"
 #include "run/context/run_context.hpp"
 #include "run/folder/job_request.hpp"
 #include "run/start/start_checks.hpp"

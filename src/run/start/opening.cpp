@@ -1,8 +1,8 @@
 // Checks everything first and changes the run folder last.
 #include "run/start/opening.hpp"
 
-#include "base/log.hpp"
-#include "base/long_phase.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/long_phase.hpp"
 #include "core/settings_text.hpp"
 #include "io/archive.hpp"
 #include "io/checkpoint.hpp"

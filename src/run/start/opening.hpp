@@ -2,7 +2,7 @@
 // the run folder.
 #pragma once
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "comm/communicator.hpp"
 #include "run/context/run_context.hpp"
 #include "run/folder/job_request.hpp"

@@ -1,9 +1,9 @@
 // Compares settings with each other and with what the machine offers.
 #include "run/start/start_checks.hpp"
 
-#include "base/byte_size.hpp"
-#include "base/error.hpp"
-#include "base/program.hpp"
+#include "base/errors/error.hpp"
+#include "base/process/program.hpp"
+#include "base/text/byte_size.hpp"
 #include "kernels/kernel_set.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"

@@ -2,7 +2,7 @@
 // settings that cost much without a use.
 #pragma once
 
-#include "base/faults.hpp"
+#include "base/errors/faults.hpp"
 #include "comm/communicator.hpp"
 #include "method/method.hpp"
 #include "run/context/run_context.hpp"

@@ -1,8 +1,8 @@
 // A table with a row for each setting or section, which says in which runs it is read.
 #include "run/start/unread_settings.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "reward/verifier.hpp"

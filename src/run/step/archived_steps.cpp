@@ -2,8 +2,8 @@
 // once per pass.
 #include "run/step/archived_steps.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "io/checkpoint.hpp"
 #include "io/shard_name.hpp"
 #include "io/source.hpp"

@@ -1,7 +1,7 @@
 // Lookups by group, and means in canonical order, which are the same on every rank.
 #include "run/step/group_training.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

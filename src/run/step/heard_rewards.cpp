@@ -1,9 +1,9 @@
 // The step is closed as in the update, on a copy, each time that the scheduler asks.
 #include "run/step/heard_rewards.hpp"
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
-#include "base/joined.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/differing.hpp"
+#include "base/text/joined.hpp"
 #include "core/judge_task.hpp"
 #include "run/step/step_wire.hpp"
 #include "run/step/undecided.hpp"

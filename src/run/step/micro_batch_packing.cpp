@@ -1,7 +1,7 @@
 // Packing of micro-batches, and trees of the tokens that rollouts begin with alike.
 #include "run/step/micro_batch_packing.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
 // Outcomes of a step by prompt, and the state as JSON, whose numbers are read back exactly.
 #include "run/step/objective_state.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "method/columns.hpp"
 #include "run/checkpoint/part.hpp"
 #include "scheduling/schedulers.hpp"

@@ -2,7 +2,7 @@
 // where a piece reads them. Every checkpoint has it.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/run_config.hpp"
 #include "method/method.hpp"
 #include "run/step/step_batch.hpp"

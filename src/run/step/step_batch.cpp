@@ -1,9 +1,9 @@
 // Reading of a step in canonical order, its metrics, and its mini-batches and micro-batches.
 #include "run/step/step_batch.hpp"
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/differing.hpp"
+#include "base/numbers/random.hpp"
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "run/step/micro_batch_packing.hpp"

@@ -1,7 +1,7 @@
 // Rollouts of the step that was sampled are found in the step that trains by group and sample.
 #include "run/step/step_record.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // few dozen copies, where one value at a time would be a call for each of them.
 #include "run/step/step_wire.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 // columns.
 #include "run/update/auxiliary_models.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "method/columns.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/checkpoint/part.hpp"

@@ -2,7 +2,7 @@
 // its own.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <cstdint>
 #include <numeric>

@@ -1,8 +1,8 @@
 // A worked solution as tokens of the policy's vocabulary, with the verifier's verdict.
 #include "run/update/experts.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "method/columns.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/stored_prompts.hpp"

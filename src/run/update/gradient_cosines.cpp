@@ -1,7 +1,7 @@
 // Norms and dot products in double and in one order.
 #include "run/update/gradient_cosines.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 // otherwise each rank evaluates the micro-batches that it has run forward.
 #include "run/update/objective_pass.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "method/columns.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/update/temperature.hpp"

@@ -1,7 +1,7 @@
 // Columns with a number for each rollout, by its prompt.
 #include "run/update/prompt_columns.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "core/judge_task.hpp"
 #include "method/columns.hpp"
 #include "run/step/group_training.hpp"

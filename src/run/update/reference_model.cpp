@@ -1,7 +1,7 @@
 // Weights of the reference: where they come from, how they follow the policy, how they are saved.
 #include "run/update/reference_model.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/checkpoint/tensor_files.hpp"

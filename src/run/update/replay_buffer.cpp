@@ -1,9 +1,9 @@
 // Remembering closed steps, choosing among them, and reading them back after a stop.
 #include "run/update/replay_buffer.hpp"
 
-#include "base/differing.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/differing.hpp"
 #include "io/archive.hpp"
 #include "method/columns.hpp"
 #include "run/checkpoint/earlier_files.hpp"

@@ -1,8 +1,8 @@
 // Reading of steps, in the order in which they are trained on.
 #include "run/update/step_data.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "run/context/column_sources.hpp"
 #include "run/step/group_training.hpp"
 #include "run/step/heard_rewards.hpp"

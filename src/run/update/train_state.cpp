@@ -1,8 +1,8 @@
 // One optimizer step over ranks and nodes, and the share of a checkpoint that is large.
 #include "run/update/train_state.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "comm/weight_transfer.hpp"
 #include "model/tensors/model_folder.hpp"
 #include "model/tensors/safetensors.hpp"

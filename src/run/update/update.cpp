@@ -1,8 +1,8 @@
 // The messages of the update stage: supervised steps, training steps, checkpoints and rollbacks.
 #include "run/update/update.hpp"
 
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "method/columns.hpp"
 #include "run/checkpoint/part.hpp"
 #include "run/context/column_sources.hpp"

@@ -1,7 +1,7 @@
 // The course of a training step through its updates: what its rollouts say is taken once, and what
 // the updates were like becomes the step's figures.
-#include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
+#include "base/time/clock.hpp"
 #include "run/update/temperature.hpp"
 #include "run/update/update.hpp"
 

@@ -1,8 +1,8 @@
 // Looks at signals, at the stop file and at the clock.
 #include "run/workers/stop_request.hpp"
 
-#include "base/log.hpp"
-#include "base/visible.hpp"
+#include "base/errors/log.hpp"
+#include "base/errors/visible.hpp"
 #include "watch/watcher.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // them between two steps. A signal is also looked for within a step (step_cut.hpp).
 #pragma once
 
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 #include "run/messages/step_times.hpp"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Square roots of the bins' fading reward variances, which apportion() turns into counts.
 #include "scheduling/allocator/bin_square_root.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Draws the bins' arms at the budget, and learns what each further rollout of a group has added.
 #include "scheduling/allocator/gdro.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <cmath>

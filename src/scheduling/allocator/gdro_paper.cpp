@@ -2,7 +2,7 @@
 // were actually played.
 #include "scheduling/allocator/gdro_paper.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <cmath>

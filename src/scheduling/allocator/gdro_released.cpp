@@ -1,7 +1,7 @@
 // Plays the most probable counts at the budget, and credits the results to them.
 #include "scheduling/allocator/gdro_released.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/game/joint_arms.hpp"
 
 #include <algorithm>

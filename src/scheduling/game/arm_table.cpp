@@ -1,8 +1,8 @@
 // Knobs, size, metrics and saved form of the numbers that the rollout games learn.
 #include "scheduling/game/arm_table.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

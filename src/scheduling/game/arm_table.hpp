@@ -1,7 +1,7 @@
 // What the rollout games learn: one number for each rollout count that a difficulty bin may play.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,7 +2,7 @@
 // rollouts that all arms spend.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <cstddef>
 #include <cstdint>

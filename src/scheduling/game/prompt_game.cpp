@@ -1,8 +1,8 @@
 // Scores, exponential weights, and probabilities with uniform exploration.
 #include "scheduling/game/prompt_game.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // (arXiv:2601.19280, section 3.2).
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "scheduling/prompts/bin_results.hpp"
 
 #include <nlohmann/json_fwd.hpp>

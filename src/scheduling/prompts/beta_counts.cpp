@@ -2,7 +2,7 @@
 // of two of them.
 #include "scheduling/prompts/beta_counts.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Pseudo-counts of right and wrong rollouts per prompt, and draws from their Beta distribution.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

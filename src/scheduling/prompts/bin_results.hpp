@@ -1,7 +1,7 @@
 // The results of one step in each difficulty bin, from which the games of GDRO learn.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "core/plan.hpp"
 #include "scheduling/arm_signal.hpp"
 

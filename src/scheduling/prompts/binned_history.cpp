@@ -1,7 +1,7 @@
 // Outcomes into histories, histories into bins.
 #include "scheduling/prompts/binned_history.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // The recent outcomes of every prompt, and the difficulty bins that follow from them.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/text/config.hpp"
 #include "core/plan.hpp"
 #include "scheduling/prompts/change_list.hpp"
 #include "scheduling/prompts/difficulty_bins.hpp"

@@ -2,7 +2,7 @@
 // the members of each bin.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "scheduling/prompts/prompt_history.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // The parts of the shared knowledge are bound, taught, saved and loaded in one order.
 #include "scheduling/prompts/knowledge.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // difficulty bins, and success estimates. It learns once a step, and the pieces share it.
 #pragma once
 
-#include "base/config.hpp"
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/config.hpp"
 #include "scheduling/learning_signals.hpp"
 #include "scheduling/prompts/bin_results.hpp"
 #include "scheduling/prompts/binned_history.hpp"

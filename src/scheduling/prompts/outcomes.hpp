@@ -1,7 +1,7 @@
 // Figures of the outcomes of one group.
 #pragma once
 
-#include "base/differing.hpp"
+#include "base/numbers/differing.hpp"
 #include "core/plan.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Makes prompts with heavy-tailed difficulties, and labels that miss them by an error.
 #include "scheduling/prompts/population.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Whether each prompt's recent groups held a correct answer: a shift register of bits per prompt.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 
 #include <cstdint>
 #include <vector>

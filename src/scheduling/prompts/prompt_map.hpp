@@ -1,7 +1,7 @@
 // Finds the prompts of a saved state in the present table, after the training prompts have changed.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 
 #include <cstdint>
 #include <optional>

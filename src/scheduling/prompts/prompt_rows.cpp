@@ -1,8 +1,8 @@
 // Rows to bytes and back, with every length checked.
 #include "scheduling/prompts/prompt_rows.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

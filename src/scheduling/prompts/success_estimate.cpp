@@ -1,8 +1,8 @@
 // Fading Beta counts and their JSON form.
 #include "scheduling/prompts/success_estimate.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

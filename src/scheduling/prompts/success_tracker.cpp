@@ -1,7 +1,7 @@
 // Beta counts with a memory that becomes shorter as the policy drifts.
 #include "scheduling/prompts/success_tracker.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // the baselines that subtract it.
 #pragma once
 
-#include "base/id.hpp"
+#include "base/numbers/id.hpp"
 #include "core/run_config.hpp"
 
 #include <nlohmann/json_fwd.hpp>

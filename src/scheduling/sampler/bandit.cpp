@@ -1,8 +1,8 @@
 // Four rules that weigh what an arm has paid against what is unknown of it.
 #include "scheduling/sampler/bandit.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/beta_counts.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 #include "scheduling/sampler/ranked.hpp"

@@ -1,8 +1,8 @@
 // Compares the domains' shares of the finished rollouts with the target shares.
 #include "scheduling/sampler/domain_share.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <fmt/format.h>

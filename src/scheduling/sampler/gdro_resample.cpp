@@ -1,7 +1,7 @@
 // Draws bins by the prompt game, and prompts by a partial shuffle of each bin.
 #include "scheduling/sampler/gdro_resample.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Sums of accuracies for each prompt, and the ranking that is made of them once.
 #include "scheduling/sampler/historical_deviation.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Two ranked draws, one for each side, whose prompts alternate.
 #include "scheduling/sampler/pairs.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>

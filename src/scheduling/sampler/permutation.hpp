@@ -2,7 +2,7 @@
 // Feistel network with cycle walking.
 #pragma once
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // The walk through the uniform order, and the two reasons to skip a prompt.
 #include "scheduling/sampler/skipping.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 #include "scheduling/sampler/ranked.hpp"
 

@@ -1,8 +1,8 @@
 // The present level and its fading pass rate.
 #include "scheduling/sampler/stage_gate.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <fmt/format.h>

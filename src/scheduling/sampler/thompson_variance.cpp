@@ -1,7 +1,7 @@
 // Posterior draws addressed by (step, prompt); evidence fades lazily.
 #include "scheduling/sampler/thompson_variance.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>

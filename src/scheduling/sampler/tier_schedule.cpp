@@ -1,7 +1,7 @@
 // Linear interpolation between two distributions over the levels.
 #include "scheduling/sampler/tier_schedule.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

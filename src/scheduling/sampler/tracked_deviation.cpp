@@ -1,7 +1,7 @@
 // Prompts by the spread of their tracked success.
 #include "scheduling/sampler/tracked_deviation.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 
 #include <algorithm>

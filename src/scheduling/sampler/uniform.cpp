@@ -1,9 +1,9 @@
 // Walks the addressed order of an epoch and remembers only a position.
 #include "scheduling/sampler/uniform.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/sampler/permutation.hpp"
 
 #include <algorithm>

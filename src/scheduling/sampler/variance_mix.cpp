@@ -1,7 +1,7 @@
 // A weighted part and a shuffled part that have no prompt in common.
 #include "scheduling/sampler/variance_mix.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/diversity.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The weight of a group is that of the prompt game for the bin of its prompt.
 #include "scheduling/selection/gdro_reweight.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Sorts the values and tries every split into small and large ones.
 #include "scheduling/selection/spread.hpp"
 
-#include "base/max_variance_subset.hpp"
+#include "base/numbers/max_variance_subset.hpp"
 
 #include <algorithm>
 #include <numeric>

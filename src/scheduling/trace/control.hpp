@@ -2,8 +2,8 @@
 // not made by learning.
 #pragma once
 
-#include "base/config.hpp"
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
+#include "base/text/config.hpp"
 #include "core/plan.hpp"
 
 #include <string>

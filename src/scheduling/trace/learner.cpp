@@ -1,7 +1,7 @@
 // AdamW on parameters whose gains reach neighbouring skills.
 #include "scheduling/trace/learner.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // Answers by chance, the policy gradient of the answers, and a learner that follows it.
 #include "scheduling/trace/simulation.hpp"
 
-#include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/random.hpp"
 #include "scheduling/composed.hpp"
 #include "scheduling/prompts/outcomes.hpp"
 

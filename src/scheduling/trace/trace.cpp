@@ -1,8 +1,8 @@
 // Reads a line strictly, ends the step before, decides the line's own step and writes the decision.
 #include "scheduling/trace/trace.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "scheduling/composed.hpp"
 #include "scheduling/trace/trace_json.hpp"
 #include "scheduling/trace/trace_results.hpp"

@@ -1,8 +1,8 @@
 // Types, ranges and lengths of JSON values.
 #include "scheduling/trace/trace_json.hpp"
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Reads the values of a trace's lines; a wrong value is refused with the name of its key.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <cstdint>
 #include <limits>

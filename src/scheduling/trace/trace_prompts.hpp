@@ -1,7 +1,7 @@
 // The prompts of a trace: converts the ids of its lines to places in the policy's table, and back.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/scheduler.hpp"
 
 #include <cstdint>

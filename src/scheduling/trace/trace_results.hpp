@@ -2,7 +2,7 @@
 // line.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/trace/trace_prompts.hpp"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // derivatives.
 #include "sizing/scale/calibration.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <algorithm>
 #include <cmath>

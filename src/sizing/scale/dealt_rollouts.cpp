@@ -1,7 +1,7 @@
 // Deals a step's groups to ranks, with response lengths drawn from those of a recorded run.
 #include "sizing/scale/dealt_rollouts.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "sizing/aggregators.hpp"
 
 #include <algorithm>

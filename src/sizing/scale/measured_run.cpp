@@ -1,7 +1,7 @@
 // Reads a run folder for the calibration: what its steps worked on, and how long they took.
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "io/checkpoint.hpp"
 #include "io/source.hpp"
 #include "model/tensors/weights.hpp"

@@ -1,7 +1,7 @@
 // The first bytes of a reference say whether it is a list, so that plain ones cost nothing.
 #include "text/answer/accepted_answers.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 // are put at the end of the question.
 #include "text/answer/answer_form.hpp"
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>

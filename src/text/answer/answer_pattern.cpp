@@ -2,7 +2,7 @@
 // apply to one starting point each.
 #include "text/answer/answer_pattern.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -1,8 +1,8 @@
 // The table of extraction rules and their functions.
 #include "text/answer/extract.hpp"
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
 #include "text/answer/answer_pattern.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/answer/answer_tokens.hpp"

@@ -1,8 +1,8 @@
 // End tokens are looked for in texts as a tokenizer spells them.
 #include "text/chat/answer_ends.hpp"
 
-#include "base/error.hpp"
-#include "base/joined.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/joined.hpp"
 
 #include <fmt/format.h>
 

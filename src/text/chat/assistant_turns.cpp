@@ -1,8 +1,8 @@
 // Replaces the words of a turn by marks, and finds the turn between the text that does not change.
 #include "text/chat/assistant_turns.hpp"
 
-#include "base/error.hpp"
-#include "base/joined.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/joined.hpp"
 #include "text/answer/answer_text.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Parses and renders templates, and throws their faults with line and column.
 #include "text/chat/chat_template.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/template_messages.hpp"
 #include "text/jinja/execution.hpp"
 #include "text/jinja/values/characters.hpp"

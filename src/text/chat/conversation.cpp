@@ -1,7 +1,7 @@
 // Makes messages, and reads JSON without losing digits.
 #include "text/chat/conversation.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // variables that belong to it.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <string>
 #include <string_view>

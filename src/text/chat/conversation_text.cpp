@@ -1,8 +1,8 @@
 // Gives a template its variables, and compares what it makes of changed conversations.
 #include "text/chat/conversation_text.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <algorithm>
 #include <iterator>

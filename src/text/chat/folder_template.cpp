@@ -1,10 +1,10 @@
 // Reads chat_template.jinja, additional_chat_templates and tokenizer_config.json.
 #include "text/chat/folder_template.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/joined.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/joined.hpp"
+#include "base/text/json.hpp"
 #include "text/tokenizer/folder_tokens.hpp"
 
 #include <fmt/format.h>

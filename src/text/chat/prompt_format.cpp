@@ -1,12 +1,12 @@
 // Prompts and conversations as tokens, and the tokens of them that are learnt.
 #include "text/chat/prompt_format.hpp"
 
-#include "base/error.hpp"
-#include "base/faults.hpp"
-#include "base/file.hpp"
-#include "base/hash.hpp"
-#include "base/joined.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/files/file.hpp"
+#include "base/numbers/hash.hpp"
+#include "base/text/joined.hpp"
 #include "text/answer/answer_text.hpp"
 #include "text/chat/assistant_turns.hpp"
 #include "text/chat/conversation.hpp"

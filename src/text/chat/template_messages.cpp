@@ -2,7 +2,7 @@
 // objects.
 #include "text/chat/template_messages.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 namespace rollcall::text {
 namespace {

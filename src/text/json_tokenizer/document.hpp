@@ -2,7 +2,7 @@
 // their own; the rest is JSON.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "text/json_tokenizer/fields.hpp"
 
 #include <cstdint>

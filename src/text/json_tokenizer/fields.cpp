@@ -1,8 +1,8 @@
 // Reads members of tokenizer.json with their types, and words the messages about faults.
 #include "text/json_tokenizer/fields.hpp"
 
-#include "base/error.hpp"
-#include "base/joined.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/joined.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 
 #include <fmt/format.h>

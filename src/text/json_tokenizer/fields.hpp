@@ -1,7 +1,7 @@
 // A value of tokenizer.json together with its place, which messages about faults name.
 #pragma once
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // Takes a text through the parts of a tokenizer.json to its tokens, and tokens back to their text.
 #include "text/json_tokenizer/json_tokenizer.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/errors/error.hpp"
+#include "base/numbers/hash.hpp"
 #include "text/json_tokenizer/steps/prefix_space.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 

@@ -1,7 +1,7 @@
 // Parses one file of a model folder.
 #include "text/tokenizer/folder_file.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 namespace rollcall::text {
 

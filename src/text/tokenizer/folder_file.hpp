@@ -1,8 +1,8 @@
 // A JSON object in a file of a model folder. Every message about a fault names the file.
 #pragma once
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Merges what three files say about special tokens, as transformers merges it.
 #include "text/tokenizer/folder_tokens.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "text/json_tokenizer/document.hpp"
 #include "text/tokenizer/tokenizer_class.hpp"
 

@@ -1,9 +1,9 @@
 // Reads what a model folder in Hugging Face's layout says about text.
 #include "text/tokenizer/text_files.hpp"
 
-#include "base/error.hpp"
-#include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/text/json.hpp"
 #include "text/chat/folder_template.hpp"
 #include "text/json_tokenizer/json_tokenizer.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"

@@ -1,9 +1,9 @@
 // The built-in tokenizers, which have a table from bytes to tokens and one back.
 #include "text/tokenizer/tokenizer.hpp"
 
-#include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/nearest.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/nearest.hpp"
+#include "base/numbers/hash.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The table of classes, which tests/text/references/folder_tokens.py compares with transformers.
 #include "text/tokenizer/tokenizer_class.hpp"
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 #include <algorithm>
 #include <string>

@@ -16,7 +16,7 @@
 #include "objective/reward/zero_truncated.hpp"
 #include "works_when/small_step.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

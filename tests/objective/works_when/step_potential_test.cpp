@@ -2,7 +2,7 @@
 // potentials, where shuffled ones teach nothing.
 #include "objective/advantage/step_potential.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "works_when/small_step.hpp"
 
 #include <gmock/gmock.h>

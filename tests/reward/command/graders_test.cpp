@@ -1,9 +1,9 @@
 // Real processes that fail in every way: each costs its own verdict, nothing outlives it, and
 // nothing hangs.
 #include "reward/command/graders.hpp"
-#include "base/clock.hpp"
-#include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/errors/error.hpp"
+#include "base/files/file.hpp"
+#include "base/time/clock.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 // and any bytes are safe.
 #include "reward/command/message.hpp"
 
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "text/answer/accepted_answers.hpp"
 
 #include <gtest/gtest.h>

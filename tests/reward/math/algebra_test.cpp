@@ -1,10 +1,10 @@
 // Canonical forms: the laws of a field, exact roots and logarithms, separation bounds.
-#include "reward/math/algebra.hpp"
+#include "reward/math/algebra/algebra.hpp"
 
-#include "reward/math/evaluation.hpp"
-#include "reward/math/functions.hpp"
-#include "reward/math/powers.hpp"
-#include "reward/math/values.hpp"
+#include "reward/math/algebra/functions.hpp"
+#include "reward/math/algebra/powers.hpp"
+#include "reward/math/values/evaluation.hpp"
+#include "reward/math/values/values.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

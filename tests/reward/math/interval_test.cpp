@@ -1,5 +1,5 @@
 // Interval functions hold the value and know where they are not defined.
-#include "reward/math/interval.hpp"
+#include "reward/math/values/interval.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

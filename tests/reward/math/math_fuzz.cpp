@@ -2,7 +2,7 @@
 // than the limits allow. Reports the worst count and time.
 // usage: math_fuzz RUNS [FIRST]     run N depends on N alone, so a run is repeated by  math_fuzz 1
 // N
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "reward/math/decide.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Writes generated pairs of answers as JSON lines, or judges them and counts.
 // usage: math_pairs write SEED COUNT | math_pairs judge SEED COUNT [SHOWN]
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "reward/math/pairs.hpp"
 
 #include "reward/math/decide.hpp"

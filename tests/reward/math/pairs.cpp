@@ -1,7 +1,7 @@
 // The generator of pairs of known truth, a function a category.
 #include "reward/math/pairs.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <fmt/format.h>
 

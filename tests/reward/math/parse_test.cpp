@@ -1,9 +1,9 @@
 // What the parser makes of spellings, and what it refuses.
-#include "reward/math/expression.hpp"
+#include "reward/math/expression/expression.hpp"
 #include "reward/math/limits.hpp"
-#include "reward/math/numerals.hpp"
-#include "reward/math/tokens.hpp"
-#include "reward/math/units.hpp"
+#include "reward/math/parser/numerals.hpp"
+#include "reward/math/parser/tokens.hpp"
+#include "reward/math/parser/units.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Answers of random tokens against references of every kind: a verdict is undecided for a reason of
 // the list alone, and for those that the reference gives rise to. usage: undecided_fuzz RUNS
 // [FIRST]     run N depends on N alone; 100000 is the long form
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 #include "reward/math/decide.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Attacks on files: reading, changing and making them outside, by path, link, race and descriptor.
 #include "attacks/attack.hpp"
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

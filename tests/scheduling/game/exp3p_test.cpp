@@ -1,7 +1,7 @@
 // EXP3.P by hand, and that it finds the better arm.
 #include "scheduling/game/exp3p.hpp"
 
-#include "base/random.hpp"
+#include "base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
 

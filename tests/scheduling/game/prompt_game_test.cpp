@@ -1,8 +1,8 @@
 // Prompt-GDRO by hand: scores, weights, probabilities, and the log-sum-exp bound of Lemma 4.1.
 #include "scheduling/game/prompt_game.hpp"
 
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/errors/error.hpp"
+#include "base/text/json.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // PCL, DOTS, VADE, SPO and MMR1: prompts chosen by how likely they are solved.
-#include "base/json.hpp"
+#include "base/text/json.hpp"
 #include "scheduling/sampler/thompson_variance.hpp"
 #include "scheduling/sampler/tracked_deviation.hpp"
 #include "scheduling/sampler/variance_mix.hpp"

@@ -1,7 +1,7 @@
 // Collects notices, which arrive in any order, and sorts what they report.
 #include "run/coordinator/steps/rounds.hpp"
 
-#include "base/log.hpp"
+#include "base/errors/log.hpp"
 #include "core/judge_task.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "scheduling/composed.hpp"

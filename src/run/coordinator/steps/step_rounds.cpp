@@ -2,7 +2,7 @@
 // closed.
 #include "run/coordinator/steps/step_rounds.hpp"
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "method/columns.hpp"
 #include "run/step/undecided.hpp"
 #include "run/workers/step_cut.hpp"

@@ -1,7 +1,7 @@
 // Carries out a step and makes its row of metrics.
 #include "run/coordinator/steps/steps.hpp"
 
-#include "base/clock.hpp"
+#include "base/time/clock.hpp"
 #include "model/train/optimizer.hpp"
 #include "run/context/self_judging.hpp"
 #include "run/step/group_training.hpp"

@@ -1,8 +1,8 @@
 // Exchanges messages with the update ranks and follows the running mean of the gradient norm.
 #include "run/coordinator/steps/updates.hpp"
 
-#include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/errors/error.hpp"
+#include "base/errors/log.hpp"
 #include "run/coordinator/steps/step_plans.hpp"
 #include "run/workers/step_cut.hpp"
 

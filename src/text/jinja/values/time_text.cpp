@@ -1,7 +1,7 @@
 // The C library's strftime as Python calls it. Python adds %f, and leaves the time zone empty.
 #include "text/jinja/values/time_text.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "text/jinja/fault.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Searches for patterns, with PCRE2 within limits of time and memory.
 #include "text/json_tokenizer/steps/pattern.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "text/json_tokenizer/dialect.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 

@@ -2,7 +2,7 @@
 // no list of pieces is kept.
 #include "text/json_tokenizer/steps/pre_tokenizer.hpp"
 
-#include "base/nearest.hpp"
+#include "base/errors/nearest.hpp"
 #include "text/json_tokenizer/steps/pattern.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 #include "text/json_tokenizer/vocabulary/byte_alphabet.hpp"

@@ -1,7 +1,7 @@
 // Added tokens as in Hugging Face's tokenizers (tokenizer/added_vocabulary).
 #include "text/json_tokenizer/vocabulary/added_tokens.hpp"
 
-#include "base/error.hpp"
+#include "base/errors/error.hpp"
 #include "text/json_tokenizer/steps/unicode.hpp"
 
 #include <fmt/format.h>

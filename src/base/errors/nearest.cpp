@@ -1,0 +1,68 @@
+// Computes the Levenshtein distance with one row of memory.
+#include "base/errors/nearest.hpp"
+
+#include "base/errors/faults.hpp"
+#include "base/text/joined.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rollcall {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substitute, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
+  // characters that are compared: more add nothing, and the time grows with the square
+  constexpr std::size_t kLongest = 128;
+  name = name.substr(0, kLongest);
+  std::string best;
+  std::size_t distance = std::numeric_limits<std::size_t>::max();
+  for (const auto& candidate : valid) {
+    if (const auto d = edit_distance(name, candidate); d < distance) distance = d, best = candidate;
+  }
+  return best;
+}
+
+bool is_near(std::string_view name, std::string_view other) {
+  constexpr std::size_t kTelling = 3;  // shorter names are part of many others
+  const auto holds = [](std::string_view whole, std::string_view part) {
+    return part.size() >= kTelling && whole.find(part) != std::string_view::npos;
+  };
+  if (holds(other, name) || holds(name, other)) return true;
+  const std::size_t shorter = std::min(name.size(), other.size());
+  // 2 allows two letters that changed places
+  return edit_distance(name.substr(0, 128), other) <=
+         std::max<std::size_t>(shorter < 4 ? 1 : 2, shorter / 3);
+}
+
+std::string suggest_name(std::string_view name, const std::vector<std::string>& valid) {
+  constexpr std::size_t kListed = 20;
+  const std::string nearest = nearest_name(name, valid);
+  const std::string guess = is_near(name, nearest) ? fmt::format("did you mean {}?", nearest) : "";
+  if (valid.size() > kListed)
+    return guess.empty()
+               ? "none of the names is like it; the command's --help or its document lists them"
+               : guess;
+  return fmt::format("{}{}valid are {}", guess, guess.empty() ? "" : " ", joined(valid, ", "));
+}
+
+}  // namespace rollcall

@@ -1,0 +1,40 @@
+// Output files of commands. Such a file appears under its name only when it is complete, and it
+// replaces nothing but an earlier file of the same command.
+#pragma once
+
+#include "base/errors/error.hpp"
+#include "base/files/plain_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace rollcall {
+
+/// Called before anything is computed. `beginning`: at least one byte, with which all files of this
+/// command begin. Throws ConfigError if the path is no plain file, if it is a file that begins
+/// otherwise, and if its folder does not exist.
+inline void require_output_file(const std::filesystem::path& path, std::string_view beginning) {
+  const std::string kind = is_link(path) ? "a symbolic link" : what_else(path);
+  require<ConfigError>(kind.empty(), fmt::format("cannot write {}: it is {}", path.string(), kind),
+                       "a file would take its place", "name another file, or leave the option out");
+  std::ifstream earlier(path, std::ios::binary);
+  std::string found(beginning.size(), '\0');
+  earlier.read(found.data(), std::streamsize(found.size()));
+  require<ConfigError>(
+      found == beginning || !std::filesystem::exists(path) ||
+          (earlier.is_open() && earlier.gcount() == 0),
+      fmt::format("cannot write {}: it holds something else than this command writes",
+                  path.string()),
+      "it would be lost", "name another file, or remove that one");
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  require<ConfigError>(
+      std::filesystem::is_directory(folder),
+      fmt::format("cannot write {}: there is no folder {}", path.string(), folder.string()),
+      "there is nowhere to write to", "make the folder, or name another file");
+}
+
+}  // namespace rollcall

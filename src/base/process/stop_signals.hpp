@@ -1,0 +1,50 @@
+// Signals that ask a process to stop: SIGINT, SIGTERM, SIGUSR1 and SIGHUP. They either end the
+// process at once, with a line that says what is left behind, or set a flag that the program reads.
+#pragma once
+
+#include "base/errors/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rollcall {
+
+/// Which of the signals end the process. A batch system sends a notice (SIGUSR1, SIGHUP) while
+/// there is time left, so that work that takes only seconds is better finished. After a last call
+/// (SIGTERM, SIGINT) comes SIGKILL.
+enum class Ends : std::uint8_t { on_any, on_last_call };
+
+/// From now on such a signal ends the process at once, with exit code 75 (ExitCode::requeue) and
+/// the line "rollcall: stopped by SIGTERM: `left`". Of a launcher's ranks only the first prints the
+/// line. Under nohup SIGHUP stays ignored. An inherited mask of these signals is undone.
+void end_on_stop_signals(std::string_view left, Ends which = Ends::on_any);
+
+/// Once this file exists, a signal ends the process without a line: another process of the job has
+/// failed and printed the reason, and the launcher is ending the rest.
+void stay_silent_beside(const std::filesystem::path& file);
+
+/// The process has failed with `code` and prints why. A signal that arrives before its last
+/// instruction ends it with that code and adds no second reason: a launcher sends SIGTERM to all
+/// ranks as soon as one of them has exited.
+void end_as_failed(ExitCode code);
+
+/// From now on the signals set a flag. A second SIGINT ends the process, and so does a second
+/// SIGTERM outside of a Slurm job; Slurm itself sends several.
+void note_stop_signals();
+
+/// The signal that was noted last, if any was.
+std::optional<std::string> stop_signal();
+
+/// When the first signal of each kind came, in seconds of signal_clock_s(); infinity if none came.
+struct SignalTimes {
+  double notice_s = std::numeric_limits<double>::infinity();     ///< SIGUSR1, SIGHUP
+  double last_call_s = std::numeric_limits<double>::infinity();  ///< SIGTERM, SIGINT
+};
+SignalTimes signal_times();
+double signal_clock_s();  ///< monotonic
+
+}  // namespace rollcall

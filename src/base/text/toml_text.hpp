@@ -1,0 +1,28 @@
+// Reads TOML text as tables. A broken line is skipped alone if it cannot change the meaning of the
+// others, so that all mistakes in a run file are found at once.
+#pragma once
+
+#include "base/errors/faults.hpp"
+
+#include <toml++/toml.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rollcall {
+
+/// The parts of a text that could be read.
+struct TomlText {
+  /// In the order of the text; a section that appears twice begins another part.
+  std::vector<toml::table> parts{};
+  std::vector<Fault> faults{};  ///< With kEverySetting as key if the rest of the text was not read.
+};
+
+/// Throws ConfigError if the text is longer, or nests deeper, than any that a person writes.
+TomlText read_toml(std::string_view text, std::string_view origin);
+
+/// The text as toml++ alone reads it, within the same limits. Throws toml::parse_error.
+toml::table parse_toml(std::string_view text, std::string_view origin);
+
+}  // namespace rollcall

@@ -1,0 +1,43 @@
+// The atoms of one comparison, numbered: what canonical forms are polynomials in.
+#pragma once
+
+#include "reward/math/algebra/form.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rollcall::reward::math {
+
+/// Equal atoms have one number, and numbers count from 0 in the order in which atoms first come up.
+class Atoms {
+ public:
+  /// The number of this atom, which is added if it is new. Throws NoVerdict (exhausted) when there
+  /// are more than kMostNodes atoms.
+  int number(AtomKind kind, const std::string& name, mpz_class base = {},
+             std::vector<Form> arguments = {});
+  /// A reference stays valid while atoms are added.
+  const Atom& operator[](int number) const { return atoms_[std::size_t(number)]; }
+  std::size_t size() const { return atoms_.size(); }
+  /// Makes cos(x) known to sin(x), so that sin^2 is replaced by 1 - cos^2.
+  void set_partner(int sine, int cosine) { atoms_[std::size_t(sine)].partner = cosine; }
+
+  std::set<int> within(const Form& form) const;  ///< also those in the arguments of other atoms
+  std::vector<int> variables_of(const Form& form) const;  ///< ascending, also within arguments
+  bool has_imaginary(const Form& form) const;             ///< whether i is in it
+
+ private:
+  std::deque<Atom> atoms_;
+  std::map<std::string, int> numbers_;  // by a text of kind, name, base and arguments
+};
+
+/// The atom of this number as a value.
+Form atom_form(int number);
+
+/// A text that two polynomials in the atoms of one table share if and only if they are equal.
+void append_key(const Poly& poly, std::string& to);
+
+}  // namespace rollcall::reward::math

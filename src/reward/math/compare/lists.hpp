@@ -1,0 +1,19 @@
+// Lists, sets and tuples: several values on at least one side.
+#pragma once
+
+#include "reward/math/values/values.hpp"
+
+#include <vector>
+
+namespace rollcall::reward::math {
+
+/// Compares two expressions of which at least one has_several() values. A list that is written with
+/// commas alone may be a tuple, and so may values with names of their own; otherwise order does not
+/// count. A value that an answer gives several times is that value; several values of which only
+/// one is right are wrong.
+Verdict compare_lists(Values& values, const Node& reference, const Node& answer);
+
+/// Compares the n-th part of one side with the n-th part of the other. The parts' number counts.
+Verdict compare_in_order(Values& values, const std::vector<Node>& a, const std::vector<Node>& b);
+
+}  // namespace rollcall::reward::math

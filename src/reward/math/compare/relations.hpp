@@ -1,0 +1,21 @@
+// Equations and inequalities: the same up to their sides and a common factor.
+#pragma once
+
+#include "reward/math/values/values.hpp"
+
+namespace rollcall::reward::math {
+
+/// Whether it is x = ... or f(x) = ...: a name on the left that the right side does not contain.
+bool is_assignment(const Node& node);
+/// The value of an assignment or of a chain of equations, the set after an "element of"; otherwise
+/// the node itself.
+const Node& value_of(const Node& node);
+
+/// Compares two relations, by the values that they give to a name or by the difference of their
+/// sides.
+Verdict compare_relations(Values& values, const Node& reference, const Node& answer);
+
+/// The form multiplied by the powers of variables that it is divided by.
+Form without_poles(Algebra& algebra, const Form& form);
+
+}  // namespace rollcall::reward::math
