@@ -21,10 +21,10 @@ class MergeReader {
     in_pair_ = true;
     pair_size_ = 0;
   }
-  void add(std::string text) {
+  void add(const std::string& text) {
     if (!in_pair_) return add_line(text);
-    if (++pair_size_ == 1) document_->merges.emplace_back(std::move(text), std::string());
-    else if (pair_size_ == 2) document_->merges.back().second = std::move(text);
+    if (++pair_size_ == 1) document_->merges.emplace_back(text, std::string());
+    else if (pair_size_ == 2) document_->merges.back().second = text;
   }
   void end_pair() {
     if (pair_size_ != 2)
@@ -73,7 +73,7 @@ class Reader final : public Json::json_sax_t {
 
   bool string(string_t& text) override {
     if (part_ != Part::merges) return value(std::move(text));
-    merges_.add(std::move(text));
+    merges_.add(text);
     return true;
   }
 
