@@ -92,8 +92,8 @@ void add(Digest& digest, const Rollout& rollout) {
   for (const Turn& turn : rollout.turns) {
     digest.number(std::uint64_t(turn.role));
     digest.list(turn.tokens);
-    digest.list(turn.logprob);
-    digest.list(turn.entropy);
+    digest.list(turn.columns.logprob);
+    digest.list(turn.columns.entropy);
     digest.list(turn.policy_version);
     if (!turn.kept_mass.empty()) digest.list(turn.kept_mass);
     if (!turn.kept.empty()) digest.list(turn.kept.end), digest.list(turn.kept.id);

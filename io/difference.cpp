@@ -95,7 +95,8 @@ std::string first_of(const std::string& where, std::initializer_list<std::string
 
 std::string difference(const Turn& a, const Turn& b) {
   return first_of("", {scalar("role", int(a.role), int(b.role)), list("tokens", a.tokens, b.tokens),
-                       list("logprob", a.logprob, b.logprob), list("entropy", a.entropy, b.entropy),
+                       list("logprob", a.columns.logprob, b.columns.logprob),
+                       list("entropy", a.columns.entropy, b.columns.entropy),
                        list("policy_version", a.policy_version, b.policy_version),
                        list("kept mass", a.kept_mass, b.kept_mass),
                        list("ends of kept ids", a.kept.end, b.kept.end),

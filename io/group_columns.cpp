@@ -35,14 +35,14 @@ void extend(std::vector<T>& column, const std::vector<T>& values) {
 
 void append(const Turn& turn, RolloutColumns& c) {
   const std::size_t tokens = turn.tokens.size(), valued = turn.role == Role::policy ? tokens : 0;
-  expect(turn.logprob.size() == valued && turn.entropy.size() == valued &&
+  expect(turn.columns.logprob.size() == valued && turn.columns.entropy.size() == valued &&
              turn.policy_version.size() == valued,
          "policy turns, and only those, have a value per token in every column");
   c.role.push_back(std::int8_t(turn.role));
   c.token_count.push_back(narrow(tokens));
   extend(c.id, turn.tokens);
-  extend(c.logprob, turn.logprob);
-  extend(c.entropy, turn.entropy);
+  extend(c.logprob, turn.columns.logprob);
+  extend(c.entropy, turn.columns.entropy);
   extend(c.policy_version, turn.policy_version);
   c.logprob.resize(c.id.size(), kNoValue);
   c.entropy.resize(c.id.size(), kNoValue);
@@ -105,12 +105,10 @@ struct Walk {
     const std::size_t n = c.token_count[turn];
     Turn made{.role = Role(c.role[turn]),
               .tokens = id.take(n),
-              .logprob = logprob.take(n),
-              .entropy = entropy.take(n),
+              .columns = {.logprob = logprob.take(n), .entropy = entropy.take(n)},
               .policy_version = version.take(n)};
     if (made.role != Role::policy) {
-      made.logprob.clear();
-      made.entropy.clear();
+      made.columns = {};
       made.policy_version.clear();
     }
     read_kept(made);

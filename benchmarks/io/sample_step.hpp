@@ -42,21 +42,15 @@ inline Step make_step(std::uint64_t step, std::size_t tokens) {
     Group group{.id = {step, {g}, 0}, .level = 3, .rollouts = {}};
     auto& scores = s.scores.scores.emplace_back();
     for (std::uint32_t i = 0; i < kSamples; ++i) {
-      Turn prompt{.role = Role::prompt,
-                  .tokens = std::vector<std::int32_t>(kPromptTokens, 5),
-                  .logprob = {},
-                  .entropy = {},
-                  .policy_version = {}};
+      Turn prompt{.role = Role::prompt, .tokens = std::vector<std::int32_t>(kPromptTokens, 5)};
       Turn policy{.role = Role::policy,
                   .tokens = {},
-                  .logprob = {},
-                  .entropy = {},
                   .policy_version = std::vector<std::uint64_t>(tokens, step)};
       for (std::size_t t = 0; t < tokens; ++t) {
         const std::uint64_t bits = random.bits((g * kSamples + i) * tokens + t);
         policy.tokens.push_back(std::int32_t(bits % 20)),
-            policy.logprob.push_back(-float(bits >> 40)),
-            policy.entropy.push_back(float(bits >> 44));
+            policy.columns.logprob.push_back(-float(bits >> 40)),
+            policy.columns.entropy.push_back(float(bits >> 44));
       }
       group.rollouts.push_back({.sample = i,
                                 .finish = FinishReason::stop,

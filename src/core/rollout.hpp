@@ -4,6 +4,7 @@
 #include "base/numbers/id.hpp"
 #include "core/kept_tokens.hpp"
 #include "core/missed_tokens.hpp"
+#include "core/token_columns.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -39,19 +40,18 @@ struct Prompt {
 struct Turn {
   Role role = Role::prompt;
   std::vector<std::int32_t> tokens;  ///< [T]
-  /// [T] log-prob (nats) of the softmax at the sampling temperature: over the ids of `kept` where
-  /// the token has such a list, otherwise over the whole vocabulary, before top-k and top-p.
-  std::vector<float> logprob;
-  std::vector<float> entropy;                 ///< [T] entropy of that softmax (nats)
-  std::vector<std::uint64_t> policy_version;  ///< [T] version of the policy that sampled the token
+  /// [T] of the softmax at the sampling temperature: over the ids of `kept` where the token has
+  /// such a list, otherwise over the whole vocabulary, before top-k and top-p. Of these columns,
+  /// miss_logprob goes with `missed`, and is not stored either.
+  TokenColumns columns{};
+  std::vector<std::uint64_t> policy_version{};  ///< [T] of the policy that sampled the token
   /// [T] probability mass, in the full softmax, of the tokens that top-k and top-p kept; empty if
   /// they kept all
   std::vector<float> kept_mass{};
   KeptTokens kept{};  ///< the tokens that top-k and top-p kept, if sampling.logprob is "kept"
-  // The next two are set for an expert's text while a step is trained on, if the objective asks
-  // what the policy would have drawn there. They are not stored.
-  MissedTokens missed{};              ///< draws that differ from the text's token
-  std::vector<float> miss_logprob{};  ///< [T] sum over those draws of share * log-prob
+  /// Draws that differ from the text's token. They are set for an expert's text while a step is
+  /// trained on, if the objective asks what the policy would have drawn there. They are not stored.
+  MissedTokens missed{};
 };
 
 /// What identifies a group. `draw` counts how often the prompt was drawn in this step before.

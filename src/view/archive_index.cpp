@@ -96,9 +96,9 @@ void ArchiveIndex::add(const io::ArchivedGroup& g) {
     step.cut += g.group.rollouts[i].finish == FinishReason::length ? 1 : 0;
     for (const Turn& turn : g.group.rollouts[i].turns) {
       line.tokens += turn.role == Role::prompt ? 0 : turn.tokens.size();
-      step.tokens += turn.logprob.size();
-      for (const float value : turn.logprob) step.logprob += double(value);
-      for (const float value : turn.entropy) step.entropy += double(value);
+      step.tokens += turn.columns.logprob.size();
+      for (const float value : turn.columns.logprob) step.logprob += double(value);
+      for (const float value : turn.columns.entropy) step.entropy += double(value);
     }
   }
   step.rollouts += line.rollouts, step.correct += line.correct;

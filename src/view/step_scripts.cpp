@@ -38,9 +38,9 @@ struct Sums {
 Sums sums_of(const Rollout& rollout) {
   Sums s;
   for (const Turn& turn : rollout.turns) {
-    s.tokens += turn.logprob.size();
-    for (const float value : turn.logprob) s.logprob += double(value);
-    for (const float value : turn.entropy) s.entropy += double(value);
+    s.tokens += turn.columns.logprob.size();
+    for (const float value : turn.columns.logprob) s.logprob += double(value);
+    for (const float value : turn.columns.entropy) s.entropy += double(value);
   }
   return s;
 }
@@ -194,12 +194,11 @@ class PartWriter {
     }
   }
 
-  template <class Values>
   void add_values(std::string& out, const char* name, const Rollout& rollout,
-                  Values Turn::*member) {
+                  std::vector<float> TokenColumns::*column) {
     out += ",\"", out += name, out += "\":[";
     for (const Turn& turn : rollout.turns)
-      for (const auto value : turn.*member) {
+      for (const float value : turn.columns.*column) {
         if (out.back() != '[') out += ',';
         add_milli(out, double(value));
       }
@@ -223,11 +222,11 @@ class PartWriter {
       add_tokens(out, whole ? pieces_.of(turn.tokens, rollout.text) : pieces_.of(turn.tokens),
                  turn.tokens);
       out += ']';
-      tokens += turn.logprob.size();
+      tokens += turn.columns.logprob.size();
     }
     out += ']';
-    add_values(out, "logprob", rollout, &Turn::logprob),
-        add_values(out, "entropy", rollout, &Turn::entropy);
+    add_values(out, "logprob", rollout, &TokenColumns::logprob),
+        add_values(out, "entropy", rollout, &TokenColumns::entropy);
     add_versions(out, rollout);
     if (advantage != nullptr) {
       const std::span<const double> values(advantage, tokens);

@@ -168,7 +168,7 @@ TEST(DevicePolicy, GenerationHasTheSameBitsInAnyCompany) {
         const DecodedSequence alone = decode(device, std::span(&request, 1), sampling, {})[0][0];
         for (const DecodedSequence* other : {&together[g][i], &short_of_room[g][i]}) {
           EXPECT_EQ(other->tokens, alone.tokens) << temperature;
-          EXPECT_EQ(other->logprob, alone.logprob) << temperature;
+          EXPECT_EQ(other->columns.logprob, alone.columns.logprob) << temperature;
         }
       }
   }
@@ -189,7 +189,7 @@ TEST(DevicePolicy, SequencesThatTakeTurnsHaveTheBitsTheyHaveAlone) {
     while (!session.idle()) session.advance(device);
     for (std::size_t id = 0; id < 2 * alone.size(); ++id) {
       EXPECT_EQ(session.at(id).tokens, alone[id / 2][id % 2].tokens);
-      EXPECT_EQ(session.at(id).logprob, alone[id / 2][id % 2].logprob);
+      EXPECT_EQ(session.at(id).columns.logprob, alone[id / 2][id % 2].columns.logprob);
     }
   }
 }
@@ -204,8 +204,8 @@ TEST(DevicePolicy, TheTrainingForwardRepeatsWhatGenerationStores) {
     const auto all = decoded(device, sampling, kRoom);
     for (std::size_t g = 0; g < all.size(); ++g) {
       const Columns columns = repeated(device, sampling, g, all[g].back());
-      EXPECT_EQ(columns.logprob, all[g].back().logprob) << g;
-      EXPECT_EQ(columns.entropy, all[g].back().entropy) << g;
+      EXPECT_EQ(columns.logprob, all[g].back().columns.logprob) << g;
+      EXPECT_EQ(columns.entropy, all[g].back().columns.entropy) << g;
       for (const std::int32_t token : all[g].back().tokens)
         EXPECT_TRUE(sampling.vocab_size == 0 || token < sampling.vocab_size);
     }

@@ -137,7 +137,7 @@ TEST(Damage, ColumnsAreCheckedByTheirOwnChecksum) {
   const RunFolder run;
   const PublishedFile file = write(run, sample(1, 2, 4)).shard;
   std::string bytes = content(run.path() / file.path);
-  const auto logprob = sample(1, 2, 4).shard.groups[0].rollouts[0].turns[1].logprob;
+  const auto logprob = sample(1, 2, 4).shard.groups[0].rollouts[0].turns[1].columns.logprob;
   ASSERT_FALSE(logprob.empty());
   const auto at = bytes.find(
       std::string(reinterpret_cast<const char*>(logprob.data()), logprob.size() * sizeof(float)));
@@ -294,7 +294,7 @@ TEST(Damage, FilesThatAreNotHdf5AreRefused) {
 TEST(Damage, BrokenContractsAreNotWritten) {
   const RunFolder run;
   Sample s = sample(1, 2, 2);
-  s.shard.groups[0].rollouts[0].turns[0].logprob = {0.0F};  // a prompt turn with a value
+  s.shard.groups[0].rollouts[0].turns[0].columns.logprob = {0.0F};  // a prompt turn with a value
   EXPECT_THROW(draft_shard(s.shard, s.prompts, identity()), std::logic_error);
   EXPECT_THROW(draft_shard(sample(1, 2, 2).shard, {}, identity()), std::logic_error);
   s = sample(1, 2, 2);

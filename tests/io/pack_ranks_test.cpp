@@ -126,8 +126,8 @@ TEST_F(Pack, ColumnsMayBeEmptyOnSomeRanks) {
 TEST_F(Pack, LongStretchesAreWrittenInPieces) {
   const auto lengthen = [](Sample s, std::size_t tokens) {
     Turn& turn = s.shard.groups[0].rollouts[0].turns[1];
-    turn.tokens.assign(tokens, 7), turn.logprob.assign(tokens, -0.5F),
-        turn.entropy.assign(tokens, 0.5F), turn.policy_version.resize(tokens);
+    turn.tokens.assign(tokens, 7), turn.columns.logprob.assign(tokens, -0.5F),
+        turn.columns.entropy.assign(tokens, 0.5F), turn.policy_version.resize(tokens);
     turn.kept_mass.clear(), turn.kept = {};
     for (std::size_t i = 0; i < tokens; ++i) turn.policy_version[i] = i * s.shard.step;
     return s;

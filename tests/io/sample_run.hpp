@@ -75,12 +75,12 @@ inline void keep_some(Turn& turn) {
 }
 
 inline Turn turn(Dice& dice, Role role) {
-  Turn made{.role = role, .tokens = {}, .logprob = {}, .entropy = {}, .policy_version = {}};
+  Turn made{.role = role, .tokens = {}};
   for (auto n = dice.below(6); n > 0; --n) {
     made.tokens.push_back(std::int32_t(dice.below(300)));
     if (role != Role::policy) continue;
-    made.logprob.push_back(-std::abs(dice.value()));
-    made.entropy.push_back(std::abs(dice.value()));
+    made.columns.logprob.push_back(-std::abs(dice.value()));
+    made.columns.entropy.push_back(std::abs(dice.value()));
     made.policy_version.push_back(dice.below(9));
   }
   keep_some(made);
@@ -199,8 +199,8 @@ inline bool same(const RolloutTraining& a, const RolloutTraining& b) {
   return a.trained == b.trained && a.weight == b.weight && a.advantage == b.advantage;
 }
 inline bool same(const Turn& a, const Turn& b) {
-  return a.role == b.role && a.tokens == b.tokens && a.logprob == b.logprob &&
-         a.entropy == b.entropy && a.policy_version == b.policy_version &&
+  return a.role == b.role && a.tokens == b.tokens && a.columns.logprob == b.columns.logprob &&
+         a.columns.entropy == b.columns.entropy && a.policy_version == b.policy_version &&
          a.kept_mass == b.kept_mass && a.kept == b.kept;
 }
 inline bool same(const Rollout& a, const Rollout& b) {

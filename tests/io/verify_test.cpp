@@ -27,8 +27,8 @@ Sample long_sample() {
   constexpr std::size_t kTokens = (2 * kSegmentBytes + 4096) / sizeof(std::uint64_t);
   Turn& turn = s.shard.groups[0].rollouts[0].turns[1];
   turn.tokens.assign(kTokens, 7);
-  turn.logprob.assign(kTokens, -0.5F);
-  turn.entropy.assign(kTokens, 0.5F);
+  turn.columns.logprob.assign(kTokens, -0.5F);
+  turn.columns.entropy.assign(kTokens, 0.5F);
   turn.policy_version.resize(kTokens);
   for (std::size_t i = 0; i < kTokens; ++i) turn.policy_version[i] = i;
   turn.kept_mass.clear(), turn.kept = {};

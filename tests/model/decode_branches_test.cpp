@@ -72,7 +72,7 @@ TEST(DecodeBranches, CommonBeginningsAreRunAndHeldOnce) {
         decode(policy, std::span(&requests[id / 2], 1), sampling, never)[0][id % 2];
     const DecodedSequence beside = session.take(id);
     EXPECT_EQ(beside.tokens, alone.tokens);
-    EXPECT_EQ(beside.logprob, alone.logprob);
+    EXPECT_EQ(beside.columns.logprob, alone.columns.logprob);
   }
   EXPECT_EQ(session.cache_bytes(), 0);
 }
@@ -146,7 +146,7 @@ TEST(DecodeBranches, WhoEndsLeavesTheOthersAlone) {
             for (std::size_t t = 0; t < length(sample); ++t) {
               ASSERT_EQ(result.tokens[t], whole[sample].tokens[t])
                   << temperature << ' ' << pages << ' ' << rows << ' ' << sample << ' ' << t;
-              ASSERT_EQ(result.logprob[t], whole[sample].logprob[t])
+              ASSERT_EQ(result.columns.logprob[t], whole[sample].columns.logprob[t])
                   << temperature << ' ' << pages << ' ' << rows << ' ' << sample << ' ' << t;
             }
           }

@@ -86,8 +86,8 @@ TEST(DecodeSession, NothingDependsOnCompanyMemoryThreadsOrPauses) {
         RC_ASSERT(advanced <= live);
         for (const Id id : ended) {
           RC_ASSERT(session.at(id).tokens == expected[id]->tokens);
-          RC_ASSERT(session.at(id).logprob == expected[id]->logprob);
-          RC_ASSERT(session.at(id).entropy == expected[id]->entropy);
+          RC_ASSERT(session.at(id).columns.logprob == expected[id]->columns.logprob);
+          RC_ASSERT(session.at(id).columns.entropy == expected[id]->columns.entropy);
           RC_ASSERT(session.at(id).stopped == expected[id]->stopped);
           if (stream.below(5 * step, 2) == 0) session.take(id);
           done.insert(id);
@@ -180,8 +180,8 @@ TEST(DecodeSession, ConversationsDoNotDependOnCompanyMemoryThreadsOrPauses) {
     for (const auto& [id, expected] : calm) {
       const DecodedSequence& seen = disturbed.at(id);
       RC_ASSERT(seen.tokens == expected.tokens);
-      RC_ASSERT(seen.logprob == expected.logprob);
-      RC_ASSERT(seen.entropy == expected.entropy);
+      RC_ASSERT(seen.columns.logprob == expected.columns.logprob);
+      RC_ASSERT(seen.columns.entropy == expected.columns.entropy);
       RC_ASSERT(seen.stopped == expected.stopped);
     }
   }));
@@ -239,8 +239,8 @@ TEST(DecodeSession, GoesOnBehindOthersTokensAndTrainingRepeatsIt) {
         const DecodedSequence result = session.take(id);
         EXPECT_EQ(result.tokens.size(), sampled[id].size());
         const Columns again = rescored(policy, tokens, sampled[id], temperature);
-        EXPECT_EQ(again.logprob, result.logprob) << numerics << ' ' << temperature;
-        EXPECT_EQ(again.entropy, result.entropy) << numerics << ' ' << temperature;
+        EXPECT_EQ(again.logprob, result.columns.logprob) << numerics << ' ' << temperature;
+        EXPECT_EQ(again.entropy, result.columns.entropy) << numerics << ' ' << temperature;
       }
       EXPECT_EQ(session.cache_bytes(), 0);
     }
@@ -277,7 +277,7 @@ TEST(DecodeSession, AChangeOfWeightsLeavesEachLogProbToOneVersion) {
         EXPECT_EQ(result.versions.front(), rows == 4 || id < first + 3 ? 1U : 2U) << numerics;
         EXPECT_EQ(result.versions.back(), 2U) << numerics;
         for (std::size_t t = 0; t < result.tokens.size(); ++t)
-          EXPECT_EQ(result.logprob[t],
+          EXPECT_EQ(result.columns.logprob[t],
                     (result.versions[t] == 1 ? old_columns : new_columns).logprob[t])
               << numerics << ' ' << id << ' ' << t;
       }
@@ -308,7 +308,7 @@ TEST(DecodeSession, TheNumberOfThreadsInsideAnOperationChangesNothing) {
         results.emplace_back();
         for (Id id = 0; id < 30; ++id) results.back().push_back(session.take(id));
         for (Id id = 0; id < 30; ++id)
-          EXPECT_EQ(results.back()[id].logprob, results.front()[id].logprob)
+          EXPECT_EQ(results.back()[id].columns.logprob, results.front()[id].columns.logprob)
               << numerics << ' ' << size << ' ' << id;
       });
     }

@@ -67,8 +67,8 @@ TEST(Decode, LogProbsAreTheBitsOfTheTrainingForward) {
       RC_ASSERT(results[r].size() == requests[r].count);
       for (const DecodedSequence& sequence : results[r]) {
         const Columns columns = rescored(scorer, requests[r], sequence, sampling.temperature);
-        RC_ASSERT(columns.logprob == sequence.logprob);
-        RC_ASSERT(columns.entropy == sequence.entropy);
+        RC_ASSERT(columns.logprob == sequence.columns.logprob);
+        RC_ASSERT(columns.entropy == sequence.columns.entropy);
         RC_ASSERT(sequence.stopped == is_end_token(config, sequence.tokens.back()));
         RC_ASSERT(sequence.stopped || sequence.tokens.size() == 20U);
       }
@@ -119,7 +119,7 @@ TEST(Decode, TokensDoNotDependOnCompanyOrSplitOrThread) {
       std::vector<std::vector<DecodedSequence>> result;
       std::jthread([&] { result = decode(policy, std::span(&alone, 1), sampling, {}); }).join();
       EXPECT_EQ(result[0][0].tokens, together[r][sample].tokens);
-      EXPECT_EQ(result[0][0].logprob, together[r][sample].logprob);
+      EXPECT_EQ(result[0][0].columns.logprob, together[r][sample].columns.logprob);
     }
   }
   // a cache with room for nothing still takes one sequence
@@ -127,8 +127,8 @@ TEST(Decode, TokensDoNotDependOnCompanyOrSplitOrThread) {
   const auto by_three = decode(policy, requests, sampling, {}, {.threads = 3});
   for (std::size_t r = 0; r < requests.size(); ++r)
     for (std::uint32_t sample = 0; sample < requests[r].count; ++sample) {
-      EXPECT_EQ(one_at_a_time[r][sample].logprob, together[r][sample].logprob);
-      EXPECT_EQ(by_three[r][sample].logprob, together[r][sample].logprob);
+      EXPECT_EQ(one_at_a_time[r][sample].columns.logprob, together[r][sample].columns.logprob);
+      EXPECT_EQ(by_three[r][sample].columns.logprob, together[r][sample].columns.logprob);
     }
 }
 

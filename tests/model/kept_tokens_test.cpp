@@ -157,16 +157,16 @@ TEST(KeptTokens, StoredLogProbsAreTheBitsOfTheTrainingForward) {
       RC_ASSERT(kept[i].kept_mass.size() == (truncates(sampling) ? kept[i].tokens.size() : 0U));
       RC_ASSERT(full[i].kept.empty());
       const Columns columns = rescored(scorer, request, kept[i], sampling.temperature);
-      RC_ASSERT(columns.logprob == kept[i].logprob);
-      RC_ASSERT(columns.entropy == kept[i].entropy);
+      RC_ASSERT(columns.logprob == kept[i].columns.logprob);
+      RC_ASSERT(columns.entropy == kept[i].columns.entropy);
       RC_ASSERT(rescored(scorer, request, full[i], sampling.temperature).logprob ==
-                full[i].logprob);
+                full[i].columns.logprob);
       for (std::size_t t = 0; t < kept[i].kept_mass.size(); ++t) {
         const double mass = double(kept[i].kept_mass[t]);
         RC_ASSERT(mass > 0.0 && mass <= 1.0);
-        RC_ASSERT(std::abs(double(kept[i].logprob[t]) +
+        RC_ASSERT(std::abs(double(kept[i].columns.logprob[t]) +
                            (kept[i].kept.of(t).empty() ? 0.0 : std::log(mass)) -
-                           double(full[i].logprob[t])) < 1e-4);
+                           double(full[i].columns.logprob[t])) < 1e-4);
         RC_ASSERT(sampling.top_k == 0 || std::int64_t(kept[i].kept.of(t).size()) <= sampling.top_k);
       }
     }

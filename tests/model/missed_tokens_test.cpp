@@ -134,7 +134,10 @@ TEST(TargetDraws, ComeAsOftenAsTheirTemperatureSays) {
     MicroBatch with = micro_batch;
     with.missed = drawn.missed;
     // the same bits as the forward pass of training
-    EXPECT_EQ(forward(policy, with, 0.8).miss_logprob, drawn.miss_logprob);
+    const Columns scored = forward(policy, with, 0.8);
+    EXPECT_EQ(scored.logprob, drawn.columns.logprob);
+    EXPECT_EQ(scored.entropy, drawn.columns.entropy);
+    EXPECT_EQ(scored.miss_logprob, drawn.columns.miss_logprob);
   }
 }
 
@@ -166,7 +169,9 @@ TEST(TargetDraws, DependOnTheirAddressAlone) {
   });
   for (std::size_t i = 0; i < second.targets.size(); ++i) {
     EXPECT_EQ(part.hits[i], whole.hits[before + i]);
-    EXPECT_EQ(part.miss_logprob[i], whole.miss_logprob[before + i]);
+    EXPECT_EQ(part.columns.logprob[i], whole.columns.logprob[before + i]);
+    EXPECT_EQ(part.columns.entropy[i], whole.columns.entropy[before + i]);
+    EXPECT_EQ(part.columns.miss_logprob[i], whole.columns.miss_logprob[before + i]);
     EXPECT_TRUE(std::ranges::equal(part.missed.of(i).id, whole.missed.of(before + i).id));
     EXPECT_TRUE(std::ranges::equal(part.missed.of(i).share, whole.missed.of(before + i).share));
   }

@@ -117,8 +117,8 @@ void one_batch(std::uint64_t seed, const kernels::KernelSet& set, const std::str
         const DecodedSequence& sample = groups[g][first];
         shared ? sequence({}, sample.tokens, parent)
                : sequence(requests[g].prompt, sample.tokens, -1);
-        logprob.insert(logprob.end(), sample.logprob.begin(), sample.logprob.end());
-        entropy.insert(entropy.end(), sample.entropy.begin(), sample.entropy.end());
+        logprob.insert(logprob.end(), sample.columns.logprob.begin(), sample.columns.logprob.end());
+        entropy.insert(entropy.end(), sample.columns.entropy.begin(), sample.columns.entropy.end());
       }
       const Columns columns =
           backward ? forward_backward(policy, micro_batch, sampling.temperature,

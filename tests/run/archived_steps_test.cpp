@@ -12,8 +12,7 @@ Turn drawn(std::vector<float> mass) {
   const std::size_t n = mass.size();
   return {.role = Role::policy,
           .tokens = std::vector<std::int32_t>(n, 1),
-          .logprob = std::vector<float>(n),
-          .entropy = std::vector<float>(n),
+          .columns = {.logprob = std::vector<float>(n), .entropy = std::vector<float>(n)},
           .policy_version = std::vector<std::uint64_t>(n),
           .kept_mass = std::move(mass)};
 }

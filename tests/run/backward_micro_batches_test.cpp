@@ -72,7 +72,7 @@ void make_alike(StepBatch& batch, std::int32_t vocabulary,
                                 std::uint64_t(turn.role))
                        .bits(0);
           if (turn.role == Role::policy)
-            turn.logprob[t] = before % 3 == 0 ? 0.0F : -float(before % 1000);
+            turn.columns.logprob[t] = before % 3 == 0 ? 0.0F : -float(before % 1000);
           if (turn.role == Role::policy && before % 4 != 0)
             turn.kept.put(t,
                           std::vector{turn.tokens[t], turn.tokens[t] + std::int32_t(before % 4)});
@@ -95,8 +95,9 @@ Places places_of(const BackwardMicroBatch& made) {
     for (std::int64_t at = micro_batch.offsets[s]; at < micro_batch.offsets[s + 1]; ++at) {
       Column column{target < micro_batch.targets.size() && micro_batch.targets[target] == at};
       if (column.learnt) {
-        column = {true, made.logprob.at(target), double(made.derivative.logprob.at(target)),
-                  double(made.derivative.entropy.at(target))};
+        column = {true, made.derivative.at_logprob.at(target),
+                  double(made.derivative.by.logprob.at(target)),
+                  double(made.derivative.by.entropy.at(target))};
         ++target;
       }
       prefix.append(
@@ -107,7 +108,7 @@ Places places_of(const BackwardMicroBatch& made) {
     ends.push_back(prefix.all);
   }
   RC_ASSERT(target == micro_batch.targets.size());
-  RC_ASSERT(micro_batch.targets.size() == made.logprob.size());
+  RC_ASSERT(micro_batch.targets.size() == made.derivative.at_logprob.size());
   RC_ASSERT(std::size_t(micro_batch.offsets.back()) == micro_batch.tokens.size());
   return places;
 }
@@ -119,26 +120,26 @@ TEST(BackwardMicroBatches, PlacesWithDrawsOfTheirOwnStandApart) {
   batch.groups.resize(1), batch.scores.resize(1);
   Group& group = batch.groups[0];
   group.rollouts.resize(1), batch.scores[0].resize(1);
-  group.rollouts[0].turns = {{Role::prompt, {1, 2}, {}, {}, {}},
-                             {Role::policy, {5, 6, 7}, {-1, -2, -3}, {1, 1, 1}, {0, 0, 0}}};
+  group.rollouts[0].turns = {{Role::prompt, {1, 2}},
+                             {Role::policy, {5, 6, 7}, {{-1, -2, -3}, {1, 1, 1}}, {0, 0, 0}}};
   group.rollouts.push_back(group.rollouts[0]), batch.scores[0].push_back(batch.scores[0][0]);
   Turn& missed = group.rollouts[1].turns[1];
   missed.missed.put(1, {std::vector<std::int32_t>{3, 9}, std::vector<float>{0.25F, 0.5F}});
-  missed.miss_logprob = {0.0F, -4.0F, 0.0F};
+  missed.columns.miss_logprob = {0.0F, -4.0F, 0.0F};
   const model::ColumnGradient derivative{
       {1, 1, 1, 0, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 2, 0}};
   const auto micro_batches = backward_micro_batches(
-      batch, {0}, derivative, std::vector<float>{-1, -2, -3, -1, -2, -3}, 100);
+      batch, {0}, {derivative, std::vector<float>{-1, -2, -3, -1, -2, -3}}, 100);
   ASSERT_EQ(micro_batches.size(), 1U);
   const auto& made = micro_batches[0];
   EXPECT_EQ(made.micro_batch.tokens, (std::vector<std::int32_t>{1, 2, 5, 6, 7, 6, 7}));
-  EXPECT_EQ(made.derivative.logprob, (std::vector<float>{1, 1, 1, 0, 0}));
-  EXPECT_EQ(made.derivative.miss_logprob, (std::vector<float>{0, 0, 0, 2, 0}));
+  EXPECT_EQ(made.derivative.by.logprob, (std::vector<float>{1, 1, 1, 0, 0}));
+  EXPECT_EQ(made.derivative.by.miss_logprob, (std::vector<float>{0, 0, 0, 2, 0}));
   EXPECT_TRUE(
       std::ranges::equal(made.micro_batch.missed.of(3).id, std::vector<std::int32_t>{3, 9}));
   EXPECT_TRUE(made.micro_batch.missed.of(4).empty());
   const auto train = make_train_batch(batch, {0}, 100, 8);
-  EXPECT_EQ(train.micro_batches.at(0).miss_logprob, (std::vector<float>{0, 0, 0, 0, -4, 0}));
+  EXPECT_EQ(train.micro_batches.at(0).stored.miss_logprob, (std::vector<float>{0, 0, 0, 0, -4, 0}));
   EXPECT_TRUE(std::ranges::equal(train.micro_batches.at(0).micro_batch.missed.of(4).share,
                                  std::vector<float>{0.25F, 0.5F}));
 }
@@ -158,7 +159,7 @@ TEST(BackwardMicroBatches, HoldWhatHasADerivativeOnceAndNothingElse) {
             patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
         const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
         const auto micro_batches =
-            backward_micro_batches(batch, groups, derivative, logprob, micro_batch_tokens);
+            backward_micro_batches(batch, groups, {derivative, logprob}, micro_batch_tokens);
 
         std::vector<Places> expected;
         for (std::size_t i = 0; i < flat.rollouts.size(); ++i) {
@@ -219,17 +220,14 @@ TEST(BackwardMicroBatches, HoldWhatHasADerivativeOnceAndNothingElse) {
 TEST(BackwardMicroBatches, ATreeByHand) {
   const auto rollout = [](std::uint32_t sample, std::vector<std::int32_t> answer,
                           std::vector<float> logprob) {
-    const Turn prompt{.role = Role::prompt,
-                      .tokens = {1, 2, 3},
-                      .logprob = {},
-                      .entropy = {},
-                      .policy_version = {}};
+    const Turn prompt{.role = Role::prompt, .tokens = {1, 2, 3}};
     const std::vector<std::uint64_t> versions(answer.size(), 0);
     const std::vector<float> entropy(answer.size(), 1.0F);
     return Rollout{
         .sample = sample,
         .finish = FinishReason::stop,
-        .turns = {prompt, {Role::policy, std::move(answer), std::move(logprob), entropy, versions}},
+        .turns = {prompt,
+                  {Role::policy, std::move(answer), {std::move(logprob), entropy}, versions}},
         .text = ""};
   };
   StepBatch batch;
@@ -241,22 +239,22 @@ TEST(BackwardMicroBatches, ATreeByHand) {
   batch.scores.push_back({Score{}, Score{}, Score{}});
   const model::ColumnGradient derivative{{1, 2, 3, 10, 20, 30, 40, 100}, {0, 0, 0, 0, 0, 0, 0, 0}};
   const std::vector<float> logprob{-1, -2, -3, -1, -2, -4, -5, -1};
-  const auto micro_batches = backward_micro_batches(batch, {0}, derivative, logprob, 100);
+  const auto micro_batches = backward_micro_batches(batch, {0}, {derivative, logprob}, 100);
   ASSERT_EQ(micro_batches.size(), 1U);
-  const auto& [micro_batch, sums, known, repeated] = micro_batches.front();
+  const auto& [micro_batch, sums, repeated] = micro_batches.front();
   EXPECT_EQ(micro_batch.tokens, (std::vector<std::int32_t>{1, 2, 3, 5, 6, 7, 8, 9}));
   EXPECT_EQ(micro_batch.offsets, (std::vector<std::int64_t>{0, 5, 6, 8}));
   EXPECT_EQ(micro_batch.parents, (std::vector<std::int64_t>{-1, 0, 0}));
   EXPECT_EQ(micro_batch.targets, (std::vector<std::int64_t>{3, 4, 5, 6, 7}));
-  EXPECT_EQ(sums.logprob, (std::vector<float>{111, 22, 3, 30, 40}));
-  EXPECT_EQ(known, (std::vector<float>{-1, -2, -3, -4, -5}));
+  EXPECT_EQ(sums.by.logprob, (std::vector<float>{111, 22, 3, 30, 40}));
+  EXPECT_EQ(sums.at_logprob, (std::vector<float>{-1, -2, -3, -4, -5}));
   EXPECT_EQ(repeated, 0);
   // Room for eight tokens less one: the second answer needs a micro-batch of its own, in which the
   // third begins with it.
-  const auto cut = backward_micro_batches(batch, {0}, derivative, logprob, 7);
+  const auto cut = backward_micro_batches(batch, {0}, {derivative, logprob}, 7);
   ASSERT_EQ(cut.size(), 2U);
   EXPECT_EQ(cut[0].micro_batch.tokens, (std::vector<std::int32_t>{1, 2, 3, 5, 6, 7}));
-  EXPECT_EQ(cut[1].derivative.logprob, (std::vector<float>{110, 20, 30, 40}));
+  EXPECT_EQ(cut[1].derivative.by.logprob, (std::vector<float>{110, 20, 30, 40}));
   EXPECT_EQ(cut[1].repeated, 5);
 }
 
@@ -271,13 +269,13 @@ TEST(BackwardMicroBatches, SiblingsStandInTheOrderOfTheirRollouts) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const std::vector<float> ones(answers[i].size(), -1.0F);
     rollouts[i].turns = {
-        {Role::prompt, {1}, {}, {}, {}},
-        {Role::policy, answers[i], ones, ones, std::vector<std::uint64_t>(ones.size(), 0)}};
+        {Role::prompt, {1}},
+        {Role::policy, answers[i], {ones, ones}, std::vector<std::uint64_t>(ones.size(), 0)}};
     logprob.insert(logprob.end(), ones.begin(), ones.end());
   }
   const model::ColumnGradient derivative{std::vector<float>(logprob.size(), 1.0F),
                                          std::vector<float>(logprob.size(), 0.0F)};
-  const auto micro_batches = backward_micro_batches(batch, {0}, derivative, logprob, 100);
+  const auto micro_batches = backward_micro_batches(batch, {0}, {derivative, logprob}, 100);
   ASSERT_EQ(micro_batches.size(), 1U);
   EXPECT_EQ(micro_batches.front().micro_batch.tokens,
             (std::vector<std::int32_t>{1, 5, 6, 7, 4, 3, 8, 9}));
@@ -285,7 +283,7 @@ TEST(BackwardMicroBatches, SiblingsStandInTheOrderOfTheirRollouts) {
             (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(micro_batches.front().micro_batch.parents,
             (std::vector<std::int64_t>{-1, 0, 1, 2, 2, 1, 0, 0}));
-  EXPECT_EQ(micro_batches.front().derivative.logprob, (std::vector<float>{3, 2, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(micro_batches.front().derivative.by.logprob, (std::vector<float>{3, 2, 1, 1, 1, 1, 1}));
 }
 
 /// A repeated answer needs no room, also where the micro-batch is too full for any other.
@@ -293,27 +291,27 @@ TEST(BackwardMicroBatches, WhatIsThereOpensNoMicroBatch) {
   StepBatch batch = random_batch(1, 1);
   batch.groups.front().rollouts.assign(3, batch.groups.front().rollouts.front());
   auto& turns = batch.groups.front().rollouts.front().turns;
-  turns = {{Role::prompt, {1, 2}, {}, {}, {}}, {Role::policy, {3, 4}, {-1, -2}, {1, 1}, {0, 0}}};
+  turns = {{Role::prompt, {1, 2}}, {Role::policy, {3, 4}, {{-1, -2}, {1, 1}}, {0, 0}}};
   for (auto& rollout : batch.groups.front().rollouts) rollout.turns = turns;
   const model::ColumnGradient derivative{std::vector<float>(6, 1.0F), std::vector<float>(6, 0.0F)};
-  const auto micro_batches =
-      backward_micro_batches(batch, {0}, derivative, std::vector<float>{-1, -2, -1, -2, -1, -2}, 1);
+  const auto micro_batches = backward_micro_batches(
+      batch, {0}, {derivative, std::vector<float>{-1, -2, -1, -2, -1, -2}}, 1);
   ASSERT_EQ(micro_batches.size(), 1U);
-  EXPECT_EQ(micro_batches.front().derivative.logprob, (std::vector<float>{3, 3}));
+  EXPECT_EQ(micro_batches.front().derivative.by.logprob, (std::vector<float>{3, 3}));
 }
 
 /// It must reach the gradient sum, which stops the step.
 TEST(BackwardMicroBatches, ADerivativeThatIsNoNumberIsKept) {
   StepBatch batch = random_batch(1, 1);
   batch.groups.front().rollouts.resize(1);
-  batch.groups.front().rollouts.front().turns = {{Role::prompt, {1, 2}, {}, {}, {}},
-                                                 {Role::policy, {3, 4}, {-1, -2}, {1, 1}, {0, 0}}};
+  batch.groups.front().rollouts.front().turns = {
+      {Role::prompt, {1, 2}}, {Role::policy, {3, 4}, {{-1, -2}, {1, 1}}, {0, 0}}};
   const model::ColumnGradient derivative{{0.0F, std::numeric_limits<float>::quiet_NaN()},
                                          {0.0F, 0.0F}};
   const auto micro_batches =
-      backward_micro_batches(batch, {0}, derivative, std::vector<float>{-1, -2}, 100);
+      backward_micro_batches(batch, {0}, {derivative, std::vector<float>{-1, -2}}, 100);
   ASSERT_EQ(micro_batches.size(), 1U);
-  EXPECT_TRUE(std::isnan(micro_batches.front().derivative.logprob.back()));
+  EXPECT_TRUE(std::isnan(micro_batches.front().derivative.by.logprob.back()));
 }
 
 /// As many rollouts of ten tokens as asked for, and before each so many that are alike: the sizes
@@ -328,13 +326,13 @@ std::vector<std::size_t> even_sizes(std::size_t rollouts, std::int64_t micro_bat
     std::vector<std::int32_t> prompt(alike, 2);
     prompt.insert(prompt.end(), {std::int32_t(i), 1});
     all[i].turns = {
-        {Role::prompt, prompt, {}, {}, {}},
-        {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, ones, ones, std::vector<std::uint64_t>(8, 0)}};
+        {Role::prompt, prompt},
+        {Role::policy, {3, 4, 5, 6, 7, 8, 9, 10}, {ones, ones}, std::vector<std::uint64_t>(8, 0)}};
   }
   const std::vector<float> logprob(8 * rollouts, -1.0F);
   const model::ColumnGradient derivative{logprob, std::vector<float>(logprob.size())};
   const auto cut = [&](std::int64_t limit) {
-    return backward_micro_batches(batch, {0}, derivative, logprob, limit);
+    return backward_micro_batches(batch, {0}, {derivative, logprob}, limit);
   };
   std::vector<std::size_t> sizes;
   for (const auto& micro_batch : even_micro_batches(micro_batch_tokens, cut))
@@ -378,7 +376,7 @@ TEST(EvenMicroBatches, AreACutUnderASmallerLimit) {
     const auto derivative = patchy_derivative(flat, *rc::gen::inRange<std::uint64_t>(0, 1U << 30));
     const std::vector<float> logprob(flat.logprob.begin(), flat.logprob.end());
     const auto cut = [&](std::int64_t limit) {
-      return backward_micro_batches(batch, groups, derivative, logprob, limit);
+      return backward_micro_batches(batch, groups, {derivative, logprob}, limit);
     };
     const auto full = cut(micro_batch_tokens), even = even_micro_batches(micro_batch_tokens, cut);
     const auto largest = [](const std::vector<BackwardMicroBatch>& micro_batches) {
@@ -397,7 +395,7 @@ TEST(EvenMicroBatches, AreACutUnderASmallerLimit) {
       return std::equal(made.begin(), made.end(), even.begin(), even.end(),
                         [](const BackwardMicroBatch& one, const BackwardMicroBatch& other) {
                           return one.micro_batch.tokens == other.micro_batch.tokens &&
-                                 one.derivative.logprob == other.derivative.logprob &&
+                                 one.derivative.by.logprob == other.derivative.by.logprob &&
                                  one.repeated == other.repeated;
                         });
     };
@@ -431,10 +429,10 @@ TEST(BackwardMicroBatches, TreesHaveTheGradientOfTheirRollouts) {
       std::vector<double> sum(std::size_t(model::weight_layout(config).size));
       tokens = 0;
       for (const BackwardMicroBatch& each :
-           backward_micro_batches(batch, groups, derivative, logprob, micro_batch_tokens)) {
+           backward_micro_batches(batch, groups, {derivative, logprob}, micro_batch_tokens)) {
         tokens += std::int64_t(each.micro_batch.tokens.size());
         model::forward_backward(
-            policy, each.micro_batch, 0.7, each.derivative,
+            policy, each.micro_batch, 0.7, each.derivative.by,
             [&](std::size_t slice, std::int64_t first, std::span<const float> values) {
               const auto at =
                   std::size_t(model::weight_layout(config).slices[slice].offset + first);

@@ -35,8 +35,8 @@ TEST(GradientCosines, AMiniBatchHasThoseOfItsGroups) {
   for (const std::size_t rollouts : {2, 1, 3}) {
     batch.groups.emplace_back(), batch.scores.emplace_back(rollouts);
     for (std::size_t i = 0; i < rollouts; ++i)
-      batch.groups.back().rollouts.emplace_back().turns = {{Role::prompt, {10}, {}, {}, {}},
-                                                           {Role::policy, {15}, {-1}, {0}, {1}}};
+      batch.groups.back().rollouts.emplace_back().turns = {{Role::prompt, {10}},
+                                                           {Role::policy, {15}, {{-1}, {0}}, {1}}};
     batch.columns[method::column::gradient_cosine].emplace_back(rollouts * rollouts,
                                                                 float(rollouts));
   }

@@ -219,8 +219,7 @@ TEST(HeardRewards, GroupsThatDifferInTheRecipesRewardAreNotDead) {
     auto& turn = again.turns[1];
     turn = {.role = Role::policy,
             .tokens = {5, 5, 5, 5},
-            .logprob = {-1, -1, -1, -1},
-            .entropy = {1, 1, 1, 1},
+            .columns = {.logprob = {-1, -1, -1, -1}, .entropy = {1, 1, 1, 1}},
             .policy_version = {1, 1, 1, 1}};
     group->rollouts[0].turns.resize(1);
     group->rollouts.push_back(again),

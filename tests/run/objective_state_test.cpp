@@ -18,15 +18,10 @@ Rollout answer(std::size_t tokens) {
   const std::vector<float> one(tokens, -1.0F);
   return {.sample = 0,
           .finish = FinishReason::stop,
-          .turns = {{.role = Role::prompt,
-                     .tokens = {1, 5},
-                     .logprob = {},
-                     .entropy = {},
-                     .policy_version = {}},
+          .turns = {{.role = Role::prompt, .tokens = {1, 5}},
                     {.role = Role::policy,
                      .tokens = std::vector<std::int32_t>(tokens, 7),
-                     .logprob = one,
-                     .entropy = one,
+                     .columns = {.logprob = one, .entropy = one},
                      .policy_version = std::vector<std::uint64_t>(tokens, 0)}},
           .text = ""};
 }

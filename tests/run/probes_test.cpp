@@ -41,15 +41,16 @@ class Probes : public testing::Test {
   Turn said(Role role, const std::string& text) const {
     auto tokens = context.tokenizer->encode(text);
     const std::size_t columns = role == Role::policy ? tokens.size() : 0;
-    return {role, std::move(tokens), std::vector<float>(columns), std::vector<float>(columns),
+    return {role,
+            std::move(tokens),
+            {std::vector<float>(columns), std::vector<float>(columns)},
             std::vector<std::uint64_t>(columns)};
   }
   Rollout rollout(std::uint32_t sample, const std::string& guide, const std::string& answer,
                   std::uint64_t prompt) const {
     Rollout made;
     made.sample = sample;
-    made.turns.push_back(
-        {Role::prompt, prompt_tokens(context, context.prompts.train[prompt], 0), {}, {}, {}});
+    made.turns.push_back({Role::prompt, prompt_tokens(context, context.prompts.train[prompt], 0)});
     if (!guide.empty()) made.turns.push_back(said(Role::environment, guide));
     made.turns.push_back(said(Role::policy, answer));
     return made;

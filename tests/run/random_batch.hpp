@@ -61,7 +61,7 @@ inline Flat flatten(const StepBatch& batch, const std::vector<std::size_t>& grou
           flat.reward.push_back(batch.scores[groups[k]][i].reward);
       flat.truncated.push_back(group.rollouts[i].finish == FinishReason::length ? 1 : 0);
       for (const auto& turn : group.rollouts[i].turns)
-        for (const float logprob : turn.logprob) flat.logprob.push_back(double(logprob));
+        for (const float logprob : turn.columns.logprob) flat.logprob.push_back(double(logprob));
       flat.offsets.push_back(std::int64_t(flat.logprob.size()));
     }
   }

@@ -32,19 +32,15 @@ StepBatch step_of(std::uint64_t step) {
     auto& scores = batch.scores.emplace_back();
     for (std::uint32_t i = 0; i < 2; ++i) {
       const float logprob = -float(step) - 0.5F * float(i);
-      group.rollouts.push_back({.sample = i,
-                                .finish = FinishReason::stop,
-                                .turns = {{.role = Role::prompt,
-                                           .tokens = {1, 5},
-                                           .logprob = {},
-                                           .entropy = {},
-                                           .policy_version = {}},
-                                          {.role = Role::policy,
-                                           .tokens = {7, 2},
-                                           .logprob = {logprob, logprob},
-                                           .entropy = {1, 1},
-                                           .policy_version = {step, step}}},
-                                .text = "7"});
+      group.rollouts.push_back(
+          {.sample = i,
+           .finish = FinishReason::stop,
+           .turns = {{.role = Role::prompt, .tokens = {1, 5}},
+                     {.role = Role::policy,
+                      .tokens = {7, 2},
+                      .columns = {.logprob = {logprob, logprob}, .entropy = {1, 1}},
+                      .policy_version = {step, step}}},
+           .text = "7"});
       scores.push_back({.components = {double(i)},
                         .reward = p == 0 ? double(i) : 1.0,
                         .correct = true,

@@ -54,16 +54,8 @@ TEST(ScoringStage, ComparesTheAnswersOfAGroupWhereAskedTo) {
   Judged train(Purpose::train);
   auto& rollouts = train.shard.groups[0].rollouts;
   for (std::size_t i = 0; i < rollouts.size(); ++i) {
-    Turn question{.role = Role::prompt,
-                  .tokens = {1, 1, 1},
-                  .logprob = {},
-                  .entropy = {},
-                  .policy_version = {}};
-    Turn answer{.role = Role::policy,
-                .tokens = {7, 8, 9, i == 2 ? 10 : 11},
-                .logprob = {},
-                .entropy = {},
-                .policy_version = {}};
+    Turn question{.role = Role::prompt, .tokens = {1, 1, 1}};
+    Turn answer{.role = Role::policy, .tokens = {7, 8, 9, i == 2 ? 10 : 11}};
     rollouts[i].turns = {question, answer};
   }
   EXPECT_TRUE(std::isnan(train.report(Undecided::wrong).diversity));

@@ -82,9 +82,9 @@ TEST(StepBatch, APromptWithMoreRolloutsCountsNoMoreInThePassRate) {
 
 /// Masses 0.5, 1 and 0.75 of three tokens in two turns, two of which have lists of 3 and 2 tokens.
 TEST(StepBatch, SaysHowMuchTheDrawsKept) {
-  const Turn prompt{Role::prompt, {1}, {}, {}, {}};
-  Turn first{Role::policy, {4, 5}, {-1, -1}, {1, 1}, {0, 0}, {0.5F, 1.0F}},
-      second{Role::policy, {6}, {-1}, {1}, {0}, {0.75F}};
+  const Turn prompt{Role::prompt, {1}};
+  Turn first{Role::policy, {4, 5}, {{-1, -1}, {1, 1}}, {0, 0}, {0.5F, 1.0F}},
+      second{Role::policy, {6}, {{-1}, {1}}, {0}, {0.75F}};
   first.kept.put(0, std::vector{3, 4, 7});
   second.kept.put(0, std::vector{6, 7});
   const Rollout rollout{
@@ -212,9 +212,9 @@ TEST(StepBatch, RefusesScoresOfAnotherShard) {
 
 TEST(TrainBatch, ReadsWhatOthersSaidAndTrainsOnThePolicysTokens) {
   Rollout rollout;
-  rollout.turns = {{Role::prompt, {10, 11}, {}, {}, {}},
-                   {Role::environment, {12, 13, 14}, {}, {}, {}},
-                   {Role::policy, {15, 16}, {-1, -2}, {0, 0}, {1, 1}}};
+  rollout.turns = {{Role::prompt, {10, 11}},
+                   {Role::environment, {12, 13, 14}},
+                   {Role::policy, {15, 16}, {{-1, -2}, {0, 0}}, {1, 1}}};
   StepBatch batch;
   batch.groups = {{{}, 0, {rollout, rollout}}};
   batch.scores = {{{{}, 0.0, false, {}}, {{}, 1.0, true, {}}}};
@@ -235,8 +235,8 @@ TEST(TrainBatch, NumbersTheAnswersOfAGroupAndKnowsWhereNoneWasFound) {
        {std::vector<std::string>{"7", "", "12", "7", ""}, std::vector<std::string>{"", "7"}}) {
     batch.groups.emplace_back(), batch.scores.emplace_back();
     for (const auto& answer : answers) {
-      batch.groups.back().rollouts.emplace_back().turns = {{Role::prompt, {10}, {}, {}, {}},
-                                                           {Role::policy, {15}, {-1}, {0}, {1}}};
+      batch.groups.back().rollouts.emplace_back().turns = {{Role::prompt, {10}},
+                                                           {Role::policy, {15}, {{-1}, {0}}, {1}}};
       batch.scores.back().push_back(
           {.components = {}, .reward = 0.0, .correct = false, .answer = answer});
     }

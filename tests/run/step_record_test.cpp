@@ -17,8 +17,10 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 Rollout answer(std::uint32_t sample, std::size_t tokens) {
   const std::vector<float> values(tokens, -1.0F);
   return {.sample = sample,
-          .turns = {{Role::prompt, {1}, {}, {}, {}},
-                    {Role::policy, std::vector<std::int32_t>(tokens, 7), values, values,
+          .turns = {{Role::prompt, {1}},
+                    {Role::policy,
+                     std::vector<std::int32_t>(tokens, 7),
+                     {values, values},
                      std::vector<std::uint64_t>(tokens, 1)}},
           .text = {}};
 }

@@ -61,12 +61,12 @@ std::vector<std::size_t> answers_of(const model::MicroBatch& micro_batch) {
 void check_micro_batches(const TrainBatch& made, const Flat& flat,
                          std::int64_t micro_batch_tokens) {
   std::int64_t next = 0, last_group = -1;
-  for (const auto& [micro_batch, rollouts, logprob, entropy, miss_logprob] : made.micro_batches) {
+  for (const auto& [micro_batch, rollouts, stored] : made.micro_batches) {
     RC_ASSERT(!rollouts.empty());
-    RC_ASSERT(miss_logprob.empty());  // nothing was drawn beside it
+    RC_ASSERT(stored.miss_logprob.empty());  // nothing was drawn beside it
     const auto answers = answers_of(micro_batch);
     RC_ASSERT(answers.size() == rollouts.size());
-    RC_ASSERT(std::equal(logprob.begin(), logprob.end(),
+    RC_ASSERT(std::equal(stored.logprob.begin(), stored.logprob.end(),
                          flat.logprob.begin() + flat.offsets[std::size_t(next)]));
     std::size_t target = 0;
     for (std::size_t i = 0; i < rollouts.size(); ++i) {
@@ -74,8 +74,8 @@ void check_micro_batches(const TrainBatch& made, const Flat& flat,
       target = check_sequence(micro_batch, answers[i], *flat.rollouts[std::size_t(next)], target);
       ++next;
     }
-    RC_ASSERT(logprob.size() == micro_batch.targets.size() &&
-              entropy.size() == micro_batch.targets.size());
+    RC_ASSERT(stored.logprob.size() == micro_batch.targets.size() &&
+              stored.entropy.size() == micro_batch.targets.size());
     // Distinct prompts of a micro-batch are as many as its groups.
     RC_ASSERT(micro_batch.parents.size() - answers.size() ==
               std::size_t(flat.group[std::size_t(rollouts.back())] -
@@ -112,14 +112,9 @@ TEST(TrainBatch, FillsAMicroBatchToTheLastToken) {
   for (std::uint64_t g = 0; g < 5; ++g) {  // groups of 10 tokens
     const Turn policy{.role = Role::policy,
                       .tokens = {2, 3, 4, 5},
-                      .logprob = {-1, -1, -1, -1},
-                      .entropy = {1, 1, 1, 1},
+                      .columns = {.logprob = {-1, -1, -1, -1}, .entropy = {1, 1, 1, 1}},
                       .policy_version = {0, 0, 0, 0}};
-    const Turn prompt{.role = Role::prompt,
-                      .tokens = {1, 2, 3, 4, 5, 6},
-                      .logprob = {},
-                      .entropy = {},
-                      .policy_version = {}};
+    const Turn prompt{.role = Role::prompt, .tokens = {1, 2, 3, 4, 5, 6}};
     batch.groups.push_back(
         {.id = {1, {g}, 0},
          .level = 0,

@@ -39,18 +39,13 @@ struct Writer {
     const RandomStream stream(7, RandomPurpose::test, address);
     const std::string text = hostile ? std::string(kHostile) + "\xE2\x82"
                                      : words(address, kTokens - stream.below(0, 16));
-    Turn answer{.role = Role::policy,
-                .tokens = tokenizer->encode(text),
-                .logprob = {},
-                .entropy = {},
-                .policy_version = {}};
+    Turn answer{.role = Role::policy, .tokens = tokenizer->encode(text)};
     for (std::size_t t = 0; t < answer.tokens.size(); ++t) {
-      answer.logprob.push_back(-float(stream.uniform(2 * t + 1)) * 3.0F),
-          answer.entropy.push_back(float(stream.uniform(2 * t + 2)) * 2.0F);
+      answer.columns.logprob.push_back(-float(stream.uniform(2 * t + 1)) * 3.0F),
+          answer.columns.entropy.push_back(float(stream.uniform(2 * t + 2)) * 2.0F);
       answer.policy_version.push_back(address / (kGroups * kSamples));
     }
-    Turn asked{
-        .role = Role::prompt, .tokens = prompt, .logprob = {}, .entropy = {}, .policy_version = {}};
+    Turn asked{.role = Role::prompt, .tokens = prompt};
     return {.sample = sample,
             .finish = FinishReason(stream.below(90, 8) == 0),
             .turns = {std::move(asked), std::move(answer)},

@@ -45,7 +45,7 @@ ordered_json turns_of(const Rollout& rollout) {
   for (const auto& turn : rollout.turns) {
     ordered_json line{{"role", kRoles[std::size_t(turn.role)]}, {"tokens", turn.tokens}};
     if (turn.role == Role::policy)
-      line["logprob"] = turn.logprob, line["entropy"] = turn.entropy,
+      line["logprob"] = turn.columns.logprob, line["entropy"] = turn.columns.entropy,
       line["policy_version"] = turn.policy_version;
     if (!turn.kept_mass.empty()) line["kept_mass"] = turn.kept_mass;
     if (!turn.kept.empty()) line["kept"] = lists_of(turn);

@@ -31,9 +31,9 @@ struct Tokens {
 Tokens tokens_of(const Rollout& rollout) {
   Tokens t;
   for (const auto& turn : rollout.turns) {
-    t.count += turn.logprob.size();
-    for (const float value : turn.logprob) t.logprob += double(value);
-    for (const float value : turn.entropy) t.entropy += double(value);
+    t.count += turn.columns.logprob.size();
+    for (const float value : turn.columns.logprob) t.logprob += double(value);
+    for (const float value : turn.columns.entropy) t.entropy += double(value);
   }
   return t;
 }

@@ -39,8 +39,8 @@ using Row = std::pair<Purpose, std::int64_t>;
 void add(Sums& sums, const Rollout& rollout, const Score& score) {
   std::uint64_t length = 0;
   for (const auto& turn : rollout.turns) {
-    length += turn.entropy.size();
-    for (const float value : turn.entropy) sums.entropy += double(value);
+    length += turn.columns.entropy.size();
+    for (const float value : turn.columns.entropy) sums.entropy += double(value);
   }
   ++sums.rollouts;
   sums.correct += score.correct ? 1 : 0;

@@ -44,8 +44,8 @@ bool take_token(const PolicyModel& policy, Sequence& sequence, const SampledToke
   result.kept.put(result.tokens.size(), kept);
   if (kept_mass > 0.0F) result.kept_mass.push_back(kept_mass);
   result.tokens.push_back(token);
-  result.logprob.push_back(logprob);
-  result.entropy.push_back(entropy);
+  result.columns.logprob.push_back(logprob);
+  result.columns.entropy.push_back(entropy);
   result.versions.push_back(policy.version().value);
   sequence.continuation.push_back(token);
   sequence.stop.add(token);

@@ -158,7 +158,7 @@ void DeviceMicroBatches::read_columns(const Run& run, const float* hidden, doubl
 Columns DeviceMicroBatches::fetch(const Run& run, const MicroBatch& micro_batch) {
   const auto m = std::size_t(run.count());
   Columns columns{
-      std::vector<float>(m), std::vector<float>(m),
+      {std::vector<float>(m), std::vector<float>(m)},
       std::vector<float>(micro_batch.hidden ? m * std::size_t(run.policy.view.config.hidden_size)
                                             : 0)};
   device_.download(run.logprob, std::span(columns.logprob));

@@ -6,6 +6,7 @@
 #include "core/kept_tokens.hpp"
 #include "core/missed_tokens.hpp"
 #include "core/plan.hpp"
+#include "core/token_columns.hpp"
 #include "kernels/kernel_set.hpp"
 #include "model/support/aligned_floats.hpp"
 #include "model/support/team.hpp"
@@ -98,7 +99,7 @@ struct DecodeRequest {
 
 struct DecodedSequence {
   std::vector<std::int32_t> tokens;     ///< sampled tokens, with the end-of-sequence token
-  std::vector<float> logprob, entropy;  ///< [T] nats, of the softmax at the sampling temperature
+  TokenColumns columns;                 ///< [T] as in Turn, without miss_logprob
   std::vector<std::uint64_t> versions;  ///< [T] of the policy that sampled each token
   bool stopped = false;                 ///< by end-of-sequence or stop text, not by the limit
   std::vector<float> kept_mass{};       ///< as in Turn; empty from a device
@@ -132,15 +133,12 @@ struct MicroBatch {
   MissedTokens missed{};
 };
 
-/// Columns of a micro-batch: one number per target, in the order of MicroBatch::targets.
-struct Columns {
-  std::vector<float> logprob, entropy;  ///< [M] nats, at the temperature of the call
+/// Columns of a micro-batch: one number per target, in the order of MicroBatch::targets, at the
+/// temperature of the call. miss_logprob is empty where the micro-batch has no missed tokens.
+struct Columns : TokenColumns {
   /// [M, hidden_size] the state that each target is predicted from, after the final norm. Empty
   /// unless the micro-batch wants it.
-  std::vector<float> hidden;
-  /// [M] sum over MicroBatch::missed of share * log-prob. Empty where the micro-batch has no missed
-  /// tokens.
-  std::vector<float> miss_logprob{};
+  std::vector<float> hidden{};
 };
 
 /// Columns that need the whole distribution. They have no gradient.
@@ -154,8 +152,7 @@ struct FullVocabColumns {
 struct TargetDraws {
   std::vector<float> hits{};  ///< [M] share of the samples that are the target
   MissedTokens missed{};      ///< [M] the other samples
-  /// [M] sum over the missed ones of share * log-prob, at the temperature of the columns.
-  std::vector<float> miss_logprob{};
+  TokenColumns columns{};     ///< [M] of the targets, with the sums over `missed`
 };
 
 /// How the tokens of TargetDraws are sampled.
@@ -167,11 +164,9 @@ struct TargetDrawing {
   std::function<double(std::size_t target, std::int64_t draw)> uniform{};
 };
 
-/// The derivative of the loss by each column, in the order of the targets.
-struct ColumnGradient {
-  std::vector<float> logprob, entropy;  ///< [M]
-  std::vector<float> miss_logprob{};    ///< [M] or empty
-};
+/// The derivative of the loss by each column, per nat, in the order of the targets. miss_logprob
+/// may be empty, and is 0 then.
+using ColumnGradient = TokenColumns;
 
 /// Receives a part of a micro-batch's gradient by the weights: the values of slice `slice` of the
 /// layout from its element `first` on. An element receives at most kGradientParts values per

@@ -155,7 +155,7 @@ float miss_logprob(const MissedTokens::List& missed, const float* logits, float 
 
 /// The same for `count` targets from `begin` on, where the micro-batch has missed tokens.
 void miss_logprobs_of(const PackedMicroBatch& micro_batch, std::size_t begin, const float* logits,
-                      std::size_t count, float scale, const float* lse, Columns& columns) {
+                      std::size_t count, float scale, const float* lse, TokenColumns& columns) {
   const std::int64_t vocab = micro_batch.packed.config.vocab_size;
   for (std::size_t i = 0; !columns.miss_logprob.empty() && i < count; ++i)
     columns.miss_logprob[begin + i] = miss_logprob(micro_batch.missed.of(begin + i),
@@ -193,9 +193,9 @@ Columns HostMicroBatches::forward(const PolicyModel& policy, const MicroBatch& m
   const auto rows = run.pointers(
       backend.hidden(run.packed, micro_batch.tokens, run.sequences.positions(), run.sequences));
   const std::size_t m = rows.size(), width = std::size_t(run.packed.config.hidden_size);
-  Columns columns{std::vector<float>(m), std::vector<float>(m),
-                  std::vector<float>(micro_batch.hidden ? m * width : 0),
-                  std::vector<float>(micro_batch.missed.empty() ? 0 : m)};
+  Columns columns{{std::vector<float>(m), std::vector<float>(m),
+                   std::vector<float>(micro_batch.missed.empty() ? 0 : m)},
+                  std::vector<float>(micro_batch.hidden ? m * width : 0)};
   std::vector<float> lse(m);
   backend.logits(run.packed, rows,
                  [&](std::size_t first, std::size_t count, float* logits, const float* normed) {
@@ -220,7 +220,7 @@ FullVocabColumns HostMicroBatches::forward_full_vocab(const PolicyModel& policy,
       backend.hidden(run.packed, micro_batch.tokens, run.sequences.positions(), run.sequences));
   const std::size_t m = rows.size();
   expect(!micro_batch.hidden, "hidden states are a plain forward's");
-  FullVocabColumns wide{{std::vector<float>(m), std::vector<float>(m), {}},
+  FullVocabColumns wide{{{std::vector<float>(m), std::vector<float>(m)}},
                         std::vector<float>(m),
                         std::vector<float>(second == nullptr ? 0 : m)};
   Memory beside(*memory_.team, MicroBatchRunner::kNoLimit);
@@ -287,13 +287,16 @@ TargetDraws HostMicroBatches::draw_targets(const PolicyModel& policy, const Micr
   std::vector<RowSampler> drawers;
   for (int member = 0; member < backend.team().size(); ++member)
     drawers.emplace_back(sampling, vocab, *run.packed.kernels);
-  TargetDraws found{std::vector<float>(m), {}, std::vector<float>(m)};
+  TargetDraws found{std::vector<float>(m),
+                    {},
+                    {std::vector<float>(m), std::vector<float>(m), std::vector<float>(m)}};
   std::vector<MissedTokens> missed(m);
-  std::vector<float> lse(m), logprob(m), entropy(m);
+  std::vector<float> lse(m);
   backend.logits(
       run.packed, rows, [&](std::size_t first, std::size_t count, float* logits, const float*) {
         columns_of(backend, run, first, logits, count, scale, run.targets.data() + first,
-                   logprob.data() + first, entropy.data() + first, lse.data() + first);
+                   found.columns.logprob.data() + first, found.columns.entropy.data() + first,
+                   lse.data() + first);
         backend.team().deal(std::int64_t(count), [&](int member, std::int64_t i) {
           const std::size_t target = first + std::size_t(i);
           const float* row = logits + i * vocab;
@@ -310,7 +313,7 @@ TargetDraws HostMicroBatches::draw_targets(const PolicyModel& policy, const Micr
             else missed[target].id.push_back(*id), missed[target].share.push_back(share);
             id = next;
           }
-          found.miss_logprob[target] =
+          found.columns.miss_logprob[target] =
               miss_logprob({missed[target].id, missed[target].share}, row, scale, lse[target]);
         });
       });
@@ -378,10 +381,8 @@ Columns HostMicroBatches::forward_backward(const PolicyModel& policy, const Micr
     if (i >= first_kept) kept.push_back(rows);
     x = rows.y;
   }
-  Columns columns{std::vector<float>(std::size_t(m)),
-                  std::vector<float>(std::size_t(m)),
-                  {},
-                  std::vector<float>(micro_batch.missed.empty() ? 0 : std::size_t(m))};
+  Columns columns{{std::vector<float>(std::size_t(m)), std::vector<float>(std::size_t(m)),
+                   std::vector<float>(micro_batch.missed.empty() ? 0 : std::size_t(m))}};
   std::vector<float> lse(std::size_t(m), 0.0F);
   float* const normed = room(memory_.normed, m * width);
   float* const logits_kept =

@@ -24,7 +24,7 @@ Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
   Rollout rollout;
   rollout.sample = sample;
   rollout.finish = sequence.stopped ? FinishReason::stop : FinishReason::length;
-  for (const float logprob : sequence.logprob) {
+  for (const float logprob : sequence.columns.logprob) {
     require<NumericsError>(std::isfinite(logprob),
                            "the policy yields log-probs that are not finite",
                            "its weights have diverged, and nothing sampled from it is usable",
@@ -33,11 +33,11 @@ Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
   std::vector<std::int32_t> answer = beginning;
   answer.insert(answer.end(), sequence.tokens.begin(), sequence.tokens.end());
   rollout.text = context.format->answer_text(answer);
-  rollout.turns.push_back({Role::prompt, prompt, {}, {}, {}});
-  if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning, {}, {}, {}});
-  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.logprob),
-                           std::move(sequence.entropy), std::move(sequence.versions),
-                           std::move(sequence.kept_mass), std::move(sequence.kept)});
+  rollout.turns.push_back({Role::prompt, prompt});
+  if (!beginning.empty()) rollout.turns.push_back({Role::environment, beginning});
+  rollout.turns.push_back({Role::policy, std::move(sequence.tokens), std::move(sequence.columns),
+                           std::move(sequence.versions), std::move(sequence.kept_mass),
+                           std::move(sequence.kept)});
   return rollout;
 }
 

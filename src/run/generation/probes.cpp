@@ -49,8 +49,9 @@ std::uint64_t address_of(const Group& group, const StepEnd& end) {
 float confidence_of(const std::vector<model::DecodedSequence>& draws) {
   double sum = 0.0;
   for (const auto& draw : draws)
-    sum += std::exp(-std::accumulate(draw.entropy.begin(), draw.entropy.end(), 0.0) /
-                    double(draw.entropy.size()));
+    sum +=
+        std::exp(-std::accumulate(draw.columns.entropy.begin(), draw.columns.entropy.end(), 0.0) /
+                 double(draw.columns.entropy.size()));
   return float(sum / double(draws.size()));
 }
 
@@ -137,9 +138,11 @@ StepBatch reference_answers(const RunContext& context, const StepBatch& batch,
         context.tokenizer->encode(text::first_accepted(known[group.id.prompt.value].answer));
     const std::size_t count = reference.size();
     Rollout rollout;
-    rollout.turns = {prompt, {Role::environment, shown(batch, end, opener), {}, {}, {}}};
-    rollout.turns.push_back({Role::policy, std::move(reference), std::vector<float>(count),
-                             std::vector<float>(count), std::vector<std::uint64_t>(count)});
+    rollout.turns = {prompt, {Role::environment, shown(batch, end, opener)}};
+    rollout.turns.push_back({Role::policy,
+                             std::move(reference),
+                             {std::vector<float>(count), std::vector<float>(count)},
+                             std::vector<std::uint64_t>(count)});
     asked.groups.push_back(
         {.id = group.id, .level = group.level, .rollouts = {std::move(rollout)}});
     asked.scores.push_back({Score{}});

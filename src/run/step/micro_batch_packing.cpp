@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace rollcall::run {
@@ -152,12 +153,12 @@ void Tree::write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) 
       micro_batch.kept.put(micro_batch.targets.size(), place.kept);
       micro_batch.missed.put(micro_batch.targets.size(), place.missed);
       if (!place.missed.empty())
-        to.derivative.miss_logprob.resize(micro_batch.targets.size()),
-            to.derivative.miss_logprob.push_back(float(place.dmiss_logprob));
+        to.derivative.by.miss_logprob.resize(micro_batch.targets.size()),
+            to.derivative.by.miss_logprob.push_back(float(place.dmiss_logprob));
       micro_batch.targets.push_back(std::int64_t(micro_batch.tokens.size()));
-      to.derivative.logprob.push_back(float(place.dlogprob)),
-          to.derivative.entropy.push_back(float(place.dentropy));
-      to.logprob.push_back(place.logprob);
+      to.derivative.by.logprob.push_back(float(place.dlogprob)),
+          to.derivative.by.entropy.push_back(float(place.dentropy));
+      to.derivative.at_logprob.push_back(place.logprob);
     }
     micro_batch.tokens.push_back(place.token);
   }
@@ -177,8 +178,8 @@ BackwardMicroBatch Tree::micro_batch() const {
   BackwardMicroBatch made;
   made.micro_batch.offsets.push_back(0);
   write_children(0, -1, made);
-  if (!made.derivative.miss_logprob.empty())
-    made.derivative.miss_logprob.resize(made.micro_batch.targets.size());
+  if (!made.derivative.by.miss_logprob.empty())
+    made.derivative.by.miss_logprob.resize(made.micro_batch.targets.size());
   return made;
 }
 
@@ -194,10 +195,11 @@ bool trains(const model::ColumnGradient& derivative, std::size_t first, std::siz
 }
 
 /// Fills `path` with the places of a rollout, whose columns begin at `column`.
-void take_path(const Rollout& rollout, const model::ColumnGradient& derivative,
-               std::span<const float> logprob, std::size_t column, Path& path) {
+void take_path(const Rollout& rollout, const LossDerivative& derivative, std::size_t column,
+               Path& path) {
   expect(rollout.turns.front().role == Role::prompt && !rollout.turns.front().tokens.empty(),
          "a rollout begins with its prompt");
+  const model::ColumnGradient& by = derivative.by;
   path.clear();
   for (const auto& turn : rollout.turns)
     for (std::size_t t = 0; t < turn.tokens.size(); ++t) {
@@ -205,10 +207,9 @@ void take_path(const Rollout& rollout, const model::ColumnGradient& derivative,
         path.push_back({turn.tokens[t]});
         continue;
       }
-      path.push_back(
-          {turn.tokens[t], true, logprob[column], derivative.logprob[column],
-           derivative.entropy[column], turn.kept.of(t), turn.missed.of(t),
-           derivative.miss_logprob.empty() ? 0.0 : double(derivative.miss_logprob[column])});
+      path.push_back({turn.tokens[t], true, derivative.at_logprob[column], by.logprob[column],
+                      by.entropy[column], turn.kept.of(t), turn.missed.of(t),
+                      by.miss_logprob.empty() ? 0.0 : double(by.miss_logprob[column])});
       ++column;
     }
 }
@@ -217,8 +218,7 @@ void take_path(const Rollout& rollout, const model::ColumnGradient& derivative,
 
 std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const std::vector<std::size_t>& groups,
-                                                       const model::ColumnGradient& derivative,
-                                                       std::span<const float> logprob,
+                                                       const LossDerivative& derivative,
                                                        std::int64_t micro_batch_tokens) {
   std::vector<BackwardMicroBatch> micro_batches;
   Tree tree, before;  // of the current micro-batch and of the previous one
@@ -234,10 +234,10 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
   for (const std::size_t g : groups)
     for (const Rollout& rollout : batch.groups[g].rollouts) {
       const auto first = std::exchange(column, column + std::size_t(policy_tokens(rollout)));
-      expect(column <= logprob.size() && column <= derivative.logprob.size(),
+      expect(column <= derivative.at_logprob.size() && column <= derivative.by.logprob.size(),
              "every policy token has a derivative");
-      if (!trains(derivative, first, column)) continue;
-      take_path(rollout, derivative, logprob, first, path);
+      if (!trains(derivative.by, first, column)) continue;
+      take_path(rollout, derivative, first, path);
       std::int64_t known = tree.known(path);
       const std::int64_t growth = std::int64_t(path.size()) - known;
       if (growth > 0 && tree.tokens() > 0 && tree.tokens() + growth > micro_batch_tokens)
@@ -245,7 +245,7 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
       repeated += std::max<std::int64_t>(before.known(path) - known, 0);
       tree.add(path);
     }
-  expect(column == derivative.logprob.size() && column == logprob.size(),
+  expect(column == derivative.by.logprob.size() && column == derivative.at_logprob.size(),
          "every policy token has a derivative");
   end_micro_batch();
   return micro_batches;

@@ -2,12 +2,12 @@
 // present once.
 #pragma once
 
+#include "run/step/loss_derivative.hpp"
 #include "run/step/step_batch.hpp"
 #include "sizing/micro_batch_count.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 namespace rollcall::run {
@@ -16,29 +16,27 @@ namespace rollcall::run {
 /// runs.
 struct BackwardMicroBatch {
   model::MicroBatch micro_batch;
-  model::ColumnGradient derivative;
-  std::vector<float> logprob;  ///< log-probs at which the derivative was taken
-  std::int64_t repeated = 0;   ///< tokens that the previous micro-batch has as well
+  LossDerivative derivative;  ///< [targets]
+  std::int64_t repeated = 0;  ///< tokens that the previous micro-batch has as well
 
   template <class A>
   void serialize(A& ar, unsigned) {
     ar& micro_batch.tokens& micro_batch.offsets& micro_batch.targets& micro_batch
         .hidden& micro_batch.parents& micro_batch.kept.end& micro_batch.kept.id& micro_batch.missed
-        .end& micro_batch.missed.id& micro_batch.missed.share& derivative.logprob& derivative
-        .entropy& derivative.miss_logprob& logprob& repeated;
+        .end& micro_batch.missed.id& micro_batch.missed.share& derivative.by.logprob& derivative.by
+        .entropy& derivative.by.miss_logprob& derivative.at_logprob& repeated;
   }
 };
 
 /// The rollouts of these groups whose derivative is not zero everywhere, packed as trees: tokens
 /// that rollouts of a micro-batch begin with alike (the head of a chat template, a prompt, the
 /// beginnings of answers) are present once, and the derivatives of shared columns are added. A
-/// micro-batch may begin and end within a group. `derivative` and `logprob`: the columns of all
+/// micro-batch may begin and end within a group. `derivative` has the policy tokens of all
 /// rollouts, one rollout after the other, as in TrainBatch. The packing changes the gradient only
 /// by rounding.
 std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const std::vector<std::size_t>& groups,
-                                                       const model::ColumnGradient& derivative,
-                                                       std::span<const float> logprob,
+                                                       const LossDerivative& derivative,
                                                        std::int64_t micro_batch_tokens);
 
 /// Calls `cut(limit)`, which packs micro-batches of at most `limit` tokens, and lowers the limit so

@@ -148,9 +148,9 @@ class ColumnBuilder {
       const Rollout& rollout = group.rollouts[i];
       const Score& score = batch.scores[g][i];
       for (const auto& turn : rollout.turns) {
-        made_.rollout_logprob.insert(made_.rollout_logprob.end(), turn.logprob.begin(),
-                                     turn.logprob.end());
-        entropy_.insert(entropy_.end(), turn.entropy.begin(), turn.entropy.end());
+        made_.rollout_logprob.insert(made_.rollout_logprob.end(), turn.columns.logprob.begin(),
+                                     turn.columns.logprob.end());
+        entropy_.insert(entropy_.end(), turn.columns.entropy.begin(), turn.columns.entropy.end());
         if (turn.role == Role::policy)
           made_.token.insert(made_.token.end(), turn.tokens.begin(), turn.tokens.end());
       }
@@ -207,7 +207,7 @@ class ColumnBuilder {
     }
     for (const auto& rollout : batch.groups[g].rollouts)
       for (const auto& turn : rollout.turns)
-        old.insert(old.end(), turn.logprob.begin(), turn.logprob.end());
+        old.insert(old.end(), turn.columns.logprob.begin(), turn.columns.logprob.end());
   }
 
   method::StepColumns made_{.offsets = {0}};
@@ -423,6 +423,23 @@ std::vector<std::vector<std::size_t>> micro_batch_groups(const StepBatch& batch,
   return micro_batches;
 }
 
+namespace {
+
+/// Appends the columns of a turn. Tokens before a turn with missed tokens have a miss_logprob of 0.
+void append(const Turn& turn, TokenColumns& to) {
+  const auto extend = [](std::vector<float>& column, const std::vector<float>& values) {
+    column.insert(column.end(), values.begin(), values.end());
+  };
+  if (!turn.missed.empty()) {
+    to.miss_logprob.resize(to.logprob.size());
+    extend(to.miss_logprob, turn.columns.miss_logprob);
+  }
+  extend(to.logprob, turn.columns.logprob);
+  extend(to.entropy, turn.columns.entropy);
+}
+
+}  // namespace
+
 TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_t>& groups,
                             std::int64_t micro_batch_tokens, std::int64_t max_new_tokens) {
   TrainBatch out;
@@ -435,21 +452,12 @@ TrainBatch make_train_batch(const StepBatch& batch, const std::vector<std::size_
         micro_batch.rollouts.push_back(columns.rollouts() +
                                        std::int64_t(&rollout - batch.groups[g].rollouts.data()));
         packer.append(rollout);
-        for (const auto& turn : rollout.turns) {
-          micro_batch.logprob.insert(micro_batch.logprob.end(), turn.logprob.begin(),
-                                     turn.logprob.end());
-          micro_batch.entropy.insert(micro_batch.entropy.end(), turn.entropy.begin(),
-                                     turn.entropy.end());
-          if (turn.missed.empty()) continue;
-          micro_batch.miss_logprob.resize(micro_batch.logprob.size() - turn.logprob.size());
-          micro_batch.miss_logprob.insert(micro_batch.miss_logprob.end(), turn.miss_logprob.begin(),
-                                          turn.miss_logprob.end());
-        }
+        for (const auto& turn : rollout.turns) append(turn, micro_batch.stored);
       }
       columns.append(batch, g);
     }
-    if (!micro_batch.miss_logprob.empty())
-      micro_batch.miss_logprob.resize(micro_batch.logprob.size());
+    if (!micro_batch.stored.miss_logprob.empty())
+      micro_batch.stored.miss_logprob.resize(micro_batch.stored.logprob.size());
   }
   out.columns = std::move(columns).finish(max_new_tokens);
   return out;

@@ -104,10 +104,10 @@ struct TrainBatch {
   method::StepColumns columns;
   struct MicroBatchRange {
     model::MicroBatch micro_batch;
-    std::vector<std::int64_t> rollouts{};     ///< indices into the columns' rollouts
-    std::vector<float> logprob{}, entropy{};  ///< [policy tokens] as they are stored
-    std::vector<float> miss_logprob{};        ///< [policy tokens] 0 where there was no draw; empty
-                                              ///< where no draw missed the micro-batch's texts
+    std::vector<std::int64_t> rollouts{};  ///< indices into the columns' rollouts
+    /// [policy tokens] as turns have them. miss_logprob is empty where no draw missed the
+    /// micro-batch's texts.
+    TokenColumns stored{};
   };
   std::vector<MicroBatchRange> micro_batches;
 };

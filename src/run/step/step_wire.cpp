@@ -76,13 +76,14 @@ void add(std::vector<T>& to, const Range& values) {
 }
 
 void flatten(const Turn& turn, Flat& flat) {
-  expect(turn.logprob.size() == turn.entropy.size() &&
-             turn.logprob.size() == turn.policy_version.size(),
+  expect(turn.columns.logprob.size() == turn.columns.entropy.size() &&
+             turn.columns.logprob.size() == turn.policy_version.size(),
          "a turn's columns are of one length");
   flat.role.push_back(std::uint8_t(turn.role));
   flat.tokens.push_back(std::uint32_t(turn.tokens.size())),
-      flat.columns.push_back(std::uint32_t(turn.logprob.size()));
-  add(flat.token, turn.tokens), add(flat.logprob, turn.logprob), add(flat.entropy, turn.entropy);
+      flat.columns.push_back(std::uint32_t(turn.columns.logprob.size()));
+  add(flat.token, turn.tokens), add(flat.logprob, turn.columns.logprob),
+      add(flat.entropy, turn.columns.entropy);
   flat.masses.push_back(std::uint32_t(turn.kept_mass.size())),
       flat.lists.push_back(std::uint32_t(turn.kept.end.size()));
   add(flat.kept_mass, turn.kept_mass), add(flat.kept_end, turn.kept.end),
@@ -231,7 +232,8 @@ class Builder {
       turn.role = Role(from_.role.one());
       from_.token.into(turn.tokens, from_.tokens.one());
       const std::size_t columns = from_.columns.one();
-      from_.logprob.into(turn.logprob, columns), from_.entropy.into(turn.entropy, columns);
+      from_.logprob.into(turn.columns.logprob, columns),
+          from_.entropy.into(turn.columns.entropy, columns);
       for (std::uint32_t i = from_.stretches.one(); i > 0; --i) {
         const std::size_t length = from_.stretch_tokens.one();
         if (length > columns - turn.policy_version.size()) refuse();

@@ -40,7 +40,7 @@ std::vector<std::size_t> indices(std::size_t first, std::size_t last) {
 std::size_t tokens_of(const Group& group) {
   std::size_t count = 0;
   for (const auto& rollout : group.rollouts)
-    for (const auto& turn : rollout.turns) count += turn.logprob.size();
+    for (const auto& turn : rollout.turns) count += turn.columns.logprob.size();
   return count;
 }
 
@@ -217,7 +217,7 @@ void AuxiliaryModels::add_draws(StepBatch& batch, const StepBatch& experts,
         auto drawn =
             runner.draw_targets(context_->store->policy(), range.micro_batch, temperature, drawing);
         MicroBatchColumns out{{"hits", std::move(drawn.hits)},
-                              {"sums", std::move(drawn.miss_logprob)},
+                              {"sums", std::move(drawn.columns.miss_logprob)},
                               {"shares", std::move(drawn.missed.share)}};
         for (std::size_t target = 0; target < places.size(); ++target)
           out["counts"].push_back(float(drawn.missed.of(target).id.size()));
@@ -243,7 +243,7 @@ void AuxiliaryModels::add_draws(StepBatch& batch, const StepBatch& experts,
       answer.missed.put(t, {ids, std::span(columns.at("shares")).subspan(list, length)});
       list += length;
       hits[g][hits[g].size() - count + t] = columns.at("hits")[place];
-      answer.miss_logprob.push_back(columns.at("sums")[place]);
+      answer.columns.miss_logprob.push_back(columns.at("sums")[place]);
     }
   }
 }
@@ -269,8 +269,8 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
                                   {column::old_entropy, std::move(columns.entropy)}};
        });
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    answers[i]->logprob = experts.columns.at(kLogprob)[i],
-    answers[i]->entropy = experts.columns.at(column::old_entropy)[i];
+    answers[i]->columns.logprob = experts.columns.at(kLogprob)[i],
+    answers[i]->columns.entropy = experts.columns.at(column::old_entropy)[i];
   }
   if (draws_) add_draws(batch, experts, answers);
   if (context_->config.replay.old_policy != "current" || batch.replayed == 0) return;
@@ -381,8 +381,8 @@ void AuxiliaryModels::add_current_columns(StepBatch& batch, const std::vector<st
     logprob.clear(), entropy.clear();
     for (const auto& rollout : batch.groups[g].rollouts) {
       for (const auto& turn : rollout.turns) {
-        logprob.insert(logprob.end(), turn.logprob.begin(), turn.logprob.end());
-        entropy.insert(entropy.end(), turn.entropy.begin(), turn.entropy.end());
+        logprob.insert(logprob.end(), turn.columns.logprob.begin(), turn.columns.logprob.end());
+        entropy.insert(entropy.end(), turn.columns.entropy.begin(), turn.columns.entropy.end());
       }
     }
   }
@@ -395,16 +395,16 @@ void AuxiliaryModels::take_current(const StepBatch& batch, const std::vector<std
              entropy = batch.columns.find(column::current_entropy);
   auto group = groups.begin();
   for (auto& range : train.micro_batches) {  // whole groups in order
-    const std::size_t count = range.logprob.size();
-    range.logprob.clear(), range.entropy.clear();
-    for (; range.logprob.size() < count; ++group) {
+    const std::size_t count = range.stored.logprob.size();
+    range.stored.logprob.clear(), range.stored.entropy.clear();
+    for (; range.stored.logprob.size() < count; ++group) {
       const auto append = [&](std::vector<float>& to, const std::vector<float>& of) {
         to.insert(to.end(), of.begin(), of.end());
       };
-      append(range.logprob, logprob->second[*group]),
-          append(range.entropy, entropy->second[*group]);
+      append(range.stored.logprob, logprob->second[*group]),
+          append(range.stored.entropy, entropy->second[*group]);
     }
-    expect(range.logprob.size() == count && range.entropy.size() == count,
+    expect(range.stored.logprob.size() == count && range.stored.entropy.size() == count,
            "leaves hold whole groups");
   }
 }

@@ -39,7 +39,7 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
     double sum = 0.0;
     std::size_t token = 0;
     for (const auto& turn : before.groups[i].rollouts.front().turns)
-      for (const float then : turn.logprob)
+      for (const float then : turn.columns.logprob)
         sum += std::abs(double(now[i].at(token++)) - double(then));
     drift[of[i]] = sum / double(token);
   }

@@ -37,9 +37,10 @@ Rollout expert_rollout(const RunContext& context, const Prompt& asked, std::size
   auto tokens = solution_tokens(context, asked, form);
   const std::size_t count = tokens.size();
   Rollout rollout{kExpertSample, FinishReason::stop, {}, asked.solution};
-  rollout.turns.push_back({Role::prompt, prompt_tokens(context, asked, form), {}, {}, {}});
-  rollout.turns.push_back({Role::policy, std::move(tokens), std::vector<float>(count, 0.0F),
-                           std::vector<float>(count, 0.0F),
+  rollout.turns.push_back({Role::prompt, prompt_tokens(context, asked, form)});
+  rollout.turns.push_back({Role::policy,
+                           std::move(tokens),
+                           {std::vector<float>(count, 0.0F), std::vector<float>(count, 0.0F)},
                            std::vector<std::uint64_t>(count, policy.value)});
   return rollout;
 }

@@ -122,7 +122,7 @@ ObjectivePass::LossShare ObjectivePass::evaluate_micro_batch(const MiniBatch& mi
                                                              std::int64_t index,
                                                              model::MicroBatchRunner* runner) {
   const auto& range = mini.train.micro_batches[std::size_t(index)];
-  model::Columns columns{range.logprob, range.entropy, {}, range.miss_logprob};
+  model::Columns columns{range.stored};
   std::vector<float> value;
   if (runner != nullptr) {
     model::MicroBatch micro_batch = range.micro_batch;
@@ -137,10 +137,10 @@ ObjectivePass::LossShare ObjectivePass::evaluate_micro_batch(const MiniBatch& mi
                                        critic() != nullptr ? &value : nullptr,
                                        models_->draws() ? &columns.miss_logprob : nullptr});
   if (critic() != nullptr) critic()->add(columns.hidden, loss.dvalue);
-  model::ColumnGradient derivative{std::exchange(loss.dlogprob, {}),
-                                   std::exchange(loss.dentropy, {}),
-                                   std::exchange(loss.dmiss_logprob, {})};
-  return {index, std::move(loss), std::move(columns.logprob), std::move(derivative)};
+  LossDerivative derivative{{std::exchange(loss.dlogprob, {}), std::exchange(loss.dentropy, {}),
+                             std::exchange(loss.dmiss_logprob, {})},
+                            std::move(columns.logprob)};
+  return {index, std::move(loss), std::move(derivative)};
 }
 
 std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch& mini) {
@@ -184,10 +184,10 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
   };
   for (auto& share : shares) {
     whole.losses.push_back(std::move(share.loss));
-    append(whole.logprob, share.logprob);
-    append(whole.derivative.logprob, share.derivative.logprob),
-        append(whole.derivative.entropy, share.derivative.entropy);
-    append(whole.derivative.miss_logprob, share.derivative.miss_logprob);
+    append(whole.derivative.at_logprob, share.derivative.at_logprob);
+    append(whole.derivative.by.logprob, share.derivative.by.logprob);
+    append(whole.derivative.by.entropy, share.derivative.by.entropy);
+    append(whole.derivative.by.miss_logprob, share.derivative.by.miss_logprob);
   }
   return whole;
 }

@@ -34,12 +34,11 @@ class ObjectivePass {
     TrainBatch train{};  ///< this and what follows: on ranks that evaluate a micro-batch
     std::shared_ptr<const method::Prepared> prepared{};
   };
-  /// The losses of all micro-batches in order, and the columns of all rollouts one after the other:
-  /// on the leader.
+  /// On the leader: the losses of all micro-batches in order, and the derivative by the columns of
+  /// all rollouts, one after the other.
   struct Evaluated {
     std::vector<method::MicroBatchLoss> losses{};
-    std::vector<float> logprob{};
-    model::ColumnGradient derivative{};
+    LossDerivative derivative{};
   };
   /// What the objective asks of the whole step beside a loss.
   struct StepTerms {
@@ -92,18 +91,16 @@ class ObjectivePass {
   model::ValueHead* critic() const;
 
  private:
-  /// The loss of a micro-batch, the columns it was taken at and its derivative by them, as they
-  /// travel to the leader.
+  /// The loss of a micro-batch and its derivative, as they travel to the leader.
   struct LossShare {
     std::int64_t micro_batch = 0;
     method::MicroBatchLoss loss{};
-    std::vector<float> logprob{};
-    model::ColumnGradient derivative{};
+    LossDerivative derivative{};
 
     template <class A>
     void serialize(A& ar, unsigned) {
-      ar& micro_batch& loss.loss& loss.sums& loss.minima& loss.maxima& loss
-          .rollout_loss& logprob& derivative.logprob& derivative.entropy& derivative.miss_logprob;
+      ar& micro_batch& loss.loss& loss.sums& loss.minima& loss.maxima& loss.rollout_loss& derivative
+          .at_logprob& derivative.by.logprob& derivative.by.entropy& derivative.by.miss_logprob;
     }
   };
   const method::Prepared& prepare_whole(const UpdatePlan& plan, const StepBatch& batch);

@@ -136,7 +136,7 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
           if (context_->cut->wanted()) return optimizer_->add_none();
           const BackwardMicroBatch& each = own[std::size_t(i)];
           see(i, optimizer_->add(runner, context_->store->policy(), each.micro_batch, temperature,
-                                 each.derivative));
+                                 each.derivative.by));
         });
     for (auto i = std::int64_t(own.size()); i < rounds; ++i) optimizer_->add_none();
     context_->cut->agree(*ranks_);

@@ -39,7 +39,7 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
     const auto& [tokens, learnt] = context.examples.at(id.value);
     if (micro_batches.empty() || std::int64_t(micro_batches.back().micro_batch.tokens.size() +
                                               tokens.size()) > micro_batch_tokens)
-      micro_batches.push_back({{{}, {0}, {}}, {}, {}});
+      micro_batches.push_back({{{}, {0}, {}}, {}});
     auto& micro_batch = micro_batches.back().micro_batch;
     for (const auto& [first, last] : learnt)
       for (std::int64_t t = std::max<std::int64_t>(first, 1); t < last; ++t, ++targets)
@@ -47,9 +47,9 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
     micro_batch.tokens.insert(micro_batch.tokens.end(), tokens.begin(), tokens.end());
     micro_batch.offsets.push_back(std::int64_t(micro_batch.tokens.size()));
   }
-  for (auto& [micro_batch, derivative, logprob, repeated] : micro_batches) {
-    derivative.logprob.assign(micro_batch.targets.size(), float(-1.0 / double(targets)));
-    derivative.entropy.assign(micro_batch.targets.size(), 0.0F);
+  for (auto& [micro_batch, derivative, repeated] : micro_batches) {
+    derivative.by.logprob.assign(micro_batch.targets.size(), float(-1.0 / double(targets)));
+    derivative.by.entropy.assign(micro_batch.targets.size(), 0.0F);
   }
   return micro_batches;
 }
@@ -105,7 +105,7 @@ void UpdateStage::on_supervise(const SupervisePlan& plan) try {
   UpdateReport report;
   std::vector<double> loss(micro_batches.size(), 0.0);
   const auto add_loss = [&](std::int64_t i, const model::Columns& columns) {
-    const auto& derivative = own[std::size_t(i)].derivative.logprob;
+    const auto& derivative = own[std::size_t(i)].derivative.by.logprob;
     loss[std::size_t(places[std::size_t(i)])] =
         std::inner_product(columns.logprob.begin(), columns.logprob.end(), derivative.begin(), 0.0);
   };

@@ -92,7 +92,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
   if (!evaluated) return UpdateOutcome::nonfinite;
   const auto& losses = evaluated->losses;
   const auto cut = [&](std::int64_t limit) {
-    return backward_micro_batches(batch, groups, evaluated->derivative, evaluated->logprob, limit);
+    return backward_micro_batches(batch, groups, evaluated->derivative, limit);
   };
   auto micro_batches = leader() && !idle ? even_micro_batches(settings.micro_batch_tokens, cut)
                                          : std::vector<BackwardMicroBatch>();
@@ -107,7 +107,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
   if (!trains) return UpdateOutcome::applied;
   const double before_s = columns.seconds() - (ranks_->waited_s() - waited_s);
   const auto same_bits = [&, &own = own](std::int64_t i, const model::Columns& seen) {
-    const auto& known = own[std::size_t(i)].logprob;
+    const auto& known = own[std::size_t(i)].derivative.at_logprob;
     require<NumericsError>(
         std::memcmp(seen.logprob.data(), known.data(), known.size() * sizeof(float)) == 0 ||
             !all_finite(known),
