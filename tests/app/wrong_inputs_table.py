@@ -10,6 +10,7 @@ JSONL = TRAIN + "--set task.name=jsonl --set task.validation_prompts=0 --set tas
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 548118077\n"
 
 FILES = {
+    "read.toml": '[model]\npath = "{w}/model"\nmax_position_embeddings = 512\n',
     "pointer.jsonl": POINTER,
     "pointer.h5": POINTER,
     "pointer.txt": POINTER,
@@ -92,6 +93,12 @@ ROWS = [
     ("a critic's rate without a critic", TRAIN + "--set critic.lr=1e-2", 2, "critic.lr is set, but the objective trains no value head (task.name sorting, objective.recipe grpo)"),
     ("a teacher that nobody follows", TRAIN + "--set teacher.model=x", 2, "teacher.model is set, but the objective follows no teacher"),
     ("a memory that nobody asks", TRAIN + "--set success.memory_min=0.5", 2, "success.memory_min is set, but neither objective nor sampler"),
+    ("a shape of a model that is read", "train {w}/read.toml --set run.dir={w}/new", 2, "read.toml:3: model.max_position_embeddings is 512, and the model in",
+     {"before": ["model_whole"]}),
+    ("a shape given beside the model's folder", TRAIN + "--set model.path={w}/model --set model.hidden_size=512", 2,
+     "model.hidden_size is 512, and the model in", {"before": ["model_whole"]}),
+    ("prompts that a model of a folder has no room for", TRAIN + "--set model.path={w}/model --set sampling.max_new_tokens=31", 2, "use a model with 3",
+     {"before": ["model_whole"]}),
     ("probes that nobody asks", TRAIN + "--set probes.draws=2", 2, "probes.draws is set, but the objective probes no reasoning steps"),
     ("a guide's length without a guide", TRAIN + "--set guide.max_tokens=2", 2, "guide.max_tokens is set, but guide.share is not"),
     ("what is replayed where nothing is", TRAIN + "--set replay.choose=newest", 2, "replay.choose is set, but replay.share is not"),

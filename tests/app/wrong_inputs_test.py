@@ -30,7 +30,7 @@ class Bench:
         self.harness, self.work, self.run = harness, harness.work, harness.work / "finished"
         for name, text in FILES.items():
             (self.work / name).parent.mkdir(exist_ok=True)
-            (self.work / name).write_text(text)
+            (self.work / name).write_text(text.replace("{w}", str(self.work)))
         harness.train(self.run)
         self.mounts, self.jobs = [], []
         self.limit_s = QUICK_S + harness.run("--version")[3]
@@ -39,6 +39,9 @@ class Bench:
         shutil.rmtree(self.work / "model", ignore_errors=True)
         shutil.copytree(self.run / "checkpoints/done_000006", self.work / "model")
         change(self.work / "model/config.json", self.work / "model/model.safetensors")
+
+    def model_whole(self):
+        self.model(lambda config, weights: None)
 
     def model_config(self):
         self.model(lambda config, _: config.write_text("{"))
