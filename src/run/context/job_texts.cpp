@@ -97,7 +97,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
 /// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
 std::string named(const RunContext& context, const Prompt& prompt) {
   return context.config.task.name == "jsonl"
-             ? task::place_of(context.config.task, prompt.text)
+             ? task::places_of(context.config.task, {prompt.text}).front()
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
 }
 
