@@ -1,8 +1,12 @@
 // The number of rollouts that a run folder holds.
 #pragma once
 
+#include "io/shard_file.hpp"
+
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 namespace rollcall::io {
 
@@ -10,5 +14,12 @@ namespace rollcall::io {
 /// and by the shapes of columns for shards that are not packed. It reads no values. Throws
 /// StorageError for a damaged manifest.
 std::uint64_t kept_rollouts(const std::filesystem::path& run_dir);
+
+/// Rollouts by the purpose and step of their groups.
+using RolloutsOfSteps = std::map<std::pair<Purpose, std::uint64_t>, std::uint64_t>;
+
+/// Counts the sampled rollouts in archive files of the steps from `first` on. It reads columns only
+/// of files that hold several steps. Throws StorageError naming a damaged file or manifest.
+RolloutsOfSteps packed_rollouts(const std::filesystem::path& run_dir, std::uint64_t first);
 
 }  // namespace rollcall::io

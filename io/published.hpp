@@ -19,6 +19,8 @@ PublishedFile inspect(const std::filesystem::path& run_dir, const std::string& p
 /// Throws FileFault unless the file has the size and bytes that were published; call it inside
 /// reading().
 void check_published(const std::filesystem::path& run_dir, const PublishedFile& file);
+/// The same for the size alone; the file is not opened.
+void check_published_size(const std::filesystem::path& run_dir, const PublishedFile& file);
 /// The same for bytes that were read or mapped already.
 void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
 /// Throws FileFault unless the file is of this kind and a schema version this code reads,

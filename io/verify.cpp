@@ -116,6 +116,10 @@ std::optional<Fault> unlike_published(const fs::path& run_dir, const PublishedFi
                   [&] { reading(run_dir / file.path, [&] { check_published(run_dir, file); }); });
 }
 
+void require_size(const fs::path& run_dir, const PublishedFile& file) {
+  reading(run_dir / file.path, [&] { check_published_size(run_dir, file); });
+}
+
 std::vector<Fault> verify_shard(const fs::path& run_dir, const std::string& path,
                                 const std::optional<PublishedFile>& published) {
   const auto name = ShardName::parse(path);

@@ -32,6 +32,9 @@ std::vector<Fault> verify_archive(const std::filesystem::path& run_dir, const Ar
 std::optional<Fault> unlike_published(const std::filesystem::path& run_dir,
                                       const PublishedFile& file);
 
+/// Throws StorageError unless the file is there and has its published size. It is not opened.
+void require_size(const std::filesystem::path& run_dir, const PublishedFile& file);
+
 /// Every column that does not match its checksums. HDF5's blocks of variable-length values, which
 /// have no checksum, are not read. Throws UnreadableError.
 std::vector<std::string> damaged_columns(const std::filesystem::path& path);

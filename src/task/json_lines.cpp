@@ -46,6 +46,27 @@ constexpr Kind kKinds[] = {
     {"\0{"sv, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 IN > OUT"},
 };
 
+/// The first line that is not blank.
+std::string_view first_line(std::string_view content) {
+  const std::string_view text = text::trim(content);
+  return text.substr(0, text.find('\n'));
+}
+
+/// Whether the file is a table: its first lines have fields and are no objects. `content` may be
+/// the beginning of a file.
+bool is_table(std::string_view content) {
+  constexpr int kLines = 3;
+  std::string_view rest = text::trim(content);
+  const std::string_view head = first_line(rest);
+  if (head.find_first_of(",;\t") == std::string_view::npos) return false;
+  for (int i = 0; i < kLines && !rest.empty(); ++i) {
+    if (rest.starts_with('{') || rest.starts_with('[')) return false;
+    rest.remove_prefix(first_line(rest).size());
+    rest = text::trim(rest);
+  }
+  return true;
+}
+
 void require_lines(const std::string& file, std::string_view content) {
   for (const Kind& kind : kKinds)
     require<InputError>(!content.starts_with(kind.begins), fmt::format("{} is {}", file, kind.name),
@@ -54,6 +75,12 @@ void require_lines(const std::string& file, std::string_view content) {
                       fmt::format("{} begins with [", file),
                       "it seems to be one JSON array, and what is read is one JSON object a line",
                       "jq -c '.[]' IN > OUT");
+  require<InputError>(
+      !is_table(content.substr(0, 65536)),
+      fmt::format("{} seems to be CSV, with the first line \"{}\"", file,
+                  visible(brief(std::string(first_line(content)), 60))),
+      "what is read is one JSON object a line",
+      "python3 -c 'import pandas; pandas.read_csv(\"IN\").to_json(\"OUT\", orient=\"records\", lines=True)'");
 }
 
 nlohmann::json parse_object(const Line& line) {
@@ -161,13 +188,30 @@ void each_whole_json_line(const std::string& file, const EachLine& each) {
   read_lines(file, each, [](const Line&, const InputError&) { return true; });
 }
 
+namespace {
+
+/// Whether it is a conversation as chat data sets have it: a list of objects with roles.
+bool is_messages(const nlohmann::json& value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(),
+                     [](const auto& one) { return one.is_object() && one.contains("role"); });
+}
+
+/// How the text of a conversation's last message gets under the key.
+std::string last_message(const std::string& from, const std::string& to) {
+  return fmt::format("jq -c '.[\"{}\"] = .[\"{}\"][-1].content' IN > OUT", to, from);
+}
+
+}  // namespace
+
 void require_key(const nlohmann::json& object, const std::string& key, const Line& line,
                  std::string_view why, std::string_view suggestion) {
   if (object.contains(key)) return;
   constexpr std::size_t kNamed = 8;
   std::vector<std::string> others;
   for (const auto& [name, value] : object.items())
-    others.push_back(fmt::format("\"{}\"", visible(brief(name, 40))));
+    others.push_back(fmt::format("\"{}\"{}", visible(brief(name, 40)),
+                                 is_messages(value) ? " (a list of messages)" : ""));
   const std::size_t more = others.size() - std::min(others.size(), kNamed);
   others.resize(others.size() - more);
   const std::string has = others.empty()
@@ -179,9 +223,16 @@ void require_key(const nlohmann::json& object, const std::string& key, const Lin
 
 std::string text_at(const nlohmann::json& object, const std::string& key, std::string_view setting,
                     const Line& line) {
+  const auto messages = std::find_if(object.begin(), object.end(), is_messages);
   require_key(object, key, line, "a question and an answer are needed",
-              fmt::format("set {} to the key of the rows, or correct the line", setting));
+              messages == object.end()
+                  ? fmt::format("set {} to the key of the rows, or correct the line", setting)
+                  : fmt::format("set {} to a key with text; of messages, take one: {}", setting,
+                                last_message(messages.key(), key)));
   const auto at = object.find(key);
+  line.require_that(!is_messages(*at), fmt::format("\"{}\" is a list of messages", key),
+                    "one text is read here, which the chat template of the run makes a message of",
+                    last_message(key, key));
   if (at->is_number()) return exact_number(line.text, key);
   line.require_that(at->is_string(), fmt::format("\"{}\" is neither text nor a number", key),
                     "it goes into a prompt or solution",

@@ -3,6 +3,7 @@
 #include "base/errors/faults.hpp"
 #include "base/errors/log.hpp"
 #include "base/errors/visible.hpp"
+#include "base/numbers/hash.hpp"
 #include "task/answer_source.hpp"
 #include "task/generate.hpp"
 #include "task/json_lines.hpp"
@@ -147,24 +148,46 @@ Prompt read_prompt(const nlohmann::json& object, const TaskSection& section, con
   return prompt;
 }
 
-/// Questions that a file repeats. If the answer is the same too, dropping them loses nothing.
-class Repetitions {
+/// Rows of a file that are alike, each kind of likeness with the lines of the first two.
+class AlikeRows {
  public:
-  /// Whether `prompt`, on this line, is asked for the first time.
+  /// Whether the prompt, on this line, is asked for the first time. A question that is asked again
+  /// is dropped, which loses nothing if its answer is the same.
   bool is_new(const Prompt& prompt, std::size_t line) {
     const auto [at, first] = asked_.try_emplace(prompt.text, First{line, prompt.answer});
-    if (first) return true;
-    if (at->second.answer == prompt.answer) ++repeated_;
-    else if (contradictions_++ == 0)
-      example_ = fmt::format("lines {} and {}", at->second.line, line);
-    return false;
+    if (!first) {
+      (at->second.answer == prompt.answer ? same_ : other_).add(at->second.line, line);
+      return false;
+    }
+    const auto [near, alone] = bare_.try_emplace(checksum64(text::trim(prompt.text)),
+                                                 std::pair(line, checksum64(prompt.answer)));
+    if (!alone && near->second.second != checksum64(prompt.answer))
+      blanks_.add(near->second.first, line);
+    return true;
+  }
+  /// Notes the id of a row that is kept.
+  void note_id(const nlohmann::json& object, std::size_t line) {
+    const auto id = object.find("id");
+    if (id == object.end()) return;
+    const auto [at, first] = ids_.try_emplace(
+        checksum64(id->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)), line);
+    if (!first) shared_ids_.add(at->second, line);
   }
   void tell(const std::string& file) const {
-    if (repeated_ > 0) log_info("{}: {} repeated questions are left out", file, repeated_);
-    if (contradictions_ > 0)
+    if (same_.rows > 0)
+      log_info("{}: {} asked again with the same answer and left out ({})", file,
+               same_.counted("question is", "questions are"), same_.example);
+    if (other_.rows > 0)
+      log_warning("{}: {} asked again with another answer ({}); the first answer counts", file,
+                  other_.counted("question is", "questions are"), other_.example);
+    if (blanks_.rows > 0)
       log_warning(
-          "{}: {} questions are asked again with another answer ({} for example); the first answer counts",
-          file, contradictions_, example_);
+          "{}: {} from an earlier one in blanks at the ends alone, and has another answer ({}); both are asked",
+          file, blanks_.counted("question differs", "questions differ"), blanks_.example);
+    if (shared_ids_.rows > 0)
+      log_warning(
+          "{}: {} the id of an earlier one ({}); rollcall archive show --row ID shows the rollouts of both",
+          file, shared_ids_.counted("row has", "rows have"), shared_ids_.example);
   }
 
  private:
@@ -172,9 +195,21 @@ class Repetitions {
     std::size_t line;
     std::string answer;
   };
+  struct Likeness {
+    std::size_t rows = 0;
+    std::string example{};
+    void add(std::size_t first, std::size_t line) {
+      if (rows++ == 0) example = fmt::format("lines {} and {}", first, line);
+      else if (rows == 2) example += " for example";
+    }
+    std::string counted(const char* one, const char* several) const {
+      return fmt::format("{} {}", rows, rows == 1 ? one : several);
+    }
+  };
   std::unordered_map<std::string, First> asked_;
-  std::size_t repeated_ = 0, contradictions_ = 0;
-  std::string example_;
+  std::unordered_map<std::uint64_t, std::pair<std::size_t, std::uint64_t>> bare_;
+  std::unordered_map<std::uint64_t, std::size_t> ids_;  ///< lines by the checksum of the id
+  Likeness same_, other_, blanks_, shared_ids_;
 };
 
 using Extras = std::unordered_map<std::string, std::string>;
@@ -182,16 +217,17 @@ using Extras = std::unordered_map<std::string, std::string>;
 std::vector<Prompt> read_prompts(const std::string& file, const TaskSection& section,
                                  Extras& extras) {
   std::vector<Prompt> prompts;
-  Repetitions repetitions;
+  AlikeRows alike;
   each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
     Prompt prompt = read_prompt(object, section, line);
-    if (!repetitions.is_new(prompt, line.number)) return;
+    if (!alike.is_new(prompt, line.number)) return;
+    alike.note_id(object, line.number);
     extras[prompt.text] = extra_of(object, section, line);
     prompts.push_back(std::move(prompt));
   });
   require(!prompts.empty(), fmt::format("{} holds no question", file),
           "there is nothing to learn or evaluate", "name a file with one JSON object a line");
-  repetitions.tell(file);
+  alike.tell(file);
   return prompts;
 }
 
@@ -264,16 +300,22 @@ std::string settle(std::vector<Prompt>& prompts, Split split, std::int64_t limit
 
 }  // namespace
 
-std::string place_of(const TaskSection& section, const std::string& prompt) {
-  std::string place;
+std::vector<std::string> places_of(const TaskSection& section,
+                                   const std::vector<std::string>& prompts) {
+  if (prompts.empty()) return {};
+  std::unordered_map<std::string_view, std::string> places;
+  for (const std::string& prompt : prompts) places.try_emplace(prompt);
   for (const std::string& file : {section.heldout_file, section.file}) {
     if (file.empty()) continue;
     each_json_line(file, [&](const nlohmann::json& object, const Line& line) {
-      if (place.empty() && prompt_text(object, section, line) == prompt)
-        place = fmt::format("{}:{}", file, line.number);
+      const auto place = places.find(prompt_text(object, section, line));
+      if (place != places.end() && place->second.empty())
+        place->second = fmt::format("{}:{}", file, line.number);
     });
   }
-  return place;
+  std::vector<std::string> found;
+  for (const std::string& prompt : prompts) found.push_back(places.at(prompt));
+  return found;
 }
 
 namespace {

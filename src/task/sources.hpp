@@ -87,7 +87,9 @@ PromptSet make_jsonl(const TaskSection& section, std::uint64_t seed);
 /// sentences from there on], "masked": false}.
 PromptSet make_corpus(const TaskSection& section, std::uint64_t seed);
 
-/// FILE:LINE from which make_jsonl() made the prompt with this text.
-std::string place_of(const TaskSection& section, const std::string& prompt);
+/// FILE:LINE from which make_jsonl() made the prompts with these texts, in their order. The files
+/// are read once.
+std::vector<std::string> places_of(const TaskSection& section,
+                                   const std::vector<std::string>& prompts);
 
 }  // namespace rollcall::task

@@ -270,6 +270,46 @@ def damaged_checkpoint(harness):
     same_end(folder, finished(harness))
 
 
+def a_run_goes_on_from_an_older_checkpoint(harness):
+    """Damaged ones behind it, and more steps than before: the evaluation that they covered is in the archive, and is not made again. Damage of the archive is told before the first step."""
+    ended, whole = harness.work / "ended", harness.work / "longer"
+    harness.train(ended, *STEADY, *sets(checkpoint__keep_last=4))
+    shutil.copytree(ended, whole)
+    harness.train(whole, "--resume", *STEADY, *sets(train__steps=7))
+
+    def damaged(name, *checkpoints):
+        folder = harness.work / name
+        shutil.copytree(ended, folder)
+        for checkpoint in checkpoints:
+            with open(folder / "checkpoints" / checkpoint / "model.safetensors", "ab") as weights:
+                weights.write(b"x")
+        return folder
+
+    for name, *checkpoints in (("without_the_end", "done_000006"), ("without_two_steps", "done_000006", "train_000006")):
+        folder = damaged(name, *checkpoints)
+        harness.train(folder, "--resume", *STEADY, *sets(train__steps=7))
+        same_end(folder, whole, "policy_sha256", "archive_sha256", "rollouts_total")
+    folder = damaged("too_few_steps", "done_000006", "train_000006")
+
+    def refused(folder, code, *says):
+        before = [(path, path.stat().st_mtime_ns) for place in ("archive", "checkpoints") for path in sorted((folder / place).glob("**/*"))]
+        got, out, err, _ = harness.run("train", harness.tiny, "--resume", *sets(run__dir=folder), *STEADY, *sets(train__steps=7 if code == 3 else 5))
+        check(got == code and all(words in err for words in says), f"exit code {got}, not {code} with {says}\n{out}\n{err}")
+        check(before == [(path, path.stat().st_mtime_ns) for place in ("archive", "checkpoints") for path in sorted((folder / place).glob("**/*"))],
+              f"it trained before it said {says}")
+
+    refused(folder, MISCONFIGURED, "train.steps is 5", "has done 6")
+    folder = damaged("cut")
+    cut = next((folder / "archive").glob("train_*.h5"))
+    os.truncate(cut, 1000)
+    refused(folder, 3, f"{cut}: it has 1000 bytes where ")
+    cut.unlink()
+    refused(folder, 3, f"{cut}: No such file")
+    folder = damaged("unsaved")
+    shutil.rmtree(folder / "checkpoints")
+    refused(folder, 3, "holds no checkpoint, but ", "restore checkpoints/ from a copy")
+
+
 def evaluation(harness):
     run, out = finished(harness), harness.work / "evaluated"
     found = json.loads(harness.succeed("eval", run, "--out", out).splitlines()[-1])
@@ -324,4 +364,4 @@ def closed_pipe(harness):
 
 
 main(stop_file_and_signals_to_one_process, signal_to_the_launcher, signal_within_a_step, signal_within_a_supervised_step, signals_before_the_first_step, a_signal_to_ranks_that_start, other_commands_that_are_stopped, wall_time, stop_within_an_evaluation, evaluation_longer_than_a_job, again_when_done, goes_on_after_its_end, warm_start_first, init_from,
-     damaged_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)
+     damaged_checkpoint, a_run_goes_on_from_an_older_checkpoint, evaluation, export_and_generate, descriptions, closed_pipe)

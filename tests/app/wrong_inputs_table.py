@@ -10,6 +10,7 @@ JSONL = TRAIN + "--set task.name=jsonl --set task.validation_prompts=0 --set tas
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 548118077\n"
 
 FILES = {
+    "read.toml": '[model]\npath = "{w}/model"\nmax_position_embeddings = 512\n',
     "pointer.jsonl": POINTER,
     "pointer.h5": POINTER,
     "pointer.txt": POINTER,
@@ -26,6 +27,10 @@ FILES = {
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
     "a_file": "not a folder\n",
+    "table.csv": "question,answer\n1+1,2\n2+2,4\n",
+    "messages.jsonl": "".join(f'{{"prompt": [{{"role": "user", "content": "{n}+1"}}], "reward_model": {{"ground_truth": "{n + 1}"}}}}\n' for n in range(5)),
+    "alike.jsonl": "".join(f'{{"id": "r{min(n, 18)}", "question": "{n}+1", "answer": "{n + 1}"}}\n' for n in range(20))
+    + '{"id": "x", "question": "3+1 ", "answer": "5"}\n{"id": "y", "question": "6+1", "answer": "9"}\n',
     # more than anybody writes
     "deep_key.toml": "a" + ".a" * 20000 + " = 1\n",
     "deep_list.toml": "[task]\ndigits = " + "[" * 20000 + "]" * 20000 + "\n",
@@ -92,6 +97,12 @@ ROWS = [
     ("a critic's rate without a critic", TRAIN + "--set critic.lr=1e-2", 2, "critic.lr is set, but the objective trains no value head (task.name sorting, objective.recipe grpo)"),
     ("a teacher that nobody follows", TRAIN + "--set teacher.model=x", 2, "teacher.model is set, but the objective follows no teacher"),
     ("a memory that nobody asks", TRAIN + "--set success.memory_min=0.5", 2, "success.memory_min is set, but neither objective nor sampler"),
+    ("a shape of a model that is read", "train {w}/read.toml --set run.dir={w}/new", 2, "read.toml:3: model.max_position_embeddings is 512, and the model in",
+     {"before": ["model_whole"]}),
+    ("a shape given beside the model's folder", TRAIN + "--set model.path={w}/model --set model.hidden_size=512", 2,
+     "model.hidden_size is 512, and the model in", {"before": ["model_whole"]}),
+    ("prompts that a model of a folder has no room for", TRAIN + "--set model.path={w}/model --set sampling.max_new_tokens=31", 2, "use a model with 3",
+     {"before": ["model_whole"]}),
     ("probes that nobody asks", TRAIN + "--set probes.draws=2", 2, "probes.draws is set, but the objective probes no reasoning steps"),
     ("a guide's length without a guide", TRAIN + "--set guide.max_tokens=2", 2, "guide.max_tokens is set, but guide.share is not"),
     ("what is replayed where nothing is", TRAIN + "--set replay.choose=newest", 2, "replay.choose is set, but replay.share is not"),
@@ -170,6 +181,16 @@ ROWS = [
     ("a pointer as a tokenizer", TRAIN + "--set model.path={w}/model", 2, "tokenizer.json is a Git LFS pointer", {"before": ["tokenizer_pointer"]}),
     ("a pointer as answers to score", "score {w}/pointer.jsonl --verifier exact_match", 2, "is a Git LFS pointer"),
     ("a pointer as an archive", "archive stats {w}/pointer.h5", 2, "is a Git LFS pointer"),
+    ("a verifier that fits no reference", JSONL + "references.jsonl --set task.answer_marker= --set reward.verifier=multiple_choice", 2,
+     "the verifier multiple_choice can use 0 of 8 references; of the others, "),
+    ("a table as questions", JSONL + "table.csv", 2, 'table.csv seems to be CSV, with the first line "question,answer"'),
+    ("messages as questions", JSONL + "messages.jsonl --set task.question_key=prompt", 2, '"prompt" is a list of messages'),
+    ("messages and no question", JSONL + "messages.jsonl", 2, "jq -c '.[\"question\"] = .[\"prompt\"][-1].content' IN > OUT"),
+    *((f"rows that {likeness}", "plan {tiny} --set run.dir={w}/new --set task.name=jsonl --set task.answer_marker= --set text.tokenizer=byte --set task.file={w}/alike.jsonl", 0, told,
+       {"done": True})
+      for likeness, told in (("have one id", "1 row has the id of an earlier one (lines 19 and 20)"),
+                             ("differ in a blank", "1 question differs from an earlier one in blanks at the ends alone, and has another answer (lines 4 and 21)"),
+                             ("ask the same", "1 question is asked again with another answer (lines 7 and 22)"))),
     ("jsonl file is empty", JSONL + "empty.jsonl", 2, "holds no question"),
     ("model folder without config.json", TRAIN + "--set model.path={w}", 2, "config.json"),
     ("no model folder, though its template is given a variable", TRAIN + "--set model.path={w}/none --set text.variables.enable_thinking=false", 2,

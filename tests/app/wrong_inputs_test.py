@@ -30,7 +30,7 @@ class Bench:
         self.harness, self.work, self.run = harness, harness.work, harness.work / "finished"
         for name, text in FILES.items():
             (self.work / name).parent.mkdir(exist_ok=True)
-            (self.work / name).write_text(text)
+            (self.work / name).write_text(text.replace("{w}", str(self.work)))
         harness.train(self.run)
         self.mounts, self.jobs = [], []
         self.limit_s = QUICK_S + harness.run("--version")[3]
@@ -39,6 +39,9 @@ class Bench:
         shutil.rmtree(self.work / "model", ignore_errors=True)
         shutil.copytree(self.run / "checkpoints/done_000006", self.work / "model")
         change(self.work / "model/config.json", self.work / "model/model.safetensors")
+
+    def model_whole(self):
+        self.model(lambda config, weights: None)
 
     def model_config(self):
         self.model(lambda config, _: config.write_text("{"))
@@ -255,6 +258,18 @@ def all_mistakes_are_one_refusal(harness):
         check(not (w / "many").exists(), f"{words[0]} left a run folder")
 
 
+def a_wrong_setting_adds_no_second_mistake(harness):
+    """Rows that are right are not accused because a setting beside them is wrong."""
+    w = harness.work / "alone"
+    w.mkdir()
+    (w / "rows.jsonl").write_text("".join(f'{{"question": "{n}+{n}", "answer": "{2 * n}"}}\n' for n in range(20)))
+    for wrong in ({"reward__verifier": "maths"}, {"reward__verifier": "math", "reward__command": '["cat"]'},
+                  {"task__heldout_file": w / "rows.jsonl", "sft__steps": 3}):
+        code, out, err, _ = harness.run("plan", harness.tiny, *sets(run__dir=w / "new", task__name="jsonl", task__file=w / "rows.jsonl", text__tokenizer="byte",
+                                                                     task__format_weight=0, **wrong))
+        check(code == 2 and len(mistakes(err)) == 1, f"{wrong}: exit code {code}\n{out}\n{err}")
+
+
 def one_file_is_corrected_line_by_line(harness):
     """Whatever is corrected is not told again, and nothing comes up that was there before."""
     w = harness.work / "corrected"
@@ -286,4 +301,4 @@ def a_run_without_a_file_says_what_it_is(harness):
     check(code == 0 and "built-in task" not in out + err, f"exit code {code}: the task was named\n{out}\n{err}")
 
 
-main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, one_file_is_corrected_line_by_line, a_run_without_a_file_says_what_it_is)
+main(each_wrong_input_gives_one_message, all_mistakes_are_one_refusal, a_wrong_setting_adds_no_second_mistake, one_file_is_corrected_line_by_line, a_run_without_a_file_says_what_it_is)

@@ -152,11 +152,13 @@ void tell_losses(const fs::path& run_dir, const Diagnosis& d, Output& out) {
     out.write(visible_format("again      a resume draws {} again, with the same numbers\n",
                              steps_text(again)));
   out.write(
-      d.resume
-          ? fmt::format("resume     from checkpoint {}, {} training steps\n", d.resume->checkpoint,
-                        d.resume->state.train_steps)
-          : "resume     no usable checkpoint: a run starts from the beginning, an evaluation is "
-            "repeated\n");
+      d.resume ? fmt::format("resume     from checkpoint {}, {} training steps\n",
+                             d.resume->checkpoint, d.resume->state.train_steps)
+      : d.sound.empty()
+          ? "resume     no usable checkpoint: a run starts from the beginning, an evaluation is "
+            "repeated\n"
+          : "resume     no usable checkpoint, but packed steps: restore checkpoints/ from a copy, "
+            "or start a new run in another folder; an evaluation is repeated\n");
 }
 
 ExitCode repair(const fs::path& run_dir) {

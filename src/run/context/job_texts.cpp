@@ -3,6 +3,7 @@
 
 #include "base/errors/error.hpp"
 #include "base/errors/log.hpp"
+#include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/thought_dropout.hpp"
 #include "run/context/unread_keys.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace rollcall::run {
 namespace {
@@ -38,6 +40,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
   const std::size_t conversations = set.conversations.size(),
                     prompts = context.prompts.train.size(),
                     count = own ? prompts * context.forms.size() : set.size();
+  if (count == 0) return;  // whatever left no prompt or example is a mistake of its own
   context.examples.resize(count);
   ThoughtDropout thoughts(context.config);
   UnreadKeys unread;
@@ -71,6 +74,9 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
     log_warning("{}:{}: nothing is learnt from the key \"{}\" of a line", context.config.sft.file,
                 line, key);
   const std::int64_t positions = context.models.policy.max_position_embeddings;
+  std::int64_t shortest = context.examples.empty() ? 0 : INT64_MAX;
+  for (const auto& example : context.examples)
+    shortest = std::min(shortest, std::int64_t(example.tokens.size()));
   const auto left_out = std::erase_if(context.examples, [&](const text::Supervised& e) {
     return std::int64_t(e.tokens.size()) > positions;
   });
@@ -80,7 +86,8 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
           "all {} examples of the supervised steps are longer than the model's {} positions", count,
           positions),
       "there is nothing to learn from",
-      "raise model.max_position_embeddings, use shorter examples, or set sft.steps=0");
+      fmt::format("{} for the shortest, use shorter examples, or set sft.steps=0",
+                  more_positions(context.config, shortest)));
   if (left_out > 0)
     log_warning(
         "{} of {} examples of the supervised steps are left out: they are longer than the model's {} positions",
@@ -90,7 +97,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
 /// Names a prompt in messages: FILE:LINE where it was read from a file, else its beginning.
 std::string named(const RunContext& context, const Prompt& prompt) {
   return context.config.task.name == "jsonl"
-             ? task::place_of(context.config.task, prompt.text)
+             ? task::places_of(context.config.task, {prompt.text}).front()
              : fmt::format("the prompt \"{}\"", excerpt(prompt.text));
 }
 
@@ -152,8 +159,8 @@ void check_lengths(const RunContext& context) {
           positions),
       "the model cannot read past its last position",
       fmt::format(
-          "raise model.max_position_embeddings to {}, lower sampling.max_new_tokens, or leave long prompts out: task.drop_overlong = true",
-          longest + context.config.sampling.max_new_tokens)));
+          "{}, lower sampling.max_new_tokens, or leave long prompts out: task.drop_overlong = true",
+          more_positions(context.config, longest + context.config.sampling.max_new_tokens))));
 }
 
 }  // namespace

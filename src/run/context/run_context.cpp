@@ -130,8 +130,8 @@ std::string data_hash(const RunContext& context) {
 }
 
 /// The settings that each part of a draft reads. The one that is most likely wrong comes first.
-const Faults::Keys kRowKeys{"task.answer_marker", "task.name",       "task.file",
-                            "task.heldout_file",  "task.answer_key", "reward.verifier"};
+const Faults::Keys kRowKeys{"task.answer_marker", "task.name", "task.file", "task.heldout_file",
+                            "task.answer_key"};
 const Faults::Keys kPromptKeys{"task.file",
                                "task.name",
                                "task.heldout_file",

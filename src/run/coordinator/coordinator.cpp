@@ -180,6 +180,7 @@ void Coordinator::warm_step() {
 }
 
 void Coordinator::train_step() {
+  archive_.count_passed();
   begin_step();
   const report::MetricRow row = steps_.train();
   checkpoints_.notice();
@@ -220,6 +221,7 @@ ExitCode Coordinator::finish() {
   model::huge_blocks().release_idle();
   evaluations_.drop_old();
   context_->rank_zero.lock->require_own();
+  archive_.count_passed();
   const std::uint64_t missing = archive_.require_rollouts();
   write_results(*context_, state_, records_.verdicts(), policy_sha256, checkpoints_.newest().name,
                 missing);

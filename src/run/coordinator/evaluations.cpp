@@ -166,6 +166,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
       records_->move_bar(std::int64_t(outcomes.size()) * samples, pending->glimpse().numbers);
   }
   if (is_shown) records_->end_bar();
+  archive_->drew(purpose);
   state_->seconds["eval"] += clock.seconds();
   return outcomes;
 }

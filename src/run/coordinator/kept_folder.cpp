@@ -28,9 +28,9 @@ void LockFile::require_own(bool is_own) const {
       "find out what cleans up there, then resume");
 }
 
-std::uint64_t rollouts_missing(const std::filesystem::path& run_dir,
-                               const CoordinatorState& state) {
-  const std::uint64_t kept = io::kept_rollouts(run_dir),
+std::uint64_t rollouts_missing(const std::filesystem::path& run_dir, const CoordinatorState& state,
+                               std::uint64_t uncounted) {
+  const std::uint64_t kept = io::kept_rollouts(run_dir) - uncounted,
                       missing = state.rollouts_total - std::min(state.rollouts_total, kept);
   if (missing > 0)
     log_warning(

@@ -28,8 +28,10 @@ class LockFile {
 };
 
 /// Number of rollouts that earlier starts drew and that are gone now, which is logged: a repair has
-/// set them aside, or somebody has removed them.
-std::uint64_t rollouts_missing(const std::filesystem::path& run_dir, const CoordinatorState& state);
+/// set them aside, or somebody has removed them. `uncounted`: rollouts in the archive that are not
+/// in the state's total.
+std::uint64_t rollouts_missing(const std::filesystem::path& run_dir, const CoordinatorState& state,
+                               std::uint64_t uncounted);
 
 /// Throws StorageError where more than the `missing` rollouts are gone.
 void require_kept_rollouts(const std::filesystem::path& run_dir, const CoordinatorState& state,

@@ -16,10 +16,49 @@
 #include <string>
 
 namespace rollcall::run {
+namespace {
+
+std::uint64_t rollouts_of(const io::RolloutsOfSteps& steps) {
+  std::uint64_t rollouts = 0;
+  for (const auto& [step, count] : steps) rollouts += count;
+  return rollouts;
+}
+
+}  // namespace
 
 void RunArchive::resume() {
   replace_archived();
-  missing_ = rollouts_missing(context_->run_dir, *state_);
+  find_uncounted();
+  missing_ = rollouts_missing(context_->run_dir, *state_, rollouts_of(uncounted_));
+}
+
+/// An archive file may hold steps that follow the checkpoint: a newer checkpoint, which is damaged
+/// or gone, covered them. An evaluation at the checkpoint's own step may be from before or from
+/// after it, which the total tells.
+void RunArchive::find_uncounted() {
+  const auto done = std::uint64_t(state_->train_steps);
+  uncounted_ = io::packed_rollouts(context_->run_dir, done);
+  std::erase_if(uncounted_, [&](const auto& of_step) { return of_step.first.second <= done; });
+  const bool has_result = (state_->after || (done == 0 && state_->before));
+  if (has_result ||
+      io::kept_rollouts(context_->run_dir) - rollouts_of(uncounted_) <= state_->rollouts_total)
+    return;
+  const auto packed = io::packed_rollouts(context_->run_dir, done);
+  if (const auto same = packed.find({Purpose::eval, done}); same != packed.end())
+    uncounted_.insert(*same);
+}
+
+void RunArchive::drew(Purpose purpose) {
+  uncounted_.erase({purpose, std::uint64_t(state_->train_steps)});
+}
+
+void RunArchive::count_passed() {
+  std::erase_if(uncounted_, [&](const auto& of_step) {
+    const auto& [purpose, step] = of_step.first;
+    if (step > std::uint64_t(state_->train_steps)) return false;
+    if (purpose != Purpose::train) state_->rollouts_total += of_step.second;
+    return true;
+  });
 }
 
 void RunArchive::cover(std::vector<UnpackedFile> files, std::int64_t steps) {
@@ -87,7 +126,7 @@ void RunArchive::pack(std::vector<UnpackedFile> files) {
 
 std::uint64_t RunArchive::require_rollouts() {
   // An evaluation that was gone at the start may have been made again since then.
-  if (missing_ > 0) missing_ = std::min(missing_, rollouts_missing(context_->run_dir, *state_));
+  if (missing_ > 0) missing_ = std::min(missing_, rollouts_missing(context_->run_dir, *state_, 0));
   require_kept_rollouts(context_->run_dir, *state_, missing_);
   return missing_;
 }

@@ -2,6 +2,7 @@
 // give way to newer ones, and whether all rollouts of the run are still there.
 #pragma once
 
+#include "io/kept_rollouts.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
 #include "run/context/run_context.hpp"
 #include "run/coordinator/inbox.hpp"
@@ -21,8 +22,16 @@ class RunArchive {
       : context_(&context), mail_(&mail), inbox_(&inbox), state_(&state), records_(&records) {}
 
   /// At the start of a run that resumes: lets archive files give way to evaluations that were made
-  /// again, and counts the rollouts of earlier starts that are gone.
+  /// again, finds the steps in the archive that the checkpoint does not count yet, and counts the
+  /// rollouts of earlier starts that are gone. Throws StorageError.
   void resume();
+  /// Takes note that the rollouts of this purpose and of the current train step were drawn and
+  /// counted, also those that the archive holds already.
+  void drew(Purpose purpose);
+  /// Counts evaluations in the archive that this start has passed without making them again. They
+  /// are the run's: a start whose newest checkpoint was damaged goes on from an older one, which
+  /// does not know of an evaluation that followed it.
+  void count_passed();
 
   /// Takes note that a durable checkpoint covers `files`, up to train step `steps`.
   void cover(std::vector<UnpackedFile> files, std::int64_t steps);
@@ -43,6 +52,7 @@ class RunArchive {
  private:
   void replace_archived();
   void forget_archived();
+  void find_uncounted();
 
   const RunContext* context_;
   Mailbox* mail_;
@@ -52,6 +62,7 @@ class RunArchive {
   std::vector<UnpackedFile> covered_;  ///< files that the newest durable checkpoint covers and that
                                        ///< are not packed yet
   std::int64_t covered_steps_ = 0;     ///< train steps of that checkpoint
+  io::RolloutsOfSteps uncounted_;      ///< in the archive, and not yet in the state's total
   std::uint64_t missing_ = 0;          ///< rollouts of earlier starts that were gone at this one
   double waited_s_ = 0.0;
 };

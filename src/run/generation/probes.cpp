@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
 #include "method/columns.hpp"
+#include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/generation/generation.hpp"
 #include "run/messages/message_bytes.hpp"
@@ -102,8 +103,8 @@ void check_probes(const RunContext& context, const method::Objective& objective)
                   needed, positions),
       "the model cannot read past its last position",
       fmt::format(
-          "raise model.max_position_embeddings to {}, lower sampling.max_new_tokens or probes.max_tokens, or shorten probes.opener",
-          needed));
+          "{}, lower sampling.max_new_tokens or probes.max_tokens, or shorten probes.opener",
+          more_positions(c, needed)));
 }
 
 std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch) {

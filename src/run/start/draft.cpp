@@ -9,9 +9,9 @@
 #include "run/folder/recorded_settings.hpp"
 #include "run/generation/probes.hpp"
 #include "run/judge/judge_stage.hpp"
+#include "run/start/reference_checks.hpp"
 #include "run/update/auxiliary_models.hpp"
 #include "run/update/experts.hpp"
-#include "task/sources.hpp"
 
 #include <fmt/format.h>
 
@@ -51,35 +51,6 @@ void check_variables(const RunContext& context, JobKind kind) {
   if (unread.empty()) return;
   if (kind == JobKind::train && !holds_run(context.config.run.dir)) throw ConfigError(unread);
   log_warning("{}", unread);
-}
-
-/// Refuses references of a file with which no response can be compared, with their lines, and warns
-/// of those that cannot be read as an answer.
-void check_references(const RunContext& context) {
-  constexpr int kTold = 10;
-  constexpr std::size_t kMostUnusable = 100;
-  const TaskSection& section = context.config.task;
-  if (section.name != "jsonl") return;
-  std::vector<Fault> unusable;
-  int unreadable = 0;
-  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
-    for (const Prompt& prompt : context.prompts.of(split)) {
-      if (unusable.size() >= kMostUnusable) break;
-      std::string problem;
-      try {
-        problem = context.grader->reference_problem(prompt);
-      } catch (const InputError& error) {
-        unusable.push_back(
-            {.message = fmt::format("{}: {}", task::place_of(section, prompt.text), error.what()),
-             .is_placed = true});
-      }
-      if (!problem.empty() && ++unreadable <= kTold)
-        log_warning("{}: {}; only the same text is right", task::place_of(section, prompt.text),
-                    problem);
-    }
-  }
-  if (unreadable > kTold) log_warning("{} references cannot be read in all", unreadable);
-  require_no_faults<InputError>(std::move(unusable));
 }
 
 /// Components of the run's verdicts; empty where they come from an archive, which names its own.

@@ -24,6 +24,7 @@
 #include "run/judge/judge_model.hpp"
 #include "run/start/branch.hpp"
 #include "run/start/draft.hpp"
+#include "run/start/resumed_archive.hpp"
 #include "run/start/start_checks.hpp"
 #include "run/step/archived_steps.hpp"
 #include "run/step/heard_rewards.hpp"
@@ -103,11 +104,15 @@ std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config,
   std::vector<std::string> warnings;
   auto checkpoint = io::newest_checkpoint(config.run.dir, &warnings);
   for (const auto& warning : warnings) log_warning("{}", warning);
-  if (!checkpoint) return checkpoint;
+  if (!checkpoint) {
+    require_checkpoint_of_archive(config.run.dir);
+    return checkpoint;
+  }
   state = state_of(*checkpoint);
   check_parts(checkpoint->files(), part_needs(config, state, checkpoint->name()),
               checkpoint->name());
   check_steps(config, state.train_steps);
+  check_archive(config, state);
   return checkpoint;
 }
 

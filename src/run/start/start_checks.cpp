@@ -231,7 +231,9 @@ Named check_start(const RunConfig& config, JobKind kind, Faults& faults) {
   if (objective != nullptr && kind == JobKind::train && config.train.steps > 0)
     check_companions(config, *objective, faults);
   check_folders(config, objective, faults);
-  faults.check({"model.", "run.init_from"}, [&] { tell_other_shapes(config); });
+  faults.check({"model.", "run.init_from"}, [&] {
+    check_shapes(config, kind == JobKind::train && is_new(config, faults), faults);
+  });
   return named;
 }
 

@@ -372,9 +372,14 @@ std::map<std::string, std::string> values_of(RunConfig config) {
 }
 
 /// Whether the key was given for this run by a person.
-bool is_stated(const NewRun& run, const std::string& key) {
-  const auto place = run.places.find(key);
-  return place != run.places.end() && !place->second.recorded;
+bool is_stated(const Places& places, std::string_view key) {
+  const auto place = places.find(key);
+  return place != places.end() && !place->second.recorded;
+}
+
+bool is_given_by_set(const Places& places, std::string_view key) {
+  const auto place = places.find(key);
+  return place != places.end() && place->second.by_assignment;
 }
 
 /// Whether a part of the run reads the key, or it cannot be decided.
@@ -382,21 +387,19 @@ bool reads(const Row& row, const NewRun& run, const std::string& key, const Faul
   const auto among = [](const Faults::Keys& keys, std::string_view name) {
     return std::find(keys.begin(), keys.end(), name) != keys.end();
   };
-  const auto is_given_by_set = [&](std::string_view name) {
-    const auto place = run.places.find(name);
-    return place != run.places.end() && place->second.by_assignment;
-  };
   const bool by_objective = among(row.decided_by, "objective.");
   if (row.is_read == kAlways || among(row.turned_off_by, key)) return true;
   if (!faults.are_sound(row.decided_by) || (by_objective && run.objective == nullptr)) return true;
   const bool is_turned_off =
-      std::any_of(row.turned_off_by.begin(), row.turned_off_by.end(), is_given_by_set);
-  return row.is_read(run) || (is_turned_off && (row.whole_command || !is_given_by_set(key)));
+      std::any_of(row.turned_off_by.begin(), row.turned_off_by.end(),
+                  [&](std::string_view name) { return is_given_by_set(run.places, name); });
+  return row.is_read(run) ||
+         (is_turned_off && (row.whole_command || !is_given_by_set(run.places, key)));
 }
 
 }  // namespace
 
-void tell_other_shapes(const RunConfig& config) {
+void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
   const std::filesystem::path folder = weights_source(config);
   // A missing folder is reported where it is read.
   if (folder.empty() || !std::filesystem::exists(folder / "config.json")) return;
@@ -427,13 +430,24 @@ void tell_other_shapes(const RunConfig& config) {
       {"attention_bias", double(stated.attention_bias), double(usual.attention_bias),
        double(own.attention_bias)},
   };
+  const bool is_tried = is_given_by_set(faults.places, "model.path") ||
+                        is_given_by_set(faults.places, "run.init_from");
+  const auto tell = [&](const std::string& key, const std::string& problem) {
+    if (!is_new || !is_stated(faults.places, key) ||
+        (is_tried && !is_given_by_set(faults.places, key)))
+      return log_warning("{}", problem);
+    faults.tell(key, error_message(problem, "nothing would read the setting",
+                                   "leave it out, or choose a model that is like that"));
+  };
   for (const auto& shape : shapes)
     if (shape.stated != shape.usual && shape.stated != shape.own)
-      log_warning("model.{} is {}, and the model in {} has {}, which counts", shape.key,
-                  shape.stated, folder.string(), shape.own);
+      tell(fmt::format("model.{}", shape.key),
+           fmt::format("model.{} is {}, and the model in {} has {}, which counts", shape.key,
+                       shape.stated, folder.string(), shape.own));
   if (stated.initializer_range != usual.initializer_range)
-    log_warning("model.initializer_range is {}, and weights are read from {}: none is drawn",
-                stated.initializer_range, folder.string());
+    tell("model.initializer_range",
+         fmt::format("model.initializer_range is {}, and weights are read from {}: none is drawn",
+                     stated.initializer_range, folder.string()));
 }
 
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
@@ -445,7 +459,7 @@ void check_unread_settings(const RunConfig& config, const method::Objective* obj
     for (const Row& row : rows()) {
       if (!covers(row, key)) continue;
       known = true;
-      if (!is_stated(run, key) || (usual.contains(key) && usual.at(key) == value) ||
+      if (!is_stated(run.places, key) || (usual.contains(key) && usual.at(key) == value) ||
           !faults.are_sound({key}) || reads(row, run, key, faults))
         continue;
       const std::string problem =

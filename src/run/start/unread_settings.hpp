@@ -14,8 +14,10 @@ namespace rollcall::run {
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
                            Faults& faults);
 
-/// Warns of shape settings that differ from the files of a model that is read. They are no fault,
-/// because one run file may serve for such a model and for one that is made.
-void tell_other_shapes(const RunConfig& config);
+/// Adds a fault for each shape setting that differs from the files of a model that is read, which
+/// count. One run file may serve for a model that is read and for one that is made, so where --set
+/// names the model, settings of the run file are warned of; so are those of a run that goes on
+/// (`is_new` is false).
+void check_shapes(const RunConfig& config, bool is_new, Faults& faults);
 
 }  // namespace rollcall::run

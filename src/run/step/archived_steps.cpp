@@ -9,6 +9,7 @@
 #include "io/source.hpp"
 #include "method/columns.hpp"
 #include "run/checkpoint/coordinator_state.hpp"
+#include "run/context/more_positions.hpp"
 #include "run/folder/run_folder.hpp"
 #include "run/step/group_training.hpp"
 
@@ -200,7 +201,7 @@ void ArchivedSteps::check(const Group& group) const {
     }
     if (length > positions)
       refuse(fmt::format("{} tokens, but the model has {} positions", length, positions),
-             "raise model.max_position_embeddings");
+             more_positions(context_->config, length));
     if (const std::string text = context_->format->answer_text(answer_ids(rollout));
         text != rollout.text && older_text(*context_->format, rollout) != rollout.text)
       refuse(fmt::format(

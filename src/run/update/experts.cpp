@@ -4,6 +4,7 @@
 #include "base/errors/error.hpp"
 #include "base/numbers/random.hpp"
 #include "method/columns.hpp"
+#include "run/context/more_positions.hpp"
 #include "run/context/question_forms.hpp"
 #include "run/context/stored_prompts.hpp"
 #include "task/solutions.hpp"
@@ -84,7 +85,8 @@ void check_solutions(const RunContext& context) {
           std::int64_t(tokens) <= positions,
           fmt::format("prompt {} and its worked solution have {} tokens, the model {} positions",
                       prompt.id.value, tokens, positions),
-          "an expert's rollout is trained on whole", "raise model.max_position_embeddings");
+          "an expert's rollout is trained on whole",
+          more_positions(context.config, std::int64_t(tokens)));
     }
   }
 }

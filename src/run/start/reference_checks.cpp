@@ -1,0 +1,76 @@
+// Judges nothing: asks the verifier of each reference whether it could.
+#include "run/start/reference_checks.hpp"
+
+#include "base/errors/error.hpp"
+#include "base/errors/faults.hpp"
+#include "base/errors/log.hpp"
+#include "task/sources.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::run {
+namespace {
+
+/// References with a problem: those that are told, and the number of all.
+class Problems {
+ public:
+  explicit Problems(std::size_t most) : most_(most) {}
+  void add(const Prompt& prompt, std::string problem) {
+    if (count_++ >= most_) return;
+    texts_.push_back(prompt.text);
+    problems_.push_back(std::move(problem));
+  }
+  std::size_t count() const { return count_; }
+  /// "FILE:LINE: problem" of each that is told.
+  std::vector<std::string> with_places(const TaskSection& section) const {
+    std::vector<std::string> placed = task::places_of(section, texts_);
+    for (std::size_t i = 0; i < placed.size(); ++i) placed[i] += ": " + problems_[i];
+    return placed;
+  }
+
+ private:
+  std::size_t most_, count_ = 0;
+  std::vector<std::string> texts_, problems_;
+};
+
+}  // namespace
+
+void check_references(const RunContext& context) {
+  constexpr std::size_t kWarned = 10, kRefused = 100;
+  constexpr std::size_t kFew = 3;  // rows that are told one by one, whatever share they are
+  const TaskSection& section = context.config.task;
+  if (section.name != "jsonl") return;
+  Problems unusable(kRefused), unreadable(kWarned);
+  std::size_t all = 0;
+  for (const Split split : {Split::train, Split::validation, Split::heldout}) {
+    for (const Prompt& prompt : context.prompts.of(split)) {
+      ++all;
+      try {
+        if (auto problem = context.grader->reference_problem(prompt); !problem.empty())
+          unreadable.add(prompt, std::move(problem));
+      } catch (const InputError& error) {
+        unusable.add(prompt, error.what());
+      }
+    }
+  }
+  for (const std::string& told : unreadable.with_places(section))
+    log_warning("{}; only the same text is right", told);
+  if (unreadable.count() > kWarned)
+    log_warning("{} references cannot be read in all", unreadable.count());
+  std::vector<std::string> told = unusable.with_places(section);
+  if (unusable.count() > kFew && 2 * unusable.count() > all)
+    told = {fmt::format(
+        "the verifier {} can use {} of {} references; of the others, {}, or name another in reward.verifier, or leave that out",
+        context.grader->name(), all - unusable.count(), all, told.front())};
+  std::vector<Fault> faults;
+  for (std::string& message : told)
+    faults.push_back({.message = std::move(message), .is_placed = true});
+  require_no_faults<InputError>(std::move(faults));
+}
+
+}  // namespace rollcall::run

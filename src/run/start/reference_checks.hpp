@@ -1,0 +1,14 @@
+// Looks through the reference answers of a file before the run, because a response can only be as
+// right as they are.
+#pragma once
+
+#include "run/context/run_context.hpp"
+
+namespace rollcall::run {
+
+/// Throws InputError, naming lines, for references of a file with which no response can be
+/// compared: one mistake for each, or a single one where most rows have such a reference, since the
+/// verifier does not fit then. Warns of those that cannot be read as an answer.
+void check_references(const RunContext& context);
+
+}  // namespace rollcall::run

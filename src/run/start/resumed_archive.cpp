@@ -1,0 +1,45 @@
+// Compares sizes, and reads the steps in the manifest.
+#include "run/start/resumed_archive.hpp"
+
+#include "base/errors/error.hpp"
+#include "io/archive.hpp"
+#include "io/verify.hpp"
+#include "run/context/run_context.hpp"
+#include "run/folder/recorded_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rollcall::run {
+
+void check_archive(const RunConfig& config, const CoordinatorState& state) {
+  const std::filesystem::path dir = config.run.dir;
+  const auto packed = io::read_manifest(dir);
+  std::uint64_t last = 0;
+  for (const io::ArchiveEntry& entry : packed) {
+    io::require_size(dir, entry.file);
+    if (entry.purpose == purpose_name(Purpose::train)) last = std::max(last, entry.last_step);
+  }
+  for (const UnpackedFile& file : state.unpacked) {
+    if (io::any_holds(packed, file.purpose, file.step)) continue;  // its shards may be gone
+    io::require_size(dir, file.files.shard);
+    io::require_size(dir, file.files.scores);
+  }
+  check_steps(config, std::int64_t(last));
+}
+
+void require_checkpoint_of_archive(const std::filesystem::path& run_dir) {
+  const auto packed = io::read_manifest(run_dir);
+  std::uint64_t rollouts = 0;
+  for (const io::ArchiveEntry& entry : packed) rollouts += entry.rollouts;
+  require<StorageError>(
+      packed.empty(),
+      fmt::format("run.dir {} holds no checkpoint, but {} rollouts in {} archive files",
+                  run_dir.string(), rollouts, packed.size()),
+      "steps are packed after their checkpoint, so checkpoints were removed, and a run from step 0 would mix with these rollouts",
+      "restore checkpoints/ from a copy, or start a new run with --set run.dir=...");
+}
+
+}  // namespace rollcall::run

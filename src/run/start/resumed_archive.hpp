@@ -1,0 +1,22 @@
+// What a start that resumes asks of the archive before it trains: damage that would be found at the
+// end of the run is found here.
+#pragma once
+
+#include "core/run_config.hpp"
+#include "run/checkpoint/coordinator_state.hpp"
+
+#include <filesystem>
+
+namespace rollcall::run {
+
+/// Throws StorageError where a file that the manifest or the checkpoint's state names is missing or
+/// has another size. Contents are not read, because an archive may be large. Throws ConfigError
+/// where the archive holds train steps beyond train.steps: a newer checkpoint, which is damaged or
+/// gone, has done them.
+void check_archive(const RunConfig& config, const CoordinatorState& state);
+
+/// Throws StorageError where a run without a checkpoint has packed steps: a checkpoint came before
+/// them, and it is gone.
+void require_checkpoint_of_archive(const std::filesystem::path& run_dir);
+
+}  // namespace rollcall::run
