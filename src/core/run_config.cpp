@@ -405,6 +405,10 @@ ConfigSchema bind(RunConfig& c) {
       "checkpoint.keep_best", &c.checkpoint.keep_best,
       "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, "
       "which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+  s.bind("checkpoint.patience", &c.checkpoint.patience,
+         "the training ends after this number of validations in a row without a new best of "
+         "checkpoint.keep_best; 0: never",
+         kCount);
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file",
          kPositive);
 

@@ -320,6 +320,8 @@ struct CheckpointSection {
   std::string keep_best = "validation/pass_at_1";  ///< metric whose best checkpoint is kept; with a
                                                    ///< leading "-", the smallest value is the best;
                                                    ///< empty: none
+  std::int64_t patience = 0;  ///< validations without a new best of keep_best that end the
+                              ///< training; 0: none do
 };
 
 /// How code in responses is run, where the verifier runs code (src/sandbox). All limits are per

@@ -345,6 +345,12 @@ const std::vector<Row>& rows() {
        "eval.every is 0: nothing is validated",
        "set eval.every, or name a metric of the steps",
        {"eval.every"}},
+      {{"checkpoint.patience"},
+       [](const NewRun& r) { return r.config.eval.every > 0; },
+       {"eval.every"},
+       "eval.every is 0: nothing is validated",
+       "leave it out, or set eval.every",
+       {"eval.every"}},
   };
   return all;
 }
