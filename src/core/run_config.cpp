@@ -37,7 +37,12 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off",
          {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
-  s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
+  s.bind(
+      section + ".lr_schedule", &o.lr_schedule,
+      "learning rate after the warm-up: constant, or a linear or cosine decay that ends with the "
+      "steps",
+      {}, {"constant", "linear", "cosine"});
+  s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "the decay ends at lr times this", kShare);
 }
 
 void bind_judge(ConfigSchema& s, JudgeSection& j) {

@@ -148,8 +148,9 @@ struct OptimizerSection {
                                ///< biases and embeddings
   double max_grad_norm = 1.0;  ///< limit of the global norm; 0: no clipping
   std::int64_t warmup_steps = 20;
-  double min_lr_ratio = 0.1;  ///< cosine decay from lr to lr * min_lr_ratio over the steps of the
-                              ///< phase
+  std::string lr_schedule = "cosine";  ///< constant, linear or cosine: the way from lr to lr *
+                                       ///< min_lr_ratio over the steps of the phase
+  double min_lr_ratio = 0.1;
 };
 
 struct SftSection {
