@@ -37,7 +37,12 @@ void bind_optimizer(ConfigSchema& s, const std::string& section, OptimizerSectio
   s.bind(section + ".max_grad_norm", &o.max_grad_norm, "clip gradients to this global norm; 0: off",
          {0, kBig});
   s.bind(section + ".warmup_steps", &o.warmup_steps, "linear warm-up steps", kCount);
-  s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "cosine decay ends at lr times this", kShare);
+  s.bind(
+      section + ".lr_schedule", &o.lr_schedule,
+      "learning rate after the warm-up: constant, or a linear or cosine decay that ends with the "
+      "steps",
+      {}, {"constant", "linear", "cosine"});
+  s.bind(section + ".min_lr_ratio", &o.min_lr_ratio, "the decay ends at lr times this", kShare);
 }
 
 void bind_judge(ConfigSchema& s, JudgeSection& j) {
@@ -405,6 +410,10 @@ ConfigSchema bind(RunConfig& c) {
       "checkpoint.keep_best", &c.checkpoint.keep_best,
       "metric whose best checkpoint is kept too (of a step that measures it, or of a validation, "
       "which then gets its own checkpoint); -NAME: smallest is best; empty: none");
+  s.bind("checkpoint.patience", &c.checkpoint.patience,
+         "the training ends after this number of validations in a row without a new best of "
+         "checkpoint.keep_best; 0: never",
+         kCount);
   s.bind("archive.pack_every", &c.archive.pack_every, "steps packed into one archive file",
          kPositive);
 

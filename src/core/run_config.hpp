@@ -148,8 +148,9 @@ struct OptimizerSection {
                                ///< biases and embeddings
   double max_grad_norm = 1.0;  ///< limit of the global norm; 0: no clipping
   std::int64_t warmup_steps = 20;
-  double min_lr_ratio = 0.1;  ///< cosine decay from lr to lr * min_lr_ratio over the steps of the
-                              ///< phase
+  std::string lr_schedule = "cosine";  ///< constant, linear or cosine: the way from lr to lr *
+                                       ///< min_lr_ratio over the steps of the phase
+  double min_lr_ratio = 0.1;
 };
 
 struct SftSection {
@@ -320,6 +321,8 @@ struct CheckpointSection {
   std::string keep_best = "validation/pass_at_1";  ///< metric whose best checkpoint is kept; with a
                                                    ///< leading "-", the smallest value is the best;
                                                    ///< empty: none
+  std::int64_t patience = 0;  ///< validations without a new best of keep_best that end the
+                              ///< training; 0: none do
 };
 
 /// How code in responses is run, where the verifier runs code (src/sandbox). All limits are per

@@ -221,6 +221,15 @@ void check(const RunConfig& c, Faults& faults) {
           "{})",
           c.eval.pass_k, c.eval.samples, c.eval.validation_samples),
       "pass@k needs at least k samples", "lower eval.pass_k or raise the samples");
+  faults.need(
+      {"checkpoint.patience", "checkpoint.keep_best"},
+      c.checkpoint.patience == 0 || c.checkpoint.keep_best.starts_with("validation/") ||
+          c.checkpoint.keep_best.starts_with("-validation/"),
+      fmt::format("checkpoint.patience is {}, but checkpoint.keep_best, which is \"{}\", names no "
+                  "metric of validations",
+                  c.checkpoint.patience, c.checkpoint.keep_best),
+      "patience counts validations without a new best",
+      "set checkpoint.keep_best=validation/pass_at_1, or leave checkpoint.patience out");
   check_reward(c, faults);
   check_judge(c, faults);
   check_self_judging(c, faults);

@@ -122,6 +122,39 @@ def the_best_validation_is_kept(harness):
     check(found["prompts"] == 8, f"the best checkpoint cannot be evaluated: {found}")
 
 
+def patience(harness):
+    """The training ends with the third validation in a row without a new best, also where a resume lies between them, and goes on where a later start has more patience."""
+    always = sets(run__seed=2, eval__every=1, eval__before="false", eval__after="false", train__min_lr_ratio=1, checkpoint__keep_last=1)
+    steps, settings = 24, [*always, *sets(checkpoint__patience=3)]
+    whole, resumed = harness.work / "patient", harness.work / "patient_resumed"
+    told = harness.train(whole, *settings, *sets(train__steps=steps))
+    values = [row["validation/pass_at_1"] for row in metrics(whole, "validation")]
+    best = values.index(max(values)) + 1  # the first of equals
+    ended = best + 3
+    check(len(values) == ended == len(metrics(whole)) < steps, f"it ended after step {len(values)}, not {ended}: {values}")
+    early = result(whole)
+    said = f"3 of 3 validations without a new best of validation/pass_at_1, which was that of train_{best:06}: the training ends after step {ended}"
+    check(early["train_steps"] == ended and early["ended_early"].startswith(said) and f"ended early: {said}" in told, f"{early}\n{told}")
+    status = json.loads((whole / "status.json").read_text())
+    check(status["phase"] == "done" and status["patience"].startswith(said), f"{status}")
+    check(f"patience    {said}" in harness.succeed("status", whole), "rollcall status does not say why it ended")
+    kept = sorted(path.name for path in (whole / "checkpoints").iterdir())
+    check(kept == [f"train_{best:06}", f"train_{ended:06}"], f"kept {kept}")
+    server = harness.ranks(1)
+    server.train(whole, "--resume", *settings, *sets(train__steps=steps))
+    check(result(whole)["train_steps"] == ended, "a resume went on")
+
+    server.train(resumed, *settings, *sets(train__steps=ended - 1))
+    check("ended_early" not in result(resumed), "a run that has done its steps has not ended early")
+    server.train(resumed, "--resume", *settings, *sets(train__steps=steps))
+    check((result(resumed)["train_steps"], result(resumed)["policy_sha256"]) == (ended, early["policy_sha256"]), "a resume before the end changes the end")
+    server.train(resumed, "--resume", *always, *sets(train__steps=ended + 1))
+    check(result(resumed)["train_steps"] == ended + 1, "it does not go on without patience")
+    for more, words in ((sets(eval__every=1, checkpoint__keep_best="-actor/grad_norm"), "names no metric of validations"), ((), "eval.every is 0: nothing is validated")):
+        code, _, err, _ = harness.run("train", harness.tiny, *sets(run__dir=harness.work / "impatient", checkpoint__patience=2), *more)
+        check(code == 2 and "checkpoint.patience" in err and words in err, f"{more}: exit code {code}\n{err}")
+
+
 def waiting_is_measured(harness):
     rows = metrics(harness.work / "best")
     check(all("timing_s/checkpoint" in row for row in rows), "no row says what the step waited for its checkpoint")
@@ -174,4 +207,4 @@ def other_numerics_where_they_are_allowed(harness):
 
 main(written_by_four, full_disk, other_numerics_where_they_are_allowed, the_best_is_kept, the_best_validation_is_kept, waiting_is_measured,
      the_best_is_of_all_updates, a_step_without_the_metric_is_no_candidate,
-     another_best_is_compared_anew)
+     another_best_is_compared_anew, patience)

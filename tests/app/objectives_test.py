@@ -140,8 +140,25 @@ def models_beside_the_policy_have_its_numerics(harness):
         check(metrics(folder)[0][row] == 0, f"{name}: {row} is {metrics(folder)[0][row]}, not 0")
 
 
+def presets(harness):
+    """Each is printed as it is, states no setting that nothing reads, and needs a model and questions only."""
+    questions, files = harness.work / "presets.jsonl", sorted((harness.source / "jobs/presets").glob("*.toml"))
+    questions.write_text("".join(json.dumps({"question": f"{n} + 1", "answer": str(n + 1)}) + "\n" for n in range(60)))
+    check(len(files) >= 3, f"{files}")
+    for file in files:
+        text = harness.succeed("recipes", "--preset", file.stem)
+        check(text == file.read_text(), f"{file.stem} is printed otherwise")
+        copy = harness.work / file.name
+        copy.write_text(text)
+        told = harness.succeed("plan", copy, *sets(model__path="", task__file=questions, sft__steps=0, model__max_position_embeddings=32768))
+        check("rollouts a step" in told, told)
+    code, _, err, _ = harness.run("recipes", "--preset", "gropo")
+    check(code == 2 and "did you mean grpo" in err, f"{code} {err}")
+
+
 def the_table_is_listed(harness):
     listed = harness.succeed("recipes")
+    presets(harness)
     check("grpo " in listed and " recipes; " in listed, listed)
     check("dapo" in harness.succeed("recipes", "--paper", "2503.14476"), "dapo is not found by its paper")
     by_piece = harness.succeed("recipes", "--slot", "surrogate=reinforce")

@@ -1,7 +1,9 @@
 """rollcall score: verdicts of every verifier as a filter, in order with any number of threads, and what it says of bad input."""
 import json
+import signal
 import subprocess
 import sys
+import threading
 
 from harness import check, main
 
@@ -119,4 +121,70 @@ def nothing_judged_is_no_success(harness):
     check([json.loads(reason) for reason in said] == [{"id": "a", "source": "sums"}, {"line": 7}, None], f"{said}")
 
 
-main(mathematics, nothing_judged_is_no_success, other_rows, long_numbers, order, errors)
+class Server:
+    """`rollcall score --serve`, which is killed where an answer does not come."""
+
+    def __init__(self, harness, verifier, *words):
+        self._process = harness.start("score", "--serve", "--verifier", verifier, *words, stdin=subprocess.PIPE)
+        self._watch = threading.Timer(30, self._process.kill)
+        self._watch.start()
+
+    def ask(self, text, answers=1):
+        self._process.stdin.write(text)
+        self._process.stdin.flush()
+        return [json.loads(self._process.stdout.readline() or '{"ended": true}') for _ in range(answers)]
+
+    def end(self, rest=""):
+        """exit code, the answers that were not read, and standard error"""
+        out, err = self._process.communicate(rest, timeout=60)
+        self._watch.cancel()
+        return self._process.returncode, verdicts(out), err
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+
+def serving(harness):
+    """Each line gets one answer at once, a bad one an error; the end of the input ends it."""
+    good, server = {"response": "so \\boxed{1/2}", "answer": "0.5"}, Server(harness, "math")
+    for line, verdict in ((good, "correct"), (good | {"answer": "2"}, "wrong"), (good | {"answer": "\\int x"}, "undecided")):
+        row = server.ask(lines_of([line]))[0]
+        check(row["verdict"] == verdict and set(row) == {"verdict", "score", "reason", "extracted"}, f"{line}: {row}")
+    for number, (bad, said) in enumerate((("{", "it is not a JSON object"), ("", "it is not a JSON object"), ("[1]", "it is not a JSON object"), ('{"answer": "1"}', 'no text under "response"'),
+                                          ('{"response": "1"}', 'neither "answer" nor "tests"'), ("[" * 100000, "its brackets nest too deep")), start=4):
+        row = server.ask(bad + "\n")[0]
+        check(list(row) == ["error"] and row["error"].startswith(f"standard input:{number}: {said}"), f"{bad[:40]}: {row}")
+    begun = lines_of([good])  # a line whose end has not come holds up no answer
+    check(server.ask(begun + begun[:10])[0]["verdict"] == "correct", "the line before one that is not whole")
+    check(server.ask(begun[10:])[0]["verdict"] == "correct", "a line in two pieces")
+    code, rest, err = server.end(begun.rstrip("\n"))  # the last line need not have a line break
+    check(code == 0 and [row["verdict"] for row in rest] == ["correct"] and not err, f"{code} {rest} {err}")
+    check(Server(harness, "math").end() == (0, [], ""), "nothing was asked")
+    check([list(row) for row in Server(harness, "json").end(lines_of([{"response": "1", "answer": "{}"}]))[1]] == [["error"]], "a reference that the verifier cannot use")
+
+
+def serving_in_order(harness):
+    asked = lines_of({"response": f"\\boxed{{{n}}}", "answer": str(n - n % 3)} for n in range(3000))
+    code, rows, err = Server(harness, "math", "--threads", "7").end(asked.replace("\n", "\n{\n", 1))
+    check(code == 0 and list(rows.pop(1)) == ["error"] and [row["extracted"] for row in rows] == [str(n) for n in range(3000)], f"{code} {len(rows)} {err}")
+    cases = {"type": "stdio", "cases": [{"input": "", "output": "1"}]}
+    slow_first = [{"response": f"```python\nimport time\ntime.sleep({pause})\nprint({said})\n```", "tests": cases} for pause, said in ((0.5, 1), (0, 2))]
+    server = Server(harness, "code", "--threads", "2")
+    check([row["verdict"] for row in server.ask(lines_of(slow_first), answers=2)] == ["correct", "wrong"], "code that runs longer is answered in its turn")
+    server.signal(signal.SIGTERM)
+    code, rows, err = server.end()
+    check(code == 75 and "stopped by SIGTERM: the verdicts that are written are whole" in err, f"{code} {rows} {err}")
+
+
+def serving_refused(harness):
+    for words, said in ((["--serve"], "one of --verifier"), (["--serve", "--command", "/bin/cat"], "--serve is given without --verifier"), (["--serve", "-", "--verifier", "math"], "--serve is given beside the file -"),
+                        (["--verifier", "math"], "no file is named, and --serve is not given")):
+        code, out, err, _ = harness.run("score", *words)
+        check(code == 2 and said in err and err.count("\n") == 1 and out == "", f"{words}: exit code {code}, {err}")
+    server = harness.start("score", "--serve", "--verifier", "math", stdin=subprocess.PIPE)
+    server.stdout.close()
+    _, err = server.communicate(lines_of([{"response": "1", "answer": "1"}]), timeout=60)
+    check(server.returncode == 0 and not err, f"a reader that went away: exit code {server.returncode}, {err}")
+
+
+main(serving, serving_in_order, serving_refused, mathematics, nothing_judged_is_no_success, other_rows, long_numbers, order, errors)

@@ -29,6 +29,21 @@ TEST(LearningRate, WarmsUpLinearlyThenFallsByCosine) {
   EXPECT_DOUBLE_EQ(learning_rate({.lr = 3.0, .warmup_steps = 0, .min_lr_ratio = 1.0}, 1, 1), 3.0);
 }
 
+TEST(LearningRate, FallsLinearlyOrStaysWhereItIs) {
+  const OptimizerSection linear{
+      .lr = 2.0, .warmup_steps = 4, .lr_schedule = "linear", .min_lr_ratio = 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate(linear, 2, 12), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(linear, 4, 12), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(linear, 6, 12), 2.0 * (0.1 + 0.9 * 0.75));
+  EXPECT_DOUBLE_EQ(learning_rate(linear, 12, 12), 0.2);
+  EXPECT_DOUBLE_EQ(learning_rate(linear, 20, 12), 0.2);
+  const OptimizerSection constant{
+      .lr = 2.0, .warmup_steps = 4, .lr_schedule = "constant", .min_lr_ratio = 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate(constant, 2, 12), 1.0) << "it warms up, too";
+  EXPECT_DOUBLE_EQ(learning_rate(constant, 5, 12), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(constant, 12, 12), 2.0);
+}
+
 TEST(AdamW, FirstStepsByHand) {
   const WeightLayout layout = two_tensors();
   const OptimizerSection settings{.lr = 0.1,

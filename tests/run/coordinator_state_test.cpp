@@ -51,6 +51,7 @@ CoordinatorState any_state() {
   if (*rc::gen::arbitrary<bool>()) s.best_value = any_finite();
   s.best_checkpoint = any_text(), s.best_metric = any_text(), s.archive_digest = any_text();
   s.prompts_hash = any_text(), s.before_prompts = any_text(), s.after_prompts = any_text();
+  s.validations_since_best = *rc::gen::inRange(0, 9);
   if (*rc::gen::arbitrary<bool>()) s.kept.emplace(std::size_t(*rc::gen::inRange(0, 3)), any_text());
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
     s.numerics.push_back(
@@ -103,6 +104,7 @@ auto bits(const CoordinatorState& s) {
                     std::bit_cast<std::uint64_t>(s.best_value.value_or(0.0)),
                     s.best_checkpoint,
                     s.best_metric,
+                    s.validations_since_best,
                     s.kept,
                     s.prompts_hash,
                     s.before_prompts,

@@ -54,11 +54,50 @@ TEST(KeptCheckpoints, OnlyARowThatMeasuresTheMetricIsCompared) {
 TEST(KeptCheckpoints, AnotherMetricForgetsTheBestStep) {
   CoordinatorState state = after(2);
   ASSERT_TRUE(note_best(state, "a", row("train", "a", 1.0)));
-  forget_other_best(state, "a");
+  forget_other_best(state, {.keep_best = "a", .patience = 3});
   EXPECT_EQ(state.best_checkpoint, "train_000002");
-  forget_other_best(state, "-a");
+  state.validations_since_best = 2;
+  forget_other_best(state, {.keep_best = "a", .patience = 3});
+  EXPECT_EQ(state.validations_since_best, 2) << "the same metric";
+  forget_other_best(state, {.keep_best = "-a", .patience = 3});
+  EXPECT_EQ(state.validations_since_best, 0);
   EXPECT_FALSE(state.best_value.has_value());
   EXPECT_EQ(state.best_checkpoint, "");
+}
+
+TEST(KeptCheckpoints, TrainingEndsAfterValidationsWithoutANewBest) {
+  const std::string name = "validation/pass_at_1";
+  const CheckpointSection patient{.keep_best = name, .patience = 2};
+  CoordinatorState state = after(10);
+  EXPECT_TRUE(note_validation(state, patient, row("validation", name, 0.5)));
+  state.train_steps = 20;
+  EXPECT_FALSE(note_validation(state, patient, row("validation", name, 0.5))) << "no rise";
+  EXPECT_FALSE(has_stalled(state, patient));
+  EXPECT_EQ(patience_text(state, patient),
+            "1 of 2 validations without a new best of validation/pass_at_1, which was that of "
+            "train_000010");
+  state.train_steps = 30;
+  EXPECT_TRUE(note_validation(state, patient, row("validation", name, 0.6)));
+  EXPECT_EQ(state.validations_since_best, 0) << "only those in a row count";
+  EXPECT_FALSE(note_validation(state, patient, row("validation", name, NAN)));
+  EXPECT_FALSE(note_validation(state, patient, row("validation", "other2", 1.0)));
+  EXPECT_TRUE(has_stalled(state, patient));
+  EXPECT_NE(patience_text(state, patient).find("the training ends after step 30"),
+            std::string::npos);
+  EXPECT_FALSE(has_stalled(state, {.keep_best = name, .patience = 3})) << "a start may set more";
+}
+
+TEST(KeptCheckpoints, WithoutPatienceNoValidationIsCounted) {
+  const CheckpointSection impatient{.keep_best = "a"};
+  CoordinatorState state = after(1);
+  state.best_value = 1.0;
+  EXPECT_FALSE(note_validation(state, impatient, row("validation", "validation/b", 0.0)));
+  EXPECT_EQ(state.validations_since_best, 0);
+  EXPECT_FALSE(has_stalled(state, impatient));
+  EXPECT_EQ(patience_text(state, impatient), "");
+  state.validations_since_best = 5;
+  forget_other_best(state, impatient);
+  EXPECT_EQ(state.validations_since_best, 0) << "a start without it begins to count anew";
 }
 
 TEST(KeptCheckpoints, StayWithTheBestOneAndTheOneToRollBackTo) {

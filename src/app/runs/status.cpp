@@ -152,6 +152,8 @@ ExitCode show(const fs::path& dir) {
         age_s, status.value("sft_steps", 0), config.sft.steps, status.value("train_steps", 0),
         config.train.steps, status.value("rollouts_total", std::uint64_t{0}),
         status.value("numerics", config.run.numerics));
+    if (const std::string said = status.value("patience", ""); !said.empty())
+      print_visible("patience    {}\n", said);
     for (const auto& line : slow_verdicts(status)) print_visible("{}\n", line);
     if (const auto said = run::undecided_text(dir, status.value("undecided", std::uint64_t{0}),
                                               status.value("verdicts", std::uint64_t{0}),

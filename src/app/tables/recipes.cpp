@@ -1,8 +1,11 @@
-// rollcall recipes: prints the table of objectives, filtered, or one row in full.
+// rollcall recipes: prints the table of objectives, filtered, or one row in full, or a run file with
+// a paper's settings.
 #include "app/commands.hpp"
 #include "app/tables/no_recipes.hpp"
+#include "app/tools/install_paths.hpp"
 #include "base/errors/error.hpp"
 #include "base/errors/nearest.hpp"
+#include "base/files/file.hpp"
 #include "base/text/joined.hpp"
 #include "method/method.hpp"
 
@@ -10,8 +13,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace rollcall::app {
 namespace {
@@ -86,17 +92,35 @@ ExitCode show(const std::string& name) {
   return ExitCode::done;
 }
 
+/// Prints a file of jobs/presets as it is.
+ExitCode print_preset(const std::string& name) {
+  const std::filesystem::path folder = jobs_folder() / "presets";
+  std::vector<std::string> known;
+  for (const auto& entry : list_folder(folder)) known.push_back(entry.path().stem().string());
+  std::sort(known.begin(), known.end());
+  require<ConfigError>(std::find(known.begin(), known.end(), name) != known.end(),
+                       fmt::format("there is no preset \"{}\" in {}", name, folder.string()),
+                       "its settings are unknown", suggest_name(name, known));
+  std::cout << read_file(folder / (name + ".toml")) << std::flush;
+  return ExitCode::done;
+}
+
 }  // namespace
 
 void add_recipes(Command program) {
   struct Flags {
-    std::string name;
+    std::string name, preset;
     Filter filter;
   };
   auto flags = std::make_shared<Flags>();
   auto command = program.command(
       "recipes", "list the objectives, or show one in full: pieces, formulas, knobs, source");
   auto name = command.option("name", flags->name, "recipe to show in full");
+  auto preset = command
+                    .option("--preset", flags->preset,
+                            "print a complete run file with a paper's settings, which are those of "
+                            "jobs/presets; an unknown name lists them")
+                    .excludes(name);
   command
       .option("--slot", flags->filter.slot,
               "only rows that choose something for this slot (weight), or this piece (weight=tis)")
@@ -105,7 +129,10 @@ void add_recipes(Command program) {
       .option("--paper", flags->filter.paper, "only rows whose paper or title contains this text")
       .excludes(name);
   command.option("--year", flags->filter.year, "only rows of this year").excludes(name);
-  command.runs([flags] { return flags->name.empty() ? list(flags->filter) : show(flags->name); });
+  command.runs([flags, preset] {
+    if (preset.is_given()) return print_preset(flags->preset);
+    return flags->name.empty() ? list(flags->filter) : show(flags->name);
+  });
 }
 
 }  // namespace rollcall::app

@@ -1,28 +1,24 @@
 // rollcall score: verdicts on responses by a verifier, a program of the user's or a judge model, as
-// a filter of JSON lines.
+// a filter of JSON lines or as a server of another program.
 #include "app/commands.hpp"
 #include "app/models/model_judge.hpp"
+#include "app/tools/score_line.hpp"
+#include "app/tools/serve_scores.hpp"
 #include "app/tools/start_sandbox.hpp"
 #include "base/errors/long_phase.hpp"
 #include "base/errors/visible.hpp"
 #include "base/files/file.hpp"
 #include "base/files/lfs_pointer.hpp"
 #include "base/files/lines.hpp"
-#include "base/text/exact_number.hpp"
-#include "base/text/foreign_json.hpp"
 #include "base/text/json.hpp"
 #include "reward/command/graders.hpp"
 #include "reward/verifier.hpp"
-#include "text/answer/accepted_answers.hpp"
-#include "text/tokenizer/text_files.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -36,111 +32,22 @@ namespace rollcall::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct Line : ScoreLine {
+  std::string verdict{};  ///< the line of output
+  std::exception_ptr fault{};
+};
+
 constexpr std::size_t kMostLines = 1024;  // most lines that are scored together; fewer if no more
                                           // input is available yet
 
 struct ScoreFlags {
   std::string file, verifier;
+  bool serves = false;
   TaskSection task;      // extract and answer_marker
   JudgeFlags judge;      // its number of threads is used for a verifier as well
   RewardSection reward;  // the command and its components
 };
-
-struct Line {
-  std::size_t number;
-  std::string text;
-  std::string verdict{};  ///< the line of output
-  std::exception_ptr fault{};
-};
-
-/// A text as it is, and another JSON value as JSON, as verifiers with structured references read
-/// it.
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-/// A reference that accepts each text and number of the list. A list with other entries is not a
-/// choice and goes to the verifier as JSON.
-std::string accepting_each(const Json& list) {
-  std::vector<std::string> answers;
-  for (const Json& one : list) {
-    if (!one.is_string() && !one.is_number()) return text::accepting(list.dump());
-    answers.push_back(text_of(one));
-  }
-  return text::accepting(answers);
-}
-
-/// A response and its question, as read from a line.
-struct Answered {
-  Prompt prompt;
-  std::string response, extra;  ///< `extra` is a JSON object for a command, as a run passes the
-                                ///< other fields of a row to it; empty if there is none
-};
-
-/// The row's other fields, as a run passes them to its command. They are under "extra" or beside
-/// the answer.
-std::string extra_of(const Json& value) {
-  if (value.contains("extra")) return value["extra"].dump();
-  Json fields = Json::object();
-  for (const auto& [key, field] : value.items())
-    if (key != "response" && key != "prompt" && key != "answer" && key != "tests")
-      fields[key] = field;
-  return fields.empty() ? std::string() : fields.dump();
-}
-
-Answered answered(const Line& line, const std::string& file) {
-  const auto need = [&](bool ok, const std::string& problem) {
-    require(ok, fmt::format("{}:{}: {}", file, line.number, problem), "the line cannot be scored",
-            R"(write {"response": "...", "answer": "..."} a line, in UTF-8)");
-  };
-  std::string fault;
-  const std::string json = text::valid_utf8(line.text);
-  const Json value = parse_foreign<Json>(json, fault);
-  need(fault.empty(), fault);
-  need(value.contains("response") && value["response"].is_string(), "no text under \"response\"");
-  const char* reference = value.contains("tests") ? "tests" : "answer";
-  need(value.contains(reference) && !value[reference].is_null(),
-       "neither \"answer\" nor \"tests\"");
-  need(!value.contains("prompt") || value["prompt"].is_string(),
-       "what is under \"prompt\" is no text");
-  need(!value.contains("extra") || value["extra"].is_object(),
-       "what is under \"extra\" is no object");
-  Answered result;
-  result.extra = extra_of(value);
-  const Json& given = value[reference];
-  const bool is_list = given.is_array() && !value.contains("tests");
-  need(!is_list || !given.empty(), "an empty list under \"answer\"");
-  if (is_list) result.prompt.answer = accepting_each(given);
-  else
-    result.prompt.answer =
-        text::accepting(given.is_number() ? exact_number(json, reference) : text_of(given));
-  result.prompt.text = value.value("prompt", std::string());
-  result.response = value["response"].get<std::string>();
-  return result;
-}
-
-std::string score_line(const reward::Grader& judge, const Line& line, const std::string& file) {
-  const auto [prompt, response, extra] = answered(line, file);
-  Score score;
-  std::string problem;
-  try {
-    score = judge.score(prompt, response, true);
-    if (score.undecided) problem = judge.reference_problem(prompt);
-  } catch (const InputError& unusable) {
-    throw InputError(fmt::format("{}:{}: {}", file, line.number, unusable.what()));
-  }
-  if (!problem.empty()) score.reason = fmt::format("{}:{}: {}", file, line.number, problem);
-  if (score.reason.empty() && !score.correct)
-    score.reason =
-        score.answer.empty() ? "no answer was found" : "another answer than the reference";
-  const Json verdict = {{"verdict", score.undecided ? "undecided"
-                                    : score.correct ? "correct"
-                                                    : "wrong"},
-                        {"score", score.reward},
-                        {"reason", score.reason},
-                        {"extracted", score.answer.empty() ? Json() : Json(score.answer)}};
-  return verdict.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 std::string judged_line(const ModelJudge& judge, const run::Judgement& judgement) {
   const auto accepts = judge.accepts(judgement);
@@ -228,12 +135,7 @@ bool write_out(const std::vector<Line>& lines) {
                                 [](const Line& line) { return line.fault != nullptr; });
   std::string out;
   for (auto line = lines.begin(); line != bad; ++line) out += visible_lines(line->verdict) + '\n';
-  const bool is_written =
-      std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
-  if (!is_written && errno == EPIPE) return false;
-  require<StorageError>(is_written,
-                        fmt::format("the verdicts cannot be written: {}", std::strerror(errno)),
-                        "their reader would miss them", "free space, or write elsewhere");
+  if (!write_verdicts(out)) return false;
   if (bad != lines.end()) std::rethrow_exception(bad->fault);
   return true;
 }
@@ -252,7 +154,7 @@ ExitCode filter(const ScoreFlags& flags, const std::function<void(std::vector<Li
     while (lines.size() < kMostLines && (lines.empty() || input.rdbuf()->in_avail() > 0) &&
            next_line(input, text, flags.file)) {
       ++number;
-      if (text.find_first_not_of(" \t\r") != std::string::npos) lines.push_back({number, text});
+      if (text.find_first_not_of(" \t\r") != std::string::npos) lines.push_back({{number, text}});
     }
     if (input.bad()) reading_failure("read", flags.file, errno);
     if (lines.empty()) break;
@@ -280,6 +182,14 @@ void check_who(const ScoreFlags& flags) {
       judges == 0 ? "there is nobody to ask otherwise" : "a verdict comes from one of them",
       "name a verifier, a program that reads and writes JSON lines, or a run file whose [judge] "
       "names a model");
+  require<ConfigError>(
+      !flags.serves || !flags.verifier.empty(), "--serve is given without --verifier",
+      "it answers with a verifier's verdicts", "name a verifier, or leave --serve out");
+  require<ConfigError>(flags.serves == flags.file.empty(),
+                       flags.serves ? fmt::format("--serve is given beside the file {}", flags.file)
+                                    : "no file is named, and --serve is not given",
+                       flags.serves ? "it reads standard input" : "there is nothing to judge",
+                       "name a file of JSON lines (- is standard input), or give --serve");
   require<ConfigError>(flags.reward.components.empty() || !flags.reward.command.empty(),
                        "--components is given without --command", "they are what a program reports",
                        "leave it out, or name the program");
@@ -303,6 +213,7 @@ ExitCode run(const ScoreFlags& flags) {
   start_sandbox(reward::find_verifier(flags.verifier),
                 {.workers = std::int64_t(flags.judge.threads)});
   const reward::Grader judge(reward::find_verifier(flags.verifier), flags.task);
+  if (flags.serves) return serve_scores(judge, flags.judge.threads);
   return filter(flags, [&](std::vector<Line>& lines) { score_all(judge, lines, flags); });
 }
 
@@ -315,6 +226,7 @@ std::string footer() {
 and with --command "extra", an object.
 A list as the "answer" accepts each of its texts and numbers; a text accepts itself, whatever it looks like.
 Its line of the output: {{"verdict": "correct" | "wrong" | "undecided", "score": ..., "reason": "...", "extracted": "..." | null}}.
+With --serve each line of standard input gets one line of standard output at once and in order, and a line that cannot be judged gets {{"error": "..."}}; the end of the input ends it with 0.
 With --judge, "score" is the model's and "verdict" correct where a judge's is above 1/2; a reward model gives none (null). "reason" is what a judge wrote.
 An "answer" that the verifier cannot use ends the command with an example of one it can; docs/reference/tasks.md describes them.
 Verifiers, and in brackets the tasks whose answers they judge:{})",
@@ -327,8 +239,10 @@ void add_score(Command program) {
   auto flags = std::make_shared<ScoreFlags>();
   auto command = program.command(
       "score", "judge responses with a verifier, a program or a model, one JSON object a line");
-  command.option("file", flags->file, "JSON lines; - reads standard input").required();
+  command.option("file", flags->file, "JSON lines; - reads standard input");
   command.option("--verifier", flags->verifier, "who judges");
+  command.flag("--serve", flags->serves,
+               "answer the lines of standard input one by one, in place of a file");
   auto judge = add_judge_options(command, flags->judge);
   command
       .option(

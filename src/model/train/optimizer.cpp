@@ -85,10 +85,13 @@ std::int64_t ranks_with_share(std::span<const std::int64_t> share_offsets) {
 double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps) {
   if (step <= settings.warmup_steps)
     return settings.lr * double(step) / double(settings.warmup_steps);
+  if (settings.lr_schedule == "constant") return settings.lr;
   const double decay_steps = std::max(1.0, steps - double(settings.warmup_steps));
   const double progress = std::min(1.0, double(step - settings.warmup_steps) / decay_steps);
-  const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-  return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * cosine);
+  const double above_end = settings.lr_schedule == "linear"
+                               ? 1.0 - progress
+                               : 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+  return settings.lr * (settings.min_lr_ratio + (1.0 - settings.min_lr_ratio) * above_end);
 }
 
 SumExponents::SumExponents(std::size_t tensors)

@@ -22,8 +22,8 @@
 
 namespace rollcall::model {
 
-/// The learning rate at `step` of `steps`, counted from 1: linear warm-up, then a cosine down to lr
-/// * min_lr_ratio.
+/// The learning rate at `step` of `steps`, counted from 1: linear warm-up, then lr, or a linear or
+/// cosine decay (Loshchilov and Hutter 2017, eq. 5, without restarts) to lr * min_lr_ratio.
 double learning_rate(const OptimizerSection& settings, std::int64_t step, double steps);
 
 /// The offsets [ranks + 1] at which the flat buffer of `size` elements is cut into shares. Rank s

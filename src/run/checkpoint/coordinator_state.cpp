@@ -156,6 +156,7 @@ std::string to_json(const CoordinatorState& s) {
   if (!s.numerics.empty()) j["numerics"] = json::parse(to_json(s.numerics));
   if (!s.parent.empty()) j["parent"] = json::parse(s.parent);
   if (s.kept) j["kept"] = *s.kept;
+  if (s.validations_since_best > 0) j["validations_since_best"] = s.validations_since_best;
   for (const auto& [key, member] : kOptionalTexts)
     if (!(s.*member).empty()) j[key] = s.*member;
   if (!s.graders.empty()) j["graders"] = json::parse(to_json(s.graders));
@@ -194,6 +195,7 @@ CoordinatorState parse_coordinator_state(const std::string& text, const std::str
     if (format > 6) j.at("arithmetic").get_to(s.arithmetic);
     for (const auto& [key, member] : kOptionalTexts) s.*member = j.value(key, "");
     if (j.contains("kept")) s.kept = j.at("kept").get<std::vector<std::string>>();
+    s.validations_since_best = j.value("validations_since_best", std::int64_t{0});
     if (j.contains("groups_drawn")) s.groups_drawn = j.at("groups_drawn").get<std::int64_t>();
     if (j.contains("numerics")) s.numerics = parse_numerics(j.at("numerics").dump());
     if (j.contains("parent")) s.parent = j.at("parent").dump();

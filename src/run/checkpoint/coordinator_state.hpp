@@ -54,6 +54,7 @@ struct CoordinatorState {
   std::string best_metric;  ///< the metric of best_value as checkpoint.keep_best named it; empty in
                             ///< states of an earlier build
   std::string best_checkpoint;
+  std::int64_t validations_since_best = 0;  ///< in a row; counted where checkpoint.patience is set
   std::optional<std::vector<std::string>> kept;  ///< checkpoints that checkpoint.keep_every has
                                                  ///< named so far; nothing in states of an earlier
                                                  ///< build

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace rollcall::run {
@@ -80,9 +81,9 @@ Coordinator::Coordinator(const RunContext& context, Mailbox& mail, NextMessage n
     state_.groups_drawn = state_.train_steps * config.train.prompts_per_step;
   steps_.course().count_archived();
   note_inputs(state_, context);
-  forget_other_best(state_, config.checkpoint.keep_best);
+  forget_other_best(state_, config.checkpoint);
   keep_earlier(state_, config, context.run_dir, checkpoints_.newest().name);
-  evaluations_.look_at_earlier(steps_.course().progress(state_));
+  evaluations_.look_at_earlier(progress());
   // Earlier starts have measured how long a step takes.
   if (state_.train_steps > 0) stop_.step_took(state_.seconds["step"] / double(state_.train_steps));
   if (const auto left = stop_.left_s())
@@ -113,10 +114,16 @@ ExitCode Coordinator::run_actions() {
   }
 }
 
+/// Share of the training that is done. All of it is where no better policy is expected.
+double Coordinator::progress() const {
+  const double done = steps_.course().progress(state_);
+  return has_stalled(state_, context_->config.checkpoint) ? std::max(done, 1.0) : done;
+}
+
 Situation Coordinator::situation() const {
   return {.sft_steps = state_.sft_steps,
           .train_steps = state_.train_steps,
-          .progress = steps_.course().progress(state_),
+          .progress = progress(),
           .has_before = evaluations_.has_before(),
           .has_after = evaluations_.has_after()};
 }
@@ -140,7 +147,7 @@ Coordinator::Outcome Coordinator::perform(Action action) {
       steps_.send_weights();
       break;
     case Action::begin_training:
-      if (steps_.course().progress(state_) < 1.0) evaluations_.begin_training();
+      if (progress() < 1.0) evaluations_.begin_training();
       break;
     case Action::evaluate_before:
       records_.write_status("eval before training", true);
@@ -149,7 +156,10 @@ Coordinator::Outcome Coordinator::perform(Action action) {
     case Action::train_step: train_step(); break;
     case Action::validate: {
       const report::MetricRow row = evaluations_.validate();
-      return {.is_best = note_best(state_, context_->config.checkpoint.keep_best, row)};
+      const auto& kept = context_->config.checkpoint;
+      const bool is_best = note_validation(state_, kept, row);
+      if (has_stalled(state_, kept)) log_info("{}", patience_text(state_, kept));
+      return {.is_best = is_best};
     }
     case Action::save_train_step: begin_save(fmt::format("train_{:06}", state_.train_steps)); break;
     case Action::evaluate_after:

@@ -60,6 +60,7 @@ class Coordinator {
     bool is_best = false;            ///< of a validation: it had the best value so far
   };
   ExitCode run_actions();
+  double progress() const;
   Situation situation() const;
   void show_bar(Action next);
   Outcome perform(Action action);

@@ -1,4 +1,4 @@
-// Names checkpoints and compares a step with the best one so far.
+// Names checkpoints, compares a step with the best one so far, and counts validations since it.
 #include "run/coordinator/kept_checkpoints.hpp"
 
 #include "base/errors/log.hpp"
@@ -72,7 +72,34 @@ bool note_best(CoordinatorState& state, const std::string& keep_best,
   return true;
 }
 
-void forget_other_best(CoordinatorState& state, const std::string& keep_best) {
+bool note_validation(CoordinatorState& state, const CheckpointSection& config,
+                     const report::MetricRow& row) {
+  const bool is_best = note_best(state, config.keep_best, row);
+  if (config.patience > 0)
+    state.validations_since_best = is_best ? 0 : state.validations_since_best + 1;
+  return is_best;
+}
+
+bool has_stalled(const CoordinatorState& state, const CheckpointSection& config) {
+  return config.patience > 0 && state.validations_since_best >= config.patience;
+}
+
+std::string patience_text(const CoordinatorState& state, const CheckpointSection& config) {
+  if (config.patience == 0) return {};
+  return fmt::format("{} of {} validations without a new best of {}{}{}",
+                     state.validations_since_best, config.patience, config.keep_best,
+                     state.best_checkpoint.empty()
+                         ? ""
+                         : fmt::format(", which was that of {}", state.best_checkpoint),
+                     has_stalled(state, config)
+                         ? fmt::format(": the training ends after step {} (checkpoint.patience)",
+                                       state.train_steps)
+                         : "");
+}
+
+void forget_other_best(CoordinatorState& state, const CheckpointSection& config) {
+  const std::string& keep_best = config.keep_best;
+  if (config.patience == 0) state.validations_since_best = 0;
   if (state.best_metric.empty() || state.best_metric == keep_best) return;
   log_info(
       "checkpoint.keep_best was {} and is \"{}\" now: the best checkpoint is chosen among the steps from here on",
@@ -80,6 +107,7 @@ void forget_other_best(CoordinatorState& state, const std::string& keep_best) {
   state.best_value.reset();
   state.best_metric.clear();
   state.best_checkpoint.clear();
+  state.validations_since_best = 0;
 }
 
 }  // namespace rollcall::run

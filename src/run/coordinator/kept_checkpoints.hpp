@@ -1,6 +1,6 @@
 // Which checkpoints a run keeps beside its newest ones: the best one, those that
-// checkpoint.keep_every names, and the one to roll back to. All of it is decided by numbers of the
-// coordinator's state.
+// checkpoint.keep_every names, and the one to roll back to; and when a training ends that brings no
+// better one. All of it is decided by numbers of the coordinator's state.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -37,7 +37,21 @@ std::vector<std::string> kept_checkpoints(const CoordinatorState& state);
 /// of another phase or lacks the metric.
 bool note_best(CoordinatorState& state, const std::string& keep_best, const report::MetricRow& row);
 
-/// Forgets the best step, and logs that, when `keep_best` names another metric than before.
-void forget_other_best(CoordinatorState& state, const std::string& keep_best);
+/// The same for a validation, which also counts those since the best one where
+/// checkpoint.patience is set. A validation without a figure, or with NaN, is counted too.
+bool note_validation(CoordinatorState& state, const CheckpointSection& config,
+                     const report::MetricRow& row);
+
+/// Whether the training ends because checkpoint.patience validations in a row brought no new best.
+bool has_stalled(const CoordinatorState& state, const CheckpointSection& config);
+
+/// Such as "2 of 3 validations without a new best of validation/pass_at_1, which was that of
+/// train_000040"; where the training has stalled, it goes on to say so. Empty where
+/// checkpoint.patience is 0.
+std::string patience_text(const CoordinatorState& state, const CheckpointSection& config);
+
+/// Forgets the best step, and logs that, when `keep_best` names another metric than before. Counts
+/// no validations any more when checkpoint.patience is 0.
+void forget_other_best(CoordinatorState& state, const CheckpointSection& config);
 
 }  // namespace rollcall::run

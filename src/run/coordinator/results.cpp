@@ -11,6 +11,7 @@
 #include "report/evaluation_table.hpp"
 #include "report/html_report.hpp"
 #include "report/paired_tests.hpp"
+#include "run/coordinator/kept_checkpoints.hpp"
 #include "run/coordinator/run_report.hpp"
 #include "task/answer_source.hpp"
 
@@ -57,6 +58,9 @@ void write_results(const RunContext& context, const CoordinatorState& state,
               {"rollouts_total", state.rollouts_total},
               {"timing_s", state.seconds}};
   if (missing > 0) result["rollouts_missing"] = missing;
+  if (has_stalled(state, context.config.checkpoint) &&
+      state.train_steps < context.config.train.steps)
+    result["ended_early"] = patience_text(state, context.config.checkpoint);
   if (!state.parent.empty()) result["parent"] = json::parse(state.parent);
   for (const auto& [level, count] : state.rollouts_per_level)
     result["rollouts_per_level"][std::to_string(level)] = count;
@@ -77,6 +81,8 @@ void write_results(const RunContext& context, const CoordinatorState& state,
     fmt::print("\n{}\n", visible_lines(report::to_table(evals.at("before"), evals.at("after"),
                                                         state.rollouts_per_level)));
   }
+  if (result.contains("ended_early"))
+    print_visible("ended early: {}\n", result["ended_early"].get<std::string>());
   fmt::print("time by stage [s]:");
   for (const auto& [stage, seconds] : state.seconds) {
     if (stage != "step") print_visible(" {} {:.1f}", stage, seconds);
@@ -126,23 +132,25 @@ void write_status_file(const RunContext& context, const CoordinatorState& state,
   json slow = json::array();
   for (const auto& verdict : tally.slowest)
     slow.push_back({{"sample", verdict.sample}, {"seconds", verdict.seconds}});
-  const json status{{"phase", phase},
-                    {"sft_steps", state.sft_steps},
-                    {"sft_steps_wanted", context.config.sft.steps},
-                    {"train_steps", state.train_steps},
-                    {"train_steps_wanted", context.config.train.steps},
-                    {"ranks", context.layout.ranks},
-                    {"layout", context.layout.name},
-                    {"numerics", text_of(state.numerics)},
-                    {"rollouts_total", state.rollouts_total},
-                    {"diagnoses", diagnosed},
-                    {"verifier", context.grader->name()},
-                    {"slowest_verdicts", slow},
-                    {"verdicts", tally.verdicts},
-                    {"undecided", tally.undecided},
-                    {"undecided_reason", tally.reason},
-                    {"updated_unix_s", now},
-                    {"seconds", state.seconds}};
+  json status{{"phase", phase},
+              {"sft_steps", state.sft_steps},
+              {"sft_steps_wanted", context.config.sft.steps},
+              {"train_steps", state.train_steps},
+              {"train_steps_wanted", context.config.train.steps},
+              {"ranks", context.layout.ranks},
+              {"layout", context.layout.name},
+              {"numerics", text_of(state.numerics)},
+              {"rollouts_total", state.rollouts_total},
+              {"diagnoses", diagnosed},
+              {"verifier", context.grader->name()},
+              {"slowest_verdicts", slow},
+              {"verdicts", tally.verdicts},
+              {"undecided", tally.undecided},
+              {"undecided_reason", tally.reason},
+              {"updated_unix_s", now},
+              {"seconds", state.seconds}};
+  if (auto said = patience_text(state, context.config.checkpoint); !said.empty())
+    status["patience"] = std::move(said);
   // The file is for people only. It is renamed into place and not fsynced, because a lost line
   // costs nothing and an fsync costs half a millisecond in every step.
   const fs::path path = context.run_dir / "status.json",

@@ -123,8 +123,12 @@ std::map<std::string, report::Interval> gains_of(const RunConfig& config,
 
 Facts facts_of(const nlohmann::json& result) {
   Facts facts;
-  for (const char* name : {"parameters", "layout", "version"}) {
-    const auto value = result.find(name);
+  constexpr std::pair<const char*, const char*> kNames[] = {{"ended_early", "ended early"},
+                                                            {"parameters", "parameters"},
+                                                            {"layout", "layout"},
+                                                            {"version", "version"}};
+  for (const auto& [key, name] : kNames) {
+    const auto value = result.find(key);
     if (value != result.end())
       facts.emplace_back(name, value->is_string() ? value->get<std::string>() : value->dump());
   }

@@ -23,8 +23,8 @@ std::map<std::string, report::Evaluation> evaluations_of(const RunConfig& config
 std::map<std::string, report::Interval> gains_of(const RunConfig& config,
                                                  const CoordinatorState& state);
 
-/// Facts that only the end of a run knows, from its result.json: parameters, layout and version.
-/// Those that an earlier build did not write are left out.
+/// Facts that only the end of a run knows, from its result.json: why it ended early, if it did,
+/// parameters, layout and version. Those that the file lacks are left out.
 std::vector<std::pair<std::string, std::string>> facts_of(const nlohmann::json& result);
 
 /// The content of the page, from the settings, the state, metrics.jsonl and the archive. `phase`:

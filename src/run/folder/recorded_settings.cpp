@@ -77,9 +77,10 @@ std::string names_of(const std::vector<ChangedKey>& keys) {
 
 void tell_other_steps(const RunConfig& earlier, const RunConfig& now) {
   const std::int64_t before = earlier.train.steps, steps = now.train.steps;
-  if (before != 0 && earlier.train.optimizer.min_lr_ratio < 1.0)
+  const OptimizerSection& optimizer = earlier.train.optimizer;
+  if (before != 0 && optimizer.lr_schedule != "constant" && optimizer.min_lr_ratio < 1.0)
     log_warning(
-        "train.steps goes from {} to {}: the cosine decay of train.lr now ends there, so the run matches a run of neither number alone",
+        "train.steps goes from {} to {}: the decay of train.lr now ends there, so the run matches a run of neither number alone",
         before, steps);
 }
 

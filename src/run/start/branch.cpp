@@ -60,7 +60,7 @@ CoordinatorState state_of_branch(const Branch& branch, const RunContext& context
   state.before.reset(), state.after.reset();
   state.before_prompts.clear(), state.after_prompts.clear();
   state.best_value.reset(), state.best_metric.clear(), state.best_checkpoint.clear(),
-      state.kept.emplace();
+      state.kept.emplace(), state.validations_since_best = 0;
   state.rollouts_total = 0;  // counts the branch's own rollouts; rollouts_per_level counts those
                              // that the training has seen
   state.rollback_to = branch.checkpoint;

@@ -76,6 +76,7 @@ bool supervises(const NewRun& r) { return r.config.sft.steps > 0; }
 bool trains(const NewRun& r) { return r.config.train.steps > 0; }
 bool updates(const NewRun& r) { return supervises(r) || trains(r); }
 bool samples(const NewRun& r) { return r.config.train.from_archive.empty(); }
+bool decays(const OptimizerSection& optimizer) { return optimizer.lr_schedule != "constant"; }
 bool looks_for_marker(const NewRun& r) {
   const RunConfig& c = r.config;
   if (is_jsonl(r) || !c.task.forms.empty() || c.task.extract == "marker") return true;
@@ -95,7 +96,9 @@ constexpr const char *kNoWarmStart = "sft.steps is 0, which is the default where
 constexpr const char *kSetName = "leave it out, or set task.name=jsonl",
                      *kSetCommand = "leave it out, or set reward.command";
 constexpr const char *kSetWarmStart = "leave it out, or set sft.steps",
-                     *kSetSteps = "leave it out, or set train.steps";
+                     *kSetSteps = "leave it out, or set train.steps",
+                     *kSetDecay =
+                         "leave it out, or let the learning rate fall, as linear or cosine";
 
 /// All keys of a run file. A key is in several rows where several conditions must hold for it to be
 /// read.
@@ -250,6 +253,7 @@ const std::vector<Row>& rows() {
         "train.weight_decay",
         "train.max_grad_norm",
         "train.warmup_steps",
+        "train.lr_schedule",
         "train.min_lr_ratio",
         "train.from_archive",
         "scheduler.",
@@ -269,6 +273,24 @@ const std::vector<Row>& rows() {
        kSetSteps,
        {"train.steps"},
        /*whole_command=*/true},
+      {{"sft.min_lr_ratio"},
+       [](const NewRun& r) { return decays(r.config.sft.optimizer); },
+       {"sft.lr_schedule"},
+       "sft.lr_schedule is constant: no decay ends there",
+       kSetDecay,
+       {"sft.lr_schedule"}},
+      {{"train.min_lr_ratio"},
+       [](const NewRun& r) { return decays(r.config.train.optimizer); },
+       {"train.lr_schedule"},
+       "train.lr_schedule is constant: no decay ends there",
+       kSetDecay,
+       {"train.lr_schedule"}},
+      {{"critic.min_lr_ratio"},
+       [](const NewRun& r) { return decays(r.config.critic.optimizer); },
+       {"critic.lr_schedule"},
+       "critic.lr_schedule is constant: no decay ends there",
+       kSetDecay,
+       {"critic.lr_schedule"}},
       {{"train.prompts_per_step", "train.rollouts_per_prompt", "scheduler.", "guide.",
         "self_judging."},
        samples,
@@ -344,6 +366,12 @@ const std::vector<Row>& rows() {
        {"eval.every"},
        "eval.every is 0: nothing is validated",
        "set eval.every, or name a metric of the steps",
+       {"eval.every"}},
+      {{"checkpoint.patience"},
+       [](const NewRun& r) { return r.config.eval.every > 0; },
+       {"eval.every"},
+       "eval.every is 0: nothing is validated",
+       "leave it out, or set eval.every",
        {"eval.every"}},
   };
   return all;
