@@ -18,6 +18,7 @@ from .errors import SchemaError, StorageError
 from .schema import COMPACT_MAJOR, TABLES_MAJOR, absent
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_INDEX = ["name", "type", "offset", "bytes"]
 _LFS = b"version https://git-lfs"
 _checked: Dict[str, Tuple[int, int, int]] = {}  # paths that came through the probe: (inode, size, time of change)
 _checking = threading.Lock()
@@ -123,7 +124,9 @@ class File:
         self.compact = major == COMPACT_MAJOR
         if self.compact:
             self.facts: Dict[str, Any] = json.loads(_text(attributes["facts"]))
-            self._index = {row["name"].decode(): row for row in self._file["index"][:]}
+            self._index = {name.decode(): (np.dtype(kind.decode()), int(first), int(size)) for name, kind, first, size in self._file["index"].fields(_INDEX)[:].tolist()}
+            self._block = self._file["columns"]
+            self._bytes = int(self._block.shape[0])
         else:
             self.facts = {name: _text(value) for name, value in attributes.items()}
         self.kind, self.purpose = str(self.facts["kind"]), str(self.facts["purpose"])
@@ -151,8 +154,8 @@ class File:
             return 0
         if not self.compact:
             return int(self._file[name].shape[0])
-        row = self._index[name]
-        items = int(row["bytes"]) // np.dtype(row["type"].decode()).itemsize
+        dtype, _, size = self._index[name]
+        items = size // dtype.itemsize
         return items // max(1, len(self.component_names)) if name == "rollouts/components" else items
 
     def column(self, name: str, start: int = 0, stop: Optional[int] = None) -> Optional[NDArray[Any]]:
@@ -165,11 +168,10 @@ class File:
             stop = self.length(name) if stop is None else stop
             if not self.compact:
                 return np.asarray(self._file[name][start:stop])
-            row, block = self._index[name], self._file["columns"]
-            dtype, first, size = np.dtype(row["type"].decode()), int(row["offset"]), int(row["bytes"])
-            if first + size > block.shape[0]:
+            dtype, first, size = self._index[name]
+            if first + size > self._bytes:
                 raise damaged(self.path, f"{name} ends after the end of the file")
-            values: NDArray[Any] = np.frombuffer(block[first:first + size].tobytes(), dtype)
+            values: NDArray[Any] = self._block[first:first + size].view(dtype)
             if name == "rollouts/components":
                 values = values.reshape(-1, max(1, len(self.component_names)))
             return values[start:stop]

@@ -38,6 +38,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._known: Dict[str, Array] = {}
+        self.computed: Dict[str, Array] = {}  # columns that tables.py made of these, for the same call
 
     @property
     def component_names(self) -> List[str]:

@@ -130,6 +130,13 @@ def _length_of(reader: Reader, table: str) -> int:
 
 def compute(reader: Reader, table: str, name: str, offsets: Offsets) -> Array:
     """A column of one part: one value for each row of the table."""
+    key = f"{table}/{name}"
+    if key not in reader.computed:
+        reader.computed[key] = _compute(reader, table, name, offsets)
+    return reader.computed[key]
+
+
+def _compute(reader: Reader, table: str, name: str, offsets: Offsets) -> Array:
     if name == "purpose":
         return np.full(_length_of(reader, table), reader.purpose, _PURPOSE)
     if name in _COMPUTED[table]:
