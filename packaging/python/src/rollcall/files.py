@@ -155,7 +155,7 @@ class File:
         if not self.compact:
             return int(self._file[name].shape[0])
         dtype, _, size = self._index[name]
-        items = size // dtype.itemsize
+        items = int(size // dtype.itemsize)
         return items // max(1, len(self.component_names)) if name == "rollouts/components" else items
 
     def column(self, name: str, start: int = 0, stop: Optional[int] = None) -> Optional[NDArray[Any]]:

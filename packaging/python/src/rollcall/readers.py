@@ -80,7 +80,7 @@ class ArchiveReader(Reader):
         self._ranges: Dict[str, Tuple[int, int]] = {}
         steps = file.column("groups/step")
         assert steps is not None  # a file without it is damaged, which column() says
-        start, stop = (int(np.searchsorted(steps, bound, side)) for bound, side in ((first_step, "left"), (last_step, "right")))
+        start, stop = int(np.searchsorted(steps, first_step, "left")), int(np.searchsorted(steps, last_step, "right"))
         self._whole = (start, stop) == (0, len(steps))
         self._ranges[""] = (start, stop)
         self._known["groups/step"] = steps[start:stop]

@@ -55,7 +55,8 @@ class Status:
 def parse_toml(path: pathlib.Path) -> Dict[str, Any]:
     """Raises InputError naming the file and the line."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        found: Dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return found
     except FileNotFoundError:
         raise InputError(f"{path} is not there", "it holds the settings", "name a run folder, or a run file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -159,8 +160,9 @@ class Run:
         phase = str(said.get("phase", ""))
         state = ("running" if phase else "starting") if running else "failed" if failure else "not started" if not phase else \
             "done" if phase == "done" else "stopped" if phase.startswith("stopped") else "dead"
-        return Status(state, phase, *(int(said.get(name, 0)) for name in ("sft_steps", "sft_steps_wanted", "train_steps", "train_steps_wanted", "rollouts_total")),
-                      updated_unix_s=float(said.get("updated_unix_s", 0)), diagnoses=tuple(said.get("diagnoses", ())), failure=failure)
+        counts = {name: int(said.get(name, 0)) for name in ("sft_steps", "sft_steps_wanted", "train_steps", "train_steps_wanted")}
+        return Status(state=state, phase=phase, **counts, rollouts=int(said.get("rollouts_total", 0)), updated_unix_s=float(said.get("updated_unix_s", 0)),
+                      diagnoses=tuple(said.get("diagnoses", ())), failure=failure)
 
     def metric_rows(self, phase: Optional[str] = None) -> List[Row]:
         """The lines of metrics.jsonl as dicts, each step once; phase: sft, train, validation or eval alone."""

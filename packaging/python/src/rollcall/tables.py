@@ -74,7 +74,8 @@ def _by_step(reader: Reader) -> Tuple[Array, Array, Array]:
 def _mean(values: Array, places: Array, count: int, where: Array) -> Array:
     number = np.bincount(places[where], minlength=count)
     total = np.bincount(places[where], values[where], count)
-    return np.divide(total, number, out=np.full(count, np.nan), where=number > 0)
+    found: Array = np.divide(total, number, out=np.full(count, np.nan), where=number > 0)
+    return found
 
 
 def _step_mean(column: str) -> Callable[[Reader, Offsets], Array]:
@@ -99,7 +100,7 @@ def _step_pass_rate(reader: Reader, offsets: Offsets) -> Array:
 def _step_sum(column: str) -> Callable[[Reader, Offsets], Array]:
     def total(reader: Reader, offsets: Offsets) -> Array:
         steps, _, rollout = _by_step(reader)
-        values = {"rollouts": lambda: np.ones(len(rollout)), "tokens": lambda: _length(reader, offsets)}.get(column, lambda: reader[f"rollouts/{column}"])()
+        values = np.ones(len(rollout)) if column == "rollouts" else _length(reader, offsets) if column == "tokens" else reader[f"rollouts/{column}"]
         return np.bincount(rollout, values, len(steps)).astype(np.int64)
 
     return total
@@ -244,11 +245,12 @@ class Table:
 
     def dataset(self, *columns: str) -> "xarray.Dataset":
         """An xarray data set with the table's rows as dimension. Raises MissingPackageError without xarray."""
-        xarray = _package("xarray", "xarray", "arrays()")
+        module = _package("xarray", "xarray", "arrays()")
         rows = DIMENSIONS[self._table]
         found = {name: ((rows, "component") if values.ndim == 2 else (rows,), values) for name, values in self.arrays(*columns).items()}
         wide = any(values.ndim == 2 for _, values in found.values())
-        return xarray.Dataset(found, coords={"component": self._run.component_names} if wide else {})
+        made: "xarray.Dataset" = module.Dataset(found, coords={"component": self._run.component_names} if wide else {})
+        return made
 
     def _default_columns(self) -> List[str]:
         if self._default is not None:
