@@ -1,4 +1,5 @@
 """The page docs/guide/python.md: its blocks run one after another, as a notebook would run them."""
+
 import contextlib
 import io
 import os
@@ -26,12 +27,20 @@ def the_page_runs(harness):
             with contextlib.redirect_stdout(out):
                 exec(compile(block, f"docs/guide/python.md, block {number}", "exec"), scope)
         except Exception as error:
-            raise AssertionError(f"block {number} ends with {type(error).__name__}: {error}\n{block}") from error
+            raise AssertionError(
+                f"block {number} ends with {type(error).__name__}: {error}\n{block}"
+            ) from error
         printed.append(out.getvalue())
     check("done 6 0.001" in printed[0] and "pass_rate" in printed[0], printed[0])
-    check(len(scope["rollouts"]) == len(scope["reward"]) > len(scope["trained"].rollouts) == 3 * 32, printed[1])
+    check(
+        len(scope["rollouts"]) == len(scope["reward"]) > len(scope["trained"].rollouts) == 3 * 32,
+        printed[1],
+    )
     check(scope["tokens"].step.nunique() == 6 and scope["data"].sizes["component"] == 2, printed[2])
-    check(printed[3].startswith("1 ") and "\nstopped\n" in printed[3] and "\ndone " in printed[3], printed[3])
+    check(
+        printed[3].startswith("1 ") and "\nstopped\n" in printed[3] and "\ndone " in printed[3],
+        printed[3],
+    )
     check(printed[4].strip() == "[('correct', '\\\\frac{2}{4}'), ('wrong', '3')]", printed[4])
 
 

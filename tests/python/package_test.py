@@ -1,4 +1,6 @@
-"""The package rollcall on runs that the program makes here: tables, states, damaged and foreign files, jobs, verdicts."""
+"""The package rollcall on runs that the program makes here: tables, states, damaged and foreign
+files, jobs, verdicts."""
+
 import builtins
 import json
 import os
@@ -16,22 +18,12 @@ references.enter()
 import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 from harness import check, main, sets  # noqa: E402
+from refusals import refused  # noqa: E402
 
 import rollcall  # noqa: E402
 from rollcall.schema import COLUMNS  # noqa: E402
 
 TABLES = ("steps", "groups", "rollouts", "turns", "tokens", "kept", "kept_ids")
-
-
-def refused(action, kind, *parts):
-    """The message of an error of this kind, which holds all parts."""
-    try:
-        found = action()
-    except kind as error:
-        for part in parts:
-            check(str(part) in str(error), f"{part!r} is not in: {error}")
-        return str(error)
-    raise AssertionError(f"{kind.__name__} was expected, and there was {found!r}")
 
 
 def run_of(harness):
@@ -43,102 +35,241 @@ def run_of(harness):
 
 
 def stopped_run(harness):
-    """A run in several rounds a step on two ranks, stopped by a signal: its shards are not packed. Made once."""
+    """A run in several rounds a step on two ranks, stopped by a signal: its shards are not
+    packed. Made once."""
     folder = harness.work / "stopped"
     if not folder.exists():
-        settings = {"run.dir": str(folder), "scheduler.policy": "reinforce_ada", "archive.pack_every": 100000, "train.steps": 100000, "eval.every": 3,
-                    "train.rollouts_per_prompt": 8, "sampling.top_k": 12, "sampling.logprob": "kept", "scheduler.max_rollouts": 64}
-        job = rollcall.train(harness.tiny, settings, launcher=[*harness.launcher, "2"], program=harness.binary)
+        settings = {
+            "run.dir": str(folder),
+            "scheduler.policy": "reinforce_ada",
+            "archive.pack_every": 100000,
+            "train.steps": 100000,
+            "eval.every": 3,
+            "train.rollouts_per_prompt": 8,
+            "sampling.top_k": 12,
+            "sampling.logprob": "kept",
+            "scheduler.max_rollouts": 64,
+        }
+        job = rollcall.train(
+            harness.tiny, settings, launcher=[*harness.launcher, "2"], program=harness.binary
+        )
         steps = (row["step"] for row in job.watch("train", every_s=0.02))
         next(step for step in steps if step >= 4)
-        check(job.stop(60) == "stopped" and job.run.status.state == "stopped", f"{job}: {job.output}")
+        check(
+            job.stop(60) == "stopped" and job.run.status.state == "stopped", f"{job}: {job.output}"
+        )
     return folder
 
 
 def same(ours, theirs):
-    return list(ours) == list(theirs) if ours.dtype == object else ours.dtype == theirs.dtype and np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+    return (
+        list(ours) == list(theirs)
+        if ours.dtype == object
+        else ours.dtype == theirs.dtype
+        and np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+    )
 
 
 def schema_is_that_of_the_reference(harness):
     page = (harness.source / "docs/reference/archive.md").read_text()
     documented = {}
-    for name, dtype, meaning in re.findall(r"^\| `(\w+/\w+)` \| [\w, ]+ \| (\w+) \| [\w ]+ \| [\w, ]+ \| (.*) \|$", page, re.M):
+    for name, dtype, meaning in re.findall(
+        r"^\| `(\w+/\w+)` \| [\w, ]+ \| (\w+) \| [\w ]+ \| [\w, ]+ \| (.*) \|$", page, re.M
+    ):
         documented[name] = (dtype, meaning.startswith("since "))
-    ours = {f"{table}/{name}": (dtype, absent is not None) for table, columns in COLUMNS.items() for name, (dtype, absent) in columns.items()}
-    check(len(ours) > 40 and ours == documented, f"differing columns: {sorted(set(ours.items()) ^ set(documented.items()))}")
+    ours = {
+        f"{table}/{name}": (dtype, absent is not None)
+        for table, columns in COLUMNS.items()
+        for name, (dtype, absent) in columns.items()
+    }
+    check(
+        len(ours) > 40 and ours == documented,
+        f"differing columns: {sorted(set(ours.items()) ^ set(documented.items()))}",
+    )
 
 
 def tables_are_what_the_program_says(harness):
     run = rollcall.open(run_of(harness))
-    check(run.purposes == ["train", "validation", "eval"] and run.component_names == ["correct", "format"], f"{run.purposes} {run.component_names}")
-    told = [json.loads(line) for line in harness.succeed("archive", "export", run.path).splitlines()]
-    ours = run.rollouts.frame("purpose", "step", "prompt_id", "draw", "sample", "prompt", "completion", "reference", "reward", "correct", "extracted")
+    check(
+        run.purposes == ["train", "validation", "eval"]
+        and run.component_names == ["correct", "format"],
+        f"{run.purposes} {run.component_names}",
+    )
+    told = [
+        json.loads(line) for line in harness.succeed("archive", "export", run.path).splitlines()
+    ]
+    ours = run.rollouts.frame(
+        "purpose",
+        "step",
+        "prompt_id",
+        "draw",
+        "sample",
+        "prompt",
+        "completion",
+        "reference",
+        "reward",
+        "correct",
+        "extracted",
+    )
     check(len(told) == len(ours) == len(run.rollouts) > 300, f"{len(told)} lines, {len(ours)} rows")
-    names = {"prompt_id": "prompt_id", "completion": "completion", "reward": "reward", "prompt": "prompt", "step": "step", "purpose": "purpose", "sample": "sample"}
+    names = {
+        "prompt_id": "prompt_id",
+        "completion": "completion",
+        "reward": "reward",
+        "prompt": "prompt",
+        "step": "step",
+        "purpose": "purpose",
+        "sample": "sample",
+    }
     shared = [name for name in names if name in told[0]]
     check(len(shared) >= 5, f"archive export has {sorted(told[0])}")
-    key = (lambda row: (row["purpose"], row["step"], row["prompt"], row["sample"]))
-    ours_by_key, told_by_key = ({key(row): row for row in rows} for rows in (ours.to_dict("records"), told))
-    check(len(ours_by_key) == len(told) and ours_by_key.keys() == told_by_key.keys(), "other rollouts")
+    key = lambda row: (row["purpose"], row["step"], row["prompt"], row["sample"])
+    ours_by_key, told_by_key = (
+        {key(row): row for row in rows} for rows in (ours.to_dict("records"), told)
+    )
+    check(
+        len(ours_by_key) == len(told) and ours_by_key.keys() == told_by_key.keys(), "other rollouts"
+    )
     for where, row in told_by_key.items():
-        check(all(ours_by_key[where][name] == row[name] for name in shared), f"{row} is read as {ours_by_key[where]}")
+        check(
+            all(ours_by_key[where][name] == row[name] for name in shared),
+            f"{row} is read as {ours_by_key[where]}",
+        )
     metrics, steps = run.metrics("train"), run.select("train").steps.frame().set_index("step")
-    for theirs, own in (("train/pass_rate", "pass_rate"), ("train/pass_rate_rollouts", "pass_rate_rollouts"), ("critic/rewards/mean", "reward"), ("response_length/mean", "length"),
-                        ("train/rollouts_generated", "rollouts")):
-        check(len(steps) == 6 and np.allclose(metrics[theirs], steps[own], atol=1e-12), f"{theirs}: {list(metrics[theirs])}, {list(steps[own])}")
-    check(len(metrics) == 6 and list(run.metrics().phase.unique()) == ["sft", "train", "validation"], f"{run.metrics().phase.unique()}")
-    check(run.config["train"]["steps"] == 6 and run.config["model"]["hidden_size"] == 32 and run.result["archive_sha256"], "settings or result")
+    for theirs, own in (
+        ("train/pass_rate", "pass_rate"),
+        ("train/pass_rate_rollouts", "pass_rate_rollouts"),
+        ("critic/rewards/mean", "reward"),
+        ("response_length/mean", "length"),
+        ("train/rollouts_generated", "rollouts"),
+    ):
+        check(
+            len(steps) == 6 and np.allclose(metrics[theirs], steps[own], atol=1e-12),
+            f"{theirs}: {list(metrics[theirs])}, {list(steps[own])}",
+        )
+    check(
+        len(metrics) == 6 and list(run.metrics().phase.unique()) == ["sft", "train", "validation"],
+        f"{run.metrics().phase.unique()}",
+    )
+    check(
+        run.config["train"]["steps"] == 6
+        and run.config["model"]["hidden_size"] == 32
+        and run.result["archive_sha256"],
+        "settings or result",
+    )
     status = run.status
-    check((status.state, status.train_steps, status.train_steps_wanted, status.rollouts) == ("done", 6, 6, len(ours)) and not run.is_running, f"{status}")
+    check(
+        (status.state, status.train_steps, status.train_steps_wanted, status.rollouts)
+        == ("done", 6, 6, len(ours))
+        and not run.is_running,
+        f"{status}",
+    )
     check("6 files" in run.verify(harness.binary), run.verify(harness.binary))
 
 
 def rows_lead_to_each_other(harness):
     run = rollcall.open(run_of(harness))
-    tokens = run.tokens.arrays("turn", "rollout", "group", "step", "role", "logprob", "length", "id")
-    rollouts = run.rollouts.arrays("group", "step", "length", "reward", "components", "component/format")
-    check(same(tokens["step"], rollouts["step"][tokens["rollout"]]) and same(tokens["group"], rollouts["group"][tokens["rollout"]]), "tokens of other rollouts")
-    check(same(tokens["role"], run.turns["role"][tokens["turn"]]) and same(rollouts["step"], run.groups["step"][rollouts["group"]]), "tokens of other turns")
+    tokens = run.tokens.arrays(
+        "turn", "rollout", "group", "step", "role", "logprob", "length", "id"
+    )
+    rollouts = run.rollouts.arrays(
+        "group", "step", "length", "reward", "components", "component/format"
+    )
+    check(
+        same(tokens["step"], rollouts["step"][tokens["rollout"]])
+        and same(tokens["group"], rollouts["group"][tokens["rollout"]]),
+        "tokens of other rollouts",
+    )
+    check(
+        same(tokens["role"], run.turns["role"][tokens["turn"]])
+        and same(rollouts["step"], run.groups["step"][rollouts["group"]]),
+        "tokens of other turns",
+    )
     policy = tokens["role"] == 1
-    check(same(np.bincount(tokens["rollout"][policy], minlength=len(run.rollouts)), rollouts["length"]), "other lengths")
-    check(np.isnan(tokens["logprob"]).sum() == (~policy).sum() > 0 and (tokens["logprob"][policy] <= 0).all(), "log-probs of the wrong tokens")
-    check(rollouts["components"].shape == (len(run.rollouts), 2) and same(rollouts["components"][:, 1], rollouts["component/format"]), "components")
+    check(
+        same(
+            np.bincount(tokens["rollout"][policy], minlength=len(run.rollouts)), rollouts["length"]
+        ),
+        "other lengths",
+    )
+    check(
+        np.isnan(tokens["logprob"]).sum() == (~policy).sum() > 0
+        and (tokens["logprob"][policy] <= 0).all(),
+        "log-probs of the wrong tokens",
+    )
+    check(
+        rollouts["components"].shape == (len(run.rollouts), 2)
+        and same(rollouts["components"][:, 1], rollouts["component/format"]),
+        "components",
+    )
     data = run.rollouts.dataset("components", "reward")
-    check(data.sizes == {"rollout": len(run.rollouts), "component": 2} and float(data.components.sel(component="correct").sum()) == run.rollouts["correct"].sum(), f"{data}")
+    check(
+        data.sizes == {"rollout": len(run.rollouts), "component": 2}
+        and float(data.components.sel(component="correct").sum()) == run.rollouts["correct"].sum(),
+        f"{data}",
+    )
     frame = run.texts.frame()
-    check(list(frame.prompt.unique()) == list(dict.fromkeys(run.groups["prompt"])) and frame.index.name == "rollout", f"{frame}")
+    check(
+        list(frame.prompt.unique()) == list(dict.fromkeys(run.groups["prompt"]))
+        and frame.index.name == "rollout",
+        f"{frame}",
+    )
 
 
 def only_what_is_asked_for_is_read(harness):
     """Columns and files that a call does not need are not touched."""
     run, read, opened = rollcall.open(run_of(harness)), [], []
     from rollcall import files, readers
+
     column, init = files.File.column, files.File.__init__
     files.File.column = lambda self, name, *rest: (read.append(name), column(self, name, *rest))[1]
-    files.File.__init__ = lambda self, path: (opened.append(os.path.basename(path)), init(self, path))[1]
+    files.File.__init__ = lambda self, path: (
+        opened.append(os.path.basename(path)),
+        init(self, path),
+    )[1]
     try:
         run.rollouts["reward"]
-        check(set(read) == {"groups/step", "groups/rollout_count", "rollouts/reward"}, f"reading rewards took {sorted(set(read))}")
+        check(
+            set(read) == {"groups/step", "groups/rollout_count", "rollouts/reward"},
+            f"reading rewards took {sorted(set(read))}",
+        )
         chosen = run.select("train", 5, 6)
         check(chosen.purposes == ["train"], f"{chosen.purposes}")
         opened.clear()
         steps = chosen.tokens["step"]
-        check(set(opened) == {"train_000005-000006.h5"} and set(steps) == {5, 6}, f"{opened} for steps {set(steps)}")
+        check(
+            set(opened) == {"train_000005-000006.h5"} and set(steps) == {5, 6},
+            f"{opened} for steps {set(steps)}",
+        )
     finally:
         files.File.column, files.File.__init__ = column, init
     within = run.select("train", 2, 3)
     whole = run.tokens.arrays("purpose", "step", "logprob", "prompt")
     part = within.tokens.arrays("purpose", "step", "logprob", "prompt")
     rows = (whole["purpose"] == "train") & (whole["step"] >= 2) & (whole["step"] <= 3)
-    check(0 < rows.sum() < len(rows) and all(same(whole[name][rows], part[name]) for name in part), "steps within a file are other rows")
-    check(same(run.rollouts["group"][run.rollouts["step"] == 2][:5] * 0, within.rollouts["group"][:5] * 0) and within.rollouts["group"].min() == 0, "groups of a selection do not begin at 0")
+    check(
+        0 < rows.sum() < len(rows) and all(same(whole[name][rows], part[name]) for name in part),
+        "steps within a file are other rows",
+    )
+    check(
+        same(
+            run.rollouts["group"][run.rollouts["step"] == 2][:5] * 0,
+            within.rollouts["group"][:5] * 0,
+        )
+        and within.rollouts["group"].min() == 0,
+        "groups of a selection do not begin at 0",
+    )
 
 
 def shards_read_as_what_they_are_packed_to(harness):
     """Fragments of several rounds and ranks, with and without a pack between two reads."""
     folder = stopped_run(harness)
     files = {path.name for path in (folder / "shards").glob("*.h5")}
-    check(any(re.match(r"train-\d+-01-", name) for name in files) and any("-0001-" in name for name in files), f"one round or one rank: {sorted(files)[:20]}")
+    check(
+        any(re.match(r"train-\d+-01-", name) for name in files)
+        and any("-0001-" in name for name in files),
+        f"one round or one rank: {sorted(files)[:20]}",
+    )
     copy = harness.work / "packed"
     shutil.copytree(folder, copy)
     loose, packed = rollcall.open(folder), rollcall.open(copy)
@@ -146,16 +277,27 @@ def shards_read_as_what_they_are_packed_to(harness):
     out = harness.succeed("archive", "pack", copy)
     check(not list((copy / "shards").glob("train-*-scored.h5")), f"not all is packed: {out}")
     after = packed.rollouts.arrays("reward", "prompt_id", "completion")
-    check(all(same(before[name], after[name]) for name in before), "a pack between two reads changes rows")
-    check(len(loose.kept_ids) > len(loose.kept) > 0 and np.nanmin(loose.tokens["kept_mass"]) > 0, "the run kept no tokens")
+    check(
+        all(same(before[name], after[name]) for name in before),
+        "a pack between two reads changes rows",
+    )
+    check(
+        len(loose.kept_ids) > len(loose.kept) > 0 and np.nanmin(loose.tokens["kept_mass"]) > 0,
+        "the run kept no tokens",
+    )
     for table in TABLES:
         ours, theirs = getattr(loose, table), getattr(packed, table)
         left, right = ours.arrays(*ours.columns), theirs.arrays(*theirs.columns)
         differing = [name for name in left if not same(left[name], right[name])]
         check(len(ours) > 0 and not differing, f"{table} differ in {differing}")
-    check(set(loose.select("train").rollouts["trained"]) <= {0, 1}, "what was trained on is not read")
+    check(
+        set(loose.select("train").rollouts["trained"]) <= {0, 1}, "what was trained on is not read"
+    )
     one = rollcall.open(next((copy / "archive").glob("train_*.h5")))
-    check(same(one.tokens["logprob"], packed.select("train").tokens["logprob"]), "one file reads otherwise")
+    check(
+        same(one.tokens["logprob"], packed.select("train").tokens["logprob"]),
+        "one file reads otherwise",
+    )
     refused(lambda: one.config, rollcall.InputError, "config.toml", "open the folder")
 
 
@@ -168,7 +310,11 @@ def damaged_and_foreign_files_are_named(harness):
     def reading(path=copy):
         return lambda: rollcall.open(path).tokens.arrays("logprob", "prompt")
 
-    for content, parts in ((whole[:-100], ("manifest says", "archive repair")), (b"", ("no HDF5 file",)), (b"version https://git-lfs.github.com/spec/v1\n", ("Git LFS", "git lfs pull"))):
+    for content, parts in (
+        (whole[:-100], ("manifest says", "archive repair")),
+        (b"", ("no HDF5 file",)),
+        (b"version https://git-lfs.github.com/spec/v1\n", ("Git LFS", "git lfs pull")),
+    ):
         file.write_bytes(content)
         refused(reading(), rollcall.StorageError, file.name, *parts)
     file.write_bytes(whole)
@@ -182,8 +328,11 @@ def damaged_and_foreign_files_are_named(harness):
     file.unlink()
     refused(reading(), rollcall.StorageError, file.name, "missing")
     foreign = harness.work / "foreign.h5"
-    for make, part in ((lambda f: f.create_dataset("x", (100, 100), "f4", chunks=(10, 10)), "stores its columns"), (lambda f: f.attrs.update(a=1), "says nothing of the run"),
-                       (lambda f: f.__setitem__("link", h5py.ExternalLink("elsewhere.h5", "/x")), "link by name")):
+    for make, part in (
+        (lambda f: f.create_dataset("x", (100, 100), "f4", chunks=(10, 10)), "stores its columns"),
+        (lambda f: f.attrs.update(a=1), "says nothing of the run"),
+        (lambda f: f.__setitem__("link", h5py.ExternalLink("elsewhere.h5", "/x")), "link by name"),
+    ):
         with h5py.File(foreign, "w") as made:
             make(made)
         refused(reading(foreign), rollcall.StorageError, "foreign.h5", part)
@@ -201,8 +350,12 @@ def damaged_and_foreign_files_are_named(harness):
 
 
 def a_file_that_ends_hdf5_does_not_end_python(harness):
-    """Bytes of the structure are changed at random; what HDF5 makes of it, the reader says so or reads."""
-    source, folder = next((run_of(harness) / "archive").glob("eval_000000*.h5")), harness.work / "random"
+    """Bytes of the structure are changed at random; what HDF5 makes of it, the reader says so or
+    reads."""
+    source, folder = (
+        next((run_of(harness) / "archive").glob("eval_000000*.h5")),
+        harness.work / "random",
+    )
     folder.mkdir()
     whole, said, choose = source.read_bytes(), 0, random.Random(7)
     for number in range(8):
@@ -218,14 +371,23 @@ def a_file_that_ends_hdf5_does_not_end_python(harness):
             said += 1
     check(said > 3, f"only {said} of 8 damaged files were noticed")
     from rollcall import files
+
     run = files.subprocess.run
     crash = "import os, sys\nfor line in sys.stdin:\n    os.kill(os.getpid(), 11)\n"
-    files.subprocess = types.SimpleNamespace(run=lambda words, **rest: run([words[0], "-c", crash], **rest), PIPE=-1)
+    files.subprocess = types.SimpleNamespace(
+        run=lambda words, **rest: run([words[0], "-c", crash], **rest), PIPE=-1
+    )
     try:
         shutil.copyfile(source, folder / "crash.h5")
-        refused(lambda: len(rollcall.open(folder / "crash.h5").rollouts), rollcall.StorageError, "crash.h5", "signal 11")
+        refused(
+            lambda: len(rollcall.open(folder / "crash.h5").rollouts),
+            rollcall.StorageError,
+            "crash.h5",
+            "signal 11",
+        )
     finally:
         import subprocess
+
         files.subprocess = subprocess
 
 
@@ -242,78 +404,61 @@ def names_and_packages_that_are_not_there(harness):
 
     builtins.__import__ = without
     try:
-        refused(lambda: run.rollouts.frame("reward"), rollcall.MissingPackageError, "pandas", "pip install pandas", "arrays()")
-        refused(lambda: run.rollouts.dataset("reward"), rollcall.MissingPackageError, "xarray", "pip install xarray")
+        refused(
+            lambda: run.rollouts.frame("reward"),
+            rollcall.MissingPackageError,
+            "pandas",
+            "pip install pandas",
+            "arrays()",
+        )
+        refused(
+            lambda: run.rollouts.dataset("reward"),
+            rollcall.MissingPackageError,
+            "xarray",
+            "pip install xarray",
+        )
         refused(lambda: run.metrics(), rollcall.MissingPackageError, "pandas", "metric_rows()")
-        check(len(run.rollouts.arrays("reward")["reward"]) > 0 and len(run.metric_rows("train")) == 6, "arrays need pandas")
+        check(
+            len(run.rollouts.arrays("reward")["reward"]) > 0 and len(run.metric_rows("train")) == 6,
+            "arrays need pandas",
+        )
     finally:
         builtins.__import__ = importing
 
 
 def metrics_of_a_run_that_writes(harness):
-    """A line that is half there waits; a step that a resume wrote again counts once; a broken line is named."""
+    """A line that is half there waits; a step that a resume wrote again counts once; a broken
+    line is named."""
     folder = harness.work / "metrics"
     folder.mkdir()
     file = folder / "metrics.jsonl"
-    lines = [json.dumps({"phase": "train", "step": step, "x": x}) + "\n" for step, x in ((1, 1), (2, 2), (2, 3))]
+    lines = [
+        json.dumps({"phase": "train", "step": step, "x": x}) + "\n"
+        for step, x in ((1, 1), (2, 2), (2, 3))
+    ]
     file.write_text("".join(lines) + '{"phase":"train","st')
     run = rollcall.open(folder)
-    check([(row["step"], row["x"]) for row in run.metric_rows()] == [(1, 1), (2, 3)], f"{run.metric_rows()}")
-    check([row["step"] for row in run.watch(every_s=0.01)] == [1, 2], "watching ends with the run's last line")
+    check(
+        [(row["step"], row["x"]) for row in run.metric_rows()] == [(1, 1), (2, 3)],
+        f"{run.metric_rows()}",
+    )
+    check(
+        [row["step"] for row in run.watch(every_s=0.01)] == [1, 2],
+        "watching ends with the run's last line",
+    )
     file.write_text(lines[0] + "{}\n" + lines[1])
     refused(run.metric_rows, rollcall.StorageError, "metrics.jsonl, line 2")
     check(rollcall.open(folder).status.state == "not started", f"{run.status}")
 
 
-def jobs_start_stop_and_go_on(harness):
-    folder, undisturbed = harness.work / "job", harness.work / "undisturbed"
-    job = rollcall.train(harness.tiny, {"run.dir": folder, "train.steps": 100000, "task.operators": ["+"]}, program=harness.binary)
-    message = refused(job.wait, rollcall.ProgramError, "exit code 2", "task.operators")
-    check(message.count("rollcall:") == 0 and "Traceback" not in message, message)
-    job = rollcall.train(harness.tiny, {"run.dir": folder, "train.steps": 100000, "train.lr": 1e-4}, program=harness.binary)
-    rows = job.watch("train", every_s=0.02)
-    first = next(rows)
-    check(first["step"] == 1 and job.is_running and job.run.is_running and job.run.status.state == "running", f"{first} {job} {job.run.status}")
-    refused(lambda: job.wait(0.01), TimeoutError, "still runs")
-    job.run.stop()
-    seen = [row["step"] for row in rows]
-    status = job.run.status
-    check(job.wait(60) == "stopped" and status.state == "stopped" and seen == list(range(2, status.train_steps + 1)), f"{seen} {status}")
-    steps = status.train_steps + 3
-    again = job.resume({"train.steps": steps})
-    seen = [row["step"] for row in again.watch("train", every_s=0.02)]
-    check(seen == list(range(1, steps + 1)) and again.wait() == "done" and again.run.status.state == "done", f"{seen} of {steps}: {again.output}")
-    check(rollcall.train(harness.tiny, {"run.dir": undisturbed, "train.steps": 100000}, program=harness.binary).stop(60) == "stopped", "a stop during the start")
-    refused(lambda: rollcall.train(harness.work / "no.toml"), rollcall.InputError, "no.toml")
-    refused(lambda: rollcall.train(harness.tiny, program=harness.work / "nothing"), rollcall.ProgramError, "nothing", "ROLLCALL_PROGRAM")
-    refused(lambda: rollcall.train(harness.tiny, {"train.lr": None}, program=harness.binary), rollcall.InputError, "None")
-
-
-def verdicts(harness):
-    os.environ["ROLLCALL_PROGRAM"] = harness.binary
-    got = rollcall.score(["so \\boxed{\\frac{2}{4}}", "The answer is 3\nor \u2028 not.", "é"], ["0.5", 4, ["x", "é"]])
-    check([row["verdict"] for row in got] == ["correct", "wrong", "correct"] and set(got[0]) == {"verdict", "score", "reason", "extracted"}, f"{got}")
-    many = rollcall.score([f"\\boxed{{{n}}}" for n in range(5000)], [n - n % 3 for n in range(5000)])
-    check([row["verdict"] == "correct" for row in many] == [n % 3 == 0 for n in range(5000)], "the order is lost")
-    check(rollcall.score([], []) == [], "nothing to judge")
-    tests = {"type": "assert", "code": "assert f(1) == 2"}
-    got = rollcall.score(["```python\ndef f(x): return x + 1\n```", "```python\ndef f(x): return x\n```"], [tests, tests], "code")
-    check([row["verdict"] for row in got] == ["correct", "wrong"], f"{got}")
-    with rollcall.Grader("countdown_expression", program=harness.binary) as grader:
-        refused(lambda: grader.score(["1", "1"], ["3 5 7 25=40", "abc"]), rollcall.ProgramError, "at response 1", "3 5 7 25=40", "exit code 2")
-        check(grader.score(["3*5+25"], ["3 5 7 25=40"])[0]["verdict"] == "correct", "no verdicts after a refused reference")
-        process = grader._process
-    check(process.wait(10) == 0, "the process outlives its grader")
-    refused(lambda: rollcall.score(["1"], ["1"], "maths"), rollcall.ProgramError, "did you mean math")
-    refused(lambda: rollcall.score(["1"], "1"), rollcall.InputError, "answers is one text")
-    refused(lambda: rollcall.score(["1"], []), rollcall.InputError, "1 responses and 0 answers")
-    refused(lambda: rollcall.score([1], ["1"]), rollcall.InputError, "response 0 is int")
-    stuck = harness.work / "stuck"
-    stuck.write_text("#!/bin/sh\nsleep 100\n")
-    stuck.chmod(0o755)
-    refused(lambda: rollcall.Grader("math", program=stuck, timeout_s=0.2).score(["1"], ["1"]), rollcall.ProgramError, "no verdict on response 0", "timeout_s")
-
-
-main(schema_is_that_of_the_reference, tables_are_what_the_program_says, rows_lead_to_each_other, only_what_is_asked_for_is_read,
-     shards_read_as_what_they_are_packed_to, damaged_and_foreign_files_are_named, a_file_that_ends_hdf5_does_not_end_python,
-     names_and_packages_that_are_not_there, metrics_of_a_run_that_writes, jobs_start_stop_and_go_on, verdicts)
+main(
+    schema_is_that_of_the_reference,
+    tables_are_what_the_program_says,
+    rows_lead_to_each_other,
+    only_what_is_asked_for_is_read,
+    shards_read_as_what_they_are_packed_to,
+    damaged_and_foreign_files_are_named,
+    a_file_that_ends_hdf5_does_not_end_python,
+    names_and_packages_that_are_not_there,
+    metrics_of_a_run_that_writes,
+)

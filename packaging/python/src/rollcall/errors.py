@@ -1,11 +1,14 @@
-"""The errors of this package: each message names a file or a value, says why it matters and what to do."""
+"""The errors of this package: each message names a file or a value, says why it matters and what
+to do."""
+
 from __future__ import annotations
 
 from typing import Optional
 
 
 class RollcallError(Exception):
-    """What all errors of this package are. The message reads: problem (why it matters); what to do."""
+    """What all errors of this package are. The message reads: problem (why it matters); what to
+    do."""
 
     def __init__(self, problem: str, why: str = "", remedy: str = "") -> None:
         super().__init__(f"{problem} ({why}); {remedy}" if why else problem)
@@ -29,8 +32,11 @@ class MissingPackageError(RollcallError, ImportError):
 
 
 class ProgramError(RollcallError):
-    """The program was not found, or it ended with an error, which then says itself why that matters and what to do."""
+    """The program was not found, or it ended with an error, which then says itself why that
+    matters and what to do."""
 
-    def __init__(self, problem: str, why: str = "", remedy: str = "", code: Optional[int] = None) -> None:
+    def __init__(
+        self, problem: str, why: str = "", remedy: str = "", code: Optional[int] = None
+    ) -> None:
         super().__init__(problem, why, remedy)
         self.code = code  #: exit code of the program; None where it did not run

@@ -1,4 +1,5 @@
 """One HDF5 file of a run: its form, its facts and its columns, read one at a time."""
+
 from __future__ import annotations
 
 import json
@@ -20,10 +21,15 @@ from .schema import COMPACT_MAJOR, TABLES_MAJOR, absent
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _INDEX = ["name", "type", "offset", "bytes"]
 _LFS = b"version https://git-lfs"
-_checked: Dict[str, Tuple[int, int, int]] = {}  # paths that came through the probe: (inode, size, time of change)
+_checked: Dict[str, Tuple[int, int, int]] = (
+    {}
+)  # paths that came through the probe: (inode, size, time of change)
 _checking = threading.Lock()
 
-REPAIR = "run `rollcall archive verify RUN`, which names all that is damaged, and `rollcall archive repair RUN`"
+REPAIR = (
+    "run `rollcall archive verify RUN`, which names all that is damaged, and `rollcall archive"
+    " repair RUN`"
+)
 
 
 def damaged(path: "os.PathLike[str] | str", what: str) -> StorageError:
@@ -41,9 +47,17 @@ def _first_look(path: str, expected: Optional[int]) -> None:
         head = file.read(len(_LFS))
     size = os.path.getsize(path)
     if head == _LFS:
-        raise StorageError(f"{path} is a pointer that Git LFS left in the place of the file", "it holds no rollouts", "run `git lfs pull`")
+        raise StorageError(
+            f"{path} is a pointer that Git LFS left in the place of the file",
+            "it holds no rollouts",
+            "run `git lfs pull`",
+        )
     if not head.startswith(_SIGNATURE):
-        raise StorageError(f"{path} is no HDF5 file", "it has no rollouts of a run", "name the run folder or a file of its archive; " + REPAIR)
+        raise StorageError(
+            f"{path} is no HDF5 file",
+            "it has no rollouts of a run",
+            "name the run folder or a file of its archive; " + REPAIR,
+        )
     if expected is not None and size != expected:
         raise damaged(path, f"it has {size} bytes, and the manifest says {expected}")
 
@@ -51,8 +65,9 @@ def _first_look(path: str, expected: Optional[int]) -> None:
 def check_files(paths: Iterable[Tuple[str, Optional[int]]]) -> None:
     """Lets a child process read the structure of files that this process has not seen yet.
 
-    paths: (path, bytes that the manifest gives it or None). Raises StorageError for the first file that is none of a run, that ends the child, or
-    that takes it more than five seconds of processor time; FileNotFoundError for one that has gone."""
+    paths: (path, bytes that the manifest gives it or None). Raises StorageError for the first
+    file that is none of a run, that ends the child, or that takes it more than five seconds of
+    processor time; FileNotFoundError for one that has gone."""
     with _checking:
         new: List[str] = []
         for path, expected in paths:
@@ -66,9 +81,18 @@ def check_files(paths: Iterable[Tuple[str, Optional[int]]]) -> None:
         with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as given:
             given.write("".join(path + "\n" for path in new))
             given.seek(0)
-            environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))  # where this process finds h5py
-            child = subprocess.run([sys.executable, "-c", probe], stdin=given, stdout=told, stderr=subprocess.PIPE, text=True,
-                                   env=environment, check=False)
+            environment = dict(
+                os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))
+            )  # where this process finds h5py
+            child = subprocess.run(
+                [sys.executable, "-c", probe],
+                stdin=given,
+                stdout=told,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+                check=False,
+            )
             told.seek(0)
             answers = told.read().splitlines()
         for path, answer in zip(new, answers):
@@ -79,17 +103,29 @@ def check_files(paths: Iterable[Tuple[str, Optional[int]]]) -> None:
             _checked[path] = stamps[path]
         if len(answers) < len(new):
             if child.returncode >= 0:
-                raise StorageError(f"{new[len(answers)]} could not be checked: {child.stderr.strip()[-300:]}", "a damaged file would end this process",
-                                   "see that Python can start a second process here, or open the run with check=False")
-            raise damaged(new[len(answers)], f"HDF5 ends with signal {-child.returncode} when it reads the file's structure")
+                raise StorageError(
+                    f"{new[len(answers)]} could not be checked: {child.stderr.strip()[-300:]}",
+                    "a damaged file would end this process",
+                    "see that Python can start a second process here, or open the run with"
+                    " check=False",
+                )
+            raise damaged(
+                new[len(answers)],
+                f"HDF5 ends with signal {-child.returncode} when it reads the file's structure",
+            )
 
 
 def _text(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value.item() if isinstance(value, np.generic) else value
+    return (
+        value.decode(errors="replace")
+        if isinstance(value, bytes)
+        else value.item() if isinstance(value, np.generic) else value
+    )
 
 
 class File:
-    """An open file; a context manager. Columns are named TABLE/COLUMN, as in docs/reference/archive.md, in both forms of a file."""
+    """An open file; a context manager. Columns are named TABLE/COLUMN, as in
+    docs/reference/archive.md, in both forms of a file."""
 
     def __init__(self, path: "os.PathLike[str] | str") -> None:
         self.path = os.fspath(path)
@@ -108,8 +144,11 @@ class File:
             self._file.close()
             if isinstance(error, OSError):
                 raise damaged(self.path, str(error)) from None
-            raise StorageError(f"{self.path} says nothing of the run that wrote it ({error})", "it is no file of a run, or a damaged one",
-                               "name the run folder or a file of its archive; " + REPAIR) from None
+            raise StorageError(
+                f"{self.path} says nothing of the run that wrote it ({error})",
+                "it is no file of a run, or a damaged one",
+                "name the run folder or a file of its archive; " + REPAIR,
+            ) from None
         except StorageError:
             self._file.close()
             raise
@@ -119,12 +158,20 @@ class File:
         major, minor = int(attributes["schema_major"]), int(attributes["schema_minor"])
         kind = "archive" if "columns" not in self._file and "facts" not in attributes else "shard"
         if major < TABLES_MAJOR or major > (TABLES_MAJOR if kind == "archive" else COMPACT_MAJOR):
-            raise SchemaError(f"{self.path} has schema {major}.{minor}", f"this package reads archives of schema {TABLES_MAJOR} and shards up to {COMPACT_MAJOR}",
-                              "install the package of the Rollcall that wrote the file: pip install ./packaging/python")
+            raise SchemaError(
+                f"{self.path} has schema {major}.{minor}",
+                f"this package reads archives of schema {TABLES_MAJOR} and shards up to"
+                f" {COMPACT_MAJOR}",
+                "install the package of the Rollcall that wrote the file: pip install"
+                " ./packaging/python",
+            )
         self.compact = major == COMPACT_MAJOR
         if self.compact:
             self.facts: Dict[str, Any] = json.loads(_text(attributes["facts"]))
-            self._index = {name.decode(): (np.dtype(kind.decode()), int(first), int(size)) for name, kind, first, size in self._file["index"].fields(_INDEX)[:].tolist()}
+            self._index = {
+                name.decode(): (np.dtype(kind.decode()), int(first), int(size))
+                for name, kind, first, size in self._file["index"].fields(_INDEX)[:].tolist()
+            }
             self._block = self._file["columns"]
             self._bytes = int(self._block.shape[0])
         else:
@@ -143,10 +190,15 @@ class File:
 
     @property
     def component_names(self) -> List[str]:
-        """Names of the reward's components, in the order of rollouts/components; empty where the file has no scores."""
+        """Names of the reward's components, in the order of rollouts/components; empty where the
+        file has no scores."""
         if self.compact:
             return [str(name) for name in self.facts.get("component_names", [])]
-        return [_text(name) for name in self._file["rollouts/component"][:]] if "rollouts/component" in self._file else []
+        return (
+            [_text(name) for name in self._file["rollouts/component"][:]]
+            if "rollouts/component" in self._file
+            else []
+        )
 
     def length(self, name: str) -> int:
         """Rows of a column; 0 where an older file lacks it."""
@@ -156,10 +208,15 @@ class File:
             return int(self._file[name].shape[0])
         dtype, _, size = self._index[name]
         items = int(size // dtype.itemsize)
-        return items // max(1, len(self.component_names)) if name == "rollouts/components" else items
+        return (
+            items // max(1, len(self.component_names)) if name == "rollouts/components" else items
+        )
 
-    def column(self, name: str, start: int = 0, stop: Optional[int] = None) -> Optional[NDArray[Any]]:
-        """Rows start to stop of a column, without reading any other; None where an older file lacks it."""
+    def column(
+        self, name: str, start: int = 0, stop: Optional[int] = None
+    ) -> Optional[NDArray[Any]]:
+        """Rows start to stop of a column, without reading any other; None where an older file
+        lacks it."""
         if not self.has(name):
             if absent(name)["value"] is None:
                 raise damaged(self.path, f"it has no column {name}")
@@ -171,7 +228,7 @@ class File:
             dtype, first, size = self._index[name]
             if first + size > self._bytes:
                 raise damaged(self.path, f"{name} ends after the end of the file")
-            values: NDArray[Any] = self._block[first:first + size].view(dtype)
+            values: NDArray[Any] = self._block[first : first + size].view(dtype)
             if name == "rollouts/components":
                 values = values.reshape(-1, max(1, len(self.component_names)))
             return values[start:stop]

@@ -1,7 +1,10 @@
-"""Reads the structure of HDF5 files in a process of its own, because HDF5 may crash or loop on damaged ones.
+"""Reads the structure of HDF5 files in a process of its own, because HDF5 may crash or loop on
+damaged ones.
 
-Called by files.py as: python probe.py, with one path a line on standard input. It answers each path, once it has come through, with a line:
-an empty one where nothing is wrong, else what is. A file that ends this process has no answer."""
+Called by files.py as: python probe.py, with one path a line on standard input. It answers each
+path, once it has come through, with a line: an empty one where nothing is wrong, else what is. A
+file that ends this process has no answer."""
+
 import os
 import resource
 import sys
@@ -20,7 +23,11 @@ def fault(path: str) -> str:
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):
                 return f"{name} is a link by name"
             node = file[name]
-            tables = {f"{name}/{inner}": inner for inner in node} if isinstance(node, h5py.Group) else {name: ""}
+            tables = (
+                {f"{name}/{inner}": inner for inner in node}
+                if isinstance(node, h5py.Group)
+                else {name: ""}
+            )
             for full, inner in tables.items():
                 if inner and not isinstance(node.get(inner, getlink=True), h5py.HardLink):
                     return f"{full} is a link by name"
@@ -43,7 +50,9 @@ def main() -> None:
     for line in sys.stdin:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + LIMIT_S + 1, hard))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + LIMIT_S + 1, hard)
+        )
         try:
             said = fault(line.rstrip("\n"))
         except Exception as error:  # whatever h5py says of it is what is wrong with the file

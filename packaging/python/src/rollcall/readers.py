@@ -1,4 +1,6 @@
-"""Columns of one part of a run: an archive file, or the shards of one step put into the order that the archive has."""
+"""Columns of one part of a run: an archive file, or the shards of one step put into the order
+that the archive has."""
+
 from __future__ import annotations
 
 import contextlib
@@ -15,15 +17,19 @@ Array = NDArray[Any]
 
 
 def ragged(counts: Array, order: Array) -> Array:
-    """Places of the items of rows taken in another order, where row i owns counts[i] items that lie end to end."""
+    """Places of the items of rows taken in another order, where row i owns counts[i] items that
+    lie end to end."""
     counts = counts.astype(np.int64)
     starts, taken = np.cumsum(counts) - counts, counts[order]
     ends = np.cumsum(taken)
-    return np.repeat(starts[order] - (ends - taken), taken) + np.arange(int(ends[-1]) if len(ends) else 0)
+    return np.repeat(starts[order] - (ends - taken), taken) + np.arange(
+        int(ends[-1]) if len(ends) else 0
+    )
 
 
 def owner(name: str) -> str:
-    """The column of counts that says whose the rows of a column are; empty for columns of groups."""
+    """The column of counts that says whose the rows of a column are; empty for columns of
+    groups."""
     table, column = split(name)
     if table == "text":
         return f"{TEXT_OF[column]}/{column}_bytes"
@@ -31,14 +37,17 @@ def owner(name: str) -> str:
 
 
 class Reader:
-    """Raw columns of a part by name, each read once. A subclass has raw(), length(), purpose, component_names and path, which messages name."""
+    """Raw columns of a part by name, each read once. A subclass has raw(), length(), purpose,
+    component_names and path, which messages name."""
 
     purpose: str
     path: str
 
     def __init__(self) -> None:
         self._known: Dict[str, Array] = {}
-        self.computed: Dict[str, Array] = {}  # columns that tables.py made of these, for the same call
+        self.computed: Dict[str, Array] = (
+            {}
+        )  # columns that tables.py made of these, for the same call
 
     @property
     def component_names(self) -> List[str]:
@@ -67,7 +76,9 @@ class Reader:
     def checked(self, name: str, values: Array, rows: int) -> Array:
         """The column, which must have so many rows; of a text so many bytes."""
         if len(values) != rows:
-            raise damaged(self.path, f"{name} has {len(values)} rows, and the counts beside it say {rows}")
+            raise damaged(
+                self.path, f"{name} has {len(values)} rows, and the counts beside it say {rows}"
+            )
         return values
 
 
@@ -80,7 +91,10 @@ class ArchiveReader(Reader):
         self._ranges: Dict[str, Tuple[int, int]] = {}
         steps = file.column("groups/step")
         assert steps is not None  # a file without it is damaged, which column() says
-        start, stop = int(np.searchsorted(steps, first_step, "left")), int(np.searchsorted(steps, last_step, "right"))
+        start, stop = (
+            int(np.searchsorted(steps, first_step, "left")),
+            int(np.searchsorted(steps, last_step, "right")),
+        )
         self._whole = (start, stop) == (0, len(steps))
         self._ranges[""] = (start, stop)
         self._known["groups/step"] = steps[start:stop]
@@ -106,7 +120,11 @@ class ArchiveReader(Reader):
         if self._whole:
             start, stop = 0, stop - start
             if self._file.length(name) != stop:
-                raise damaged(self.path, f"{name} has {self._file.length(name)} rows, and the counts beside it say {stop}")
+                raise damaged(
+                    self.path,
+                    f"{name} has {self._file.length(name)} rows, and the counts beside it say"
+                    f" {stop}",
+                )
         if name == "rollouts/group":
             values = values - np.asarray(self._range("")[0], values.dtype)
             if len(values) and int(values.max()) >= len(self["groups/step"]):
@@ -127,10 +145,26 @@ class StepReader(Reader):
         names = shards[0][1].component_names
         for rollouts, scores in shards:
             if scores.component_names != names:
-                raise StorageError(f"{scores.path} has other reward components than {shards[0][1].path}", "shards of one step contradict each other", REPAIR)
-            if scores is not rollouts and not all(np.array_equal(rollouts.column(key), scores.column(key))  # type: ignore[arg-type]
-                                                  for key in ("groups/step", "groups/prompt_id", "groups/draw", "rollouts/group", "rollouts/sample")):
-                raise StorageError(f"{scores.path} does not belong to {rollouts.path}", "it speaks of other rollouts", REPAIR)
+                raise StorageError(
+                    f"{scores.path} has other reward components than {shards[0][1].path}",
+                    "shards of one step contradict each other",
+                    REPAIR,
+                )
+            if scores is not rollouts and not all(
+                np.array_equal(rollouts.column(key), scores.column(key))  # type: ignore[arg-type]
+                for key in (
+                    "groups/step",
+                    "groups/prompt_id",
+                    "groups/draw",
+                    "rollouts/group",
+                    "rollouts/sample",
+                )
+            ):
+                raise StorageError(
+                    f"{scores.path} does not belong to {rollouts.path}",
+                    "it speaks of other rollouts",
+                    REPAIR,
+                )
         self._arrange()
 
     @property
@@ -144,15 +178,33 @@ class StepReader(Reader):
             for rollouts, scores in self._shards:
                 file = scores if split(name)[1] in SCORED else rollouts
                 values = file.column(name)
-                found.append(self.filled(name, file.length("groups/step" if split(name)[0] == "groups" else "rollouts/sample")
-                                         if split(name)[0] in ("groups", "rollouts") else file.length("turns/role") if name == "turns/kept_count" else 0)
-                             if values is None else values)
+                found.append(
+                    self.filled(
+                        name,
+                        (
+                            file.length(
+                                "groups/step" if split(name)[0] == "groups" else "rollouts/sample"
+                            )
+                            if split(name)[0] in ("groups", "rollouts")
+                            else file.length("turns/role") if name == "turns/kept_count" else 0
+                        ),
+                    )
+                    if values is None
+                    else values
+                )
             self._pieces[name] = np.concatenate(found)
         return self._pieces[name]
 
     def _arrange(self) -> None:
-        """Joins fragments of a group from several rounds, and orders groups by prompt and draw, rollouts by sample."""
-        keys = np.stack([self._end_to_end("groups/prompt_id"), self._end_to_end("groups/draw").astype(np.uint64)], axis=1)
+        """Joins fragments of a group from several rounds, and orders groups by prompt and draw,
+        rollouts by sample."""
+        keys = np.stack(
+            [
+                self._end_to_end("groups/prompt_id"),
+                self._end_to_end("groups/draw").astype(np.uint64),
+            ],
+            axis=1,
+        )
         _, first, self._group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         self._group = self._group.reshape(-1)  # NumPy 2.0 gave it another shape
         self._orders[""] = first
@@ -170,11 +222,17 @@ class StepReader(Reader):
         order = np.lexsort((sample, of_group))
         self._orders["groups/rollout_count"] = order
         self._known["rollouts/group"] = of_group[order].astype(np.uint32)
-        again = np.flatnonzero((np.diff(of_group[order]) == 0) & (np.diff(sample[order].astype(np.int64)) == 0))
+        again = np.flatnonzero(
+            (np.diff(of_group[order]) == 0) & (np.diff(sample[order].astype(np.int64)) == 0)
+        )
         if len(again):
             prompt = keys[first[of_group[order][again[0]]]]
-            raise StorageError(f"{self.path} and the shards beside it have sample {sample[order][again[0]]} of prompt {prompt[0]} twice",
-                               "shards of one step contradict each other", REPAIR)
+            raise StorageError(
+                f"{self.path} and the shards beside it have sample {sample[order][again[0]]} of"
+                f" prompt {prompt[0]} twice",
+                "shards of one step contradict each other",
+                REPAIR,
+            )
 
     def _order(self, counts: str) -> Array:
         """Where the rows that a column of counts leads to are taken from."""
@@ -185,7 +243,9 @@ class StepReader(Reader):
     def raw(self, name: str) -> Array:
         if name in ("groups/rollout_count", "groups/planned"):  # of all fragments together
             values = self._end_to_end(name)
-            return np.bincount(self._group, weights=values, minlength=len(self._orders[""])).astype(values.dtype)
+            return np.bincount(self._group, weights=values, minlength=len(self._orders[""])).astype(
+                values.dtype
+            )
         if split(name)[1] in TRAINING:
             return self._training_column(name)
         values, order = self._end_to_end(name), self._order(owner(name))
@@ -194,19 +254,34 @@ class StepReader(Reader):
         return values[order]
 
     def _training_column(self, name: str) -> Array:
-        """Of what the step trained on, by the keys of the rollouts; rollouts that it does not speak of have the value of a file without it."""
+        """Of what the step trained on, by the keys of the rollouts; rollouts that it does not
+        speak of have the value of a file without it."""
         values = self.filled(name, len(self["rollouts/sample"]))
         column = self._training.column(name) if self._training is not None else None
         if self._training is None or column is None:
             return values
-        prompt, draw, count, sample = (self._training.column(key) for key in ("groups/prompt_id", "groups/draw", "groups/rollout_count", "rollouts/sample"))
+        prompt, draw, count, sample = (
+            self._training.column(key)
+            for key in (
+                "groups/prompt_id",
+                "groups/draw",
+                "groups/rollout_count",
+                "rollouts/sample",
+            )
+        )
         assert prompt is not None and draw is not None and count is not None and sample is not None
         if count.sum(dtype=np.int64) != len(sample) or len(column) != len(sample):
             raise damaged(self._training.path, "its counts do not fit its columns")
-        theirs = zip(np.repeat(prompt, count).tolist(), np.repeat(draw, count).tolist(), sample.tolist())
+        theirs = zip(
+            np.repeat(prompt, count).tolist(), np.repeat(draw, count).tolist(), sample.tolist()
+        )
         place = {key: row for row, key in enumerate(theirs)}
         group = self["rollouts/group"]
-        ours = zip(self["groups/prompt_id"][group].tolist(), self["groups/draw"][group].tolist(), self["rollouts/sample"].tolist())
+        ours = zip(
+            self["groups/prompt_id"][group].tolist(),
+            self["groups/draw"][group].tolist(),
+            self["rollouts/sample"].tolist(),
+        )
         rows = np.array([place.get(key, -1) for key in ours], np.int64)
         values[rows >= 0] = column[rows[rows >= 0]]
         return values
@@ -216,4 +291,3 @@ class StepReader(Reader):
 def opened(paths: Sequence[str]) -> Iterator[List[File]]:
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(File(path)) for path in paths]
-

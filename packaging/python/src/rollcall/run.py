@@ -1,4 +1,5 @@
 """A run as its folder tells of it: settings, state, metrics, and the tables of its rollouts."""
+
 from __future__ import annotations
 
 import copy
@@ -9,7 +10,20 @@ import os
 import pathlib
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from .errors import InputError, StorageError
 from .files import REPAIR, check_files
@@ -32,7 +46,20 @@ Path = Union[str, "os.PathLike[str]"]
 Row = Dict[str, Any]
 T = TypeVar("T")
 
-_TEXT_COLUMNS = ("purpose", "step", "prompt_id", "draw", "sample", "prompt", "reference", "completion", "extracted", "reward", "correct", "reason")
+_TEXT_COLUMNS = (
+    "purpose",
+    "step",
+    "prompt_id",
+    "draw",
+    "sample",
+    "prompt",
+    "reference",
+    "completion",
+    "extracted",
+    "reward",
+    "correct",
+    "reason",
+)
 _TRIES = 5  # listings of a run that packs while it is read
 
 
@@ -40,15 +67,19 @@ _TRIES = 5  # listings of a run that packs while it is read
 class Status:
     """What a run is doing, from its folder."""
 
-    state: str  #: not started, starting, running, done, stopped, failed, or dead: no process holds the folder, and the run did not end
-    phase: str  #: the run's own word: sft, train, eval, done, stopped on ...; empty before its first word
+    #: not started, starting, running, done, stopped, failed, or dead: no process holds the folder,
+    #: and the run did not end
+    state: str
+    phase: str  #: the run's own word: train, eval, done, stopped on ...; empty before its first
     sft_steps: int
     sft_steps_wanted: int
     train_steps: int
     train_steps_wanted: int
     rollouts: int
     updated_unix_s: float  #: when it last said so; 0 where it never did
-    diagnoses: Tuple[Mapping[str, str], ...]  #: {"name", "kind", "what", "advice"}: docs/reference names them
+    diagnoses: Tuple[
+        Mapping[str, str], ...
+    ]  #: {"name", "kind", "what", "advice"}: docs/reference names them
     failure: str  #: why the last start failed; empty where it did not
 
 
@@ -58,13 +89,18 @@ def parse_toml(path: pathlib.Path) -> Dict[str, Any]:
         found: Dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         return found
     except FileNotFoundError:
-        raise InputError(f"{path} is not there", "it holds the settings", "name a run folder, or a run file") from None
+        raise InputError(
+            f"{path} is not there", "it holds the settings", "name a run folder, or a run file"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}", "its settings cannot be read", "mend that line") from None
+        raise InputError(
+            f"{path} is no TOML: {error}", "its settings cannot be read", "mend that line"
+        ) from None
 
 
 def metric_lines(path: pathlib.Path, offset: int = 0) -> Tuple[List[Row], int]:
-    """The whole lines of metrics.jsonl from a byte on, and the byte after them. A last line that is half written waits for the next call."""
+    """The whole lines of metrics.jsonl from a byte on, and the byte after them. A last line that
+    is half written waits for the next call."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)
@@ -78,23 +114,38 @@ def metric_lines(path: pathlib.Path, offset: int = 0) -> Tuple[List[Row], int]:
             row = json.loads(line)
             rows.append(dict(row, phase=str(row["phase"]), step=int(row["step"])))
         except (ValueError, KeyError, TypeError) as error:
-            raise StorageError(f"{path}, line {number} after byte {offset} is no line of metrics ({error})", "what comes after it cannot be trusted either",
-                               "look at that line; a resume of the run cuts the file after its last whole step") from None
+            raise StorageError(
+                f"{path}, line {number} after byte {offset} is no line of metrics ({error})",
+                "what comes after it cannot be trusted either",
+                "look at that line; a resume of the run cuts the file after its last whole step",
+            ) from None
     return rows, offset + len(block)
 
 
 class Run:
     """A run folder, or one HDF5 file of a run.
 
-    Its tables (groups, rollouts, turns, tokens, kept, kept_ids, texts, steps) read from the files that it lists when the first of them is asked, so
-    that rows keep their numbers while the run writes on; refresh() lists again. select() narrows it to a purpose and to steps."""
+    Its tables (groups, rollouts, turns, tokens, kept, kept_ids, texts, steps) read from the
+    files that it lists when the first of them is asked, so that rows keep their numbers while
+    the run writes on; refresh() lists again. select() narrows it to a purpose and to steps."""
 
     def __init__(self, path: Path, check: bool = True) -> None:
         self.path = pathlib.Path(path)
         if not self.path.exists():
-            raise InputError(f"{self.path} is not there", "there is nothing to read", "name a run folder, or an HDF5 file of one")
-        if self.path.is_dir() and not any((self.path / name).exists() for name in ("config.toml", "archive", "shards", "metrics.jsonl")):
-            raise InputError(f"{self.path} is no run folder", "it has neither config.toml nor archive, shards or metrics", "name the folder that run.dir names")
+            raise InputError(
+                f"{self.path} is not there",
+                "there is nothing to read",
+                "name a run folder, or an HDF5 file of one",
+            )
+        if self.path.is_dir() and not any(
+            (self.path / name).exists()
+            for name in ("config.toml", "archive", "shards", "metrics.jsonl")
+        ):
+            raise InputError(
+                f"{self.path} is no run folder",
+                "it has neither config.toml nor archive, shards or metrics",
+                "name the folder that run.dir names",
+            )
         self._check = check
         self._parts: Optional[List[Part]] = None
         self._until: Dict[str, int] = {}
@@ -109,7 +160,11 @@ class Run:
 
     def _file(self, name: str) -> pathlib.Path:
         if not self.path.is_dir():
-            raise InputError(f"{self.path} is one file of a run", f"{name} lies in the run's folder", "open the folder")
+            raise InputError(
+                f"{self.path} is one file of a run",
+                f"{name} lies in the run's folder",
+                "open the folder",
+            )
         return self.path / name
 
     @property
@@ -129,9 +184,17 @@ class Run:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise StorageError(f"{path} is no JSON ({error})", "a power cut may have left it incomplete", "resume the run, which writes it again") from None
+            raise StorageError(
+                f"{path} is no JSON ({error})",
+                "a power cut may have left it incomplete",
+                "resume the run, which writes it again",
+            ) from None
         if not isinstance(found, dict):
-            raise StorageError(f"{path} holds no object", "it is not what the run wrote", "resume the run, which writes it again")
+            raise StorageError(
+                f"{path} holds no object",
+                "it is not what the run wrote",
+                "resume the run, which writes it again",
+            )
         return found
 
     @property
@@ -156,34 +219,74 @@ class Run:
         running = self.is_running
         said = self._json("status.json") or {}
         failure_file = self._file("failure")
-        failure = failure_file.read_text(encoding="utf-8", errors="replace").strip() if failure_file.exists() and not running else ""
+        failure = (
+            failure_file.read_text(encoding="utf-8", errors="replace").strip()
+            if failure_file.exists() and not running
+            else ""
+        )
         phase = str(said.get("phase", ""))
-        state = ("running" if phase else "starting") if running else "failed" if failure else "not started" if not phase else \
-            "done" if phase == "done" else "stopped" if phase.startswith("stopped") else "dead"
-        counts = {name: int(said.get(name, 0)) for name in ("sft_steps", "sft_steps_wanted", "train_steps", "train_steps_wanted")}
-        return Status(state=state, phase=phase, **counts, rollouts=int(said.get("rollouts_total", 0)), updated_unix_s=float(said.get("updated_unix_s", 0)),
-                      diagnoses=tuple(said.get("diagnoses", ())), failure=failure)
+        state = (
+            ("running" if phase else "starting")
+            if running
+            else (
+                "failed"
+                if failure
+                else (
+                    "not started"
+                    if not phase
+                    else (
+                        "done"
+                        if phase == "done"
+                        else "stopped" if phase.startswith("stopped") else "dead"
+                    )
+                )
+            )
+        )
+        counts = {
+            name: int(said.get(name, 0))
+            for name in ("sft_steps", "sft_steps_wanted", "train_steps", "train_steps_wanted")
+        }
+        return Status(
+            state=state,
+            phase=phase,
+            **counts,
+            rollouts=int(said.get("rollouts_total", 0)),
+            updated_unix_s=float(said.get("updated_unix_s", 0)),
+            diagnoses=tuple(said.get("diagnoses", ())),
+            failure=failure,
+        )
 
     def metric_rows(self, phase: Optional[str] = None) -> List[Row]:
-        """The lines of metrics.jsonl as dicts, each step once; phase: sft, train, validation or eval alone."""
+        """The lines of metrics.jsonl as dicts, each step once; phase: sft, train, validation or
+        eval alone."""
         rows, _ = metric_lines(self._file("metrics.jsonl"))
         by_step = {(row["phase"], row["step"]): row for row in rows}
         return [row for row in by_step.values() if phase in (None, row["phase"])]
 
     def metrics(self, phase: Optional[str] = None) -> "pandas.DataFrame":
-        """The metrics as a pandas frame; of one phase with the step as index. docs/reference/metrics.md explains the columns."""
+        """The metrics as a pandas frame; of one phase with the step as index.
+        docs/reference/metrics.md explains the columns."""
         pandas = _package("pandas", "frames", "metric_rows()")
         frame = pandas.DataFrame(self.metric_rows(phase))
-        return frame if phase is None or frame.empty else frame.drop(columns="phase").set_index("step")
+        return (
+            frame if phase is None or frame.empty else frame.drop(columns="phase").set_index("step")
+        )
 
     # The rollouts
 
-    def select(self, purpose: Optional[str] = None, first_step: int = 0, last_step: Optional[int] = None) -> "Run":
-        """The same run, of whose rollouts only those of a purpose (train, validation, eval, greedy) and of these steps count, the last included.
+    def select(
+        self, purpose: Optional[str] = None, first_step: int = 0, last_step: Optional[int] = None
+    ) -> "Run":
+        """The same run, of whose rollouts only those of a purpose (train, validation, eval,
+        greedy) and of these steps count, the last included.
 
         Files of other purposes and steps are not opened."""
         if purpose is not None and purpose not in PURPOSES:
-            raise InputError(f"there is no purpose {purpose!r}", "files hold rollouts of one purpose each", f"take one of {', '.join(PURPOSES)}")
+            raise InputError(
+                f"there is no purpose {purpose!r}",
+                "files hold rollouts of one purpose each",
+                f"take one of {', '.join(PURPOSES)}",
+            )
         self._listed()
         chosen = copy.copy(self)
         chosen._purpose = purpose or self._purpose
@@ -192,7 +295,8 @@ class Run:
         return chosen
 
     def refresh(self) -> "Run":
-        """Lists the files again, so that what the run has written meanwhile is seen; returns itself."""
+        """Lists the files again, so that what the run has written meanwhile is seen; returns
+        itself."""
         self._parts = self._components = None
         return self
 
@@ -205,11 +309,19 @@ class Run:
         return self._parts
 
     def _chosen(self) -> List[Part]:
-        return [part for part in self._listed() if self._purpose in (None, part.purpose) and part.last_step >= self._first
-                and part.first_step <= min(self._last, self._until.get(part.purpose, -1))]
+        return [
+            part
+            for part in self._listed()
+            if self._purpose in (None, part.purpose)
+            and part.last_step >= self._first
+            and part.first_step <= min(self._last, self._until.get(part.purpose, -1))
+        ]
 
-    def _each_part(self, read: Callable[[Reader], T], begin: Callable[[], None] = lambda: None) -> List[T]:
-        """read() of every part in order. Where a shard goes because the run packs it, all is read again from the files that there are then."""
+    def _each_part(
+        self, read: Callable[[Reader], T], begin: Callable[[], None] = lambda: None
+    ) -> List[T]:
+        """read() of every part in order. Where a shard goes because the run packs it, all is
+        read again from the files that there are then."""
         for attempt in range(_TRIES):
             begin()
             try:
@@ -218,14 +330,24 @@ class Run:
                     check_files([(path, part.size) for part in parts for path in part.paths])
                 found = []
                 for part in parts:
-                    with part.open(self._first, min(self._last, self._until[part.purpose])) as reader:
+                    with part.open(
+                        self._first, min(self._last, self._until[part.purpose])
+                    ) as reader:
                         found.append(read(reader))
                 return found
             except FileNotFoundError as error:
                 gone = error
-                self._parts = [part for part in list_parts(self.path) if part.first_step <= self._until.get(part.purpose, -1)]
+                self._parts = [
+                    part
+                    for part in list_parts(self.path)
+                    if part.first_step <= self._until.get(part.purpose, -1)
+                ]
                 time.sleep(0.02 * attempt)
-        raise StorageError(f"{gone.filename or gone} is missing", "the manifest of the archive lists it", "bring it back from a copy; " + REPAIR)
+        raise StorageError(
+            f"{gone.filename or gone} is missing",
+            "the manifest of the archive lists it",
+            "bring it back from a copy; " + REPAIR,
+        )
 
     @property
     def purposes(self) -> List[str]:
@@ -240,7 +362,11 @@ class Run:
             whole = copy.copy(self)
             for purpose in self.purposes:
                 first = next(part for part in self._chosen() if part.purpose == purpose)
-                whole._purpose, whole._first, whole._last = purpose, first.first_step, first.first_step
+                whole._purpose, whole._first, whole._last = (
+                    purpose,
+                    first.first_step,
+                    first.first_step,
+                )
                 for found in whole._each_part(lambda reader: reader.component_names):
                     names.update(dict.fromkeys(found))
             self._components = list(names)
@@ -248,7 +374,8 @@ class Run:
 
     @property
     def steps(self) -> Table:
-        """A row for each purpose and step: groups, rollouts, tokens of the policy, and means over rollouts with a verdict."""
+        """A row for each purpose and step: groups, rollouts, tokens of the policy, and means
+        over rollouts with a verdict."""
         return Table(self, "steps")
 
     @property
@@ -283,34 +410,58 @@ class Run:
 
     @property
     def texts(self) -> Table:
-        """The rollouts with what was asked and answered: prompt, reference, completion, extracted answer, reason of the verdict."""
+        """The rollouts with what was asked and answered: prompt, reference, completion,
+        extracted answer, reason of the verdict."""
         return Table(self, "rollouts", _TEXT_COLUMNS, "texts")
 
     # The program
 
     def verify(self, program: Optional[Path] = None) -> str:
-        """What `rollcall archive verify` says of every checksum. Raises ProgramError where something is damaged."""
+        """What `rollcall archive verify` says of every checksum. Raises ProgramError where
+        something is damaged."""
         from .program import ask
 
         return ask(["archive", "verify", str(self.path)], program)
 
-    def watch(self, phase: Optional[str] = None, every_s: float = 1.0, from_start: bool = True) -> Iterator[Row]:
-        """The metrics of each step as it is done, until no process holds the folder. Interrupting it leaves the run alone."""
-        return follow(self._file("metrics.jsonl"), lambda: self.is_running, phase, every_s, from_start)
+    def watch(
+        self, phase: Optional[str] = None, every_s: float = 1.0, from_start: bool = True
+    ) -> Iterator[Row]:
+        """The metrics of each step as it is done, until no process holds the folder.
+        Interrupting it leaves the run alone."""
+        return follow(
+            self._file("metrics.jsonl"), lambda: self.is_running, phase, every_s, from_start
+        )
 
     def stop(self) -> None:
-        """Asks the run to stop between two steps with a checkpoint, from anywhere: makes RUN/stop. A job under Slurm is not requeued."""
+        """Asks the run to stop between two steps with a checkpoint, from anywhere: makes
+        RUN/stop. A job under Slurm is not requeued."""
         self._file("stop").touch()
 
-    def resume(self, settings: Optional[Mapping[str, Any]] = None, *, launcher: Sequence[str] = (), program: Optional[Path] = None) -> "Job":
-        """Continues the run from its newest checkpoint, as `rollcall train --resume RUN/config.toml`."""
+    def resume(
+        self,
+        settings: Optional[Mapping[str, Any]] = None,
+        *,
+        launcher: Sequence[str] = (),
+        program: Optional[Path] = None,
+    ) -> "Job":
+        """Continues the run from its newest checkpoint, as `rollcall train --resume
+        RUN/config.toml`."""
         from .program import train
 
-        return train(self._file("config.toml"), settings, resume=True, launcher=launcher, program=program)
+        return train(
+            self._file("config.toml"), settings, resume=True, launcher=launcher, program=program
+        )
 
 
-def follow(path: pathlib.Path, alive: Callable[[], bool], phase: Optional[str], every_s: float, from_start: bool) -> Iterator[Row]:
-    """Rows of metrics as they are written, each step once, until alive() is false and no row is left."""
+def follow(
+    path: pathlib.Path,
+    alive: Callable[[], bool],
+    phase: Optional[str],
+    every_s: float,
+    from_start: bool,
+) -> Iterator[Row]:
+    """Rows of metrics as they are written, each step once, until alive() is false and no row is
+    left."""
     offset = 0
     seen = set()
     if not from_start:
@@ -335,5 +486,6 @@ def follow(path: pathlib.Path, alive: Callable[[], bool], phase: Optional[str], 
 def open_run(path: Path, *, check: bool = True) -> Run:
     """The run in a folder, or one HDF5 file of a run. Raises InputError where it is neither.
 
-    check: a child process reads each file's structure before this one opens it, because HDF5 may crash on a damaged file; it takes about 0.3 s."""
+    check: a child process reads each file's structure before this one opens it, because HDF5 may
+    crash on a damaged file; it takes about 0.3 s."""
     return Run(path, check)
