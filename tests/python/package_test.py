@@ -293,6 +293,23 @@ def shards_read_as_what_they_are_packed_to(harness):
     check(
         set(loose.select("train").rollouts["trained"]) <= {0, 1}, "what was trained on is not read"
     )
+    wanted = loose.rollouts.arrays("step", "sample", "completion", "advantage")
+    shutil.copytree(folder / "shards", copy / "shards", dirs_exist_ok=True)  # left by a crash
+    found = packed.refresh().rollouts.arrays(*wanted)
+    check(all(same(wanted[name], found[name]) for name in wanted), "packed steps count twice")
+    other = harness.work / "other_order"
+    shutil.copytree(folder, other)
+    rounds = sorted((other / "shards").glob("train-*-01-0000-scored.h5"))
+    for later in rounds:
+        first = later.with_name(later.name.replace("-01-", "-00-"))
+        kept = first.read_bytes()
+        first.write_bytes(later.read_bytes())
+        later.write_bytes(kept)
+    found = rollcall.open(other).rollouts.arrays(*wanted)
+    check(
+        rounds and all(same(wanted[name], found[name]) for name in wanted),
+        "the order of the rounds' files changes rows",
+    )
     one = rollcall.open(next((copy / "archive").glob("train_*.h5")))
     check(
         same(one.tokens["logprob"], packed.select("train").tokens["logprob"]),

@@ -1,6 +1,7 @@
 """The package rollcall with the program: jobs that start, stop and go on, and verdicts."""
 
 import os
+import time
 
 import references
 
@@ -124,12 +125,14 @@ def verdicts(harness):
     stuck = harness.work / "stuck"
     stuck.write_text("#!/bin/sh\nsleep 100\n")
     stuck.chmod(0o755)
+    began = time.monotonic()
     refused(
         lambda: rollcall.Grader("math", program=stuck, timeout_s=0.2).score(["1"], ["1"]),
         rollcall.ProgramError,
         "no verdict on response 0",
         "timeout_s",
     )
+    check(time.monotonic() - began < 3, "the limit of 0.2 s took longer")
 
 
 main(jobs_start_stop_and_go_on, verdicts)

@@ -86,7 +86,6 @@ class Grader:
                     "each response needs its own",
                     "give lists of one length",
                 )
-        key = "tests" if self.verifier == "code" else "answer"
         lines = []
         for number, response in enumerate(responses):
             if not isinstance(response, str):
@@ -98,7 +97,7 @@ class Grader:
             answer = answers[number]
             line: Dict[str, Any] = {
                 "response": response,
-                key: list(answer) if isinstance(answer, tuple) else answer,
+                "answer": list(answer) if isinstance(answer, tuple) else answer,
             }
             if prompts is not None:
                 line["prompt"] = prompts[number]

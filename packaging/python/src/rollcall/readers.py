@@ -125,10 +125,6 @@ class ArchiveReader(Reader):
                     f"{name} has {self._file.length(name)} rows, and the counts beside it say"
                     f" {stop}",
                 )
-        if name == "rollouts/group":
-            values = values - np.asarray(self._range("")[0], values.dtype)
-            if len(values) and int(values.max()) >= len(self["groups/step"]):
-                raise damaged(self.path, "rollouts/group points past the last group")
         return self.checked(name, values, stop - start)
 
 
