@@ -16,6 +16,7 @@ present share/rollcall/jobs/cpu.sbatch.in
 present share/rollcall/jobs/runs/quickstart.toml
 present share/rollcall/docs/guide/slurm.md
 present share/rollcall/scripts/quickstart
+present share/rollcall/packaging/python/src/rollcall/__init__.py
 present include/rollcall/kernels/kernel_set.hpp
 if find "$prefix/include" -name '*.cpp' | grep -q .; then echo "FAILED: sources among the headers" >&2; exit 1; fi
 

@@ -101,9 +101,16 @@ def module_file_runs(failures):
     failures += [f"the module file: {ran.stderr}{ran.stdout}"] if ran.returncode or not all(line in ran.stdout for line in wanted) else []
 
 
+def python_package_has_the_version(failures):
+    version = re.search(r"project\(rollcall VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    for name, pattern in (("pyproject.toml", r'^version = "(.*)"'), ("src/rollcall/__init__.py", r'^__version__ = "(.*)"')):
+        found = re.findall(pattern, (PACKAGING / "python" / name).read_text(), re.M)
+        failures += [] if found == [version] else [f"packaging/python/{name} has version {found}, the project {version}"]
+
+
 def main():
     failures = []
-    for test in (recipe_knows_every_dependency, definition_names_what_exists, module_file_runs):
+    for test in (recipe_knows_every_dependency, definition_names_what_exists, module_file_runs, python_package_has_the_version):
         test(failures)
     for failure in failures:
         print(f"FAIL  {failure}")
