@@ -1,4 +1,4 @@
-// (long: one table) A table with a row for each setting or section, which says in which runs it is read.
+// (long: one table) A row for each setting or section, which says in which runs it is read.
 #include "run/start/unread_settings.hpp"
 
 #include "base/errors/error.hpp"
