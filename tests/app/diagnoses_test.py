@@ -1,6 +1,7 @@
 """What a run says of itself in plain words: each diagnosis in the log, the status and the report of a run made for it, and none of a healthy one."""
 import html
 import os
+import re
 import signal
 import threading
 import time
@@ -101,6 +102,16 @@ def a_healthy_run_is_silent(harness):
     check("\nwarning " not in harness.succeed("status", folder), "status warns of a healthy run")
 
 
+def nothing_learnt_is_told_at_once(harness):
+    """The first evaluation without a right answer shows one, and the first step that teaches nothing is told, once; a resume does not repeat it."""
+    words = [*sets(run__dir=harness.work / "hopeless", sft__steps=0, task__min_level=8, task__max_level=8, task__format_weight=0, sampling__max_new_tokens=12, eval__after="false")]
+    for resume, steps, told in (([], 3, 1), (["--resume"], 4, 0)):
+        code, out, err, _ = harness.run("train", harness.tiny, *resume, *words, *sets(train__steps=steps))
+        idle = [line for line in err.splitlines() if "teaches nothing: the rollouts of each prompt have equal rewards (0 on average)" in line]
+        none = re.findall(r"none of the 64 answers is right: .+ where \"\d{8}\" is right", err)
+        check(code == 0 and len(idle) == told and len(none) == told and all("step 1 " in line for line in idle), f"exit code {code}\n{out}\n{err}")
+
+
 def a_resume_remembers_the_steps_before(harness):
     """The window reaches back behind the stop: ten steps are there with the first new one."""
     folder = harness.work / "resumed"
@@ -116,4 +127,4 @@ def prompts_beyond_the_window_are_counted(harness):
 
 
 main(a_note_is_told_where_people_look_and_not_in_the_log, each_is_told_of_a_run_made_for_it, a_slow_rank_is_named, greedy_answers_make_no_rank_slow, a_healthy_run_is_silent,
-     a_resume_remembers_the_steps_before, prompts_beyond_the_window_are_counted)
+     nothing_learnt_is_told_at_once,     a_resume_remembers_the_steps_before, prompts_beyond_the_window_are_counted)

@@ -88,7 +88,9 @@ def the_archive(harness):
     for words in (("ls", folder), ("stats", folder), ("stats", folder, "--json"), ("verify", folder), ("diff", folder, folder)):
         harmless(f"archive {words[0]}", output(harness, "archive", *words)[0])
     printed = harmless("archive export", output(harness, "archive", "export", folder)[0])
-    output(harness, "archive", "export", folder, "--out", harness.work / "lines")
+    _, said = output(harness, "archive", "export", folder, "--out", harness.work / "lines")
+    replaced = sum("\ufffd" in line for line in (harness.work / "lines").read_text().splitlines())
+    check(replaced > 0 and f"{replaced} of the lines have U+FFFD in the place of bytes".encode() in said, f"{replaced} lines have replaced bytes: {said!r}")
     written = (harness.work / "lines").read_text().splitlines()
     check([json.loads(line) for line in printed.splitlines()] == [json.loads(line) for line in written], "what is printed is other JSON than the file")
     check(any(HOSTILE in json.loads(line)["prompt"] for line in written), "the exported prompt is not the task's")

@@ -48,7 +48,9 @@ def stop_and_resume(harness, name, ranks, *stops):
         check(not (folder / "result.json").exists(), f"{reason} came after the end of the run: it tested nothing")
         check(status(folder)["phase"].startswith(f"stopped on {reason}"), f"{reason}: status.json says {status(folder)['phase']}")
         check(" is cut " not in err, f"a step of milliseconds was not finished after {reason}:\n{err}")
-        check((folder / f"checkpoints/train_{status(folder)['train_steps']:06}").exists(), f"the step finished after {reason} is not saved")
+        newest = f"train_{status(folder)['train_steps']:06}"
+        check((folder / "checkpoints" / newest).exists(), f"the step finished after {reason} is not saved")
+        check(f"saved as checkpoint {newest}; to go on: rollcall train --resume {folder}/config.toml" in err, f"nothing says how the run goes on:\n{err}")
     harness.train(folder, "--resume", *LONG, ranks=ranks)
     same_end(folder, reference)
 
@@ -78,6 +80,7 @@ def cut(harness, folder, settings, ranks, activity, resume):
     out, err = job.communicate(timeout=60)
     check(job.returncode == REQUEUE, f"exit code {job.returncode} after a signal in {activity}, not {REQUEUE}\n{out}\n{err}")
     check("step 1 is cut after" in err, f"the log does not say that {activity} was cut on {ranks} ranks:\n{err}")
+    check(f"rollcall train --resume {folder}/config.toml draws it again" in err, f"nothing says how the run goes on:\n{err}")
     told = status(folder)
     check(told["phase"].startswith("stopped on") and told["train_steps"] == 0 and told["rollouts_total"] == 0, f"status.json: {told}")
     phase = "sft" if activity.startswith("supervised") else "train"

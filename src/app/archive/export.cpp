@@ -2,6 +2,7 @@
 #include "app/archive/choice.hpp"
 #include "app/archive/output.hpp"
 #include "app/archive/verbs.hpp"
+#include "base/errors/log.hpp"
 #include "base/errors/long_phase.hpp"
 #include "base/process/stop_signals.hpp"
 #include "base/text/json.hpp"
@@ -66,8 +67,8 @@ ordered_json extra_of(const io::ShardPrompt& prompt) {
   return extra.is_discarded() ? ordered_json() : extra;
 }
 
-std::string line_of(const io::ArchivedGroup& g, std::size_t i,
-                    const std::vector<std::string>& component_names, bool tokens) {
+ordered_json line_of(const io::ArchivedGroup& g, std::size_t i,
+                     const std::vector<std::string>& component_names, bool tokens) {
   const Rollout& rollout = g.group.rollouts[i];
   const Score& score = g.scores[i];
   ordered_json line{{"purpose", io::text_of(g.purpose)},
@@ -97,9 +98,32 @@ std::string line_of(const io::ArchivedGroup& g, std::size_t i,
   for (std::size_t k = 0; k < component_names.size(); ++k)
     line["components"][component_names[k]] = score.components.at(k);
   if (tokens) line["turns"] = turns_of(rollout);
-  // A byte-level tokenizer may cut a character in two, but JSON text must be UTF-8.
-  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return line;
 }
+
+/// Writes lines as text, and counts those in which bytes were replaced: a byte-level tokenizer may
+/// cut a character in two, but JSON text must be UTF-8.
+class Utf8Lines {
+ public:
+  std::string text_of(const ordered_json& line) {
+    try {
+      return line.dump() + "\n";
+    } catch (const ordered_json::type_error&) {
+      ++replaced_;
+      return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    }
+  }
+  void tell() const {
+    if (replaced_ > 0)
+      log_warning(
+          "{} of the lines have U+FFFD in the place of bytes that are no UTF-8 text, where an answer ends within a character or has none; --tokens writes "
+          "tokens, which are whole",
+          replaced_);
+  }
+
+ private:
+  std::uint64_t replaced_ = 0;
+};
 
 ExitCode export_lines(const Flags& flags) {
   const bool to_file = !flags.out.empty();
@@ -107,6 +131,7 @@ ExitCode export_lines(const Flags& flags) {
       to_file ? flags.out + " is as it was before; what was written is beside it, as .partial"
               : "what is printed is not complete");
   Output out(flags.out, "{\"purpose\":");
+  Utf8Lines texts;
   std::atomic<std::uint64_t> lines = 0;
   std::optional<LongPhase> phase;  // no progress is shown where the lines themselves are printed
   if (to_file)
@@ -115,11 +140,12 @@ ExitCode export_lines(const Flags& flags) {
   each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     lines += group.group.rollouts.size();
     for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
-      if (!out.write(line_of(group, i, component_names, flags.tokens))) return false;
+      if (!out.write(texts.text_of(line_of(group, i, component_names, flags.tokens)))) return false;
     }
     return true;
   });
   out.finish();
+  texts.tell();
   return ExitCode::done;
 }
 

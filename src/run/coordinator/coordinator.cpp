@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace rollcall::run {
@@ -32,6 +33,11 @@ void warn_of_changed_prompts(const scheduling::LoadReport& report) {
   log_warning(
       "the training prompts have changed: the scheduler knows {} of them, {} are new, {} are gone{}",
       report.kept, report.fresh, report.gone, anew);
+}
+
+/// The command that continues the run in this folder.
+std::string resume_command(const std::filesystem::path& run_dir) {
+  return fmt::format("rollcall train --resume {}", (run_dir / "config.toml").string());
 }
 
 /// What the state says of the inputs and the machine of this start.
@@ -219,9 +225,8 @@ ExitCode Coordinator::finish() {
   records_.end_bar();
   checkpoints_.finish();
   end_on_stop_signals(
-      fmt::format(
-          "all is computed and saved, but for archive and result; rollcall train --resume {} makes them",
-          (context_->run_dir / "config.toml").string()),
+      fmt::format("all is computed and saved, but for archive and result; {} makes them",
+                  resume_command(context_->run_dir)),
       Ends::on_last_call);
   archive_.pack(state_.unpacked);
   std::string policy_sha256 = checkpoints_.newest().policy_sha256;
@@ -248,6 +253,8 @@ bool Coordinator::stop_wanted() {
   checkpoints_.finish();
   checkpoints_.start(step_name(state_, context_->config));  // packing can wait for the next start
   checkpoints_.finish();
+  log_info("all steps up to here are saved as checkpoint {}; to go on: {}",
+           checkpoints_.newest().name, resume_command(context_->run_dir));
   records_.write_status("stopped on " + *reason, true);
   return true;
 }
@@ -272,9 +279,10 @@ ExitCode Coordinator::give_up_step() {
   step_.take_back(state_);
   const bool supervised = step_name(state_, context_->config).starts_with("sft");
   const std::string& newest = checkpoints_.newest().name;
-  log_info("stopping on {}: {}step {} is cut after {:.0f} s, and a resume draws it again, from {}",
+  log_info("stopping on {}: {}step {} is cut after {:.0f} s, and {} draws it again, from {}",
            reason, supervised ? "supervised " : "",
            1 + (supervised ? state_.sft_steps : state_.train_steps), step_.seconds(),
+           resume_command(context_->run_dir),
            newest.empty() ? "the beginning" : "checkpoint " + newest);
   records_.write_status("stopped on " + reason, true);
   return ExitCode::requeue;

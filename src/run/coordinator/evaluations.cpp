@@ -6,6 +6,7 @@
 #include "base/time/clock.hpp"
 #include "io/redrawn.hpp"
 #include "run/workers/step_cut.hpp"
+#include "text/answer/accepted_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace rollcall::run {
@@ -102,6 +104,30 @@ class PendingSample {
   std::optional<double> solved_;
 };
 
+/// Warns where no answer is right, with what was found in one: the model may be weak, or its answers
+/// may be read or judged otherwise than they are meant.
+void tell_none_right(const RunContext& context, const std::vector<Prompt>& prompts,
+                     const std::vector<report::PromptOutcome>& outcomes) {
+  std::size_t all = 0, found = 0;
+  std::string example;
+  for (std::size_t p = 0; p < outcomes.size(); ++p) {
+    const auto& [level, correct, answers] = outcomes[p];
+    if (std::count(correct.begin(), correct.end(), 1) > 0) return;
+    all += correct.size();
+    for (const std::string& answer : answers) {
+      if (answer.empty() || found++ > 0) continue;
+      example =
+          fmt::format(", for example \"{}\" where \"{}\" is right (prompt \"{}\")", excerpt(answer),
+                      excerpt(text::first_accepted(prompts[p].answer)), excerpt(prompts[p].text));
+    }
+  }
+  if (all == 0) return;
+  const std::string rule = context.grader->is_command() ? "" : context.grader->extraction();
+  log_warning("none of the {} answers is right: {} of them hold a final answer{}{}", all,
+              found == 0 ? "none" : std::to_string(found),
+              rule.empty() ? "" : fmt::format(" by the rule {} (task.extract)", rule), example);
+}
+
 }  // namespace
 
 Evaluations::Evaluations(const RunContext& context, CoordinatorState& state, Rounds& rounds,
@@ -167,6 +193,7 @@ std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std:
   }
   if (is_shown) records_->end_bar();
   archive_->drew(purpose);
+  if (is_shown) tell_none_right(*context_, prompts, outcomes);
   state_->seconds["eval"] += clock.seconds();
   return outcomes;
 }

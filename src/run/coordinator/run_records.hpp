@@ -29,7 +29,8 @@ class RunRecords {
   void write(const report::MetricRow& row);
   /// Drops the rows after the first `rows`: a step that is cut leaves no row.
   void keep_rows(std::int64_t rows);
-  /// Adds a train step to the diagnoses, and logs those that are due.
+  /// Adds a train step to the diagnoses, and logs those that are due. Warns once of the first step
+  /// that teaches nothing, since the diagnoses wait for several steps.
   void diagnose(const report::MetricRow& row);
   /// Replaces status.json. Without `at_once` it does so at most once a second.
   void write_status(const std::string& phase, bool at_once);
@@ -56,6 +57,7 @@ class RunRecords {
   report::RecentSteps recent_;
   report::DiagnosisLog diagnosis_log_;
   std::vector<report::Diagnosis> diagnoses_;  ///< those that hold after the step done last
+  bool told_idle_ = false;                    ///< of a step that teaches nothing
   VerdictTally tally_;
 };
 
