@@ -6,8 +6,8 @@
 
 namespace rollcall {
 
-/// The name in Rollcall of a key of verl, TRL or OpenRLHF, as a clause such as "here it is
-/// train.lr"; empty for an unknown key. Case, the choice of - or _, and sections before the last
+/// The name in Rollcall of a key of verl, TRL, OpenRLHF or NeMo-RL, as a clause such as "here
+/// it is train.lr"; empty for an unknown key. Case, the choice of - or _, and sections before the last
 /// parts of the key do not matter.
 std::string hint_for_key(std::string_view key);
 

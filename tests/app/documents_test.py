@@ -142,6 +142,25 @@ def keys_are_those_of_the_program(harness):
     check(seen > 100, f"only {seen} keys are mentioned")
 
 
+def names_of_other_trainers(harness):
+    """The page and the program's own table have the same names, and say the same of each."""
+    ours_of, page = {}, (harness.source / "docs/reference/other_trainers.md").read_text()
+    for line in page.splitlines():
+        cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip().strip("|").split("|")] if line.startswith("| `") else []
+        for name in (name for cell in cells[1:] for name in cell):
+            ours_of.setdefault(name, set()).update(cells[0])
+    table = set(re.findall(r'^    \{"([\w.]+)",', (harness.source / "src/core/other_trainers.cpp").read_text(), re.M))
+    check(len(ours_of) > 100 and len(table) > 100, f"{len(ours_of)} names on the page, {len(table)} in the program")
+    for name in table:
+        check(any(shown == name or shown.endswith("." + name) for shown in ours_of), f"the page lacks {name}")
+    names, told = list(ours_of), {}
+    for first in range(0, len(names), 40):  # one message does not tell more than some forty mistakes
+        _, _, err, _ = harness.run("plan", harness.tiny, *[word for name in names[first:first + 40] for word in ("--set", f"{name}=1")])
+        told |= dict(re.findall(r"--set ([\w.]+)=1: .*; here it is (.*)", err))
+    for name, ours in ours_of.items():
+        check(name in told and all(own in told[name] for own in ours), f"the page says {ours} of {name}, and the program {told.get(name)}")
+
+
 def quoted_settings(harness):
     """{key: {value as --set takes it: document}}; of sections that a run file has"""
     _, out, _, _ = harness.run("train", "--help")
@@ -288,5 +307,5 @@ def pages_have_their_form(harness):
                 check(len(line) <= 100 or line.startswith(("|", "!")) or " " not in line.strip("-* "), f"{name} has a line of {len(line)} columns: {line}")
 
 
-main(flags_are_those_of_the_program, flags_are_those_of_the_scripts, links_lead_somewhere, files_exist, keys_are_those_of_the_program, settings_are_accepted,
+main(names_of_other_trainers, flags_are_those_of_the_program, flags_are_those_of_the_scripts, links_lead_somewhere, files_exist, keys_are_those_of_the_program, settings_are_accepted,
      pages_of_the_program_are_those_of_the_program, tasks_are_those_of_the_program, metrics_are_those_of_the_program, pages_have_their_form)
