@@ -3,14 +3,16 @@ over a resume; messages for what is missing."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import references
 
 references.enter(modules=("h5py", "numpy"))
 
-from harness import check, main, metrics, sets  # noqa: E402
+from harness import await_steps, check, main, metrics, sets  # noqa: E402
 
 TRACKIO = '''"""Stands in for trackio: every log is a line of a file."""
 import json, os, pathlib
@@ -114,42 +116,55 @@ def each_step_once(harness):
                 )
 
 
-def what_is_missing_is_named(harness):
-    run = harness.work / "run"
-    broken = harness.work / "broken"
-    broken.mkdir()
-    for name in ("wandb", "mlflow", "trackio"):
-        (broken / f"{name}.py").write_text("raise ImportError(name=__name__)\n")
-        said = script(
-            harness,
-            run,
-            "--tracker",
-            name,
-            code=2,
-            env={"PYTHONPATH": f"{broken}:{os.environ['PYTHONPATH']}"},
+def an_interrupted_export_goes_on(harness):
+    """Ctrl-C ends --follow in order; the next export begins after what it wrote."""
+    run, out = harness.work / "live", harness.work / "live_out"
+    env = {"PYTHONPATH": f"{harness.work / 'stand_in'}:{os.environ['PYTHONPATH']}"}
+    words = (run, "--tracker", "trackio", "--out", out, "--samples", "0")
+    settings = sets(run__dir=run, train__steps=100000)
+    training = harness.start("train", harness.tiny, *settings, stdout=None, stderr=None)
+    try:
+        await_steps(training, run, 1)
+        command = [sys.executable, harness.source / "scripts/to_tracker", *words, "--follow"]
+        following = subprocess.Popen(
+            list(map(str, command)),
+            env=os.environ | env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
-        check(
-            f"{name} is not installed in {sys.executable}" in said
-            and f"pip install {name}" in said
-            and said.count("\n") == 1,
-            said,
-        )
-    (broken / "h5py.py").write_text("raise ImportError(name=__name__)\n")
-    said = script(
-        harness,
-        run,
-        "--tracker",
-        "wandb",
-        code=2,
-        env={"PYTHONPATH": f"{broken}:{os.environ['PYTHONPATH']}"},
-    )
-    check("package h5py is not installed" in said and "pip install numpy h5py" in said, said)
+        noted, deadline = out / "trackio/noted.jsonl", time.monotonic() + 60
+        while not noted.exists() or not noted.read_text():
+            check(following.poll() is None and time.monotonic() < deadline, "nothing is exported")
+            time.sleep(0.02)
+        following.send_signal(signal.SIGINT)
+        said, errors = following.communicate(timeout=60)
+    finally:
+        training.send_signal(signal.SIGUSR1)
     check(
-        "is not there" in script(harness, harness.work / "nowhere", "--tracker", "wandb", code=2),
-        "a run that is not there",
+        following.returncode == 0 and " steps: " in said, f"{following.returncode} {said} {errors}"
     )
+    check(training.wait(60) == 75, f"the run ended with {training.returncode}")
+    script(harness, *words, env=env)
+    keys = [
+        (line["phase"], line["step"]) for line in map(json.loads, noted.read_text().splitlines())
+    ]
+    check(
+        len(keys) == len(set(keys)) == len(metrics(run)) + 30, f"{len(keys)} of {len(metrics(run))}"
+    )
+
+
+def what_is_missing_is_named(harness):
+    run, broken = harness.work / "run", harness.work / "broken"
+    broken.mkdir()
+    env = {"PYTHONPATH": f"{broken}:{os.environ['PYTHONPATH']}"}
+    for module, package in (("mlflow", "mlflow"), ("h5py", "numpy h5py")):
+        (broken / f"{module}.py").write_text("raise ImportError(name=__name__)\n")
+        said = script(harness, run, "--tracker", "mlflow", code=2, env=env)
+        named = f"{module} is not installed in {sys.executable}"
+        check(named in said and f"pip install {package}`" in said and said.count("\n") == 1, said)
     file = next((run / "archive").glob("*.h5"))
     check("name the folder" in script(harness, file, "--tracker", "wandb", code=2), "one file")
 
 
-main((each_step_once, what_is_missing_is_named))
+main((each_step_once, an_interrupted_export_goes_on, what_is_missing_is_named))
