@@ -22,7 +22,7 @@ Answer = Union[str, int, float, Sequence[str], Mapping[str, Any]]
 def serving_command(program: str, verifier: str, options: Sequence[str]) -> List[str]:
     """The command that reads lines of `score FILE` on standard input and answers each on
     standard output, in order."""
-    return [program, "score", "-", "--verifier", verifier, *options]
+    return [program, "score", "--serve", "--verifier", verifier, *options]
 
 
 class Grader:
