@@ -28,7 +28,7 @@ const Recipe& find_recipe(const std::string& name) {
       std::find_if(table.begin(), table.end(), [&](const Recipe& r) { return r.name == name; });
   require<ConfigError>(
       found != table.end(), fmt::format("objective.recipe = {} is not a recipe", name),
-      "a recipe is a row of objective/recipes.cpp", suggest_name(name, recipe_names()));
+      "rollcall recipes lists all of them", suggest_name(name, recipe_names()));
   return *found;
 }
 

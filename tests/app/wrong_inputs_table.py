@@ -27,6 +27,7 @@ FILES = {
     "references.jsonl": "".join(f'{{"question": "{n}", "answer": {answer}}}\n' for n, answer in enumerate([1, 2, 3, '"\\\\int x"', 4, 5, 6, 7])),
     "no_schema.jsonl": "".join(f'{{"question": "{n}", "answer": "{{\\"schema\\": {schema}}}"}}\n' for n, schema in enumerate(["{}", "{}", 5, "{}"])),
     "a_file": "not a folder\n",
+    "utf16.toml": "".join(letter + "\0" for letter in "[run]\nseed = 1\n"),
     "table.csv": "question,answer\n1+1,2\n2+2,4\n",
     "messages.jsonl": "".join(f'{{"prompt": [{{"role": "user", "content": "{n}+1"}}], "reward_model": {{"ground_truth": "{n + 1}"}}}}\n' for n in range(5)),
     "alike.jsonl": "".join(f'{{"id": "r{min(n, 18)}", "question": "{n}+1", "answer": "{n + 1}"}}\n' for n in range(20))
@@ -61,6 +62,7 @@ ROWS = [
     ("submit on no node", "submit {tiny} --nodes 0 --dry-run", 2, "not in range"),
     # run files
     ("TOML syntax", "train {w}/open_table.toml", 2, "must be TOML"),
+    ("a run file in UTF-16", "train {w}/utf16.toml", 2, "utf16.toml is UTF-16 text"),
     ("unknown key in the file", "train {w}/unknown_key.toml", 2, "unknown_key.toml:2"),
     ("key given twice", "train {w}/twice.toml", 2, "cannot redefine"),
     ("type in the file", "train {w}/wrong_type.toml", 2, "must be an integer"),
@@ -138,7 +140,7 @@ ROWS = [
     # names in tables
     ("unknown task", TRAIN + "--set task.name=sortin", 2, "did you mean sorting"),
     ("unknown tokenizer", TRAIN + "--set text.tokenizer=bpe", 2, "valid are auto, model, character, byte"),
-    ("unknown recipe", TRAIN + "--set objective.recipe=gprpo", 2, "did you mean grpo"),
+    ("unknown recipe", TRAIN + "--set objective.recipe=gprpo", 2, "(rollcall recipes lists all of them); did you mean grpo"),
     ("unknown piece", TRAIN + "--set objective.pieces.advantage=none", 2, "is not a piece"),
     ("unknown family of pieces", TRAIN + "--set objective.pieces.no=none", 2, "family of pieces"),
     ("unknown objective knob", TRAIN + "--set objective.knobs.clipp=0.1", 2, "has a knob"),

@@ -363,6 +363,11 @@ void ConfigSchema::load(const std::filesystem::path& path) {
 }
 
 void ConfigSchema::load_text(std::string_view text, std::string_view origin) {
+  // By its mark, or because every other byte of English text is zero.
+  const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                        text.substr(0, 2).find('\0') != std::string_view::npos;
+  require<ConfigError>(!is_utf16, fmt::format("{} is UTF-16 text", origin),
+                       "a run file is UTF-8 text", "iconv -f UTF-16 -t UTF-8 IN > OUT");
   TomlText toml = read_toml(text, origin);
   Reader reader{*this, origin, std::move(toml.faults)};
   for (const auto& part : toml.parts) reader.read(part);
