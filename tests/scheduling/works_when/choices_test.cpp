@@ -84,7 +84,7 @@ TEST(Wgrpo, PairsMeasuredBeforeStayTheSame) {
   PromptTable table = prompt_table(6, 1);
   table.prior = {0.0F, 0.4F, 0.1F, 0.9F, 1.0F, 0.6F};
   const auto policy = make_scheduler({"wgrpo"}, {{"measured_before", "true"}}, table, 1);
-  EXPECT_EQ(policy->needs().at(0).field, "prior");
+  EXPECT_EQ(policy->traits().needs.at(0).field, "prior");
   for (std::uint64_t step = 0; step < 10; ++step) {
     const auto d = policy->begin_step(
         {.step = step, .prompts = 2, .budget = 16, .min_rollouts = 8, .max_rollouts = 8});
