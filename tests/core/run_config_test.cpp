@@ -96,7 +96,7 @@ TEST(RunConfig, EveryKeyHasItsOwnVariable) {  // a copied line of bind() would w
          {"bf16_sliced8", "true",  "false",        "0.5",     "2",     "16",       "[2]",
           "[\"x\"]",      "x",     "byte",         "single",  "debug", "stop",     "newest",
           "current",      "wrong", "reward_model", "correct", "nccl",  "verifier", "kept",
-          "by_row"}) {
+          "by_row",       "linear"}) {
       most = std::max(most, changed_lines(key + "=" + value));
     }
     EXPECT_EQ(most, 1) << key;
