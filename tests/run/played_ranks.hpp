@@ -6,11 +6,13 @@
 #include "comm/communicator.hpp"
 #include "comm/stage_layout.hpp"
 #include "io/shard_name.hpp"
+#include "run/checkpoint/part.hpp"
 #include "run/context/run_context.hpp"
 #include "run/messages/message_bytes.hpp"
 #include "run/messages/messages.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -112,9 +114,23 @@ class PlayedRanks final : public comm::Communicator {
     if (see) return see(rank, tag, bytes);
     const bool leads = rank == layout_.of(comm::Stage::update).front();
     if (tag == Tag::plan) plans_.emplace_back(rank, bytes);
-    if (tag == Tag::save) answer(rank, Tag::saved, SaveReport{});
+    if (tag == Tag::save) answer(rank, Tag::saved, SaveReport{share_of(rank), {}});
     if (tag == Tag::supervise && leads) updated(rank, from_bytes<SupervisePlan>(bytes).step);
     if (tag == Tag::update && leads) updated(rank, from_bytes<UpdatePlan>(bytes).step);
+  }
+  /// The names of the files that an update rank writes in every run. There are no such files.
+  io::CheckpointFacts share_of(int rank) const {
+    const auto& writers = layout_.of(comm::Stage::update);
+    const auto index = std::find(writers.begin(), writers.end(), rank) - writers.begin();
+    io::CheckpointFacts files;
+    for (const PartRow& row : part_rows()) {
+      if (row.presence != Presence::always ||
+          !is_written_by(row.part, int(index), int(writers.size())))
+        continue;
+      const std::vector<std::int64_t> numbers{index + 1, std::int64_t(writers.size())};
+      files[file_of(row.part, std::span(numbers).first(numbers_of(row.part)))];
+    }
+    return files;
   }
   void updated(int rank, std::uint64_t step) {
     UpdateReport report{.version = step, .metrics = {}};

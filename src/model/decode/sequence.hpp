@@ -18,10 +18,11 @@ namespace rollcall::model {
 /// turn.
 class TurnStop {
  public:
-  /// `given`: the beginning of the answer, which is part of the prompt. It is empty where no
-  /// beginning is given.
+  /// `rules` is asked itself for the first turn, and a copy of it for later ones: rules may count
+  /// the sequences that they are asked for. `given`: the beginning of the answer, which is part of
+  /// the prompt. It is empty where no beginning is given.
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
-      : rules_(rules), rule_(rules_ ? rules_() : StopRule()), answer_(given.begin(), given.end()) {}
+      : rules_(rules), rule_(rules ? rules() : StopRule()), answer_(given.begin(), given.end()) {}
 
   /// A new turn, after `sampled` tokens of earlier ones.
   void begin_turn(std::size_t sampled) {
