@@ -9,6 +9,8 @@ readonly large_library=1048576  # bytes; what is smaller is not worth a reader o
 # This job; an element of an array has two numbers, and the first element's plain one would mean the whole array.
 this_job() { echo "${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}" | grep . || echo "${SLURM_JOB_ID:-}"; }
 
+requeue_job() { scontrol requeue "$(this_job)"; }
+
 # job_end: Unix time at which Slurm ends the job, or nothing. Asked for, because not every Slurm sets SLURM_JOB_END_TIME, and because an operator may have moved
 # the end. Slurm is asked for seconds, since a user's SLURM_TIME_FORMAT may be any other form. A time that is past is no end of a job that runs.
 job_end() {
@@ -45,7 +47,7 @@ launch() {
   if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi  # srun no longer inherits it (Slurm 22.05)
   end=$(job_end)
   if [[ -n $end ]]; then export SLURM_JOB_END_TIME=$end; else unset SLURM_JOB_END_TIME; fi
-  if [[ -z ${launcher:-} ]]; then launcher=$("$program" doctor --launcher --bind "${bind:-none}") || exit; fi
+  if [[ -z ${launcher:-} ]]; then launcher="$("$program" doctor --launcher --bind "${bind:-none}")${launcher_options:+ $launcher_options}" || exit; fi
   printf '%s job %s restart %s on %s until %s: %s %s\n' "$(date -u +%FT%TZ)" "$(this_job)" "${SLURM_RESTART_COUNT:-0}" "${SLURM_JOB_NODELIST:-this host}" \
     "${end:+$(date -u -d "@$end" +%FT%TZ)}" "$launcher" "$*"
   read_libraries "$program"
@@ -75,10 +77,10 @@ run_ranks() {
 start_again() {
   if [[ -e $1/stop ]]; then
     echo "stopped by $1/stop; submit again to continue"
-  elif [[ ${requeue:-yes} != yes || -z ${SLURM_JOB_ID:-} ]]; then
+  elif [[ ${requeue:-yes} != yes || -z $(this_job) ]]; then
     echo "not requeued; the next job of the chain, or another rollcall submit, continues"
   else
-    scontrol requeue "$(this_job)" || echo "could not requeue job $(this_job); submit again to continue" >&2
+    requeue_job || echo "could not requeue job $(this_job); submit again to continue" >&2
   fi
 }
 

@@ -23,7 +23,7 @@ def directives(script):
 
 
 def every_site_has_a_script(harness):
-    sites = sorted((harness.source / "jobs/sites").glob("*.toml"))
+    sites = [site for site in sorted((harness.source / "jobs/sites").glob("*.toml")) if site_values(site).get("batch_system") != "pbs"]
     check(len(sites) >= 3, f"sites: {sites}")
     for site in sites:
         values = DEFAULTS | site_values(site)
@@ -41,6 +41,48 @@ def every_site_has_a_script(harness):
             check(all(f"\n{line}\n" in script for line in values["setup"]), f"{name}: a line of the setup is missing\n{script}")
             check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"{name}: bash cannot read it\n{script}")
     check(not (harness.work / "run").exists(), "--dry-run made the run folder")
+
+
+def pbs_site(harness, **values):
+    """A site file of PBS with some values of its own."""
+    path = harness.work / "pbs_site.toml"
+    lines = {"batch_system": "pbs", "tasks_per_node": 4, "cpus_per_task": 8, "gpus_per_node": 2, "memory": "64G", "time": "1-02:00:03", "account": "someone", "partition": "long",
+             "options": ["-l filesystems=home"], "setup": ["module load mpi"]} | values
+    path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items()))
+    return path
+
+
+def pbs_has_a_script_of_its_own(harness):
+    gpus = sets(run__numerics="cuda_bf16_sliced8")
+    script = harness.succeed("submit", harness.tiny, "--site", pbs_site(harness), "--nodes", 3, "--signal", 90, "--dry-run", *sets(run__dir=harness.work / "run"), *gpus)
+    options = [line.removeprefix("#PBS ") for line in script.splitlines() if line.startswith("#PBS ")]
+    check(options == ["-N rollcall-run", "-S /bin/bash", "-A someone", "-q long", "-l select=3:ncpus=32:mpiprocs=4:ngpus=2:mem=64gb", "-l place=scatter", "-l walltime=26:00:03", "-j oe", "-k doe",
+                      f"-o {harness.work}/run/", "-r y", "-l filesystems=home"], f"{options}")
+    check("\nmodule load mpi\n" in script and "\nbegin_pbs_job 93603 90 12 8\n" in script and f"requeue=yes job_script='{harness.work}/run/job.pbs'" in script, script)
+    check("#SBATCH" not in script and not re.search("@[A-Z_]+@", script) and "not tried on a PBS server" in script, script)
+    check(subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0, f"bash cannot read it\n{script}")
+    plain = harness.succeed("submit", harness.tiny, "--site", "pbs", "--dry-run", *sets(run__dir=harness.work / "run"))
+    check("#PBS -A" not in plain and "#PBS -q" not in plain and "select=1:ncpus=2:mpiprocs=2\n" in plain and "walltime=01:00:00" in plain, plain)
+    site = pbs_site(harness, gpus_per_node=0)
+    for words, said in ((["--qos", "debug"], "PBS has neither"), (["--sbatch", "--mail-type=END"], "--sbatch is given"), (["--at-once", 2], "--at-once is given"), (sets(run__dir=harness.work / "two words"), "a directive of PBS has no quotes"),
+                        (["--time", "soon"], "cannot be read")):
+        folder = [] if "--set" in words else sets(run__dir=harness.work / "run")
+        code, _, err, _ = harness.run("submit", harness.tiny, "--site", site, "--dry-run", *folder, *words)
+        check(code == 2 and said in err, f"{words}: exit code {code}: {err}")
+
+
+def pbs_takes_each_run_and_each_link_of_a_chain(harness):
+    calls, tools = harness.work / "qsub.calls", harness.work / "pbs_tools"
+    tools.mkdir()
+    (tools / "qsub").write_text(f'#!/bin/sh\necho "$*" >>{calls}\necho "$(wc -l <{calls}).server"\n')
+    (tools / "qsub").chmod(0o755)
+    path = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    site, runs = pbs_site(harness, gpus_per_node=0), harness.work / "pbs_runs"
+    told = harness.succeed("submit", harness.tiny, "--site", site, "--seeds", "1-2", "--chain", 2, *sets(run__dir=runs), env=path)
+    scripts = [runs / f"seed_{seed}/job.pbs" for seed in (1, 2)]
+    check(calls.read_text().splitlines() == [str(scripts[0]), f"-W depend=afterany:1.server {scripts[0]}", str(scripts[1]), f"-W depend=afterany:3.server {scripts[1]}"], calls.read_text())
+    check("Submitted batch job 2.server, to start when 1.server has ended" in told, told)
+    check(all("#PBS -r n\n" in script.read_text() and "requeue=no" in script.read_text() for script in scripts), "a chain continues by itself")
 
 
 def gpus_need_a_template_that_books_them(harness):
@@ -212,4 +254,4 @@ def a_folder_of_one_machine_is_told(harness):
         check((f"run.dir is in {folder}" in err) == hidden, f"{folder}: {err}")
 
 
-main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, files_of_others_are_no_room, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line)
+main(what_is_submitted_is_what_runs, what_would_end_the_job_is_said_at_once, files_of_others_are_no_room, names_stay_names, names_stay_names_in_an_array, no_value_becomes_a_line_of_the_script, an_array_needs_a_folder_of_its_own, a_folder_of_one_machine_is_told, a_job_lives_longer_than_its_warning, every_site_has_a_script, gpus_need_a_template_that_books_them, an_array_has_its_line, pbs_has_a_script_of_its_own, pbs_takes_each_run_and_each_link_of_a_chain)

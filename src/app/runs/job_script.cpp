@@ -2,6 +2,7 @@
 #include "app/runs/job_script.hpp"
 
 #include "app/runs/launcher.hpp"
+#include "app/runs/pbs_script.hpp"
 #include "app/tools/install_paths.hpp"
 #include "base/errors/error.hpp"
 #include "base/errors/nearest.hpp"
@@ -30,6 +31,78 @@ std::string shell_quoted(const std::string& text) {
 
 namespace {
 
+/// Fills one line of a template, from left to right, so that an @NAME@ within a value is not
+/// replaced. Returns nothing for a directive without a value.
+std::optional<std::string> fill(std::string_view line,
+                                const std::map<std::string, std::string>& values) {
+  std::string filled;
+  for (std::size_t mark = line.find('@'); mark != std::string_view::npos; mark = line.find('@')) {
+    const std::size_t end = line.find('@', mark + 1);
+    const auto value = end == std::string_view::npos
+                           ? values.end()
+                           : values.find(std::string(line.substr(mark + 1, end - mark - 1)));
+    filled += line.substr(0, value == values.end() ? mark + 1 : mark);
+    line.remove_prefix(value == values.end() ? mark + 1 : end + 1);
+    if (value == values.end()) continue;
+    if (value->second.empty()) return std::nullopt;
+    filled += value->second;
+  }
+  return filled.append(line);
+}
+
+}  // namespace
+
+/// A line break would end a line of the script, and the shell or sbatch would take what follows as
+/// a line of its own.
+void require_one_line(const std::string& what, const std::string& value) {
+  require<ConfigError>(
+      visible(value) == value,
+      fmt::format("{} \"{}\" holds a control character", what, visible(value)),
+      "it would become another line of the batch script, or act on the terminal that shows it",
+      "leave it out; inside the quotes of --set key=\"...\" write \\n for a line break");
+}
+
+std::string launch_line(const RunOfJob& run) {
+  return fmt::format("launch {} {} train --resume --start-if-none {}",
+                     shell_quoted(run.dir.string()), shell_quoted(executable().string()),
+                     shell_quoted(run.submitted.string()));
+}
+
+/// The forms are M, M:S, H:M:S, D-H, D-H:M and D-H:M:S. Another text is left to sbatch.
+std::optional<std::int64_t> seconds_of(std::string_view time) {
+  std::int64_t days = 0, parts[3] = {};
+  const auto number = [&](std::int64_t& out) {
+    const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), out);
+    time.remove_prefix(std::size_t(end - time.data()));
+    return error == std::errc() && out >= 0 && out < 1'000'000;
+  };
+  std::size_t count = 0;
+  const bool has_days = time.find('-') != std::string_view::npos;
+  if (has_days) {
+    if (!number(days) || !time.starts_with('-')) return std::nullopt;
+    time.remove_prefix(1);
+  }
+  while (count < 3 && number(parts[count])) {
+    ++count;
+    if (!time.starts_with(':')) break;
+    time.remove_prefix(1);
+  }
+  if (count == 0 || !time.empty()) return std::nullopt;
+  if (!has_days && count < 3) return 60 * parts[0] + parts[1];
+  return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2];
+}
+
+std::string filled(const std::string& text, const std::map<std::string, std::string>& values) {
+  std::string script;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto done = fill(line, values)) script += *done + "\n";
+  }
+  return script;
+}
+
+namespace {
+
 /// Quotes a text as sbatch reads it in a #SBATCH line: between double quotes, a backslash takes the
 /// next character literally.
 std::string directive_quoted(const std::string& text) {
@@ -50,22 +123,6 @@ std::string log_pattern(const fs::path& folder, const char* name) {
   std::string pattern;
   for (const char c : folder.string()) pattern += c == '%' ? "%%" : std::string(1, c);
   return pattern + "/" + name;
-}
-
-/// A line break would end a line of the script, and the shell or sbatch would take what follows as
-/// a line of its own.
-void require_one_line(const std::string& what, const std::string& value) {
-  require<ConfigError>(
-      visible(value) == value,
-      fmt::format("{} \"{}\" holds a control character", what, visible(value)),
-      "it would become another line of the batch script, or act on the terminal that shows it",
-      "leave it out; inside the quotes of --set key=\"...\" write \\n for a line break");
-}
-
-std::string launch_line(const RunOfJob& run) {
-  return fmt::format("launch {} {} train --resume --start-if-none {}",
-                     shell_quoted(run.dir.string()), shell_quoted(executable().string()),
-                     shell_quoted(run.submitted.string()));
 }
 
 /// sbatch splits a line of the script at its blanks, and the shell has removed the quotes of the
@@ -119,7 +176,7 @@ void check_names(const BatchJob& job) {
   for (const auto& run : job.runs) {
     require_one_line("run.dir", run.dir.string());
   }
-  require<ConfigError>(job.folder.string().find('\\') == std::string::npos,
+  require<ConfigError>(is_pbs(job.site) || job.folder.string().find('\\') == std::string::npos,
                        fmt::format("run.dir {} holds a backslash", job.folder.string()),
                        "Slurm then reads no %j in the name of the log",
                        "choose another name for the folder");
@@ -158,60 +215,16 @@ std::map<std::string, std::string> placeholders(const BatchJob& job) {
           {"RUNS", launch_lines(job.runs)}};
 }
 
-/// Seconds of a wall time in the forms of sbatch(1), --time: M, M:S, H:M:S, D-H, D-H:M and D-H:M:S.
-/// Nothing for another text, which is left to sbatch.
-std::optional<std::int64_t> seconds_of(std::string_view time) {
-  std::int64_t days = 0, parts[3] = {};
-  const auto number = [&](std::int64_t& out) {
-    const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), out);
-    time.remove_prefix(std::size_t(end - time.data()));
-    return error == std::errc() && out >= 0 && out < 1'000'000;
-  };
-  std::size_t count = 0;
-  const bool has_days = time.find('-') != std::string_view::npos;
-  if (has_days) {
-    if (!number(days) || !time.starts_with('-')) return std::nullopt;
-    time.remove_prefix(1);
-  }
-  while (count < 3 && number(parts[count])) {
-    ++count;
-    if (!time.starts_with(':')) break;
-    time.remove_prefix(1);
-  }
-  if (count == 0 || !time.empty()) return std::nullopt;
-  if (!has_days && count < 3) return 60 * parts[0] + parts[1];
-  return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2];
-}
-
 /// Otherwise Slurm would signal the job as soon as it starts, and every job that continues it.
 void check_signal(const Site& site) {
   const auto time = seconds_of(site.time);
   require<ConfigError>(
       !time || *time > site.signal_s,
       fmt::format(
-          "the wall time {} is not longer than the {} s before its end at which Slurm signals the job",
+          "the wall time {} is not longer than the {} s before its end at which the job is signalled",
           site.time, site.signal_s),
       "the run would be told to stop before its first step, in this job and in every one that continues it",
       "raise --time, or lower --signal");
-}
-
-/// Fills one line of a template, from left to right, so that an @NAME@ within a value is not
-/// replaced. Returns nothing for a directive without a value.
-std::optional<std::string> fill(std::string_view line,
-                                const std::map<std::string, std::string>& values) {
-  std::string filled;
-  for (std::size_t mark = line.find('@'); mark != std::string_view::npos; mark = line.find('@')) {
-    const std::size_t end = line.find('@', mark + 1);
-    const auto value = end == std::string_view::npos
-                           ? values.end()
-                           : values.find(std::string(line.substr(mark + 1, end - mark - 1)));
-    filled += line.substr(0, value == values.end() ? mark + 1 : mark);
-    line.remove_prefix(value == values.end() ? mark + 1 : end + 1);
-    if (value == values.end()) continue;
-    if (value->second.empty()) return std::nullopt;
-    filled += value->second;
-  }
-  return filled.append(line);
 }
 
 }  // namespace
@@ -224,8 +237,8 @@ std::string SiteKey::flag() const {
 
 const std::vector<SiteKey>& site_keys() {
   static const std::vector<SiteKey> keys{
-      {"account", &Site::account, "Slurm account"},
-      {"partition", &Site::partition, "Slurm partition"},
+      {"account", &Site::account, "account"},
+      {"partition", &Site::partition, "Slurm partition; PBS: queue"},
       {"qos", &Site::qos, "Slurm quality of service"},
       {"constraint", &Site::constraint, "Slurm node features"},
       {"tasks_per_node", &Site::tasks_per_node, "ranks a node", {1, 4096}},
@@ -236,10 +249,7 @@ const std::vector<SiteKey>& site_keys() {
       {"launcher", &Site::launcher, "launcher; empty: rollcall doctor chooses in the job"},
       {"time", &Site::time, "wall time, HH:MM:SS"},
       // the bounds that Slurm accepts
-      {"signal_s",
-       &Site::signal_s,
-       "how long before its end Slurm signals the job [s]",
-       {1, 65535}},
+      {"signal_s", &Site::signal_s, "how long before its end the job is signalled [s]", {1, 65535}},
   };
   return keys;
 }
@@ -254,6 +264,8 @@ Site read_site(const std::string& name) {
   Site site;
   ConfigSchema schema;
   schema.bind("source", &site.source, "where the values are documented");
+  schema.bind("batch_system", &site.batch_system, "who runs the jobs", {}, {"slurm", "pbs"});
+  schema.bind("options", &site.options, "PBS: further options of qsub");
   schema.bind("template", &site.site_template, "batch script", {}, {"cpu", "gpu"});
   schema.bind("setup", &site.setup, "commands before the launcher");
   for (const auto& key : site_keys()) {
@@ -282,8 +294,11 @@ bool books_gpus(const BatchJob& job) {
 std::string job_script(const BatchJob& job) {
   check_names(job);
   check_signal(job.site);
+  if (is_pbs(job.site)) return pbs_script(job);
+  require<ConfigError>(job.site.options.empty(), "the site file has options of qsub",
+                       "its batch system is Slurm",
+                       "remove `options`, and use --sbatch; or set batch_system = \"pbs\"");
   auto values = placeholders(job);
-  std::string script;
   const std::string text = read_file(jobs_folder() / (job.site.site_template + ".sbatch.in"));
   values["OPTIONS"] = option_lines(job, text);
   require<ConfigError>(
@@ -292,11 +307,11 @@ std::string job_script(const BatchJob& job) {
                   job.site.gpus_per_node, job.site.site_template),
       "the job would run without them",
       "use a site whose template is gpu, or leave gpus_per_node at 0");
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (const auto filled = fill(line, values)) script += *filled + "\n";
-  }
-  return script;
+  return filled(text, values);
+}
+
+fs::path script_path(const BatchJob& job) {
+  return job.folder / (is_pbs(job.site) ? "job.pbs" : "job.sbatch");
 }
 
 }  // namespace rollcall::app

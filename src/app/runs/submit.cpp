@@ -1,5 +1,5 @@
-// rollcall submit: makes a batch script for one run or an array of runs, and gives it to sbatch
-// once or as a chain.
+// rollcall submit: makes a batch script for one run or an array of runs, and gives it to sbatch or
+// qsub once or as a chain.
 #include "app/commands.hpp"
 #include "app/runs/job_script.hpp"
 #include "app/runs/submit_checks.hpp"
@@ -192,60 +192,90 @@ void tell_hidden_folder(const fs::path& folder) {
         folder.string());
 }
 
-/// Runs sbatch and returns its standard output; its errors go to the terminal.
-std::string sbatch(const fs::path& script, const std::string& after) {
-  require<EnvironmentError>(command_exists("sbatch"), "cannot run sbatch: it is not in PATH",
-                            "the job script is handed to Slurm",
+/// Runs sbatch or qsub and returns the number of the job; its errors go to the terminal.
+std::string hand_over(const BatchJob& job, const std::string& after) {
+  const bool pbs = is_pbs(job.site);
+  const std::string program = pbs ? "qsub" : "sbatch", system = pbs ? "PBS" : "Slurm";
+  const fs::path script = script_path(job);
+  require<EnvironmentError>(command_exists(program.c_str()),
+                            fmt::format("cannot run {}: it is not in PATH", program),
+                            fmt::format("the job script is handed to {}", system),
                             "run this on a login node of the cluster, or use --dry-run");
-  std::string command = "sbatch --parsable";
-  if (!after.empty()) command += " --dependency=afterany:" + after;
+  std::string command = pbs ? "qsub" : "sbatch --parsable";
+  if (!after.empty())
+    command += (pbs ? " -W depend=afterany:" : " --dependency=afterany:") + shell_quoted(after);
   FILE* const pipe = ::popen((command + " " + shell_quoted(script.string())).c_str(), "r");
-  require<EnvironmentError>(pipe != nullptr, "cannot start sbatch",
-                            "the job script is handed to Slurm",
+  require<EnvironmentError>(pipe != nullptr, fmt::format("cannot start {}", program),
+                            fmt::format("the job script is handed to {}", system),
                             "free some processes and try again");
   std::array<char, 256> buffer{};
   std::string text;
   while (std::fgets(buffer.data(), buffer.size(), pipe)) text += buffer.data();
   const int status = ::pclose(pipe);
   require<EnvironmentError>(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                            "sbatch refused " + script.string(), "no job was created",
-                            "see its own output above");
+                            fmt::format("{} refused {}", program, script.string()),
+                            "no job was created", "see its own output above");
   return text.substr(0, text.find_first_of(";\n"));  // sbatch prints ID or ID;cluster
 }
 
-ExitCode submit(const SubmitFlags& flags) {
+/// A job with its script and the settings of its runs.
+struct Batch {
   BatchJob job;
-  job.site = read_site(flags.site);
-  for (const auto& set_value : flags.site_values) set_value(job.site);
-  const auto submitted = all_runs(flags);
   std::vector<GivenSettings> settings;
-  for (const auto& [run, given] : submitted) job.runs.push_back(run), settings.push_back(given);
-  job.options = flags.options;
-  job.folder = common_folder(job.runs);
-  job.name = "rollcall-" + job.folder.filename().string();
-  job.nodes = flags.nodes, job.at_once = flags.at_once;
-  job.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain, the next job continues the
-                                                        // run
-  const std::string script = job_script(job);
-  tell_hidden_folder(job.folder);
-  check_runs(std::move(settings), job);
-  if (flags.dry_run) {
-    std::cout << script << std::flush;
-    return ExitCode::done;
+  std::string script{};
+};
+
+/// Under Slurm all runs are one job, an array where they are several. Under PBS each is a job of
+/// its own, since a job that goes on submits its script again, which would begin a whole array.
+std::vector<Batch> batches_of(const SubmitFlags& flags, const std::vector<Submitted>& submitted) {
+  BatchJob common;
+  common.site = read_site(flags.site);
+  for (const auto& set_value : flags.site_values) set_value(common.site);
+  common.options = flags.options;
+  common.nodes = flags.nodes, common.at_once = flags.at_once;
+  common.requeue = !flags.no_requeue && flags.chain == 1;  // in a chain, the next job continues the
+                                                           // run
+  std::vector<Batch> batches;
+  for (const auto& [run, given] : submitted) {
+    if (batches.empty() || is_pbs(common.site)) batches.push_back({common, {}});
+    batches.back().job.runs.push_back(run);
+    batches.back().settings.push_back(given);
   }
-  SubmittedFiles files(submitted);
-  const fs::path path = job.folder / "job.sbatch";
-  files.add(path);
-  write_file_atomic(path, script);
+  for (auto& [job, settings, script] : batches) {
+    job.folder = common_folder(job.runs);
+    job.name = "rollcall-" + job.folder.filename().string();
+    script = job_script(job);
+  }
+  return batches;
+}
+
+void submit_chain(const BatchJob& job, std::int64_t jobs, SubmittedFiles& files) {
   std::string before;
-  for (std::int64_t i = 0; i < flags.chain; ++i) {
-    const std::string id = sbatch(path, before);
+  for (std::int64_t i = 0; i < jobs; ++i) {
+    const std::string id = hand_over(job, before);
     files.keep();
     print_visible("Submitted batch job {}{}\n", id,
                   before.empty() ? "" : ", to start when " + before + " has ended");
     std::fflush(stdout);
     before = id;
   }
+}
+
+ExitCode submit(const SubmitFlags& flags) {
+  const auto submitted = all_runs(flags);
+  auto batches = batches_of(flags, submitted);
+  for (auto& [job, settings, script] : batches) {
+    tell_hidden_folder(job.folder);
+    check_runs(std::move(settings), job);
+    if (flags.dry_run) std::cout << script << std::flush;
+  }
+  if (flags.dry_run) return ExitCode::done;
+  SubmittedFiles files(submitted);
+  for (const auto& batch : batches) {
+    files.add(script_path(batch.job));
+    write_file_atomic(script_path(batch.job), batch.script);
+  }
+  for (const auto& batch : batches) submit_chain(batch.job, flags.chain, files);
   return ExitCode::done;
 }
 
@@ -279,7 +309,10 @@ void add_site_flags(Command command, const std::shared_ptr<SubmitFlags>& flags) 
 
 void add_submit(Command program) {
   auto flags = std::make_shared<SubmitFlags>();
-  auto command = program.command("submit", "write a batch script for the run and hand it to Slurm");
+  auto command = program.command(
+      "submit",
+      "write a batch script for the run and hand it to Slurm, or to PBS where the site file says so "
+      "(not tried on a PBS server)");
   command.option("run-file", flags->run_files, "TOML run file; several make a job array")
       .required();
   command.option(
