@@ -11,6 +11,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab29
 
 FILES = {
     "read.toml": '[model]\npath = "{w}/model"\nmax_position_embeddings = 512\n',
+    "one_word.toml": '[task]\nname = "sorting"\n[reward]\ncommand = "python3 grade.py"\n',
     "pointer.jsonl": POINTER,
     "pointer.h5": POINTER,
     "pointer.txt": POINTER,
@@ -119,7 +120,7 @@ ROWS = [
     ("levels of a file", JSONL + "references.jsonl --set task.max_level=3", 2, "task.max_level is set, but the task draws no levels"),
     ("samples of no validation", TRAIN + "--set eval.validation_samples=4", 2, "eval.validation_samples is set, but eval.every is 0"),
     ("a stop text that is empty", TRAIN + "--set sampling.stop=[\"\"]", 2, "sampling.stop has an empty text"),
-    ("a grader in one word", TRAIN + "--set task.format_weight=0 --set reward.command=\"python3 grade.py\"", 2, 'reward.command = ["python3", "grade.py"]'),
+    ("a grader in one word", "train {w}/one_word.toml --set run.dir={w}/new", 2, 'reward.command = ["python3", "grade.py"]'),
     ("export where no folder can be made", "export {run} {w}/../../../../../../../../proc/none", 3, "cannot create folder"),
     ("an evaluation where no folder can be made", "eval {run} --out /proc/none", 2, "choose another folder with --out"),
     ("draws of likeliest tokens", TRAIN + "--set sampling.temperature=0 --set sampling.top_k=5", 2, "sampling.top_k is set, but sampling.temperature is 0"),

@@ -467,8 +467,13 @@ void check_shapes(const RunConfig& config, bool is_new, Faults& faults) {
     faults.tell(key, error_message(problem, "nothing would read the setting",
                                    "leave it out, or choose a model that is like that"));
   };
+  // A record of a run states every key, so a default in it is nobody's choice.
+  const auto is_chosen = [&](const auto& shape) {
+    return shape.stated != shape.usual ||
+           (is_new && is_stated(faults.places, fmt::format("model.{}", shape.key)));
+  };
   for (const auto& shape : shapes)
-    if (shape.stated != shape.usual && shape.stated != shape.own)
+    if (is_chosen(shape) && shape.stated != shape.own)
       tell(fmt::format("model.{}", shape.key),
            fmt::format("model.{} is {}, and the model in {} has {}, which counts", shape.key,
                        shape.stated, folder.string(), shape.own));
