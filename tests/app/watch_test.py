@@ -177,8 +177,8 @@ def one_rank_and_its_worker(harness):
     suspect = who(0, "coordinator, generation, scoring, update", r"update of step \d", "nothing done for")
     with Held(harness, "worker", "worker", 1, 0, file=SCORED, settings=MANY_LEAVES) as run:
         said = run.await_status(suspect + r"(.*\n)+ +thread \d+: running\n")
-        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::run::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::run::UpdateStage::", said), f"main thread?\n{said}")
-        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::run::UpdateStage::", said),
+        check(re.search(r"main: in futex\n(?: +at .*\n)* +at rollcall::run::WorkerPool::run\(\)\n(?: +at .*\n)* +at rollcall::run::ObjectivePass::", said), f"main thread?\n{said}")
+        check(re.search(r"thread \d+: running\n(?: +at .*\n)* +at (\(anonymous namespace\)::)?computes_for_ever\(\)\n(?: +at .*\n)* +at rollcall::run::ObjectivePass::", said),
               f"worker?\n{said}")
         run.job.send_signal(signal.SIGSTOP)
         run.release()

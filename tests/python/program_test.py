@@ -108,7 +108,6 @@ def verdicts(harness):
             rollcall.ProgramError,
             "at response 1",
             "3 5 7 25=40",
-            "exit code 2",
         )
         check(
             grader.score(["3*5+25"], ["3 5 7 25=40"])[0]["verdict"] == "correct",

@@ -137,15 +137,15 @@ ExitCode export_lines(const Flags& flags) {
   if (to_file)
     phase.emplace("exporting to " + flags.out,
                   [&] { return fmt::format("{} rollouts", lines.load()); });
+  bool is_read = true;  // by somebody, up to its end
   each_chosen(flags.choice, [&](const io::ArchivedGroup& group, const auto& component_names) {
     lines += group.group.rollouts.size();
-    for (std::size_t i = 0; i < group.group.rollouts.size(); ++i) {
-      if (!out.write(texts.text_of(line_of(group, i, component_names, flags.tokens)))) return false;
-    }
-    return true;
+    for (std::size_t i = 0; is_read && i < group.group.rollouts.size(); ++i)
+      is_read = out.write(texts.text_of(line_of(group, i, component_names, flags.tokens)));
+    return is_read;
   });
   out.finish();
-  texts.tell();
+  if (is_read) texts.tell();
   return ExitCode::done;
 }
 

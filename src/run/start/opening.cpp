@@ -245,7 +245,8 @@ void check_command(const RunContext& context, reward::Spawner* spawner) {
 /// which nobody should find out from the result.
 void tell_unnamed_task(const JobRequest& request, const GivenSettings& given) {
   const Places& places = given.faults.places;
-  if (request.kind != JobKind::train || places.contains("task.name") ||
+  const bool is_refused = !given.faults.empty();  // for another reason, which is enough
+  if (is_refused || request.kind != JobKind::train || places.contains("task.name") ||
       places.contains("task.file"))
     return;
   const RunConfig& c = given.config;

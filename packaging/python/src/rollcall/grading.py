@@ -153,6 +153,11 @@ class Grader:
                 )
             verdicts.append(json.loads(line))
         writer.join()
+        for number, verdict in enumerate(verdicts):
+            if "error" in verdict:
+                raise ProgramError(
+                    f"the verifier {self.verifier}, at response {number}: {verdict['error']}"
+                )
         return verdicts
 
     def _end(self, kill: bool = False) -> None:
