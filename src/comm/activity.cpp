@@ -6,7 +6,7 @@ namespace rollcall::comm {
 void Activity::begin(const std::string& what) {
   progressed();
   const std::lock_guard lock(mutex_);
-  if (activity_ == what) return;  // the same task is named again while it lasts
+  if (activity_ == what) return;  // keeps the time at which the task began
   activity_ = what, began_ = Clock::now();
 }
 

@@ -51,7 +51,7 @@ bool MpiMessages::drive_send() {
     sending_.pop_front();
     --waits_->roll().moving;
   } else {
-    // it is tested again after all others
+    // The unfinished send moves to the end of the list, so the next call tests another one.
     sending_.splice(sending_.end(), sending_, sending_.begin());
   }
   return done;

@@ -14,10 +14,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that others wake; between two sleeps
-                                     // it looks for questions of a roll call
-constexpr double kUnaware_s = 2e-3;  // longest sleep where something else than other ranks may end
-                                     // the wait as well
+constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that only other ranks' bells wake;
+                                     // between two sleeps it looks for questions of a roll call
+constexpr double kUnaware_s = 2e-3;  // longest sleep where something that rings no bell may end the
+                                     // wait as well
 
 }  // namespace
 
@@ -88,8 +88,8 @@ void MpiWaits::await_rank(const char* what, int rank, std::uint32_t number) {
   await(what, [&] { return meeting_->has_entered(rank, number); });
 }
 
-/// A message that is longer than one packet may need its sender to call MPI again, and rings no
-/// bell.
+/// `seconds`, or less while messages are under way: a message that is longer than one packet may
+/// need its sender to call MPI again, and no bell rings for that.
 double MpiWaits::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
   if (roll_->moving == 0) return seconds;

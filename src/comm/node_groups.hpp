@@ -29,8 +29,9 @@ struct NodeGroups {
   std::vector<Across> across;  ///< the exchanges that this rank takes part in, in the order in
                                ///< which they run
 };
-/// Collective. Without a transport, only the groups within nodes are made. Devices use this: they
-/// exchange rank by rank, and every further NCCL communicator would take device memory.
+/// Without a transport (nullptr), only the groups within nodes are made. Runs on devices do so:
+/// their ranks exchange shares directly, and every further NCCL communicator would take device
+/// memory. Collective.
 NodeGroups make_node_groups(Communicator& ranks, Transport* transport);
 /// [ranks] the lowest rank on each rank's node. `node` is the group of the calling rank's node.
 /// Collective.

@@ -56,8 +56,8 @@ RollCall::~RollCall() {
   if (finalized) return;
   drop_sent();
   if (replies_.empty()) MPI_Comm_free(&comm_);
-  // A rank asked and ended before it got the answer. The job is about to end, and MPI may still
-  // read the text, so it is never freed.
+  // Some rank asked and ended before it got the answer. The job is about to end, and MPI may still
+  // read the reply, so the replies are never freed.
   if (!replies_.empty()) new std::list<Reply>(std::move(replies_));
 }
 
