@@ -26,8 +26,8 @@ std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
                        model::device_page_bytes(c));
 }
 
-/// The sizes for the largest share of any rank. All but the last share are of this size or a block
-/// smaller.
+/// Sizes of the optimizer on the rank with the largest share. All shares but the last have this
+/// length or are a block shorter.
 model::DeviceOptimizerSizes optimizer_of(const model::ModelConfig& c, int ranks) {
   const auto layout = model::weight_layout(c);
   const auto share_offsets = model::optimizer_shares(layout.size, ranks);

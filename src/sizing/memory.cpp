@@ -116,7 +116,7 @@ std::uint64_t held_rollouts(const RunConfig& c, const RunModels& models) {
   const auto drawn = double(drawn_rollouts(c, models));
   const double replayed =
       c.replay.share < 1.0 ? c.replay.share / (1.0 - c.replay.share) * drawn : 0.0;
-  // one per group
+  // one worked solution per group
   const double experts = c.experts.share > 0.0 ? drawn / double(c.train.rollouts_per_prompt) : 0.0;
   return std::uint64_t(std::ceil(drawn + replayed + experts));
 }
@@ -244,7 +244,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
         longest * kRolloutTokenBytes +
         std::uint64_t(c.sampling.max_new_tokens) * 2 * kept_id_bytes(c.sampling);
     if (trained && !on_device)
-      // 64 bits each, once per node
+      // a sum has 64 bits per weight, and a node holds it once
       holds("sum of gradients",
             2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments",

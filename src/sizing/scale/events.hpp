@@ -62,9 +62,9 @@ class Cores {
 
   Events* events_;
   double capacity_, crowding_;
-  double progress_ = 0.0, advanced_ = 0.0;  ///< Seconds at full speed that a job would have had
-                                            ///< which was there all the time, and the time up to
-                                            ///< which they are counted.
+  double progress_ = 0.0, advanced_ = 0.0;  ///< progress_: seconds at full speed that a job would
+                                            ///< have had if it had been there from the beginning
+                                            ///< until the time advanced_
   std::uint64_t order_ = 0, forecast_ = 0;  ///< a forecast of the next end is valid until a job
                                             ///< comes or goes
   std::priority_queue<Job, std::vector<Job>, After> jobs_;

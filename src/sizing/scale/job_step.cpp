@@ -87,9 +87,9 @@ class Step {
   };
   /// Notices of scored files, as rank 0 sees them.
   struct Notices {
-    std::size_t arrived = 0;  ///< and not looked at yet
-    std::size_t in_hand = 0;  ///< being read
-    std::size_t read = 0;
+    std::size_t arrived = 0;  ///< notices that have arrived and are not being read yet
+    std::size_t in_hand = 0;  ///< notices that rank 0 is reading
+    std::size_t read = 0;     ///< notices that it has read
     bool collecting = false;  ///< rank 0 has nothing else to do
   };
   /// Since when a rank has had nothing to do before the update.
@@ -109,7 +109,7 @@ class Step {
   StepTimes times_;
 };
 
-/// How much later than others a rank ends its generation on a node with fewer cores than threads.
+/// How much later a rank ends its generation because its node has fewer cores than threads [s].
 double Step::turn_s(int rank) const {
   const Cluster& cluster = machine_.cluster();
   const int generating = dealt_.generating[std::size_t(machine_.node_of(rank))];
