@@ -39,11 +39,11 @@ struct CoordinatorState {
   std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
   std::uint64_t policy_version = 0;
   std::int64_t metric_rows = 0;
-  std::int64_t bad_steps = 0;   ///< consecutive
+  std::int64_t bad_steps = 0;   ///< bad steps in a row, up to now
   double grad_norm_mean = 0.0;  ///< running mean for the spike test
   std::string rollback_to;   ///< the last checkpoint that the settings asked for: one that a stop
                              ///< made does not count
-  std::string weights_hash;  ///< of the first weights, for the archive (io::RunIdentity)
+  std::string weights_hash;  ///< hash of the run's first weights, for the archive (io::RunIdentity)
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::optional<std::int64_t>
@@ -77,9 +77,9 @@ struct CoordinatorState {
   std::string prompts_hash;  ///< of all prompts (task::PromptSet), as the last start found them;
                              ///< empty in states of an earlier build
   std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them
-  std::vector<Prompt> judge_tasks;     ///< those of the next step, ascending
-  std::vector<UnpackedFile> unpacked;  ///< scored and not yet in the archive; stored by the end of
-                                       ///< their step
+  std::vector<Prompt> judge_tasks;     ///< judge tasks of the next step, by ascending number
+  std::vector<UnpackedFile> unpacked;  ///< files of scored rollouts that are not yet in the
+                                       ///< archive; each is stored by the end of its step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
   std::string before_prompts, after_prompts;  ///< digests of the prompts of these evaluations

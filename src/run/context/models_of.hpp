@@ -1,4 +1,4 @@
-// The models of a run as their folders describe them: what memory they need follows from it.
+// The models of a run as their folders describe them. Their need of memory follows from that.
 #pragma once
 
 #include "core/run_config.hpp"

@@ -53,7 +53,7 @@ io::Source complete_source(const std::filesystem::path& path) {
   return source;
 }
 
-/// Ascending.
+/// The training steps that the source holds, ascending.
 std::set<std::uint64_t> train_steps_of(const io::Source& source) {
   std::set<std::uint64_t> steps;
   for (const auto& entry : source.packed)

@@ -222,7 +222,7 @@ class ColumnBuilder {
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers) {
   std::vector<std::vector<ScoredFile>> shares(readers.size());
-  std::size_t next = 0;  // of the files that any reader may read
+  std::size_t next = 0;  // counts the files that any reader may read
   for (ScoredFile& file : files) {
     std::size_t reader = next % readers.size();
     if (file.cached_on_rank >= 0) {

@@ -51,7 +51,7 @@ io::StepTraining StepRecord::of(const StepBatch& batch,
       for (auto& each : all) each.weight = training != nullptr ? training->weight : 1.0;
       std::size_t at = 0;  // index in the batch, whose samples ascend too
       for (std::size_t i = 0; i < all.size(); ++i) {
-        // The rollout has left the step without a verdict.
+        // A sampled rollout that is not in the batch has left the step without a verdict.
         if (at == trained.size() || trained[at].sample != keys.rollouts[i].sample) continue;
         all[i].trained =
             training == nullptr || at >= training->keep.size() || training->keep[at] != 0;

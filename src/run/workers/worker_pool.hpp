@@ -64,7 +64,7 @@ class WorkerPool {
   std::condition_variable wake_, done_;
   Call call_;                ///< the call of run() under way; without an index between two calls
   std::int64_t busy_ = 0;    ///< threads that are inside `work`
-  std::uint64_t calls_ = 0;  ///< of run() so far: a waiting thread sees by it that a new one began
+  std::uint64_t calls_ = 0;  ///< calls of run() so far, by which a waiting thread sees a new one
   bool closing_ = false;
   std::vector<std::jthread> workers_;
 };
