@@ -1,5 +1,5 @@
-// Makes the table of prompts from which a scheduling policy chooses, and refuses a policy that
-// needs more than the table has.
+// Makes the table of prompts from which a scheduler chooses, and refuses a scheduler that needs
+// more than the table has.
 #include "run/coordinator/make_scheduler.hpp"
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"

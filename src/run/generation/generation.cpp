@@ -117,7 +117,7 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
                                   beginnings[g].end());
   }
   SamplingParams sampling = plan.sampling;
-  // No reader needs the lists.
+  // Only the update reads the lists of kept ids, and only those of training rollouts.
   if (plan.purpose != Purpose::train) sampling.logprob = "full";
   auto options = step_decode_options(context);
   options.ended = [drawn = context.drawn] {

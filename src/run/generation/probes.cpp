@@ -1,4 +1,4 @@
-// Steps by their delimiter, and short continuations behind each, sampled as all else is.
+// Finds reasoning steps by their delimiter, and samples short continuations after each.
 #include "run/generation/probes.hpp"
 
 #include "base/errors/error.hpp"
@@ -39,7 +39,8 @@ std::vector<std::int32_t> shown(const StepBatch& batch, const StepEnd& end,
   return tokens;
 }
 
-/// The address of the random numbers of a place. No draw depends on which other places are probed.
+/// The address of the random numbers of a step's end. No draw depends on which other ends are
+/// probed.
 std::uint64_t address_of(const Group& group, const StepEnd& end) {
   constexpr std::uint64_t kProbe = 0x70726F6265;  // keeps these random numbers apart from others
   const std::array<std::uint64_t, 5> place{group.id.step, group.id.prompt.value, group.id.draw,

@@ -44,7 +44,8 @@ class PolicyStore {
   std::span<const float> weights() const { return shared_weights()->span(); }
   std::shared_ptr<const model::AlignedFloats> shared_weights() const;
 
-  /// The functions that AdamW calls to pack a part of the weights as soon as it has written it.
+  /// The parts in which weights are packed, and the function with which AdamW packs a part as soon
+  /// as it has written the weights of that part.
   model::AdamWParts parts();
   /// The part [begin, end) of the layout, whose weights AdamW packs as it writes them.
   struct Stretch {

@@ -30,12 +30,12 @@ class JudgeQuestions {
   using Place = std::pair<std::size_t, std::size_t>;  ///< group and rollout
   struct Open {
     GradedShard shard;
-    std::size_t replies = 0;  ///< that have not come yet
+    std::size_t replies = 0;  ///< replies that have not come yet
     Stopwatch clock;
   };
   struct Sent {
     std::uint64_t shard;
-    std::vector<Place> places;  ///< of the questions, in their order
+    std::vector<Place> places;  ///< [questions of the request] the answer that each asks about
   };
   void set(GradedShard& shard, const Place& place, const Judgement& judgement) const;
 

@@ -16,7 +16,7 @@ namespace rollcall::run {
 struct Branch {
   std::filesystem::path parent;  ///< run folder of the other run
   std::string checkpoint;        ///< name of a checkpoint in it
-  RunConfig settings;            ///< with which the checkpoint was made
+  RunConfig settings;            ///< settings with which the checkpoint was made
   CoordinatorState state;
 };
 

@@ -154,8 +154,9 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       "name the same two checkpoints, or branch off: rollcall train --from RUN --set run.dir=NEW --set ...");
 }
 
-/// Warns of changed prompts. They are allowed: the scheduler knows old ones from new ones, and
-/// evaluations on others are left out. But a file of the same name elsewhere is seldom meant.
+/// Warns of changed prompts. They are allowed: the scheduler knows old prompts from new ones, and
+/// evaluations on other prompts are left out. But the change may be a mistake, such as a file of
+/// the same name in another directory.
 void tell_other_prompts(const RunContext& context, const CoordinatorState& state) {
   if (state.prompts_hash.empty() || state.prompts_hash == context.prompts.hash) return;
   const TaskSection& task = context.config.task;

@@ -141,8 +141,8 @@ void check_judges(const RunConfig& c, Faults& faults) {
   });
 }
 
-/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A policy with
-/// several rounds may enlarge such groups.
+/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A scheduler
+/// with several rounds may enlarge such groups.
 void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
                          const scheduling::Scheduler& policy) {
   const std::int64_t prompts = c.train.prompts_per_step;

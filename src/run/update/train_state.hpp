@@ -69,21 +69,21 @@ class TrainState {
   std::unique_ptr<model::PolicyOptimizer> make_optimizer();
   void add_moments(io::CheckpointShare& share) const;
   void set_phase(bool supervised);
-  void gather_weights();  ///< those that ranks of other nodes have changed
+  void gather_weights();  ///< fetches the weights that ranks of other nodes have changed
 
   RunContext* context_;
   comm::Communicator* ranks_;
   comm::NodeGroups groups_;
   std::unique_ptr<Collectives> by_transport_;  ///< the update ranks, for large arrays
-  std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] of the layout
+  std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] where shares begin in the layout
   int own_share_ = 0;
   model::DeviceOptimizer* device_ = nullptr;  ///< the optimizer where it is a device's
   std::unique_ptr<model::PolicyOptimizer> optimizer_;
-  std::shared_ptr<const model::GradientMask> mask_;  ///< of this rank's share in training steps;
-                                                     ///< null: all weights train
+  std::shared_ptr<const model::GradientMask> mask_;  ///< mask of this rank's share, for training
+                                                     ///< steps; null: all weights train
   bool supervised_phase_ = true;
   BackgroundTask<SaveReport> saving_;
-  bool save_begun_ = false;  ///< since await_writer(); the same on all ranks
+  bool save_begun_ = false;  ///< save() was called since await_writer(); the same on all ranks
 };
 
 }  // namespace rollcall::run

@@ -30,7 +30,7 @@ Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
                    const comm::StageLayout& layout, std::int64_t max_new_tokens, bool together) {
   const auto& generators = layout.of(comm::Stage::generation);
   Storing storing;
-  std::int64_t largest = 0;  // of the largest share
+  std::int64_t largest = 0;  // rollouts of the largest share
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].empty()) continue;
     storing.ranks.push_back(generators[i]);

@@ -28,8 +28,8 @@ double lowest_of(const Round& rounds) {
       std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)});
 }
 
-/// Adds a round to those of its step before it. Its reports of the task's prompts are copied, since
-/// the scheduler hears of them next.
+/// Adds `round` to `all`, the rounds of its step before it. `round` keeps its reports on the task's
+/// prompts, since the scheduler receives them next.
 void add_round(Round& all, Round& round) {
   add(all.verdicts, round.verdicts);
   scheduling::merge_reports(all.reports, round.reports);

@@ -34,8 +34,8 @@ double value_of(const UpdateReport& report, const std::string& name) {
   return found == report.metrics.end() ? NAN : found->second;
 }
 
-/// Throughput and latency of the verifier and of the model that judges. The counts are the step's;
-/// the times are of the verdicts that this start has asked for.
+/// Throughput and latency of the verifier and of the judge or reward model. Counts are over all
+/// verdicts of the step, times over those that were not taken from an earlier start.
 void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts,
                   double scoring_s) {
   auto& seconds = verdicts.seconds;
@@ -118,7 +118,8 @@ scheduling::StepRequest Steps::next_request() const {
           course_.progress(*state_)};
 }
 
-/// Takes the round's files and how its groups train.
+/// Sends the step to the update ranks and returns their report. Moves the round's files and how its
+/// groups train into the plan.
 UpdateReport Steps::update(const scheduling::StepRequest& request, Round& round) {
   const double steps = course_.expected_steps(*state_, std::int64_t(request.step));
   const double lr =
