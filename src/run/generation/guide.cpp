@@ -15,7 +15,7 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::uint32_t kGuideSample =
-    0xFFFF'FFFE;  // a sample number that no rollout has, so none has the guide's random numbers
+    0xFFFF'FFFE;  // a number that no rollout has, so that none shares the guide's random numbers
 
 }  // namespace
 

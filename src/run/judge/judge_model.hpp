@@ -42,7 +42,7 @@ class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
       kRewardModelMicroBatchTokens;  ///< limit of a reward model's forward pass, unless one sequence
-                               ///< alone has more
+                                     ///< alone has more
   /// `seed`: the run's seed. Throws like identify_judge(), and for weights that do not fit
   /// config.json.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,
