@@ -49,8 +49,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   int exceptions_ = 0;                   ///< exceptions in flight at construction; if there are
                                          ///< more at destruction, the job is about to end
-  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member, because MPI may
-                                         ///< write into it until the job ends
+  std::vector<std::int64_t> addends_;    ///< buffer that sum_to_shares() receives into; a member,
+                                         ///< because MPI may write into it until the job ends
   std::shared_ptr<RollCall> roll_call_;  ///< the same object as roll_
   MpiWaits waits_;
   MpiMessages* mpi_messages_ = nullptr;  ///< the same object as messages_

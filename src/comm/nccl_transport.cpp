@@ -39,7 +39,7 @@ class NcclCollectives final : public DeviceCollectives {
     take("ncclBroadcast",
          ncclBroadcast(bytes, bytes, count, ncclUint8, root, comm(), work_->stream()));
   }
-  /// Waits until NCCL has queued on the device what it was given.
+  /// Waits until NCCL has queued the calls before this one on the device.
   void settle(const char* what) {
     await(what, [] { return true; });
   }

@@ -19,7 +19,7 @@ namespace rollcall::comm {
 struct NodeGroups {
   struct Across {
     std::unique_ptr<Communicator> ranks;
-    std::unique_ptr<Collectives> over_transport;  ///< the same ranks, for large buffers
+    std::unique_ptr<Collectives> over_transport;  ///< collectives of `ranks` for large buffers
     std::vector<int> shares;  ///< [ranks->size()] share that each member owns; -1 if it takes part
                               ///< for a missing rank
   };

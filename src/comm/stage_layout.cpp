@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kStages = 5, kShared = 3;  ///< kShared stages, from the second on, are shared out to
                                          ///< ranks
-constexpr int kFewestDisaggregated = 4;  ///< one rank for each of four stages
+constexpr int kFewestDisaggregated = 4;  ///< one rank for each stage but the judge
 /// Shares of generation, scoring and update. Decoding is bound by memory and takes the most time;
 /// scoring runs small verifiers on the CPU.
 constexpr std::array<int, kShared> kShares{4, 1, 3};

@@ -115,8 +115,8 @@ class ThreadCommunicator final : public Communicator {
 
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and lets `read` see what all
-                                        ///< have shown
+  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks, of which
+                                        ///< `own` is this rank's
   void meet(const char* call);
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);

@@ -18,8 +18,8 @@ constexpr std::uint64_t kContext = 600'000'000;  // about what nvidia-smi shows 
                                                  // with these kernels on Hopper
 constexpr std::uint64_t kNccl = 600'000'000;  // buffers and channels of one communicator; an upper
                                               // estimate, not measured
-constexpr std::uint64_t kTransport = comm::kWorkBytes;  // for sums and weights on their way to
-                                                        // other ranks
+constexpr std::uint64_t kTransport = comm::kWorkBytes;  // work memory for sums and weights on their
+                                                        // way to other ranks
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
   return std::uint64_t(kernels::pages_of(positions) * c.num_hidden_layers *

@@ -13,7 +13,7 @@
 namespace rollcall::sizing {
 
 struct DeviceNeed {
-  std::vector<MemoryItem> held;         ///< for the whole run
+  std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch, with all
                                         ///< blocks but one computed again; 0 if nothing is trained
   std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
@@ -38,7 +38,7 @@ DeviceNeed device_need(const RunConfig& config, const RunModels& models, const D
 /// How a GPU of `gpu_bytes` would serve: "weights in bf16 15.2 GB, ...", then "at least 93 GB: does
 /// not fit, 13 GB are missing".
 std::string device_text(const DeviceNeed& need, std::uint64_t gpu_bytes);
-/// The same for every kind of rank of a forecast, with the longest texts of the run.
+/// device_text() for every kind of rank of a forecast, with the longest texts of the run.
 std::string device_text(const Forecast& forecast, const RunConfig& config, const RunModels& models,
                         std::uint64_t gpu_bytes);
 

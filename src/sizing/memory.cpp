@@ -293,7 +293,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           std::uint64_t(model::MicroBatchRunner::kept_logit_bytes(policy, kernels, tokens)));
     }
   }
-  if (on_device) {  // these lie in the memory of the device, which has a limit of its own
+  if (on_device) {  // the next items lie in the device's memory, which has a limit of its own
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.micro_batch_bytes =
         need.micro_batch_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;

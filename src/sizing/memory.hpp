@@ -61,7 +61,7 @@ struct MemoryItem {
 
 /// What one rank needs.
 struct MemoryNeed {
-  std::vector<MemoryItem> held;         ///< for the whole run
+  std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch on one
                                         ///< thread, with logits and blocks computed again; 0
                                         ///< without an update stage
@@ -112,7 +112,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
 
 /// "weights 1.1 GB, sum of gradients 1.1 GB, ..."
 std::string items_text(const MemoryNeed& need);
-/// The same for a list and further items. Items of no bytes are left out.
+/// items_text() for the items of `held` and `more`. Items of 0 bytes are left out.
 std::string items_text(std::vector<MemoryItem> held, std::initializer_list<MemoryItem> more);
 
 }  // namespace rollcall::sizing

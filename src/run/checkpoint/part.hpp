@@ -47,8 +47,8 @@ enum class OnBranch { taken, rewritten, taken_if_understood };
 
 struct PartRow {
   Part part{};
-  const char* what = "";  ///< for messages, with its article
-  const char* file = "";  ///< its name; a run of # is a number with at least as many digits
+  const char* what = "";  ///< the part in words with their article, for messages
+  const char* file = "";  ///< name of its file; ### is a number of at least as many digits as #
   int format = 0;         ///< the format number inside; 0: the file has none
   Writer writer{};
   Presence presence{};

@@ -16,7 +16,7 @@ std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& g
 /// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
 /// graded by the returned prompt, and the archive stores it.
 Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form);
-/// The same for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
+/// asked() for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
 /// by prompt) and has no other form.
 Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
              const std::vector<Prompt>& judge_tasks = {});

@@ -46,8 +46,8 @@ struct RankZero {
   std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
                                            ///< from this start on
   std::vector<GraderFile> graders{};       ///< files of reward.command, hashed once for each start
-  std::string judge_digest{};              ///< of the model that judges beside the grader
-                                           ///< (JudgeIdentity); empty where there is none
+  std::string judge_digest{};              ///< JudgeIdentity::digest of the judge or reward model;
+                                           ///< empty where there is none
 };
 
 /// Every rank builds it from the run file. Only `store` changes later.
@@ -56,7 +56,7 @@ struct RunContext {
   std::filesystem::path run_dir;
   comm::StageLayout layout;
   std::shared_ptr<const text::PromptFormat> format;
-  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< that of `format`
+  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the tokenizer of `format`
   task::PromptSet prompts;
   /// The forms that task.forms names; plain where it names none.
   std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};
@@ -65,7 +65,7 @@ struct RunContext {
   std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;
   std::vector<text::Supervised> examples;  ///< what supervised steps draw from; empty in a run
                                            ///< without such steps
-  std::string examples_hash;               ///< of sft.file; empty where no example is read from one
+  std::string examples_hash;               ///< hash of the examples in sft.file; empty without it
   std::optional<reward::Grader> grader;
   std::optional<reward::Grader> verdict_grader;  ///< grades the policy's verdicts on its own
                                                  ///< answers; only in a run with judge tasks

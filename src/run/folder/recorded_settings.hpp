@@ -37,7 +37,7 @@ struct RecordedSettings {
 /// StorageError.
 std::optional<RecordedSettings> recorded_settings(const std::filesystem::path& run_dir,
                                                   const std::string& checkpoint);
-/// The same for the newest checkpoint whose manifest can be read.
+/// recorded_settings() for the newest checkpoint whose manifest can be read.
 std::optional<RecordedSettings> recorded_settings(const std::filesystem::path& run_dir);
 
 /// Keys of config.toml that somebody has edited although only the first start may set them.

@@ -71,7 +71,7 @@ struct ShardNotice {
   double archive_s = 0.0;
   std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
   std::vector<Prompt> judge_tasks{};  ///< the judge tasks of the shard's groups (StepPlan)
-  std::int32_t aggregator = -1;       ///< as in StepPlan
+  std::int32_t aggregator = -1;       ///< world rank that stores the shard (StepPlan)
   std::uint32_t aggregated = 1;
   bool cut = false;  ///< a signal ended the sampling early; nothing of the shard is stored or
                      ///< scored
@@ -173,7 +173,7 @@ struct JudgeReply {
 struct SupervisePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
-  double grad_norm_limit = 0.0;  ///< as in UpdatePlan
+  double grad_norm_limit = 0.0;  ///< a gradient with a larger norm is a spike; 0: no limit
   /// Indices into RunContext::examples in the order in which they are packed; only to the first
   /// update rank.
   std::vector<PromptId> prompts;
@@ -210,8 +210,8 @@ struct GroupSignal {
 enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2, cut = 3 };
 
 struct UpdateReport {
-  UpdateOutcome outcome = UpdateOutcome::applied;  ///< of the last update that was tried; an update
-                                                   ///< that is not applied ends its step
+  UpdateOutcome outcome = UpdateOutcome::applied;  ///< how the last update that was tried ended; an
+                                                   ///< update that is not applied ends its step
   std::int64_t updates = 1, applied = 0;  ///< updates that the step was to make, and has made
   double gradient_norm = 0.0;  ///< mean over the applied updates that have a gradient; 0: none of
                                ///< them has

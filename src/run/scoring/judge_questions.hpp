@@ -43,7 +43,7 @@ class JudgeQuestions {
   Mailbox* mail_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Open> open_;
-  std::map<std::uint64_t, Sent> sent_;  ///< by the request's number
+  std::map<std::uint64_t, Sent> sent_;  ///< requests without a reply, by JudgeRequest::id
 };
 
 }  // namespace rollcall::run

@@ -42,7 +42,7 @@ class Problems {
 
 void check_references(const RunContext& context) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
-  constexpr std::size_t kFew = 3;  // rows that are told one by one, whatever share they are
+  constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
   const TaskSection& section = context.config.task;
   if (section.name != "jsonl") return;
   Problems unusable(kRefused), unreadable(kWarned);

@@ -96,7 +96,7 @@ class Tree {
   };
   struct Point {
     std::size_t node, place;  ///< the next place in a node; at its end the node's `last`
-    std::size_t along;        ///< how many places of the path lead there
+    std::size_t along;        ///< number of places of the path that the tree has up to this point
   };
   template <class Pass>
   Point follow(const Path& path, const Pass& pass) const;

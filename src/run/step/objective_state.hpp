@@ -16,8 +16,8 @@ namespace rollcall::run {
 
 struct ObjectiveState {
   std::map<std::string, double> statistics{};  ///< Objective::statistics of the last optimizer step
-  scheduling::SuccessTracker success{};        ///< learns the same from the same groups as the
-                                               ///< scheduler's tracker
+  scheduling::SuccessTracker success{};        ///< learns from the same groups as the scheduler's
+                                               ///< tracker, with the same result
   std::map<std::uint64_t, std::int64_t> best_length{};  ///< by PromptId: policy tokens of the
                                                         ///< shortest correct answer; a prompt that
                                                         ///< was never solved is not in it

@@ -54,8 +54,8 @@ std::vector<BackwardMicroBatch> supervised_micro_batches(const RunContext& conte
   return micro_batches;
 }
 
-/// The sum over all micro-batches of what each one's owner knows, the same on every rank.
-/// Collective.
+/// The sum over all micro-batches, each of whose numbers only one rank knows (the others pass 0).
+/// The result has the same bits on every rank. Collective.
 double whole_sum(const std::vector<double>& by_micro_batch, comm::Communicator& ranks) {
   std::vector<std::int64_t> bits(by_micro_batch.size());  // a micro-batch has one owner, and other
                                                           // ranks add 0

@@ -64,7 +64,7 @@ class UpdateStage {
                                                       ///< has only one
     std::map<std::string, double> figures{};  ///< figures of all rollouts, where not all groups
                                               ///< train
-    double columns_s = 0.0;                   ///< for timing_s/columns
+    double columns_s = 0.0;                   ///< time to add to the metric timing_s/columns
   };
   /// One update of a step.
   struct Turn {

@@ -21,7 +21,7 @@ struct GenerationShare {
 /// What one aggregator has to store.
 struct AggregatedFile {
   std::size_t parts = 0;      ///< shards that become this file, its own included
-  std::int64_t rollouts = 0;  ///< in all of them
+  std::int64_t rollouts = 0;  ///< rollouts in all of these shards
 };
 
 struct DealtRollouts {

@@ -55,7 +55,7 @@ class Cores {
       return a.end != b.end ? a.end > b.end : a.order > b.order;
     }
   };
-  double speed() const;  ///< of each job, between 0 and 1
+  double speed() const;  ///< speed of each job as a fraction of full speed
   void advance();        ///< brings progress_ up to the present
   void expect_next();
   void finish(std::uint64_t forecast);

@@ -42,7 +42,8 @@ double micro_batches_s(const Workload& work, const Costs& costs, double response
           ? double(work.micro_batch_tokens)
           : std::min(double(work.micro_batch_tokens),
                      17.0 / 16.0 * tokens / double(std::max<std::int64_t>(micro_batches, 1)));
-  const double missing = double(micro_batches) * full - tokens;  // in the last micro-batch
+  const double missing = double(micro_batches) * full - tokens;  // tokens that the last micro-batch
+                                                                 // has less than the others
   return costs.micro_batch * double(own) +
          costs.train_token * (double(own) * full -
                               (own > 0 && (micro_batches - 1) % updaters == index ? missing : 0.0));
