@@ -47,7 +47,7 @@ void MpiWaits::wait_in(const char* call, const std::function<bool()>& done,
                        const std::function<bool()>& early) {
   Deadline deadline(times_->collective_deadline_s);
   Backoff looking;
-  std::string where;  // set once the wait is long
+  std::string where;  // names the wait for roll calls; set before the first sleep
   for (bool was_early = false;;) {
     const std::uint32_t rings_seen = meeting_ ? meeting_->bell() : 0;
     const bool is_early = early();

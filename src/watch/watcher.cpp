@@ -55,7 +55,8 @@ std::atomic<double> all_standstills_s = 0.0;
 /// For a clock that is read once per tick: a longer time than this between two reads shows that the
 /// process was suspended [s].
 double late_s(double tick_s, double watch_s) {
-  constexpr double kLate_s = 10.0;  // a read that is late by more than this always shows it
+  constexpr double kLate_s = 10.0;  // a read that is later than this shows a suspension, however
+                                    // long watch_s is
   return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
 }
 

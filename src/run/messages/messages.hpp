@@ -80,7 +80,7 @@ struct ShardNotice {
 /// Where update and archive find a shard and its scores. While cached_on_rank has them in memory
 /// alone, only the paths of the files are known; UpdateReport::stored brings the rest.
 struct ScoredFile {
-  io::PublishedFile shard, scores;   ///< the same file where one holds both
+  io::PublishedFile shard, scores;   ///< equal where one file holds both rollouts and scores
   std::int32_t cached_on_rank = -1;  ///< world rank that has both in memory for the update
                                      ///< (ShardCache); -1: no rank has, or another run stored them
 };
@@ -104,7 +104,7 @@ struct VerdictFacts {
   std::uint64_t judged = 0;            ///< answers that the model was asked about
   std::uint64_t judged_known = 0;      ///< answers whose judgement was remembered, not computed
   std::uint64_t judged_undecided = 0;  ///< answers on which the model gave no verdict
-  double judging_s = 0.0;              ///< seconds that one shard waited for the model, the longest
+  double judging_s = 0.0;              ///< longest time that a shard waited for the model [s]
 };
 /// Adds one verdict. `sample` is called for the name of a slow one.
 void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample);

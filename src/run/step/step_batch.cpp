@@ -132,8 +132,8 @@ class ColumnBuilder {
 
   void append(const StepBatch& batch, std::size_t g) {
     const Group& group = batch.groups[g];
-    std::map<std::string, double> answers;  // numbers in order of appearance, since a column
-                                            // needs only to tell equal answers
+    std::map<std::string, double> answers;  // numbers of answers, in order of appearance: the
+                                            // column only shows which answers are equal
     append_old(batch, g);
     auto& named = made_.named;
     auto &correct = named["correct"], &expert = named[method::column::expert],

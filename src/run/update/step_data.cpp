@@ -138,7 +138,7 @@ StepBatch StepData::gather(const UpdatePlan& plan) {
       throw;
     }
   }();
-  if (sampling) {  // steps of an archive bring what trains with them
+  if (sampling) {  // steps read from an archive have StepBatch::training already
     const bool alone = residency_ == StepResidency::leader;
     decide(batch, alone ? plan.training : of_leader(*ranks_, plan.training));
   }

@@ -35,8 +35,8 @@ class StepData {
   StepResidency residency() const { return residency_; }
 
   /// The step's rollouts after the rule for undecided ones (undecided.hpp), then replayed groups,
-  /// and the experts' rollouts in their groups.
-  /// Throws Error where no rollout of the step came to a verdict.
+  /// and the experts' rollouts in their groups. Throws Error where no rollout of the step came to a
+  /// verdict.
   StepBatch gather(const UpdatePlan& plan);
   /// What the archive is to know of the rollouts that gather() read; on the leader, and null in a
   /// run that trains from an archive.

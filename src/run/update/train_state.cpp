@@ -53,7 +53,7 @@ TrainState::TrainState(RunContext& context, comm::Communicator& ranks)
       mask_(mask_of_share(context, ranks, share_offsets_[std::size_t(own_share_)],
                           share_offsets_[std::size_t(own_share_) + 1])) {}
 
-/// On a device each rank has the share of its own number: no rank stands in for others of its node.
+/// On devices, rank r owns share r. On processors NodeGroups deals the shares.
 std::unique_ptr<model::PolicyOptimizer> TrainState::make_optimizer() {
   const auto& store = *context_->store;
   if (store.on_device()) {

@@ -49,8 +49,8 @@ class TrainState {
   /// anything that a checkpoint reads changes.
   void await_writer();
 
-  /// Leaves the writing of `share`, this rank's moments and on the leader the weights to a thread
-  /// of its own, which reads weights and moments where they are.
+  /// Starts a thread that writes `share`, this rank's moments, and on the leader the weights. The
+  /// thread makes no copy of weights and moments, so both must not change: see await_writer().
   void save(const std::string& checkpoint, io::CheckpointShare share);
   /// What this rank has written, once it is durable. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return saving_.poll(); }

@@ -40,8 +40,8 @@ Costs costs_of(const Vector& x) {
   return costs;
 }
 
-/// Simulated minus measured times, as fractions of the run's step, followed by the terms of the
-/// prior.
+/// Simulated minus measured times, as fractions of the run's step (for scheduling and columns the
+/// logarithm of their quotient), followed by the terms of the prior.
 Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
   static const Vector defaults = logarithms(Costs());
   const Costs costs = costs_of(x);

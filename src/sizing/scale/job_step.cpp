@@ -49,8 +49,8 @@ double micro_batches_s(const Workload& work, const Costs& costs, double response
                               (own > 0 && (micro_batches - 1) % updaters == index ? missing : 0.0));
 }
 
-/// The course of one step. Every function below is something that a rank does once the one before
-/// has ended; all durations come from the machine.
+/// The course of one step. Each member function is something that a rank does once the one before
+/// has ended; all durations come from machine_, the simulated cluster.
 class Step {
  public:
   Step(const Cluster& cluster, const Workload& work, const Costs& costs)
