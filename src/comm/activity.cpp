@@ -1,4 +1,4 @@
-// Texts under a mutex, and two atomic counters that need none.
+// Keeps the texts of an activity under a mutex. Its two counters are atomic and need none.
 #include "comm/activity.hpp"
 
 namespace rollcall::comm {

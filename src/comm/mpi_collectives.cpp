@@ -36,7 +36,7 @@ void for_each_part(std::span<T> values, Act act) {
 
 /// One piece of every share: its number of elements, and where it lies in the buffer.
 struct Pieces {
-  std::vector<int> counts, places;  ///< [ranks]
+  std::vector<int> counts, places;  ///< [ranks] elements of each piece, and where it begins
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 

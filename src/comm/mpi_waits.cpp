@@ -1,4 +1,4 @@
-// Polls, sleeps and their deadlines.
+// Polls or sleeps until a wait has ended, or its deadline has passed.
 #include "comm/mpi_waits.hpp"
 
 #include "base/errors/error.hpp"
@@ -94,7 +94,7 @@ double MpiWaits::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
   if (roll_->moving == 0) return seconds;
   int here = 0;
-  // makes progress with unfinished messages
+  // lets MPI move the unfinished messages on
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
   return std::min(seconds, kMoving_s);
 }

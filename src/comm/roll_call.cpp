@@ -17,8 +17,8 @@ namespace {
 constexpr int kQuestion = 0, kAnswer = 1;
 constexpr double kPatience_s = 2.0;    // time for answers; a waiting rank answers within
                                        // kLookEvery_s, unless its node is busy
-constexpr double kLookEvery_s = 0.02;  // a look for questions costs as much as a poll of what the
-                                       // rank waits for
+constexpr double kLookEvery_s = 0.02;  // time between two looks for questions, each of which costs
+                                       // as much as a poll
 
 }  // namespace
 

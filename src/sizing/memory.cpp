@@ -142,8 +142,8 @@ comm::StageLayout layout_of(const RunConfig& c, int ranks) {
                                : comm::with_judges(c.run.layout, ranks, int(c.judge.ranks));
 }
 
-/// This does not depend on the memory of the devices that are there, because a run would have other
-/// bits on other devices.
+/// The value of train.micro_batch_tokens on devices. It does not depend on the memory of the
+/// devices that are there, because a run would have other bits on other devices.
 std::int64_t device_micro_batch_tokens(const model::ModelConfig& policy) {
   std::int64_t tokens = kMostDeviceMicroBatch;
   const auto bytes = [&] {
@@ -184,7 +184,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  // A node holds these once, so each of its ranks counts a part.
+  // A node holds weights once, so each of its ranks counts a part.
   holds("weights and their packed copy",
         model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
@@ -327,7 +327,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   };
   MemoryUse use;
   const std::uint64_t spare = left - decode, all = need.micro_batch_bytes + need.kept_bytes;
-  // for each of the micro-batches that run side by side
+  // bytes for each of the micro-batches that run side by side
   const std::uint64_t each = std::min(all, (spare + micro_batch) / 2 / std::uint64_t(threads));
   use.micro_batches_at_once =
       need.micro_batch_bytes > 0 && each < all - need.kept_logit_bytes ? 1 : threads;

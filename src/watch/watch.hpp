@@ -58,7 +58,7 @@ std::string write_record(const std::filesystem::path& run_dir, const WatchRecord
 struct WatchFile {
   std::vector<WatchRecord> records{};  ///< by rank; ranks that have not written yet are missing
   int ranks = 0;                       ///< number of ranks of the job
-  int unreadable = 0;                  ///< slots that hold something else
+  int unreadable = 0;                  ///< number of slots that hold neither a record nor zeros
 };
 /// The longest suspension, among ranks other than `own`, that ended after `since_unix_s` [s].
 double longest_standstill(const WatchFile& file, int own, double since_unix_s);

@@ -208,7 +208,8 @@ class Rounds {
     const bool missed = std::any_of(threads.begin(), threads.end(), [](const auto& t) {
       return t.state == "running" && t.frames.empty();
     });
-    // a thread that computes answers when it gets a core: then the next turn tries again
+    // A thread that computes gives its stack only when it gets a core. If one gave none, the next
+    // turn tries again.
     next_stacks_s_ = missed ? past_s : 2.0 * past_s;
   }
 
@@ -248,7 +249,7 @@ class Rounds {
   OwnRank self_;
   int main_thread_;
   double watch_s_;
-  double next_turn_s_ = 0.0;                  ///< time of the next record, as OwnRank::looked_s
+  double next_turn_s_ = 0.0;                  ///< OwnRank::looked_s() at which a record is due
   double next_stacks_s_ = kEarly * watch_s_;  ///< stacks are taken after this time without progress
                                               ///< or without a poll
   bool warned_ = false;

@@ -39,7 +39,8 @@ enum class Writer {
 /// Which checkpoints have a part (part_check.hpp).
 enum class Presence { always, with_reference, with_value_head, with_scheduler };
 
-/// What a rollback does with a part. It takes weights back, and keeps what prompts have shown.
+/// What a rollback does with a part: it restores weights, and keeps what rollouts have shown of the
+/// prompts.
 enum class OnRollback { restored, restored_in_part, kept };
 
 /// What becomes of a part of the parent's checkpoint in that of a branch (`train --from`).

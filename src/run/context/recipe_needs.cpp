@@ -39,10 +39,10 @@ bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_poli
 /// method without it, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
-  std::string_view policies;  ///< one of these rows of schedulers has it; empty: one rollout for
-                              ///< each prompt is meant
-  std::string_view rounds;    ///< or this piece of rounds under any other row
-  const char* without;        ///< what the run is without it
+  std::string_view policies;  ///< the schedulers that have the part; empty: the part is one rollout
+                              ///< for each prompt
+  std::string_view rounds;    ///< the piece of rounds with which any other scheduler has the part
+  const char* without;        ///< what the run is without the part
 };
 
 constexpr std::string_view kRefills = "dapo, dler, greso, brorl",

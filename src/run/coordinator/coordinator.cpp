@@ -232,7 +232,7 @@ ExitCode Coordinator::finish() {
   std::string policy_sha256 = checkpoints_.newest().policy_sha256;
   if (policy_sha256.empty()) policy_sha256 = context_->store->sha256();
   const LongPhase phase("hashing the archive and writing the report");
-  // No step follows, and the archive is read into memory of another kind.
+  // No step follows, so its memory is free for reading the archive.
   model::huge_blocks().release_idle();
   evaluations_.drop_old();
   context_->rank_zero.lock->require_own();
@@ -259,7 +259,7 @@ bool Coordinator::stop_wanted() {
   return true;
 }
 
-/// Ends the run within an evaluation, which a resume makes again.
+/// Ends the run in an evaluation that was stopped. A resume makes the whole evaluation again.
 ExitCode Coordinator::stop_in_evaluation() {
   require<EnvironmentError>(
       step_.has_ended() || !stop_.is_out_of_time(),

@@ -140,8 +140,8 @@ Evaluations::Evaluations(const RunContext& context, CoordinatorState& state, Rou
       stop_(&stop),
       heldout_(heldout_digest(context.prompts.heldout)) {}
 
-/// One evaluation, in rounds. Nothing when it was asked to stop between two of them; what was
-/// sampled then counts as never drawn.
+/// Makes one evaluation, in rounds. Returns nothing when the run was asked to stop between two
+/// rounds; rollouts that were sampled until then count as never drawn.
 std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std::int64_t samples) {
   const Stopwatch clock;
   const auto unpacked = state_->unpacked;
@@ -275,8 +275,8 @@ void Evaluations::drop_old() {
 bool Evaluations::measure(std::optional<Outcomes>& slot, std::string& prompts) {
   std::uint64_t earlier = 0;  // rollouts of the evaluation that is replaced
   if (slot) {
-    // The rollouts of the older evaluation go to the archive first, so that no new shard takes the
-    // name of one of theirs.
+    // The shards of the older evaluation are packed first, so that no new shard takes the name of
+    // one of them.
     archive_->pack(state_->unpacked);
     for (const auto& outcome : *slot) earlier += outcome.correct.size();
   }

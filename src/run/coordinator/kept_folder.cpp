@@ -1,4 +1,4 @@
-// Compares the open lock file with the one of that name, and counts rollouts.
+// Compares the open lock file with the file that has its name now, and counts rollouts.
 #include "run/coordinator/kept_folder.hpp"
 
 #include "base/errors/log.hpp"

@@ -35,7 +35,7 @@ scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
 void check_needs(const scheduling::Scheduler& policy, const std::string& name, bool domains,
                  bool priors) {
   for (const auto& need : policy.traits().needs) {
-    // Scoring measures diversity, so it is always there.
+    // Scoring measures diversity on request, so every run has it.
     const bool given = (need.field == "domain" && domains) || (need.field == "prior" && priors) ||
                        need.field == "diversity";
     const bool by_task = need.field == "domain" || need.field == "prior";

@@ -207,7 +207,7 @@ void add_probe_columns(StepBatch& batch, std::span<const StepEnd> ends,
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
       const std::size_t first = next;
-      std::size_t at = 0;  // token of the answer
+      std::size_t at = 0;  // index of the token in the answer
       const auto& turns = batch.groups[g].rollouts[i].turns;
       for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) {
         for (std::size_t t = 0; t < turn->tokens.size(); ++t, ++at) {

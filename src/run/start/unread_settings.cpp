@@ -49,7 +49,7 @@ struct Row {
                                        ///< with it
   IsRead is_read;
   Faults::Keys decided_by;  ///< the settings that is_read looks at
-  const char* lacking;      ///< why no part of the run reads them
+  const char* lacking;      ///< why no part of the run reads the keys
   const char* remedy;
   /// Keys that switch this row off. Where one of them is given by --set and the row's keys are in
   /// the run file, somebody tries the file without them or with another task, so they are no fault.
@@ -217,7 +217,7 @@ const std::vector<Row>& rows() {
        {"sft.file"},
        "no file of examples is read",
        "leave it out, or set sft.file"},
-      // draws
+      // sampling
       {{"sampling.top_k", "sampling.top_p"},
        [](const NewRun& r) { return r.config.sampling.temperature > 0; },
        {"sampling.temperature"},

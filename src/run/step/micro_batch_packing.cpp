@@ -61,7 +61,7 @@ struct Place {
   double dlogprob = 0.0, dentropy = 0.0;  ///< derivatives of the loss by log-prob and entropy,
                                           ///< summed over the rollouts that share the place
   std::span<const std::int32_t> kept{};   ///< tokens that sampling kept; empty: all tokens
-  MissedTokens::List missed{};            ///< draws in its place that missed; empty: none
+  MissedTokens::List missed{};            ///< tokens drawn in place of this one that differ from it
   double dmiss_logprob = 0.0;
 
   /// Whether this place and `other` become one place of the tree, given that the places before them
@@ -90,12 +90,12 @@ class Tree {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Node {
-    std::size_t first = 0, last = 0;  ///< places
+    std::size_t first = 0, last = 0;  ///< the node's places in places_: [first, last)
     /// The youngest child and the next older sibling. No two children begin with the same place.
     std::size_t child = kNone, sibling = kNone;
   };
   struct Point {
-    std::size_t node, place;  ///< the next place in a node; at its end the node's `last`
+    std::size_t node, place;  ///< a node, and its next place; its `last` if the node has no more
     std::size_t along;        ///< number of places of the path that the tree has up to this point
   };
   template <class Pass>

@@ -1,4 +1,5 @@
-// Reading of a step in canonical order, its metrics, and its mini-batches and micro-batches.
+// Reads a step in canonical order, computes its metrics, and cuts it into mini-batches and
+// micro-batches.
 #include "run/step/step_batch.hpp"
 
 #include "base/errors/error.hpp"

@@ -1,4 +1,4 @@
-// One forward pass over the previous answers to the prompts of a step.
+// Measures drift by one forward pass over the previous answers to the prompts of a step.
 #include "run/update/drift.hpp"
 
 #include <cmath>

@@ -28,7 +28,8 @@ class ReplayBuffer {
   /// Adds the groups that a closed step sampled itself and of which a rollout trained, with the
   /// weights and the choice of rollouts that they trained with. Steps come in ascending order.
   void remember(StepBatch step);
-  /// Drops groups that are too stale for `policy`. They stay so, since versions only grow.
+  /// Drops groups that are too stale for `policy`. Such a group would never become fresh again,
+  /// since versions only grow.
   void forget(PolicyVersion policy);
   /// Drops groups that were sampled before this step.
   void forget_before(std::uint64_t step);

@@ -77,7 +77,7 @@ class TrainState {
   std::unique_ptr<Collectives> by_transport_;  ///< the update ranks, for large arrays
   std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] where shares begin in the layout
   int own_share_ = 0;
-  model::DeviceOptimizer* device_ = nullptr;  ///< the optimizer where it is a device's
+  model::DeviceOptimizer* device_ = nullptr;  ///< optimizer_ if it runs on a device, else null
   std::unique_ptr<model::PolicyOptimizer> optimizer_;
   std::shared_ptr<const model::GradientMask> mask_;  ///< mask of this rank's share, for training
                                                      ///< steps; null: all weights train

@@ -224,8 +224,8 @@ void UpdateStage::restore_objective(const io::StoredCheckpoint& checkpoint, Rest
   const std::string file = file_of(Part::objective);
   objective_state_.restore(checkpoint.read(file), checkpoint.name() + "/" + file);
   if (why == Restoring::resume) return;
-  // Weights are taken back, rollouts are not: what prompts have shown stays known, here as in the
-  // scheduler.
+  // A rollback takes weights back, but not rollouts: what these showed of prompts stays known, here
+  // as in the scheduler.
   objective_state_.success = seen.success, objective_state_.best_length = seen.best_length;
 }
 

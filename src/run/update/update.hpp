@@ -36,8 +36,8 @@ class UpdateStage {
   UpdateStage(RunContext& context, Mailbox& mail, comm::Communicator& ranks, ShardCache& kept);
   void on_supervise(const SupervisePlan& plan);
   void on_update(const UpdatePlan& plan);
-  /// Leaves the writing of this rank's share of the checkpoint to a thread of its own, which reads
-  /// weights and moments where they are: the next optimizer step waits for it.
+  /// Starts a thread that writes this rank's share of the checkpoint. The thread reads weights and
+  /// moments where they are, so the next optimizer step waits for it.
   void on_save(const SaveRequest& request);
   /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return state_.saved(); }

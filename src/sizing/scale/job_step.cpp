@@ -81,8 +81,8 @@ class Step {
 
   /// Shards that reach an aggregator.
   struct Intake {
-    std::size_t taken_in = 0;             ///< shards, its own included
-    std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that has come since
+    std::size_t taken_in = 0;             ///< shards that it has taken in, its own included
+    std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that it has not taken in yet
     bool open = false;                    ///< the aggregator has generated its own shard
     bool busy = false;                    ///< it takes shards in at the moment
   };
@@ -96,7 +96,8 @@ class Step {
   /// Since when a rank has had nothing to do before the update.
   struct Idle {
     double from = 0.0;      ///< time [s]
-    double exchange = 0.0;  ///< the rank's exchange by then [s]; rank 0 still reads notices later
+    double exchange = 0.0;  ///< RankSeconds::exchange at that time [s]; that of rank 0 still grows,
+                            ///< by notices that it reads
   };
   SimulatedCluster machine_;
   Workload work_;

@@ -22,7 +22,7 @@ std::int64_t rollouts_of(std::span<const GroupPlan> groups) {
 /// Where the shards of a round will be stored.
 struct Storing {
   std::vector<int> ranks;             ///< generation ranks with a share, ascending
-  std::vector<int> by;                ///< [ranks] the world rank that stores the shard of each
+  std::vector<int> by;                ///< [ranks] world rank that stores the shard of each rank
   std::vector<std::uint32_t> shards;  ///< [world ranks] number of shards that each rank stores
 };
 

@@ -167,8 +167,8 @@ report::MetricRow Steps::train() {
   return row;
 }
 
-/// What the scheduler says of its choice, and how judge tasks (those that the step asked) and
-/// greedy answers came out.
+/// Adds the scheduler's metrics, and those of the step's greedy answers and judge tasks
+/// (`judge_tasks`) to the row.
 void Steps::add_choice(report::MetricRow& row, const Round& round,
                        const std::vector<Prompt>& judge_tasks) const {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
@@ -183,8 +183,8 @@ void Steps::add_choice(report::MetricRow& row, const Round& round,
   }
 }
 
-/// The step's seconds by stage, also into the sums of the state. `took_s`: of the whole step;
-/// `weights_s`: of sending the weights.
+/// Adds the step's seconds by stage to the row and to the sums in the state. `took_s`: seconds of
+/// the whole step; `weights_s`: seconds of sending the weights.
 void Steps::add_times(report::MetricRow& row, const Round& round, const UpdateReport& report,
                       double took_s, double weights_s) {
   const double saving_s = checkpoints_->take_waited_s(), packing_s = archive_->take_waited_s();
