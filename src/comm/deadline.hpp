@@ -31,8 +31,7 @@ class Deadline {
   void renew();
   double waited_s() {
     return clock_.seconds();
-  }  ///< without the time for which this rank was
-     ///< suspended
+  }  ///< time waited [s], without the time for which this rank was suspended
 
  private:
   double seconds_, excused_s_ = 0.0;

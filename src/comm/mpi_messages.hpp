@@ -19,7 +19,7 @@ namespace rollcall::comm {
 /// received in two steps: it is matched, and then its bytes arrive.
 class MpiMessages final : public Messages {
  public:
-  explicit MpiMessages(MpiWaits& waits) : waits_(&waits) {}  ///< must outlive this object's use
+  explicit MpiMessages(MpiWaits& waits) : waits_(&waits) {}  ///< `waits` must outlive the last call
   void send(int destination, int tag, std::string bytes) override;
   void send_all(std::span<const int> destinations, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;

@@ -36,7 +36,7 @@ bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 using StageSeconds = std::map<std::string, double>;
 
 struct CoordinatorState {
-  std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
+  std::int64_t sft_steps = 0, train_steps = 0;  ///< steps done so far
   std::uint64_t policy_version = 0;
   std::int64_t metric_rows = 0;
   std::int64_t bad_steps = 0;   ///< bad steps in a row, up to now
@@ -54,7 +54,8 @@ struct CoordinatorState {
   std::string best_metric;  ///< the metric of best_value as checkpoint.keep_best named it; empty in
                             ///< states of an earlier build
   std::string best_checkpoint;
-  std::int64_t validations_since_best = 0;  ///< in a row; counted where checkpoint.patience is set
+  std::int64_t validations_since_best = 0;  ///< validations in a row without a new best; counted
+                                            ///< where checkpoint.patience is set
   std::optional<std::vector<std::string>> kept;  ///< checkpoints that checkpoint.keep_every has
                                                  ///< named so far; nothing in states of an earlier
                                                  ///< build
@@ -72,7 +73,7 @@ struct CoordinatorState {
                  ///< empty in states of an earlier build
   std::string archive_digest;  ///< digest of the rollouts in train.from_archive when the run began
   std::string parent;  ///< JSON: where the run branched off, and with which other settings; empty
-                       ///< in a run of its own
+                       ///< in a run that is no branch
   std::string prompts_hash;  ///< hash of all prompts (task::PromptSet) as the last start found
                              ///< them; empty in states of an earlier build
   std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them

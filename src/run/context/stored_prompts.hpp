@@ -26,7 +26,7 @@ class StoredPrompts {
 
  private:
   std::set<std::pair<std::uint64_t, std::uint64_t>>
-      known_;  ///< hash of the content, and number in the run
+      known_;  ///< hash of a prompt's content, and number of that prompt in the run
 };
 
 }  // namespace rollcall::run

@@ -57,7 +57,7 @@ class Checkpoints {
   double take_waited_s() { return std::exchange(waited_s_, 0.0); }
   /// The newest durable checkpoint: the next one takes unchanged files from it.
   struct Newest {
-    std::string name{};           ///< empty: there is none yet
+    std::string name{};           ///< name of the checkpoint; empty: there is none yet
     std::string policy_sha256{};  ///< empty: no checkpoint of this start is durable yet
   };
   const Newest& newest() const { return newest_; }

@@ -56,7 +56,7 @@ class Coordinator {
  private:
   /// What came of an action.
   struct Outcome {
-    std::optional<ExitCode> ends{};  ///< the run ends with it; nothing: it continues
+    std::optional<ExitCode> ends{};  ///< exit code with which the run ends; nothing: it continues
     bool is_best = false;            ///< the action was a validation and had the best value so far
   };
   ExitCode run_actions();

@@ -66,8 +66,8 @@ struct RoundPlan : StepPlan {
 };
 
 struct ShardNotice {
-  io::PublishedFile file;  ///< without a name where the rank that made the shard also scores it and
-                           ///< stores both together
+  io::PublishedFile file;  ///< file of the shard; without a name where the rank that made the shard
+                           ///< also scores it and stores rollouts and scores together
   double archive_s = 0.0;
   std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
   std::vector<Prompt> judge_tasks{};  ///< the judge tasks of the shard's groups (StepPlan)
@@ -96,7 +96,7 @@ struct VerdictFacts {
   std::uint64_t repeated = 0;          ///< verdicts taken from files of steps that were set aside
   std::uint64_t undecided = 0;         ///< undecided verdicts, repeated ones included
   std::uint64_t ended = 0;             ///< verdicts that a time limit ended, repeated ones included
-  std::vector<SlowVerdict> slowest{};  ///< the few that took longest, the longest first
+  std::vector<SlowVerdict> slowest{};  ///< the few verdicts that took longest, the longest first
   std::string reason{};                ///< why the first undecided verdict is undecided
   /// Number of undecided verdicts of programs for each cause (reward/undecided_cause.hpp).
   std::map<std::string, std::uint64_t> causes{};
@@ -199,8 +199,8 @@ struct UpdatePlan {
 /// token.
 struct GroupSignal {
   GroupId id;
-  double loss = 0.0;                ///< mean surrogate loss of its rollouts
-  double mean_abs_advantage = 0.0;  ///< over its rollouts
+  double loss = 0.0;                ///< mean surrogate loss of the group's rollouts
+  double mean_abs_advantage = 0.0;  ///< mean |advantage| of the group's rollouts
   double drift = 0.0;  ///< drift of the policy since it last answered the prompt; NaN also where
                        ///< nobody asks for it or there is no earlier answer
 };

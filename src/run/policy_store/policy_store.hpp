@@ -77,7 +77,8 @@ class PolicyStore {
   /// How new weights travel to ranks that do not train.
   struct Travel {
     std::vector<comm::WeightSlice> slices{};
-    bool once_per_node = true;    ///< false: to every rank, where devices have no memory in common
+    bool once_per_node = true;    ///< whether one rank of a node receives them; false: every rank,
+                                  ///< since devices have no memory in common
     std::optional<int> device{};  ///< the device whose memory the weights travel from and to;
                                   ///< nothing: the host's memory
   };
@@ -98,8 +99,8 @@ class PolicyStore {
   model::WeightLayout layout_;
   const kernels::KernelSet* kernels_;
   std::optional<model::AlignedFloats> first_;      ///< the first weights, until open()
-  std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them
-                                                   ///< where they are
+  std::shared_ptr<model::AlignedFloats> weights_;  ///< the host's weights; policy_ reads them where
+                                                   ///< they are
   model::Threads threads_;
 };
 

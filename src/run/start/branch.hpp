@@ -15,7 +15,7 @@ namespace rollcall::run {
 /// The point at which a run branches off.
 struct Branch {
   std::filesystem::path parent;  ///< run folder of the other run
-  std::string checkpoint;        ///< name of a checkpoint in it
+  std::string checkpoint;        ///< name of the checkpoint in that folder
   RunConfig settings;            ///< settings with which the checkpoint was made
   CoordinatorState state;
 };

@@ -22,7 +22,7 @@ struct ObjectiveState {
                                                         ///< shortest correct answer; a prompt that
                                                         ///< was never solved is not in it
 
-  std::int64_t best(PromptId prompt) const;  ///< 0: never solved
+  std::int64_t best(PromptId prompt) const;  ///< a value of best_length; 0: never solved
   /// Learns from a closed step. `drift`: [groups] mean |log-prob now - when sampled| over the
   /// prompt's previous rollout, NaN for a prompt without one; empty: all NaN.
   void learn(const StepBatch& batch, const std::vector<double>& drift);

@@ -31,7 +31,7 @@ struct StepBatch {
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty:
                                                       ///< all train, with weight 1
   // The update adds what follows; the files do not have it.
-  std::size_t replayed = 0;   ///< how many groups, the last ones, come from earlier steps
+  std::size_t replayed = 0;   ///< number of groups that come from earlier steps: the last ones
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step
                               ///< (settle_undecided)
   PolicyVersion policy{};     ///< the policy that the step starts from

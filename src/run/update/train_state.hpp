@@ -74,7 +74,7 @@ class TrainState {
   RunContext* context_;
   comm::Communicator* ranks_;
   comm::NodeGroups groups_;
-  std::unique_ptr<Collectives> by_transport_;  ///< the update ranks, for large arrays
+  std::unique_ptr<Collectives> by_transport_;  ///< of the update ranks, for large arrays
   std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] where shares begin in the layout
   int own_share_ = 0;
   model::DeviceOptimizer* device_ = nullptr;  ///< optimizer_ if it runs on a device, else null

@@ -46,7 +46,7 @@ class Cores {
 
  private:
   struct Job {
-    double end = 0.0;  ///< value of progress_ at which it is done
+    double end = 0.0;  ///< value of progress_ at which the job is done
     std::uint64_t order = 0;
     Events::Then then;
   };

@@ -44,7 +44,7 @@ struct Costs {
 /// What a step works on.
 struct Workload {
   std::int64_t prompts = 1, rollouts = 1;  ///< per step
-  double prompt_tokens = 0.0;              ///< mean
+  double prompt_tokens = 0.0;              ///< mean number of tokens of a prompt
   std::vector<std::int32_t> lengths{1};    ///< tokens of recorded responses; each rollout draws one
                                            ///< of these lengths
   double trained = 1.0;  ///< tokens that the update computes, divided by all tokens: it leaves out
