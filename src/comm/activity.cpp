@@ -1,4 +1,4 @@
-// Texts under a mutex, and two atomic counters that need none.
+// Keeps the texts of an activity under a mutex. Its two counters are atomic and need none.
 #include "comm/activity.hpp"
 
 namespace rollcall::comm {
@@ -6,7 +6,7 @@ namespace rollcall::comm {
 void Activity::begin(const std::string& what) {
   progressed();
   const std::lock_guard lock(mutex_);
-  if (activity_ == what) return;  // the same task is named again while it lasts
+  if (activity_ == what) return;  // keeps the time at which the task began
   activity_ = what, began_ = Clock::now();
 }
 

@@ -14,7 +14,7 @@ namespace rollcall::comm {
 /// atomic addition, and a reader never delays the writer.
 class Activity {
  public:
-  /// Names the rank's current task ("update of step 5"), or is empty between two tasks.
+  /// Notes that the rank begins the task `what` ("update of step 5"); "" ends the task before.
   void begin(const std::string& what);
   std::string what() const;
   /// Notes that some work is done. Any thread of the rank may call it.
@@ -25,7 +25,8 @@ class Activity {
   void wait_ended() noexcept;
 
   struct Sight {
-    std::string activity, waits;  ///< `waits` is empty while the rank works
+    std::string activity, waits;  ///< the task and what the rank waits for; `waits` is empty while
+                                  ///< the rank works
     double activity_s = 0.0, waits_s = 0.0;
     std::uint64_t pulses = 0, polls = 0;  ///< progress and polls counted so far
   };

@@ -25,8 +25,8 @@ class Backoff {
   /// had once slept kept each other asleep, and a round trip took 57 us instead of 3 us
   /// (benchmarks/comm). Spinning yields the core, so it costs other ranks little.
   static constexpr double spin_s = 100e-6;
-  static constexpr double longest_s = 0.5e-3;  ///< A poll costs 2 us of CPU time, or 15 us where
-                                               ///< timers are virtual.
+  static constexpr double longest_s = 0.5e-3;  ///< Longest pause. A poll costs 2 us of CPU time, or
+                                               ///< 15 us where timers are virtual.
   Stopwatch watch_;
 };
 

@@ -24,11 +24,11 @@ void Communicator::wait(const std::function<bool()>& done, double deadline_s,
   Backoff backoff;
   Deadline deadline(deadline_s);
   bool asked = false;                   // the giver was asked whether it is alive
-  std::optional<std::uint64_t> pulses;  // of this rank, known once the wait is long
+  std::optional<std::uint64_t> pulses;  // this rank's progress count when the wait became long
   while (!done()) {
     const double spent = deadline.spent();
     if (!pulses && spent >= kAskAfter) pulses = roll_->activity->look().pulses;
-    // other threads of this rank make progress
+    // other threads of this rank have made progress since then, so the wait starts again
     if (spent >= 1.0 && roll_->activity->look().pulses != pulses) deadline.renew(), pulses.reset();
     if (giver && spent >= kAskAfter && roll_->hears(*giver, asked)) deadline.renew(), asked = false;
     if (spent >= 1.0 && deadline.is_over()) {

@@ -38,7 +38,7 @@ struct WaitTimes {
 /// rank may call it (MPI_THREAD_FUNNELED).
 class Communicator : public Collectives {
  public:
-  // What these three do is said in comm/messages.hpp.
+  // The next three functions are described at those of the same names in comm/messages.hpp.
   void send(int destination, int tag, std::string bytes) {
     messages_->send(destination, tag, std::move(bytes));
   }
@@ -109,9 +109,9 @@ Envelope receive(Communicator& ranks, double deadline_s, const std::string& wait
 std::string spread(Communicator& ranks, std::string bytes, int root);
 
 /// Starts MPI for the process (thread level FUNNELED) and ends it. A process without a launcher
-/// becomes a world of one rank. If MPI was running before, it is left running. When an exception
-/// leaves the scope, the job is aborted, because an orderly end of MPI would wait for ranks that
-/// never come. Throws EnvironmentError.
+/// becomes a world of one rank. If MPI was running before, the scope never ends it. Otherwise, when
+/// an exception leaves the scope, the job is aborted, because an orderly end of MPI would wait for
+/// ranks that never come. Throws EnvironmentError.
 class MpiScope {
  public:
   MpiScope(int* argc, char*** argv);
@@ -122,8 +122,9 @@ class MpiScope {
   static std::string library_version();
 
  private:
-  bool owner_ = false;  ///< MPI was started here
-  int exceptions_ = 0;  ///< exceptions in flight at construction
+  bool owner_ = false;  ///< this object started MPI and ends it
+  int exceptions_ = 0;  ///< exceptions in flight at construction: if there are more in the
+                        ///< destructor, an exception leaves the scope
 };
 
 /// Ends this process, and with it the job, with exit code 3. For a failure inside a library's
@@ -151,9 +152,9 @@ int fair_cores(const std::vector<std::vector<int>>& cpus, std::size_t rank);
 struct NodeShare {
   int ranks = 1;  ///< ranks on this machine, whether or not they can share memory
   int cores = 1;  ///< threads for this rank, by fair_cores
-  std::vector<std::uint64_t> memory;  ///< [ranks of the world] bytes for each rank
-  std::vector<int> nodes{};  ///< [ranks of the world] lowest rank that each can share memory with
-                             ///< (split_by_node)
+  std::vector<std::uint64_t> memory;  ///< [ranks of the world] bytes that each rank may use
+  std::vector<int> nodes{};  ///< [ranks of the world] lowest rank of the group that split_by_node()
+                             ///< puts each rank into
 };
 /// `node` is this rank's group of world.split_by_node(). Collective.
 NodeShare node_share(Communicator& world, Communicator& node);

@@ -11,18 +11,19 @@ namespace rollcall::comm {
 /// Returns the longest time for which any other rank was suspended within the last `since_s`
 /// seconds [s]. It is called once the time of a wait is up, and may take about a second.
 using Standstills = std::function<double(double since_s)>;
-/// Sets the source of that answer for the calling thread. Without one, or with an empty one, only
-/// suspensions of this rank itself are known.
+/// Sets the function that deadlines of the calling thread ask about other ranks. Without one, or
+/// with an empty one, only suspensions of this rank itself are known.
 void ask_about_standstills(Standstills known);
 
 /// The waiting code must call is_over() or spent() frequently, because a long gap between two calls
 /// is taken for a suspension of this rank.
 class Deadline {
  public:
-  /// `seconds` is the longest wait. A call that comes later than half of that after the one before,
-  /// but at most 10 s, shows that this rank itself was suspended.
+  /// `seconds` is the longest wait. A gap between two calls shows that this rank itself was
+  /// suspended if it is longer than `seconds` / 2, but at least 1 s and at most 10 s.
   explicit Deadline(double seconds);
-  /// The fraction of the time that is spent. From 1 on, is_over() decides.
+  /// The fraction of the longest wait that has passed. At 1 and above the wait may still go on:
+  /// is_over() first adds the suspensions of other ranks to the time.
   double spent();
   /// Whether the time is up, after the suspensions of all ranks have been added to it.
   bool is_over();
@@ -30,8 +31,7 @@ class Deadline {
   void renew();
   double waited_s() {
     return clock_.seconds();
-  }  ///< without the time for which this rank was
-     ///< suspended
+  }  ///< time waited [s], without the time for which this rank was suspended
 
  private:
   double seconds_, excused_s_ = 0.0;

@@ -126,9 +126,9 @@ void DeviceCollectives::in_parts(std::span<T> values, const char* what, Act act)
   }
 }
 
-/// Takes a piece of the same length from every share, as work memory [ranks, share]. act(work,
-/// share, copy_piece) works on it; copy_piece(rank, in) copies the piece of one rank into work
-/// memory or back.
+/// Cuts a piece of the same length `share` from every rank's share at a time. act(work, share,
+/// copy_piece) works on these pieces in the work memory [ranks, share]; copy_piece(rank, in) copies
+/// the piece of one rank into work memory (`in`) or back.
 template <class T, class Act>
 void DeviceCollectives::in_pieces(std::span<T> values, std::span<const std::int64_t> share_offsets,
                                   const char* what, Act act) {

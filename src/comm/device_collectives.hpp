@@ -1,5 +1,6 @@
-// What both transports for device memory share. A buffer that does not lie where the transport
-// works is copied through work memory, part by part. Private to comm.
+// Code that both transports for device memory (NCCL, and MPI staged through the host) share. A
+// buffer that does not lie where the transport works is copied through work memory, part by part.
+// Private to comm.
 #pragma once
 
 #include "comm/transport.hpp"
@@ -69,9 +70,10 @@ class DeviceCollectives : public Collectives {
   virtual void sum_work(std::span<std::int64_t> values) = 0;
   virtual void maximum_work(std::span<double> values) = 0;
   virtual void broadcast_work(std::span<std::byte> bytes, int root) = 0;
-  /// values: [size(), share]. Afterwards each rank's own share is right.
+  /// values: [size(), share]. Afterwards row r holds the sum on rank r, and the other rows there
+  /// are undefined.
   virtual void sum_to_shares_work(std::span<std::int64_t> values, std::size_t share) = 0;
-  /// values: [size(), share]. Each rank contributes its own share.
+  /// values: [size(), share]. Rank r contributes row r; afterwards every rank has all rows.
   virtual void gather_work(std::span<float> values, std::size_t share) = 0;
   virtual void finish(const char* what) = 0;  ///< waits until the stream is empty
 

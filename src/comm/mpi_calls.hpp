@@ -7,8 +7,8 @@
 
 namespace rollcall::comm {
 
-/// Deadline of what happens before the run file is read, and at the end [s]: ranks may start and
-/// end at different times.
+/// Deadline of MPI_Init and MPI_Comm_dup, which run before the run file is read, and of
+/// MPI_Finalize [s]: ranks may start and end at different times.
 constexpr double kStartDeadline_s = 600.0;
 
 /// Throws ProtocolError with MPI's own text unless `code` is MPI_SUCCESS.

@@ -36,15 +36,15 @@ void for_each_part(std::span<T> values, Act act) {
 
 /// One piece of every share: its number of elements, and where it lies in the buffer.
 struct Pieces {
-  std::vector<int> counts, places;  ///< [ranks]
+  std::vector<int> counts, places;  ///< [ranks] elements of each piece, and where it begins
   std::size_t end() const { return std::size_t(places.back()) + std::size_t(counts.back()); }
 };
 
-/// Moves strings of these lengths, from byte `first` on, in rounds of about kRoundBytes, because
-/// MPI counts bytes in an int and a step may have more. If the rest fits into one round, it is one.
-/// Otherwise every string that has a rest gets an equal part of the round, so that a single long
-/// string among 10^5 short ones gets whole rounds. act(first, pieces) moves the next piece of each
-/// string; the pieces lie one after the other.
+/// Moves what strings of these lengths have from byte `first` on, in rounds of about kRoundBytes,
+/// because MPI counts bytes in an int and a step may have more. If all of it fits into one round,
+/// there is one round. Otherwise every string that has bytes left gets an equal part of a round, so
+/// that a single long string among 10^5 short ones gets whole rounds. act(first, pieces) moves the
+/// next piece of each string; the pieces lie one after the other.
 template <class Act>
 void in_rounds(std::span<const std::uint64_t> sizes, std::uint64_t first, Act act) {
   const std::uint64_t longest = *std::max_element(sizes.begin(), sizes.end());
@@ -100,8 +100,8 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 }
 
 /// Exchanges the lengths of all strings into `sizes`, and their first bytes into `strings` unless
-/// that is empty. Returns how many bytes of each string were exchanged: `head`, or more through
-/// shared memory. Short strings need no other exchange.
+/// `strings` is empty. Returns the most bytes of a string that were exchanged: `head`, or more
+/// through shared memory. Strings up to that length need no other exchange.
 std::size_t exchange_heads(MpiWaits& waits, const std::string& bytes, std::size_t head,
                            std::vector<std::uint64_t>& sizes, std::vector<std::string>& strings) {
   const std::uint64_t own = bytes.size();

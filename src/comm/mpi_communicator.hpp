@@ -16,8 +16,8 @@
 
 namespace rollcall::comm {
 
-/// Collectives over MPI and, where all ranks are on one node and have met, short ones through the
-/// memory that they share. Its parts wait (MpiWaits) and carry messages (MpiMessages).
+/// Collectives over MPI. Where all ranks are on one node and have called meet(), short collectives
+/// go through shared memory. MpiWaits does the waiting, and MpiMessages carries the messages.
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(MPI_Comm own, std::shared_ptr<RollCall> roll);  ///< takes ownership of the handle
@@ -47,16 +47,18 @@ class MpiCommunicator final : public Communicator {
 
  private:
   MPI_Comm comm_;
-  int exceptions_ = 0;                   ///< exceptions in flight at construction
-  std::vector<std::int64_t> addends_;    ///< what sum_to_shares receives; a member, because MPI may
-                                         ///< write into it until the job ends
+  int exceptions_ = 0;                   ///< exceptions in flight at construction; if there are
+                                         ///< more at destruction, the job is about to end
+  std::vector<std::int64_t> addends_;    ///< buffer that sum_to_shares() receives into; a member,
+                                         ///< because MPI may write into it until the job ends
   std::shared_ptr<RollCall> roll_call_;  ///< the same object as roll_
   MpiWaits waits_;
   MpiMessages* mpi_messages_ = nullptr;  ///< the same object as messages_
 };
 
-/// The ranks of a communicator use shared memory from now on; all of them must be able to share it.
-/// `crowded`: they do not have all cores of their node to themselves. Collective.
+/// From now on the ranks of a communicator wait and run short collectives through shared memory,
+/// which all of them must be able to share. `crowded`: other ranks use cores of their node as well.
+/// Collective.
 void meet(Communicator& ranks, MpiWaits& waits, bool crowded);
 
 /// A world of its own, over a duplicate of `comm`. Collective.

@@ -51,7 +51,7 @@ bool MpiMessages::drive_send() {
     sending_.pop_front();
     --waits_->roll().moving;
   } else {
-    // it is tested again after all others
+    // The unfinished send moves to the end of the list, so the next call tests another one.
     sending_.splice(sending_.end(), sending_, sending_.begin());
   }
   return done;
@@ -90,7 +90,7 @@ std::optional<Envelope> MpiMessages::try_receive() {
   if (arrived()) {
     next = std::move(arriving_.front().message);
     arriving_.clear(), --waits_->roll().moving;
-  } else if (!to_self_.empty()) {  // own messages come last, so that a rank that sends to itself
+  } else if (!to_self_.empty()) {  // its own messages come last: a rank that sends to itself
                                    // still receives the others'
     next = std::move(to_self_.front());
     to_self_.pop_front();

@@ -15,16 +15,16 @@
 
 namespace rollcall::comm {
 
-/// Non-blocking sends and receives. A send is finished by later calls, a message is received in two
-/// steps: it is matched, and then its bytes arrive.
+/// Non-blocking sends and receives. Later calls of any function finish a send. A message is
+/// received in two steps: it is matched, and then its bytes arrive.
 class MpiMessages final : public Messages {
  public:
-  explicit MpiMessages(MpiWaits& waits) : waits_(&waits) {}  ///< must outlive this object's use
+  explicit MpiMessages(MpiWaits& waits) : waits_(&waits) {}  ///< `waits` must outlive the last call
   void send(int destination, int tag, std::string bytes) override;
   void send_all(std::span<const int> destinations, int tag, std::string bytes) override;
   std::optional<Envelope> try_receive() override;
   void pause(double seconds) override { waits_->pause(seconds); }
-  /// Waits until no message is unfinished. Ends the job after `deadline_s` seconds.
+  /// Waits until all sends and receives are finished. Ends the job after `deadline_s` seconds.
   void drain(double deadline_s) noexcept;
   /// Leaves the buffers of unfinished messages to MPI, which may still use them.
   void abandon();

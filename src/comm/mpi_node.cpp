@@ -17,7 +17,7 @@ std::optional<SharedMemory> pages_of_first(Communicator& ranks, std::size_t byte
   if (ranks.rank() == 0) made.emplace(bytes);
   const std::string address = ranks.gather_all(made ? made->address() : "")[0];
   auto memory = made ? map_pages(bytes, made->file()) : open_pages(address, bytes);
-  ranks.barrier();  // all ranks have opened it, so rank 0 may close it
+  ranks.barrier();  // all ranks have mapped the pages, so rank 0 may close their file
   return memory;
 }
 

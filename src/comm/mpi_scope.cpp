@@ -15,8 +15,8 @@
 namespace rollcall::comm {
 namespace {
 
-/// The first sleeps of a Backoff are shorter than the 50 us by which Linux ends a sleep late by
-/// default.
+/// Linux ends a sleep up to this many nanoseconds late. Its default of 50 us is longer than the
+/// first sleeps of a Backoff.
 constexpr unsigned long kTimerSlackNs = 1000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Polls, sleeps and their deadlines.
+// Polls or sleeps until a wait has ended, or its deadline has passed.
 #include "comm/mpi_waits.hpp"
 
 #include "base/errors/error.hpp"
@@ -14,10 +14,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that others wake; between two sleeps
-                                     // it looks for questions of a roll call
-constexpr double kUnaware_s = 2e-3;  // longest sleep where something else than other ranks may end
-                                     // the wait as well
+constexpr double kUnwoken_s = 5e-3;  // longest sleep of a rank that only other ranks' bells wake;
+                                     // between two sleeps it looks for questions of a roll call
+constexpr double kUnaware_s = 2e-3;  // longest sleep where something that rings no bell may end the
+                                     // wait as well
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void MpiWaits::wait_in(const char* call, const std::function<bool()>& done,
                        const std::function<bool()>& early) {
   Deadline deadline(times_->collective_deadline_s);
   Backoff looking;
-  std::string where;  // set once the wait is long
+  std::string where;  // names the wait for roll calls; set before the first sleep
   for (bool was_early = false;;) {
     const std::uint32_t rings_seen = meeting_ ? meeting_->bell() : 0;
     const bool is_early = early();
@@ -88,13 +88,13 @@ void MpiWaits::await_rank(const char* what, int rank, std::uint32_t number) {
   await(what, [&] { return meeting_->has_entered(rank, number); });
 }
 
-/// A message that is longer than one packet may need its sender to call MPI again, and rings no
-/// bell.
+/// `seconds`, or less while messages are under way: a message that is longer than one packet may
+/// need its sender to call MPI again, and no bell rings for that.
 double MpiWaits::longest_sleep(double seconds) const {
   constexpr double kMoving_s = 0.5e-3;
   if (roll_->moving == 0) return seconds;
   int here = 0;
-  // makes progress with unfinished messages
+  // lets MPI move the unfinished messages on
   check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &here, MPI_STATUS_IGNORE), "MPI_Iprobe");
   return std::min(seconds, kMoving_s);
 }

@@ -29,7 +29,7 @@ class MpiWaits {
   int size() const { return size_; }
   MPI_Comm comm() const { return comm_; }
   RollCall& roll() const { return *roll_; }
-  /// The rendezvous of the ranks; nullptr while they have not met.
+  /// The rendezvous of the ranks; nullptr before meet() was called.
   NodeRendezvous* met() { return meeting_ ? &*meeting_ : nullptr; }
   /// From now on the ranks meet in these pages, which all of them see.
   void meet(SharedMemory pages) { meeting_.emplace(std::move(pages), rank_, size_); }
@@ -38,18 +38,20 @@ class MpiWaits {
   bool crowded() const { return crowded_; }
   void set_crowded(bool crowded) { crowded_ = crowded; }
 
-  /// Posts a non-blocking collective and sleeps until it is done. `root` is a rank that the others
-  /// may be waiting for alone.
+  /// Posts a non-blocking collective and sleeps until it is done. `root` is given where the others
+  /// may be waiting for the entry of that one rank alone, as in a broadcast.
   template <class Post>
   void complete(const char* call, Post post, std::optional<int> root = {});
-  /// Sleeps until all requests are done. While `early`, other ranks have not entered yet, so that
-  /// they cannot be done and the rank may sleep until it is woken.
+  /// Sleeps until all requests are done. While `early` returns true, the requests cannot be done,
+  /// because other ranks have not entered, so the rank may sleep until another rank wakes it.
   void complete_all(const char* call, std::span<MPI_Request> requests,
                     const std::function<bool()>& early);
   void await_all(const char* what, std::uint32_t number);  ///< sleeps until all ranks have entered
+                                                           ///< collective `number`
   void await_rank(const char* what, int rank, std::uint32_t number);
-  /// Enters the next collective, after `fill` has written this rank's contribution into its room.
-  /// Returns the number of the collective.
+  /// Enters the next collective, after `fill` has written this rank's contribution into its room of
+  /// the shared memory. `awaited` is that of NodeRendezvous::enter(). Returns the number of the
+  /// collective.
   template <class Fill>
   std::uint32_t bring(const char* what, bool awaited, Fill fill);
   /// Merges the values of all ranks through shared memory. Returns false if they have to travel by
@@ -76,7 +78,8 @@ class MpiWaits {
   WaitTimes* times_;
   std::optional<NodeRendezvous> meeting_;
   bool crowded_ = false;
-  std::uint32_t rings_seen_ = 0;  ///< this rank's own bell before the last look for messages
+  std::uint32_t rings_seen_ = 0;  ///< count of this rank's own bell before the last look for
+                                  ///< messages
 };
 
 template <class Post>

@@ -34,12 +34,12 @@ class NcclCollectives final : public DeviceCollectives {
   void finish(const char* what) override {
     await(what, [&] { return work_->idle(); });
   }
-  /// Queues one of NCCL's broadcasts, also within a group of them.
+  /// Queues ncclBroadcast on the stream, alone or between ncclGroupStart and ncclGroupEnd.
   void post_broadcast(std::byte* bytes, std::size_t count, int root) {
     take("ncclBroadcast",
          ncclBroadcast(bytes, bytes, count, ncclUint8, root, comm(), work_->stream()));
   }
-  /// Waits until NCCL has queued on the device what it was given.
+  /// Waits until NCCL has queued the calls before this one on the device.
   void settle(const char* what) {
     await(what, [] { return true; });
   }
@@ -80,8 +80,8 @@ class NcclCollectives final : public DeviceCollectives {
                            "its ranks are apart", "end the job");
     return comm_;
   }
-  /// Takes the result of a call: throws on an error, and returns where the call continues in the
-  /// background.
+  /// Checks the result of a call: throws on an error. ncclInProgress is none: the call continues in
+  /// the background.
   void take(const char* call, ncclResult_t code);
   bool is_settled(const char* what);
   void await(const char* what, const std::function<bool()>& done);

@@ -75,7 +75,7 @@ std::vector<std::int64_t> begins_of(const NodeGroups::Across& across,
                                     std::span<const std::int64_t> share_offsets) {
   const auto owner = std::find_if(across.shares.begin(), across.shares.end(),
                                   [](int share) { return share >= 0; });
-  // At least one node has a rank of this local number, so an owner exists.
+  // At least one member is a rank of this local number and owns a share.
   std::vector<std::int64_t> all{share_offsets[std::size_t(*owner)]};
   for (const int share : across.shares)
     all.push_back(share < 0 ? all.back() : share_offsets[std::size_t(share) + 1]);

@@ -19,7 +19,7 @@ namespace rollcall::comm {
 struct NodeGroups {
   struct Across {
     std::unique_ptr<Communicator> ranks;
-    std::unique_ptr<Collectives> over_transport;  ///< the same ranks, for large buffers
+    std::unique_ptr<Collectives> over_transport;  ///< collectives of `ranks` for large buffers
     std::vector<int> shares;  ///< [ranks->size()] share that each member owns; -1 if it takes part
                               ///< for a missing rank
   };
@@ -29,8 +29,9 @@ struct NodeGroups {
   std::vector<Across> across;  ///< the exchanges that this rank takes part in, in the order in
                                ///< which they run
 };
-/// Collective. Without a transport, only the groups within nodes are made. Devices use this: they
-/// exchange rank by rank, and every further NCCL communicator would take device memory.
+/// Without a transport (nullptr), only the groups within nodes are made. Runs on devices do so:
+/// their ranks exchange shares directly, and every further NCCL communicator would take device
+/// memory. Collective.
 NodeGroups make_node_groups(Communicator& ranks, Transport* transport);
 /// [ranks] the lowest rank on each rank's node. `node` is the group of the calling rank's node.
 /// Collective.

@@ -1,5 +1,5 @@
-// What the communicators of one rank have in common: its number in the world, what it does at the
-// moment, and how it asks other ranks, and answers them, in a wait that lasts too long.
+// What the communicators of one rank have in common: the rank's number in the world, what it does
+// at the moment, and how it asks other ranks, and answers them, in a wait that lasts too long.
 #pragma once
 
 #include "comm/activity.hpp"
@@ -34,7 +34,7 @@ struct Roll {
            "allows";
   }
 
-  std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< of this rank
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>();  ///< what this rank does
   std::function<std::string(int)> role;  ///< what a rank of the world hosts, for error messages
   int world_rank;  ///< this rank's number in messages and roll calls, whatever group it is in
 };

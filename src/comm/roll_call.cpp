@@ -17,8 +17,8 @@ namespace {
 constexpr int kQuestion = 0, kAnswer = 1;
 constexpr double kPatience_s = 2.0;    // time for answers; a waiting rank answers within
                                        // kLookEvery_s, unless its node is busy
-constexpr double kLookEvery_s = 0.02;  // a look for questions costs as much as a poll of what the
-                                       // rank waits for
+constexpr double kLookEvery_s = 0.02;  // time between two looks for questions, each of which costs
+                                       // as much as a poll
 
 }  // namespace
 
@@ -56,8 +56,8 @@ RollCall::~RollCall() {
   if (finalized) return;
   drop_sent();
   if (replies_.empty()) MPI_Comm_free(&comm_);
-  // A rank asked and ended before it got the answer. The job is about to end, and MPI may still
-  // read the text, so it is never freed.
+  // Some rank asked and ended before it got the answer. The job is about to end, and MPI may still
+  // read the reply, so the replies are never freed.
   if (!replies_.empty()) new std::list<Reply>(std::move(replies_));
 }
 

@@ -15,9 +15,9 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr int kStages = 5, kShared = 3;  ///< kShared stages, from the second on, are shared out to
-                                         ///< ranks
-constexpr int kFewestDisaggregated = 4;  ///< one rank for each of four stages
+constexpr int kStages = 5, kShared = 3;  ///< the kShared stages after the coordinator (generation,
+                                         ///< scoring, update) are given ranks by kShares
+constexpr int kFewestDisaggregated = 4;  ///< one rank for each stage but the judge
 /// Shares of generation, scoring and update. Decoding is bound by memory and takes the most time;
 /// scoring runs small verifiers on the CPU.
 constexpr std::array<int, kShared> kShares{4, 1, 3};

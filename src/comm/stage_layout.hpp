@@ -23,7 +23,8 @@ struct StageLayout {
   int node_of(int rank) const { return nodes.empty() ? rank : nodes[std::size_t(rank)]; }
   int on_node_of(int rank) const;  ///< number of ranks that share memory with `rank`, itself
                                    ///< included
-  int on_node_of(int rank, Stage stage) const;  ///< number of those that host the stage
+  int on_node_of(int rank, Stage stage) const;  ///< number of ranks that share memory with `rank`,
+                                                ///< itself included, and host the stage
   const std::vector<int>& of(Stage stage) const { return hosts[std::size_t(stage)]; }
 };
 

@@ -115,8 +115,8 @@ class ThreadCommunicator final : public Communicator {
 
  private:
   template <class Read>
-  void exchange(Offer own, Read read);  ///< shows `own` to all ranks and lets `read` see what all
-                                        ///< have shown
+  void exchange(Offer own, Read read);  ///< calls read() with the offers of all ranks, of which
+                                        ///< `own` is this rank's
   void meet(const char* call);
   template <class T, class Combine>
   void reduce(const char* call, std::span<T> values, Combine combine);
@@ -133,8 +133,8 @@ void World::check_peers(int rank) const {
                     "a job ends with its first error", "see the error of that rank"));
 }
 
-/// Waits until all ranks have arrived. On an error, this rank counts as not arrived: the round
-/// cannot end, so no rank reads what it offered.
+/// Waits until all ranks have arrived. If this rank throws, its arrival is taken back: the round
+/// cannot end, so no rank reads the bytes that this rank offered.
 void ThreadCommunicator::meet(const char* call) {
   Backoff wait;
   std::unique_lock lock(world_.mutex);
@@ -163,7 +163,7 @@ void ThreadCommunicator::exchange(Offer own, Read read) {
     return std::string_view(o.call) != own.call ||
            (own.sizes == Sizes::equal && o.size != own.size);
   });
-  std::string problem;  // either all ranks see one, or none does
+  std::string problem;  // all ranks find the same: a problem each, or none at all
   if (odd == offers.end()) read(offers);
   else
     problem = fmt::format("rank {} calls {}({}) while rank {} calls {}({})", rank_, own.call,

@@ -25,10 +25,10 @@
 namespace rollcall::comm {
 namespace {
 
-constexpr unsigned kPatience_s = 2;  // time for other ranks' timers, which began within moments of
-                                     // each other
-constexpr unsigned kSilence_s = kPatience_s + 8;  // time for the rank that prints; it gives its
-                                                  // file writers up to 5 s
+constexpr unsigned kPatience_s = 2;  // how long the handler waits for the marks of other ranks,
+                                     // whose timers began within moments of each other
+constexpr unsigned kSilence_s = kPatience_s + 8;  // how long the other ranks leave to the rank that
+                                                  // prints, which gives its file writers up to 5 s
 constexpr unsigned kEnd_s = kSilence_s + 10;
 constexpr std::size_t kNamed = 6;
 // What the handler needs is prepared before, because a handler may not allocate memory.
@@ -95,7 +95,7 @@ void add_who_is_missing(Message& message) {
                      : " do not answer: stopped, dead, in their disks or held up before it");
 }
 
-/// Sleeps for all of this time, although a signal such as SIGCONT ends a single sleep.
+/// Sleeps for all of `seconds`, although a signal such as SIGCONT ends a single call of sleep().
 void rest(unsigned seconds) {
   while (seconds > 0) seconds = ::sleep(seconds);
 }

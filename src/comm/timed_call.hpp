@@ -16,14 +16,14 @@ namespace rollcall::comm {
 class TimedCall {
  public:
   /// `parties` is [ranks]: the name of each rank for the message, or an empty string for a rank
-  /// that does not take part. Without it, no rank is named.
+  /// that does not take part. Without `parties`, the message names no rank.
   TimedCall(double deadline_s, const std::string& what,
             const std::vector<std::string>& parties = {});
   ~TimedCall();
   TimedCall(const TimedCall&) = delete;
   TimedCall& operator=(const TimedCall&) = delete;
-  /// The first rank writes its message to `file`; ranks that find the file there print nothing. The
-  /// marks are in `file` + ".roll", one byte per rank.
+  /// Names the failure file. The first rank whose time is up writes its message to `file`; ranks
+  /// that find the file there print nothing. The marks are in `file` + ".roll", one byte per rank.
   static void note_failure_in(const std::filesystem::path& file, int rank);
 
  private:

@@ -39,7 +39,7 @@ std::string obstacle(const std::vector<RankDevice>& ranks) {
   return "";
 }
 
-/// The group's own collectives, in an object of their own.
+/// Collectives that pass every call on to a communicator, so that the caller can own them.
 class Forwarded final : public Collectives {
  public:
   explicit Forwarded(Communicator& group) : group_(&group) {}

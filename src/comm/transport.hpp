@@ -1,5 +1,5 @@
 // What carries large buffers, gradient sums and weights, between ranks: MPI, NCCL between devices,
-// or MPI with device memory staged through the host. Also says why this one was chosen.
+// or MPI with device memory staged through the host. Also the reason for the choice.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -30,7 +30,7 @@ struct TransportChoice {
   std::string reason;  ///< a clause, such as "each of the 8 ranks has a device of its own"
 };
 /// Pure. `wish` is run.comm: auto, mpi or nccl. NCCL needs support in every rank and a device of
-/// its own for each. Throws EnvironmentError where `wish` is nccl and that is not so.
+/// its own for each. Throws EnvironmentError where `wish` is nccl and these needs are not met.
 TransportChoice choose_transport(const std::string& wish, const std::vector<RankDevice>& ranks);
 std::string describe(const TransportChoice& choice);  ///< "NCCL: each of the 8 ranks has a device
                                                       ///< of its own"

@@ -18,11 +18,11 @@ namespace {
 /// reading over nodes, and each costs a communicator.
 constexpr std::int64_t kMostRoots = 8;
 
-/// The floats [first, last) of the slices laid end to end, as slices.
+/// Lays the slices end to end and returns the floats [first, last) of that sequence, as slices.
 std::vector<WeightSlice> cut(const std::vector<WeightSlice>& slices, std::int64_t first,
                              std::int64_t last) {
   std::vector<WeightSlice> pieces;
-  std::int64_t start = 0;  // start of this slice in that order
+  std::int64_t start = 0;  // position of the current slice in that sequence
   for (const WeightSlice& slice : slices) {
     const std::int64_t from = std::max(first, start), to = std::min(last, start + slice.count);
     if (from < to) pieces.push_back({slice.name, slice.offset + (from - start), to - from});
@@ -95,7 +95,7 @@ void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<
 struct WeightTransfer::State {
   struct Leg {
     std::unique_ptr<Communicator> ranks;          ///< root and receivers
-    std::unique_ptr<Collectives> over_transport;  ///< of the same ranks, for large buffers
+    std::unique_ptr<Collectives> over_transport;  ///< collectives of `ranks` for large buffers
     int root = 0;                                 ///< the root's rank in `ranks`
     std::vector<WeightSlice> stretches;
   };

@@ -14,10 +14,10 @@
 
 namespace rollcall::comm {
 
-/// A range of a tensor's floats in the flat weight buffer.
+/// A range of the floats of one tensor, in the flat buffer of all weights.
 struct WeightSlice {
   std::string name;
-  std::int64_t offset = 0, count = 0;  ///< in floats; offset in the flat buffer
+  std::int64_t offset = 0, count = 0;  ///< [floats]; the offset counts from the buffer's beginning
 };
 
 /// What one root sends to its receivers.
@@ -34,15 +34,17 @@ struct TransferBatch {
 std::vector<TransferBatch> plan_transfer(const StageLayout& layout,
                                          const std::vector<WeightSlice>& slices);
 
-/// Gives every rank's share to all ranks, and compares what arrived with its owner's checksum.
-/// Share r is [share_offsets[r], share_offsets[r + 1]). `over_transport` are the collectives of
-/// `ranks` for large buffers. Collective. Throws ProtocolError where a checksum differs.
+/// Gives every rank's share of `values` to all ranks, and compares each share that arrived with the
+/// checksum of the rank that owns it. Share r is [share_offsets[r], share_offsets[r + 1]).
+/// `over_transport` are the collectives of `ranks` for large buffers. Collective. Throws
+/// ProtocolError where a checksum differs.
 void gather_checked(Communicator& ranks, Collectives& over_transport, std::span<float> values,
                     std::span<const std::int64_t> share_offsets);
 
-/// Executes a plan. The batches travel at the same time where the transport can. The version and
-/// the owner's checksum of every range travel through the world's own communicators and are
-/// compared on arrival (ProtocolError).
+/// Executes a plan: every batch is a broadcast from its root to its receivers, and all batches run
+/// at the same time where the transport can. The root's version and number of weights go ahead of
+/// the weights, and a checksum of every range follows them, always over groups split from `world`
+/// and never over the transport. A receiver that finds a difference throws ProtocolError.
 class WeightTransfer {
  public:
   /// Collective over the world, because it makes the groups. `transport` may be one for device
@@ -53,7 +55,7 @@ class WeightTransfer {
   /// Sends or receives `weights`. Collective over the ranks of the plan; other ranks return at
   /// once.
   void run(std::span<float> weights, std::uint64_t version);
-  bool takes_part() const;  ///< this rank is a root or a receiver
+  bool takes_part() const;  ///< whether this rank is a root or a receiver
 
  private:
   struct State;

@@ -43,7 +43,7 @@ std::string stages_of(const comm::StageLayout& layout, int rank) {
   return names;
 }
 
-/// The ranks that a rank exchanges with, beside all of them.
+/// The groups of ranks, smaller than the world, in which a rank takes part in collectives.
 struct RankGroups {
   comm::Communicator* node = nullptr;
   std::unique_ptr<comm::Communicator> update{}, scoring{};
@@ -54,13 +54,13 @@ struct RankGroups {
 /// How weights travel from the update ranks to those that only generate.
 struct WeightRoute {
   std::unique_ptr<comm::WeightTransfer> transfer{};
-  std::vector<int> ranks{};  ///< that take part, ascending
+  std::vector<int> ranks{};  ///< world ranks that take part in the transfer, ascending
 };
 
 /// The stages that the layout gives a rank.
 struct HostedStages {
   std::optional<GenerationStage> generation{};
-  ShardCache judged;  ///< shards that this rank has judged
+  ShardCache judged;  ///< shards that this rank has scored
   std::optional<ScoringStage> scoring{};
   std::optional<JudgeStage> judge{};
   std::optional<UpdateStage> update{};
@@ -83,10 +83,10 @@ class Rank {
   ExitCode follow();
   void on_generated(Generated made);  ///< sends a shard to its scoring rank, or scores it here
   void on_pack(const PackRequest& request);
-  const char* background() const;  ///< names work that runs beside the messages, so that a roll
-                                   ///< call can name a writer that hangs
-  /// Sends what happened beside the messages: verdicts, a durable share of a checkpoint, a stop
-  /// signal.
+  const char* background() const;  ///< names the work of other threads, so that a roll call can
+                                   ///< name a writer that hangs
+  /// Sends what other threads, processes or signals have brought since the last call: verdicts, a
+  /// share of a checkpoint that is durable, a stop signal.
   void report_progress();
 
   comm::Communicator* world_;
@@ -233,7 +233,7 @@ bool Rank::dispatch(const comm::Envelope& envelope) {
     case Tag::weights: {
       const auto version = begin<std::uint64_t>(envelope, "weight transfer");
       weights_.transfer->run(context_.store->travelling_weights(), version);
-      // An update rank published them when it made them.
+      // An update rank has published these weights already, when it made them.
       if (!stages_.update)
         (void)context_.store->publish(PolicyVersion{version}, {.ranks = groups_.readers.get()});
       return true;
@@ -255,7 +255,7 @@ void Rank::on_generated(Generated made) {
     world_->set_activity(fmt::format("scoring of step {}", made.shard.step));
     return stages_.scoring->on_own_shard(made.notice, std::move(made.shard));
   }
-  // Nothing of a shard that was cut is kept.
+  // The sampling was cut short, so the shard is not stored: its notice goes without a file.
   if (made.notice.cut) return mail_.send(made.scorer, Tag::shard, made.notice);
   const Stopwatch writing;
   made.notice.file = io::publish(
@@ -315,7 +315,8 @@ comm::Envelope Rank::next(const std::string& waiting_for) {
   const double deadline_s = context_.config.run.deadline_s + (leads ? 0.0 : kLater_s);
   for (;;) {
     report_progress();
-    // Messages that have arrived may be questions too, and are judged together with these.
+    // Messages that have arrived may bring more questions, which the judge model then answers
+    // together with those that it has.
     if (stages_.judge && stages_.judge->is_asked()) {
       if (const auto arrived = world_->try_receive()) {
         if (!dispatch(*arrived) || finished_) return *arrived;
@@ -361,7 +362,7 @@ ExitCode Rank::lead(JobKind kind) {
   else if (const auto evaluation = coordinator_->evaluate_only())
     write_evaluation(context_, *evaluation);
   else code = ExitCode::requeue;
-  note_stop_signals();  // no work is left that a stop could end early
+  note_stop_signals();  // a signal is only noted from here on: no work is left to end early
   for (int rank = 1; rank < world_->size(); ++rank) mail_.send(rank, Tag::finish, int(code));
   return code;
 }

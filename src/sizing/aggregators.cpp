@@ -24,7 +24,7 @@ std::vector<int> aggregators(const comm::StageLayout& layout, const std::vector<
     int aggregator = 0;
     std::size_t ranks = kMostAggregated;
   };
-  // by the lowest rank of a node: its current group
+  // [lowest rank of a node] the group that is being filled on that node
   std::vector<Place> places(ranks.empty() ? 0 : std::size_t(ranks.back()) + 1);
   std::vector<int> all;
   for (const int rank : ranks) {

@@ -13,9 +13,10 @@ namespace rollcall::sizing {
 /// Most ranks with one aggregator, which builds and writes one file for all of them.
 inline constexpr std::size_t kMostAggregated = 8;
 
-/// Whether ranks hand their shards to an aggregator. They do if every rank keeps what it has judged
-/// for its own update, and verdicts are immediate and cheap. Where verdicts are costly (code, a
-/// command, a judge model), each rank stores its own shard as soon as it has the verdicts.
+/// Whether ranks hand their shards to an aggregator. They do if every rank keeps the shards that it
+/// has scored in memory for its own update, and verdicts are immediate and cheap. Where verdicts
+/// are costly (code, a command, a judge model), each rank stores its own shard as soon as it has
+/// them.
 bool aggregates(const RunConfig& config, const comm::StageLayout& layout);
 /// Most tokens that are aggregated. A message holds at most 2 GiB, and with this many tokens the
 /// fixed cost of a file does not matter any more.

@@ -18,16 +18,16 @@ constexpr std::uint64_t kContext = 600'000'000;  // about what nvidia-smi shows 
                                                  // with these kernels on Hopper
 constexpr std::uint64_t kNccl = 600'000'000;  // buffers and channels of one communicator; an upper
                                               // estimate, not measured
-constexpr std::uint64_t kTransport = comm::kWorkBytes;  // for sums and weights on their way to
-                                                        // other ranks
+constexpr std::uint64_t kTransport = comm::kWorkBytes;  // work memory for sums and weights on their
+                                                        // way to other ranks
 
 std::uint64_t page_bytes(const model::ModelConfig& c, std::int64_t positions) {
   return std::uint64_t(kernels::pages_of(positions) * c.num_hidden_layers *
                        model::device_page_bytes(c));
 }
 
-/// The sizes for the largest share of any rank. All but the last share are of this size or a block
-/// smaller.
+/// Sizes of the optimizer on the rank with the largest share. All shares but the last have this
+/// length or are a block shorter.
 model::DeviceOptimizerSizes optimizer_of(const model::ModelConfig& c, int ranks) {
   const auto layout = model::weight_layout(c);
   const auto share_offsets = model::optimizer_shares(layout.size, ranks);

@@ -30,7 +30,8 @@ constexpr std::uint64_t kCheckpointFiles = 8;  // the folder, its manifest and a
 constexpr std::uint64_t kHeaderBytes = 24 << 10;  // HDF5's own part of each file
 constexpr std::uint64_t kOtherFiles = 24;  // folders, metrics, report, watch, lock (run_folder.hpp)
 
-/// Whether two ranks host the same stages and share their memory with as many ranks of their nodes.
+/// Whether ranks `a` and `b` host the same stages and share memory with the same number of ranks,
+/// also counting update ranks alone.
 bool same_need(const comm::StageLayout& layout, int a, int b) {
   if (layout.on_node_of(a) != layout.on_node_of(b) ||
       layout.on_node_of(a, comm::Stage::update) != layout.on_node_of(b, comm::Stage::update))
@@ -49,8 +50,8 @@ std::uint64_t optimizer_ranks(const comm::StageLayout& layout, const model::Mode
 }
 
 struct Written {
-  std::uint64_t step_files, optimizer_files;  ///< of a step's shards; of a checkpoint's optimizer,
-                                              ///< one per rank with a share
+  std::uint64_t step_files, optimizer_files;  ///< files of a step's shards; files of the optimizer
+                                              ///< in a checkpoint, one per rank with a share
 };
 
 /// The run folder when it holds the most, which is just before the last shards are packed.
@@ -66,7 +67,7 @@ void forecast_files(Forecast& f, const RunConfig& c, const Written& written,
   f.shard_files = f.step_files * f.waiting_steps;
   f.archive_files = 3 + (steps + interval - 1) / interval;
   f.archive_bytes = steps * step_bytes + evaluation_bytes + f.archive_files * kHeaderBytes;
-  // the last term is the one being written
+  // the 1 is the checkpoint that is being written
   const std::uint64_t kept =
       std::uint64_t(c.checkpoint.keep_last) + (c.checkpoint.keep_best.empty() ? 0 : 1) + 1 +
       (c.checkpoint.keep_every > 0 ? steps / std::uint64_t(c.checkpoint.keep_every) : 0);

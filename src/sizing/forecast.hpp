@@ -17,7 +17,7 @@ struct RankRange {
   int first = 0, last = 0;
   std::vector<comm::Stage> stages;
   MemoryNeed memory;
-  MemoryUse use;  ///< of one such rank, with the run's longest texts
+  MemoryUse use;  ///< how each of these ranks uses its memory, with the run's longest texts
 };
 
 struct Forecast {
@@ -30,11 +30,11 @@ struct Forecast {
                                                     ///< most rounds
   std::int64_t new_tokens = 0;                      ///< most tokens of a response
   std::string memory_limit;                         ///< as in the run file; empty if it has none
-  GivenTexts longest;                               ///< of the run's texts
+  GivenTexts longest;                               ///< sizes of the run's prompts and examples
   std::vector<RankRange> ranks;
   std::uint64_t messages_per_step = 0;        ///< control messages
   std::uint64_t control_bytes_per_step = 0;   ///< plans and reports; an estimate
-  std::uint64_t weight_bytes_per_step = 0;    ///< that collectives move
+  std::uint64_t weight_bytes_per_step = 0;    ///< new weights that collectives move
   std::uint64_t gradient_bytes_per_step = 0;  ///< per update rank: gradients to the owners of their
                                               ///< shares, new weights to all; 0 on one node
   std::uint64_t step_files = 0, step_bytes = 0;  ///< one step's shards, scores and list of what it
@@ -51,7 +51,7 @@ struct Forecast {
   bool counts_kept_ids = true;    ///< false if sampling.top_p alone limits the ids stored with a
                                   ///< token, so that their number is unknown
   std::uint64_t crash_files = 0;  ///< most files that one crash leaves in set_aside/, in addition
-                                  ///< to the others
+                                  ///< to most_files
 };
 
 /// What the site allows; 0 means no limit.

@@ -116,7 +116,7 @@ std::uint64_t held_rollouts(const RunConfig& c, const RunModels& models) {
   const auto drawn = double(drawn_rollouts(c, models));
   const double replayed =
       c.replay.share < 1.0 ? c.replay.share / (1.0 - c.replay.share) * drawn : 0.0;
-  // one per group
+  // one worked solution per group
   const double experts = c.experts.share > 0.0 ? drawn / double(c.train.rollouts_per_prompt) : 0.0;
   return std::uint64_t(std::ceil(drawn + replayed + experts));
 }
@@ -142,8 +142,8 @@ comm::StageLayout layout_of(const RunConfig& c, int ranks) {
                                : comm::with_judges(c.run.layout, ranks, int(c.judge.ranks));
 }
 
-/// This does not depend on the memory of the devices that are there, because a run would have other
-/// bits on other devices.
+/// The value of train.micro_batch_tokens on devices. It does not depend on the memory of the
+/// devices that are there, because a run would have other bits on other devices.
 std::int64_t device_micro_batch_tokens(const model::ModelConfig& policy) {
   std::int64_t tokens = kMostDeviceMicroBatch;
   const auto bytes = [&] {
@@ -184,7 +184,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
   const auto holds = [&](const char* what, std::uint64_t bytes) {
     if (bytes > 0) need.held.push_back({what, bytes});
   };
-  // A node holds these once, so each of its ranks counts a part.
+  // A node holds weights once, so each of its ranks counts a part.
   holds("weights and their packed copy",
         model_bytes(policy, kernels) / std::uint64_t(layout.on_node_of(rank)));
   holds("libraries", kLibraries);
@@ -244,7 +244,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
         longest * kRolloutTokenBytes +
         std::uint64_t(c.sampling.max_new_tokens) * 2 * kept_id_bytes(c.sampling);
     if (trained && !on_device)
-      // 64 bits each, once per node
+      // a sum has 64 bits per weight, and a node holds it once
       holds("sum of gradients",
             2 * weights / std::uint64_t(layout.on_node_of(rank, comm::Stage::update)));
     holds(on_device ? "share of the moments in a checkpoint" : "share of the moments",
@@ -293,7 +293,7 @@ MemoryNeed memory_need(const RunConfig& c, const RunModels& models, const comm::
           std::uint64_t(model::MicroBatchRunner::kept_logit_bytes(policy, kernels, tokens)));
     }
   }
-  if (on_device) {  // these lie in the memory of the device, which has a limit of its own
+  if (on_device) {  // the next items lie in the device's memory, which has a limit of its own
     need.decode_bytes = need.thread_bytes = need.sequence_bytes = need.micro_batch_bytes =
         need.micro_batch_thread_bytes = need.kept_bytes = need.kept_logit_bytes = 0;
     need.apart = false;
@@ -327,7 +327,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
   };
   MemoryUse use;
   const std::uint64_t spare = left - decode, all = need.micro_batch_bytes + need.kept_bytes;
-  // for each of the micro-batches that run side by side
+  // bytes for each of the micro-batches that run side by side
   const std::uint64_t each = std::min(all, (spare + micro_batch) / 2 / std::uint64_t(threads));
   use.micro_batches_at_once =
       need.micro_batch_bytes > 0 && each < all - need.kept_logit_bytes ? 1 : threads;

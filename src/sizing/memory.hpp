@@ -61,17 +61,19 @@ struct MemoryItem {
 
 /// What one rank needs.
 struct MemoryNeed {
-  std::vector<MemoryItem> held;         ///< for the whole run
+  std::vector<MemoryItem> held;         ///< what the rank holds for the whole run
   std::uint64_t micro_batch_bytes = 0;  ///< forward and backward pass of a micro-batch on one
                                         ///< thread, with logits and blocks computed again; 0
                                         ///< without an update stage
-  std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread adds to that
+  std::uint64_t micro_batch_thread_bytes = 0;  ///< what each further thread adds to
+                                               ///< micro_batch_bytes
   std::uint64_t kept_bytes = 0;  ///< more memory that a micro-batch uses to compute less again, if
                                  ///< there is room
-  std::uint64_t decode_bytes = 0;    ///< of a session; 0 without a generation stage
+  std::uint64_t decode_bytes = 0;    ///< memory of a session without keys, values and
+                                     ///< thread_bytes; 0 without a generation stage
   std::uint64_t sequence_bytes = 0;  ///< keys and values of the longest sequence and of its prompt
   std::int64_t sequences = 0;        ///< most sequences that a session holds at a time
-  std::uint64_t thread_bytes = 0;    ///< of each thread of a session
+  std::uint64_t thread_bytes = 0;    ///< memory of each thread of a session
   bool apart = false;  ///< whether each thread has a session of its own (model/decode/decode.hpp)
   std::uint64_t kept_logit_bytes = 0;  ///< the part of kept_bytes that micro-batches side by side
                                        ///< can do without
@@ -87,8 +89,8 @@ struct GivenTexts {
   std::uint64_t text_bytes = 0;  ///< texts and tokens of the prompts in all their forms, and of the
                                  ///< examples
 };
-/// `config.train.micro_batch_tokens` must be set, as micro_batch_tokens() gives it. `layout` must
-/// have its nodes.
+/// `config.train.micro_batch_tokens` must be the value that micro_batch_tokens() returns.
+/// `layout.nodes` must be filled.
 MemoryNeed memory_need(const RunConfig& config, const RunModels& models,
                        const comm::StageLayout& layout, int rank, const GivenTexts& longest);
 
@@ -97,10 +99,10 @@ struct MemoryUse {
   int micro_batches_at_once = 0;  ///< one per thread if a step has many micro-batches, otherwise 1
   std::int64_t micro_batch_bytes = 0;  ///< most that a micro-batch may take
   int decoding_threads = 0;            ///< threads that decode at a time; 0 means all
-  std::int64_t cache_bytes = model::kMostCacheBytes;  ///< of one call of decode()
-  std::uint64_t step_bytes = 0;  ///< of micro-batches and sampling, which is reserved before the
+  std::int64_t cache_bytes = model::kMostCacheBytes;  ///< keys and values of one call of decode()
+  std::uint64_t step_bytes = 0;  ///< memory of micro-batches and sampling, reserved before the
                                  ///< first step
-  std::uint64_t bytes = 0;       ///< in total
+  std::uint64_t bytes = 0;       ///< all memory of the rank
 };
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
 /// Throws EnvironmentError, with the items, if not even one thread fits. `whose` begins the
@@ -110,7 +112,7 @@ MemoryUse fit_memory(const MemoryNeed& need, std::uint64_t limit, const std::str
 
 /// "weights 1.1 GB, sum of gradients 1.1 GB, ..."
 std::string items_text(const MemoryNeed& need);
-/// The same for a list and further items. Items of no bytes are left out.
+/// items_text() for the items of `held` and `more`. Items of 0 bytes are left out.
 std::string items_text(std::vector<MemoryItem> held, std::initializer_list<MemoryItem> more);
 
 }  // namespace rollcall::sizing

@@ -43,7 +43,8 @@ struct Group {
   std::vector<ThreadRecord> threads;
 };
 
-/// Compares threads without their numbers, which differ between ranks in the same state.
+/// The states and stacks of threads as text, to compare them by: without thread numbers, which
+/// differ between ranks in the same state.
 std::string text_of(const std::vector<ThreadRecord>& threads) {
   std::string text;
   for (const auto& t : threads)

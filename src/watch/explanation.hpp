@@ -1,4 +1,4 @@
-// Why a run makes no progress, judged by the records of its ranks. Pure functions of their
+// Why a run makes no progress, concluded from the records of its ranks. Pure functions of their
 // arguments, without clocks and files.
 #pragma once
 
@@ -20,19 +20,19 @@ struct Explanation {
 /// half of `watch_s`; it writes at least twelve times in `watch_s`, and at least every 10 s.
 Explanation explain(const WatchFile& file, double now, double watch_s);
 
-/// The time to judge by: that of the newest record, or the reader's own clock if the newest record
-/// is older than `watch_s` by it. So a reader whose clock is wrong by less than that takes no rank
-/// for stopped.
+/// The value of `now` for explain(): the time of the newest record, or the reader's own clock if
+/// that is more than `watch_s` later. So a reader whose clock is wrong by less than `watch_s` takes
+/// no rank for stopped.
 double time_of(const WatchFile& file, double readers_clock, double watch_s);
 
 /// What the ranks of a run that has ended did last, one sentence per group of ranks.
 std::vector<std::string> last_seen(const WatchFile& file);
 
-/// Decides when to print an explanation: when it begins to hold, again each time the silence has
-/// doubled, and when it is over.
+/// Decides when to print an explanation: when the silence begins and each time its length has
+/// doubled. When it is over, one line says so.
 class SilenceTeller {
  public:
-  std::vector<std::string> tell(const Explanation& explanation);
+  std::vector<std::string> tell(const Explanation& explanation);  ///< the lines to print now
 
  private:
   double next_s_ = 0.0, longest_s_ = 0.0;

@@ -35,7 +35,7 @@ void Failure::say(const std::exception& error) {
       fmt::format("{}{}", world_->size() > 1 ? fmt::format("rank {}: ", world_->rank()) : "",
                   message_of(error));
   end_as_failed(code_);
-  // users read the file with cat
+  // Users read the file with cat, so nothing in the message may control a terminal.
   first_ = is_first_failure(run_dir_, visible_lines(message, kMessageBar) + "\n");
   if (*first_) complain(message);
 }

@@ -17,14 +17,15 @@ namespace rollcall::watch {
 bool is_first_failure(const std::filesystem::path& run_dir, const std::string& message);
 
 /// The first rank that throws prints the error and writes it to RUN/failure. The other ranks print
-/// nothing; its abort ends them, and if it cannot, they end the job themselves.
+/// nothing. The first rank's abort ends them; if it does not within 10 s, they end the job
+/// themselves.
 class Failure {
  public:
   Failure(comm::Communicator& world, std::filesystem::path run_dir)
       : world_(&world), run_dir_(std::move(run_dir)) {}
 
-  /// Must be called before anything is destroyed, because that may wait for a writer. Only the
-  /// first error counts.
+  /// Must be called before anything is destroyed, because a destructor may wait for a thread that
+  /// writes files. Only the first call counts.
   void say(const std::exception& error);
   /// Called after say(). Ends the other ranks; in a job of one rank, returns the exit code of the
   /// error.
@@ -33,7 +34,7 @@ class Failure {
  private:
   comm::Communicator* world_;
   std::filesystem::path run_dir_;
-  std::optional<bool> first_;  ///< set by say()
+  std::optional<bool> first_;  ///< whether this rank printed the error; set by say()
   ExitCode code_ = ExitCode::failed;
 };
 

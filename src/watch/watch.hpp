@@ -35,8 +35,8 @@ struct WatchRecord {
   double stood_still_s = 0.0;  ///< duration of the last suspension of the process
   double moved_unix_s = 0.0;   ///< end of that suspension, by the same clock; 0 if there was none
   bool ended = false;          ///< the rank has ended normally
-  std::vector<ThreadRecord> threads{};  ///< of a rank without progress: the threads that could be
-                                        ///< the cause
+  std::vector<ThreadRecord> threads{};  ///< threads that could be the cause if the rank makes no
+                                        ///< progress; otherwise empty
 };
 
 /// Bytes of a record in RUN/watch. The file has one slot per rank, so each rank writes pages of its
@@ -58,7 +58,7 @@ std::string write_record(const std::filesystem::path& run_dir, const WatchRecord
 struct WatchFile {
   std::vector<WatchRecord> records{};  ///< by rank; ranks that have not written yet are missing
   int ranks = 0;                       ///< number of ranks of the job
-  int unreadable = 0;                  ///< slots that hold something else
+  int unreadable = 0;                  ///< number of slots that hold neither a record nor zeros
 };
 /// The longest suspension, among ranks other than `own`, that ended after `since_unix_s` [s].
 double longest_standstill(const WatchFile& file, int own, double since_unix_s);

@@ -37,8 +37,8 @@ struct Watcher::End {
   double ask(double since_s);
 };
 
-/// Called by the thread that waits. A file system that hangs delays it for a moment only, because
-/// other ranks may ask it meanwhile whether it is alive.
+/// Called by the thread that waits. It gets an answer or gives up after kPatience, even where the
+/// file system hangs, because other ranks may ask meanwhile whether this rank is alive.
 double Watcher::End::ask(double since_s) {
   constexpr std::chrono::seconds kPatience{1};
   std::unique_lock lock(mutex);
@@ -52,19 +52,19 @@ namespace {
 
 std::atomic<double> all_standstills_s = 0.0;
 
-/// For a clock that is read once per tick: how long after the read before a read must come to show
-/// that the process was suspended [s].
+/// For a clock that is read once per tick: a longer time than this between two reads shows that the
+/// process was suspended [s].
 double late_s(double tick_s, double watch_s) {
-  constexpr double kLate_s = 10.0;  // a read that is later than this shows that the process was
-                                    // suspended
+  constexpr double kLate_s = 10.0;  // a read that is later than this shows a suspension, however
+                                    // long watch_s is
   return tick_s + std::clamp(watch_s / 4, 1.0, kLate_s);
 }
 
 constexpr double kShortestTurn_s = 0.25, kLongestTurn_s = 10.0, kTurns = 12.0;
 constexpr double kEarly = 10.0 / kTurns;  // stacks are taken before the time is up, so that they
                                           // are there when a user asks
-constexpr double kWrites = 100.0;  // writes per second by all ranks together that a file system
-                                   // should not notice
+constexpr double kWrites = 100.0;  // most writes per second by all ranks together, few enough for
+                                   // any file system
 constexpr std::size_t kFrames = 25, kThreadFrames = 12, kThreads = 8;
 
 double unix_time() {
@@ -139,8 +139,8 @@ class OwnRank {
   double looked_s_ = 0.0, progress_s_ = 0.0, poll_s_ = 0.0;  ///< times of clock_: the last look,
                                                              ///< the last progress and the last
                                                              ///< poll seen
-  double known_standstills_s_ = 0.0;                         ///< of clock_, already recorded
-  std::uint64_t polls_ = 0;                                  ///< seen at the last look
+  double known_standstills_s_ = 0.0;                         ///< suspensions already recorded [s]
+  std::uint64_t polls_ = 0;                                  ///< poll count at the last look
 };
 
 /// The work of the thread that watches: at every turn it looks at the rank and writes the record,
@@ -208,7 +208,8 @@ class Rounds {
     const bool missed = std::any_of(threads.begin(), threads.end(), [](const auto& t) {
       return t.state == "running" && t.frames.empty();
     });
-    // a thread that computes answers when it gets a core: then the next turn tries again
+    // A thread that computes gives its stack only when it gets a core. If one gave none, the next
+    // turn tries again.
     next_stacks_s_ = missed ? past_s : 2.0 * past_s;
   }
 
@@ -225,8 +226,8 @@ class Rounds {
                   problem);
   }
 
-  /// Rank 0 warns for all ranks. Rank 1 does where rank 0 itself has stopped. The other ranks'
-  /// records are not read while this rank makes progress.
+  /// Prints what explain() says. Rank 0 does so for all ranks, and rank 1 in its place where rank 0
+  /// has stopped. The other ranks' records are not read while this rank makes progress.
   void speak() {
     if (own().rank > 1) return;
     const bool silent = own().silent_s >= watch_s_ && (own().rank == 0 || rank_0_is_gone());
@@ -248,7 +249,7 @@ class Rounds {
   OwnRank self_;
   int main_thread_;
   double watch_s_;
-  double next_turn_s_ = 0.0;                  ///< time of the next record, as OwnRank::looked_s
+  double next_turn_s_ = 0.0;                  ///< OwnRank::looked_s() at which a record is due
   double next_stacks_s_ = kEarly * watch_s_;  ///< stacks are taken after this time without progress
                                               ///< or without a poll
   bool warned_ = false;

@@ -12,10 +12,10 @@
 namespace rollcall::watch {
 
 /// How long this process has been suspended so far [s], as far as its watch has noticed. A duration
-/// measured by another clock is too long by the part of this that fell into it.
+/// measured by another clock is too long by the suspensions within it.
 double stood_still_s();
 
-/// A stopwatch that leaves out such suspensions.
+/// A stopwatch that leaves out the suspensions of this process.
 class WorkingTime {
  public:
   double seconds() const { return clock_.seconds() - (stood_still_s() - before_s_); }
@@ -25,7 +25,8 @@ class WorkingTime {
   double before_s_ = stood_still_s();
 };
 
-/// It never calls MPI and never fails a run. It must be made by the thread that it watches.
+/// The watching thread never calls MPI, and nothing that it meets fails the run. The watcher must
+/// be made by the thread that it watches.
 class Watcher {
  public:
   /// `stages` names what this rank hosts; `watch_s` must be above 0. Collective, because the ranks

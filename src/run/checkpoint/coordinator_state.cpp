@@ -23,7 +23,8 @@ using nlohmann::json;
 constexpr int kOldest = 2;
 int newest_format() { return row_of(Part::coordinator).format; }
 
-/// Texts that are written only where they are not empty, so that other builds read the rest.
+/// Texts that are written only where they are not empty, so that a build that does not know one of
+/// them can read the states without it.
 constexpr std::pair<const char*, std::string CoordinatorState::*> kOptionalTexts[] = {
     {"judge_digest", &CoordinatorState::judge_digest},
     {"mask_digest", &CoordinatorState::mask_digest},

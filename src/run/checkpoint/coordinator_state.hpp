@@ -36,14 +36,14 @@ bool by_step_and_path(const UnpackedFile& a, const UnpackedFile& b);
 using StageSeconds = std::map<std::string, double>;
 
 struct CoordinatorState {
-  std::int64_t sft_steps = 0, train_steps = 0;  ///< done so far
+  std::int64_t sft_steps = 0, train_steps = 0;  ///< steps done so far
   std::uint64_t policy_version = 0;
   std::int64_t metric_rows = 0;
-  std::int64_t bad_steps = 0;   ///< consecutive
+  std::int64_t bad_steps = 0;   ///< bad steps in a row, up to now
   double grad_norm_mean = 0.0;  ///< running mean for the spike test
   std::string rollback_to;   ///< the last checkpoint that the settings asked for: one that a stop
                              ///< made does not count
-  std::string weights_hash;  ///< of the first weights, for the archive (io::RunIdentity)
+  std::string weights_hash;  ///< hash of the run's first weights, for the archive (io::RunIdentity)
   std::uint64_t rollouts_total = 0;
   std::map<std::int32_t, std::int64_t> rollouts_per_level;
   std::optional<std::int64_t>
@@ -54,32 +54,32 @@ struct CoordinatorState {
   std::string best_metric;  ///< the metric of best_value as checkpoint.keep_best named it; empty in
                             ///< states of an earlier build
   std::string best_checkpoint;
-  std::int64_t validations_since_best = 0;  ///< in a row; counted where checkpoint.patience is set
+  std::int64_t validations_since_best = 0;  ///< validations in a row without a new best; counted
+                                            ///< where checkpoint.patience is set
   std::optional<std::vector<std::string>> kept;  ///< checkpoints that checkpoint.keep_every has
                                                  ///< named so far; nothing in states of an earlier
                                                  ///< build
   std::int64_t packed_steps = 0;                 ///< train steps in the archive
-  std::string text_hash;  ///< of tokenizer and template (PromptFormat::fingerprint), when the run
-                          ///< began
-  std::string examples_hash;  ///< of the examples in sft.file, when the run began
-  std::string judge_digest;   ///< of the judge model (JudgeIdentity), when the run began; empty
-                              ///< in a run without one
-  std::string mask_digest;  ///< of the gradient mask (MaskOrigin), when the run began; empty where
-                            ///< all weights train
-  std::string arithmetic;   ///< of the machine that did the last step (method::Library::arithmetic)
+  std::string text_hash;      ///< hash of tokenizer and template (text_fingerprint) when the run
+                              ///< began
+  std::string examples_hash;  ///< hash of the examples in sft.file when the run began
+  std::string judge_digest;   ///< JudgeIdentity::digest when the run began; empty in a run without
+                              ///< a judge
+  std::string mask_digest;    ///< MaskOrigin::digest when the run began; empty where all weights
+                              ///< train
+  std::string arithmetic;     ///< processor and libraries of the last start (arithmetic_of)
   std::vector<NumericsRecord>
-      numerics;  ///< of the beginning, and of each resume that changed them;
+      numerics;  ///< the numerics at the beginning and after each resume that changed them;
                  ///< empty in states of an earlier build
-  std::string
-      archive_digest;  ///< of the rollouts that train.from_archive names, when the run began
+  std::string archive_digest;  ///< digest of the rollouts in train.from_archive when the run began
   std::string parent;  ///< JSON: where the run branched off, and with which other settings; empty
-                       ///< in a run of its own
-  std::string prompts_hash;  ///< of all prompts (task::PromptSet), as the last start found them;
-                             ///< empty in states of an earlier build
+                       ///< in a run that is no branch
+  std::string prompts_hash;  ///< hash of all prompts (task::PromptSet) as the last start found
+                             ///< them; empty in states of an earlier build
   std::vector<GraderFile> graders;     ///< files of reward.command, as the last start found them
-  std::vector<Prompt> judge_tasks;     ///< those of the next step, ascending
-  std::vector<UnpackedFile> unpacked;  ///< scored and not yet in the archive; stored by the end of
-                                       ///< their step
+  std::vector<Prompt> judge_tasks;     ///< judge tasks of the next step, by ascending number
+  std::vector<UnpackedFile> unpacked;  ///< files of scored rollouts that are not yet in the
+                                       ///< archive; each is stored by the end of its step
   StageSeconds seconds;
   std::optional<std::vector<report::PromptOutcome>> before, after;
   std::string before_prompts, after_prompts;  ///< digests of the prompts of these evaluations
@@ -96,7 +96,7 @@ std::vector<PackRequest> pack_requests(std::vector<UnpackedFile> files,
                                        const std::vector<io::ArchiveEntry>& entries);
 
 std::string to_json(const CoordinatorState& state);
-/// Reads it back. Throws StorageError naming `origin` when the text is not such a state.
+/// Reads what to_json() wrote. Throws StorageError naming `origin` when the text is no such state.
 CoordinatorState parse_coordinator_state(const std::string& json, const std::string& origin);
 /// The state in a checkpoint. Throws StorageError, also where the checkpoint has none.
 CoordinatorState state_of(const io::StoredCheckpoint& checkpoint);

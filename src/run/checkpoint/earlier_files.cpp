@@ -1,4 +1,4 @@
-// The list is stored as the state of a coordinator, that of the parent.
+// The file with the list is the parent's coordinator state, as JSON.
 #include "run/checkpoint/earlier_files.hpp"
 
 #include "run/folder/branch_leftovers.hpp"

@@ -101,7 +101,7 @@ std::optional<std::vector<std::int64_t>> numbers_in(Part part, const std::string
     const char* const first = file.data() + place;
     if (digits < width || std::from_chars(first, first + digits, number).ec != std::errc())
       return std::nullopt;
-    if (digits > width && *first == '0') return std::nullopt;  // no name is written so
+    if (digits > width && *first == '0') return std::nullopt;  // file_of() pads only up to `width`
     numbers.push_back(number);
     place += digits;
     i += width;

@@ -39,7 +39,8 @@ enum class Writer {
 /// Which checkpoints have a part (part_check.hpp).
 enum class Presence { always, with_reference, with_value_head, with_scheduler };
 
-/// What a rollback does with a part. It takes weights back, and keeps what prompts have shown.
+/// What a rollback does with a part: it restores weights, and keeps what rollouts have shown of the
+/// prompts.
 enum class OnRollback { restored, restored_in_part, kept };
 
 /// What becomes of a part of the parent's checkpoint in that of a branch (`train --from`).
@@ -47,8 +48,8 @@ enum class OnBranch { taken, rewritten, taken_if_understood };
 
 struct PartRow {
   Part part{};
-  const char* what = "";  ///< for messages, with its article
-  const char* file = "";  ///< its name; a run of # is a number with at least as many digits
+  const char* what = "";  ///< the part in words with their article, for messages
+  const char* file = "";  ///< name of its file; ### is a number of at least as many digits as #
   int format = 0;         ///< the format number inside; 0: the file has none
   Writer writer{};
   Presence presence{};

@@ -31,8 +31,8 @@ bool is_needed(Presence presence, const PartNeeds& needs) {
   return true;
 }
 
-/// The names that the files of a part have when it is whole. Where several are numbered, the last
-/// number of the last file says how many there are.
+/// The names that the files of a part have when none is missing. Where they are numbered, the last
+/// number in the name of the last file says how many there are.
 std::vector<std::string> whole_part(const io::CheckpointFacts& files, Part part) {
   std::vector<std::int64_t> last(numbers_of(part), 1);
   if (last.empty()) return {file_of(part)};
@@ -77,8 +77,8 @@ PartNeeds part_needs(const RunConfig& config, const CoordinatorState& state,
   const auto reads = [&](const char* wanted) {
     return std::find(columns.begin(), columns.end(), wanted) != columns.end();
   };
-  // The first training step makes the policy its reference. A rollback to a checkpoint of before
-  // leaves none until the next step, and counts as a bad step.
+  // The first training step makes the policy its reference. A rollback to a checkpoint from before
+  // that step leaves the run without a reference until the next step, and counts as a bad step.
   const bool has_begun = state.train_steps > 0 && state.bad_steps == 0;
   return {.reference =
               reads(column::reference_logprob) && (!config.reference.model.empty() || has_begun),

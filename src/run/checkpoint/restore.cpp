@@ -1,4 +1,4 @@
-// The order is that of the table of parts.
+// Calls the readers of the parts in the order of the table in part.cpp.
 #include "run/checkpoint/restore.hpp"
 
 #include "model/tensors/model_folder.hpp"

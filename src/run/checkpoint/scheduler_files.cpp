@@ -1,4 +1,4 @@
-// A base, changes of it, and the point at which a new base is cheaper.
+// Writes the scheduler's rows as a base and changes of it, and a new base where that is cheaper.
 #include "run/checkpoint/scheduler_files.hpp"
 
 #include "base/errors/error.hpp"

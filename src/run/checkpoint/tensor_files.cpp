@@ -1,4 +1,4 @@
-// The head is made here, and the data are read where they lie.
+// Makes the head of a safetensors file; the data are written from where the tensors lie.
 #include "run/checkpoint/tensor_files.hpp"
 
 #include "model/tensors/model_folder.hpp"

@@ -40,7 +40,7 @@ void fill_examples(RunContext& context, const task::ExampleSet& set) {
   const std::size_t conversations = set.conversations.size(),
                     prompts = context.prompts.train.size(),
                     count = own ? prompts * context.forms.size() : set.size();
-  if (count == 0) return;  // whatever left no prompt or example is a mistake of its own
+  if (count == 0) return;  // another check reports why no prompt or example is left
   context.examples.resize(count);
   ThoughtDropout thoughts(context.config);
   UnreadKeys unread;

@@ -1,4 +1,4 @@
-// The models of a run as their folders describe them: what memory they need follows from it.
+// The models of a run as their folders describe them. Their need of memory follows from that.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -16,8 +16,8 @@ sizing::RunModels models_of(const RunConfig& config, const text::Tokenizer& toke
 /// does.
 void add_step_bounds(sizing::RunModels& models, const RunConfig& config);
 
-/// The configuration of the model that judges, from config.json of its folder. It tells how much
-/// memory the model needs.
+/// The configuration of the judge or reward model, from config.json of its folder. How much memory
+/// the model needs follows from it.
 model::ModelConfig judge_config(const JudgeSection& section);
 
 }  // namespace rollcall::run

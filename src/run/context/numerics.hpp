@@ -14,8 +14,8 @@ namespace rollcall::run {
 /// EnvironmentError where the variable names a set of other numerics or none.
 const kernels::KernelSet& find_kernels(const std::string& numerics);
 
-/// The same for a run. Throws also where ROLLCALL_KERNELS names the reference kernels of other
-/// numerics.
+/// find_kernels() for a run. Throws also where ROLLCALL_KERNELS names the reference kernels of
+/// other numerics.
 const kernels::KernelSet& run_kernels(const std::string& numerics);
 
 /// The numerics in which a model answers unless the user names others. "RUN", "RUN@STEP" and the
@@ -27,9 +27,10 @@ std::string numerics_of(const std::string& reference);
 /// device where the run computes on one.
 std::string arithmetic_of(const std::string& numerics);
 
-/// The numerics of a run from some step on.
+/// The numerics that a run has had from some step on.
 struct NumericsRecord {
-  std::int64_t after_sft_steps = 0, after_train_steps = 0;  ///< steps that were done before
+  std::int64_t after_sft_steps = 0, after_train_steps = 0;  ///< steps that the run had done when it
+                                                            ///< took these numerics
   std::string numerics{};
   std::string device{};  ///< kind of device (model::device_kind); empty where there is none
 };

@@ -14,9 +14,9 @@ namespace rollcall::run {
 std::size_t form_of(const RunContext& context, Purpose purpose, const GroupId& group);
 
 /// A prompt of the task as it is asked in a form: its text and its worked solution. Answers are
-/// judged by it, and the archive stores it.
+/// graded by the returned prompt, and the archive stores it.
 Prompt asked(const RunContext& context, const Prompt& prompt, std::size_t form);
-/// The same for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
+/// asked() for a group of a plan or a shard. A judge task is taken from `judge_tasks` (ascending
 /// by prompt) and has no other form.
 Prompt asked(const RunContext& context, Purpose purpose, const GroupId& group,
              const std::vector<Prompt>& judge_tasks = {});
@@ -30,8 +30,8 @@ std::vector<io::ShardPrompt> stored_prompts(const RunContext& context, const Rol
 const std::vector<std::int32_t>& prompt_tokens(const RunContext& context, Purpose purpose,
                                                const GroupId& group);
 
-/// Throws ConfigError where the verifier would judge a worked solution of the task wrong in one of
-/// the forms.
+/// Throws ConfigError where the verifier would give a worked solution of the task no full marks in
+/// one of the forms.
 void check_forms(const RunContext& context);
 
 }  // namespace rollcall::run

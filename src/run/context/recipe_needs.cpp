@@ -39,10 +39,10 @@ bool takes_current(const RunConfig& c) { return !replays(c) || c.replay.old_poli
 /// method without it, so a warning names the part, but no run is refused.
 struct Companion {
   std::string_view recipe;
-  std::string_view policies;  ///< one of these rows of schedulers has it; empty: one rollout for
-                              ///< each prompt is meant
-  std::string_view rounds;    ///< or this piece of rounds under any other row
-  const char* without;        ///< what the run is without it
+  std::string_view policies;  ///< the schedulers that have the part; empty: the part is one rollout
+                              ///< for each prompt
+  std::string_view rounds;    ///< the piece of rounds with which any other scheduler has the part
+  const char* without;        ///< what the run is without the part
 };
 
 constexpr std::string_view kRefills = "dapo, dler, greso, brorl",
@@ -82,8 +82,8 @@ constexpr Companion kCompanions[] = {
     {"entropy-80-20", kRefills, "refill", kEqualGroups.data()},
 };
 
-/// Columns through which a run learns from something else than verdicts on its own rollouts. It
-/// would learn from them in a control experiment too.
+/// A column through which a run learns from something else than verdicts on its own rollouts, and
+/// so would learn in a control experiment with shuffled verdicts too.
 struct Leak {
   const char* column;
   const char* what;
@@ -211,7 +211,8 @@ constexpr Need kNeeds[] = {
 
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy) {
   const SchedulerSection& s = config.scheduler;
-  // A run that keeps the default policy has not asked for any particular way to draw.
+  // A run that keeps the default scheduler.policy, allocator and rounds has not asked for any
+  // particular way to draw.
   const bool is_asked_for =
       s.policy != SchedulerSection{}.policy || !s.allocator.empty() || !s.rounds.empty();
   if (!config.train.from_archive.empty() || config.train.steps == 0 || !is_asked_for) return;

@@ -24,7 +24,7 @@ std::vector<std::string> companions_told(const RunConfig& config);
 bool forgets_at_refresh(const RunConfig& config);
 
 /// Throws ConfigError where train.rollouts_per_prompt and the bounds of [scheduler] leave the
-/// scheduling policy no room, so that it would draw as another policy does.
+/// scheduler no room, so that it would draw as a simpler scheduler does.
 void check_policy_needs(const RunConfig& config, const scheduling::Scheduler& policy);
 
 /// Throws ConfigError where task.shuffle_rewards is set and the run would be no control: the recipe

@@ -129,7 +129,7 @@ std::string data_hash(const RunContext& context) {
       .hex();
 }
 
-/// The settings that each part of a draft reads. The one that is most likely wrong comes first.
+/// The settings that each part of draft_job() reads, the one that is most likely wrong first.
 const Faults::Keys kRowKeys{"task.answer_marker", "task.name", "task.file", "task.heldout_file",
                             "task.answer_key"};
 const Faults::Keys kPromptKeys{"task.file",
@@ -311,9 +311,8 @@ void reserve_steps(const RunContext& context) {
 void fit_memory(RunContext& context, int rank, const std::vector<std::uint64_t>& offered) {
   const sizing::GivenTexts longest = longest_of(context);
   const std::string& given = context.config.run.memory_limit;
-  std::map<std::string, std::vector<int>> alike;  // ranks by the line that the log would have of
-                                                  // them: nobody reads a thousand equal lines; on
-                                                  // rank 0
+  std::map<std::string, std::vector<int>> alike;  // on rank 0: ranks by their line for the log,
+                                                  // where equal lines are written once
   const auto fit = [&](int r) {
     // A twentieth of the measured memory is left for what no table counts: buffers of messages and
     // files, and other processes of the node.

@@ -46,8 +46,8 @@ struct RankZero {
   std::vector<NumericsRecord> numerics{};  ///< one record for each stretch of the run, the last
                                            ///< from this start on
   std::vector<GraderFile> graders{};       ///< files of reward.command, hashed once for each start
-  std::string judge_digest{};              ///< of the model that judges beside the grader
-                                           ///< (JudgeIdentity); empty where there is none
+  std::string judge_digest{};              ///< JudgeIdentity::digest of the judge or reward model;
+                                           ///< empty where there is none
 };
 
 /// Every rank builds it from the run file. Only `store` changes later.
@@ -56,7 +56,7 @@ struct RunContext {
   std::filesystem::path run_dir;
   comm::StageLayout layout;
   std::shared_ptr<const text::PromptFormat> format;
-  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< that of `format`
+  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< the tokenizer of `format`
   task::PromptSet prompts;
   /// The forms that task.forms names; plain where it names none.
   std::vector<const text::AnswerForm*> forms{&text::find_answer_form("plain")};
@@ -65,7 +65,7 @@ struct RunContext {
   std::array<std::vector<std::vector<std::int32_t>>, 3> prompt_tokens;
   std::vector<text::Supervised> examples;  ///< what supervised steps draw from; empty in a run
                                            ///< without such steps
-  std::string examples_hash;               ///< of sft.file; empty where no example is read from one
+  std::string examples_hash;               ///< hash of the examples in sft.file; empty without it
   std::optional<reward::Grader> grader;
   std::optional<reward::Grader> verdict_grader;  ///< grades the policy's verdicts on its own
                                                  ///< answers; only in a run with judge tasks
@@ -84,7 +84,7 @@ struct RunContext {
                                 ///< (heard_rewards.hpp)
   std::string diversity;  ///< measure of how the answers of a group differ, which scoring reports
                           ///< (scheduling/diversity.hpp); empty: none
-  sizing::MemoryUse memory;  ///< of this rank, once fit_memory() has set it
+  sizing::MemoryUse memory;  ///< how this rank uses its memory, once fit_memory() has set it
 };
 
 /// The tokens of a prompt of the task as the policy sees it in a form
@@ -124,13 +124,15 @@ RunContext draft_job(const RunConfig& config, const RankShape& shape, Faults& fa
 /// the initial weights, from model.path, run.init_from or the initializer. Throws ConfigError,
 /// InputError, EnvironmentError.
 void complete_job(RunContext& context, const RankShape& shape);
-/// Does both. Throws as they do, once for everything that is wrong with a draft.
+/// draft_job() and then complete_job(). Throws one error with everything that is wrong with the
+/// draft, or the errors of complete_job().
 RunContext make_context(const RunConfig& config, const RankShape& shape);
 /// The largest lengths among the texts of a complete draft.
 sizing::GivenTexts longest_of(const RunContext& context);
-/// The same for settings, from a draft that is made here; throws the errors of that draft.
+/// longest_of() for settings, from a draft that this function makes; throws the draft's errors.
 sizing::GivenTexts longest_given(const RunConfig& config, const RankShape& shape);
-/// Opens the policy once for each node, which make_context() leaves open. Collective over the node.
+/// Calls PolicyStore::open() with the context's threads: packs the first weights, once per node.
+/// make_context() does not do this. Collective over the node.
 void open_policy(RunContext& context, comm::Communicator& node);
 
 /// Reserves the peak memory of a step (sizing::MemoryUse::step_bytes) before the first one, so that

@@ -220,7 +220,7 @@ std::vector<Prompt> make_judge_tasks(const RunContext& context, std::uint64_t st
   }
   const auto limit = std::size_t(std::floor(
       context.config.self_judging.share * double(context.config.train.prompts_per_step) + 1e-9));
-  // Half of the tasks are reflections, as in the released code.
+  // With both kinds on, half of the tasks are reflections, as in the released code.
   const std::size_t half = !reflections ? 0 : verdicts ? limit / 2 : limit;
   auto tasks = maker.choose(std::move(judged), limit - half);
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].id = verdict_task(step, i);

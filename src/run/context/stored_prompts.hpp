@@ -13,7 +13,7 @@
 namespace rollcall::run {
 
 /// Numbers of foreign prompts, which the run does not have, begin here: above those of any task and
-/// below those of judge tasks. The number of one follows from its content.
+/// below those of judge tasks. The number of a foreign prompt follows from its content.
 inline constexpr std::uint64_t kFirstForeign = std::uint64_t{1} << 38;
 bool is_foreign(PromptId prompt);
 
@@ -26,7 +26,7 @@ class StoredPrompts {
 
  private:
   std::set<std::pair<std::uint64_t, std::uint64_t>>
-      known_;  ///< hash of the content, and number in the run
+      known_;  ///< hash of a prompt's content, and number of that prompt in the run
 };
 
 }  // namespace rollcall::run

@@ -29,7 +29,7 @@ class ThoughtDropout {
     if (without != text) any_ = true;
     return is_emptied(example) ? without : text;
   }
-  /// The same for a conversation, whose thoughts are in the content of a message or under a key of
+  /// answer() for a conversation, whose thoughts are in the content of a message or under a key of
   /// their own.
   text::Conversation conversation(std::size_t example, text::Conversation talk) {
     if (share_ == 0.0) return talk;

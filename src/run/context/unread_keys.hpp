@@ -17,8 +17,8 @@ namespace rollcall::run {
 
 class UnreadKeys {
  public:
-  /// Looks at every key of the conversation that has not been read in an earlier one. Several
-  /// threads may call it. `line`: of the example in its file.
+  /// Checks every key of the conversation that the template has not read in an earlier one. Several
+  /// threads may call it. `line`: the line of the example in its file.
   void look(const text::PromptFormat& format, const text::Conversation& conversation,
             std::size_t line) {
     std::set<Key> keys;
@@ -45,7 +45,7 @@ class UnreadKeys {
   }
 
  private:
-  /// Whether it is a key of a message (else of the whole example), and its name.
+  /// first: whether the key is one of a message and not of the whole example. second: its name.
   using Key = std::pair<bool, std::string>;
   struct State {
     std::size_t line;  ///< number of the first line that has the key

@@ -28,7 +28,7 @@ class Checkpoints {
   /// A checkpoint that is on the disk for good.
   struct Durable {
     std::vector<UnpackedFile> covered;  ///< files of steps up to it that wait for the archive
-    std::int64_t steps = 0;             ///< its train steps
+    std::int64_t steps = 0;             ///< train steps that were done when it was begun
     double seconds = 0.0;               ///< from its beginning until it was durable
   };
   using OnDurable = std::function<void(Durable durable)>;
@@ -43,12 +43,12 @@ class Checkpoints {
   /// branch has another scheduler. Throws StorageError.
   std::optional<scheduling::LoadReport> resume(const io::StoredCheckpoint& checkpoint);
 
-  /// Begins a checkpoint of this moment. Before it the one begun last must be durable (finish).
+  /// Begins a checkpoint of this moment. The one begun before must be durable: call finish() first.
   void start(const std::string& name);
   /// Waits until the checkpoint begun last, if any, is durable. Throws what its writing threw, and
   /// StorageError after run.deadline_s.
   void finish();
-  /// Does the same if no wait is needed, and nothing otherwise.
+  /// Does what finish() does where that needs no wait, otherwise nothing.
   void notice();
 
   /// Seconds since the checkpoint begun last was begun, or since the start of this process.
@@ -57,7 +57,7 @@ class Checkpoints {
   double take_waited_s() { return std::exchange(waited_s_, 0.0); }
   /// The newest durable checkpoint: the next one takes unchanged files from it.
   struct Newest {
-    std::string name{};           ///< empty: there is none yet
+    std::string name{};           ///< name of the checkpoint; empty: there is none yet
     std::string policy_sha256{};  ///< empty: no checkpoint of this start is durable yet
   };
   const Newest& newest() const { return newest_; }
@@ -69,7 +69,7 @@ class Checkpoints {
     io::CheckpointShare own;    ///< the files that rank 0 writes
     PartNeeds needs{};          ///< what the checkpoint must hold
     std::size_t missing = 0;    ///< update ranks whose shares are not durable yet
-    io::CheckpointFacts files;  ///< those of the update ranks, as far as they have reported
+    io::CheckpointFacts files;  ///< files of the update ranks that have reported so far
     std::string policy_sha256;  ///< from the first update rank
     std::vector<UnpackedFile> covered;
     std::vector<std::string> keep;  ///< older checkpoints that stay whatever their age
@@ -86,8 +86,8 @@ class Checkpoints {
   OnDurable on_durable_;
   SchedulerFiles scheduler_files_;
   std::optional<Saving> saving_;                ///< the checkpoint that is being written
-  BackgroundTask<io::CheckpointFacts> ending_;  ///< writes rank 0's files and the manifest of it,
-                                                ///< and removes old checkpoints
+  BackgroundTask<io::CheckpointFacts> ending_;  ///< writes rank 0's files and the manifest of that
+                                                ///< checkpoint, and removes old checkpoints
   watch::WorkingTime since_;
   double waited_s_ = 0.0;
   Newest newest_;

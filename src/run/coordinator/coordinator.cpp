@@ -40,7 +40,7 @@ std::string resume_command(const std::filesystem::path& run_dir) {
   return fmt::format("rollcall train --resume {}", (run_dir / "config.toml").string());
 }
 
-/// What the state says of the inputs and the machine of this start.
+/// Writes hashes of the inputs and the machine of this start into the state.
 void note_inputs(CoordinatorState& state, const RunContext& context) {
   state.weights_hash = context.identity.weights_hash;
   state.text_hash = text_fingerprint(context);
@@ -120,7 +120,7 @@ ExitCode Coordinator::run_actions() {
   }
 }
 
-/// Share of the training that is done. All of it is where no better policy is expected.
+/// Share of the training that is done; at least 1 where checkpoint.patience has ended the training.
 double Coordinator::progress() const {
   const double done = steps_.course().progress(state_);
   return has_stalled(state_, context_->config.checkpoint) ? std::max(done, 1.0) : done;
@@ -213,8 +213,8 @@ void Coordinator::begin_save(const std::string& name) {
   save_meanwhile(name);
 }
 
-/// The same for a checkpoint that is due only because time has passed: it changes neither what a
-/// bad step rolls back to nor which steps are compared.
+/// Begins a checkpoint that may be due only because time has passed: it changes neither what a bad
+/// step rolls back to nor which steps are compared.
 void Coordinator::save_meanwhile(const std::string& name) {
   checkpoints_.finish();
   archive_.pack_when_due();
@@ -232,7 +232,7 @@ ExitCode Coordinator::finish() {
   std::string policy_sha256 = checkpoints_.newest().policy_sha256;
   if (policy_sha256.empty()) policy_sha256 = context_->store->sha256();
   const LongPhase phase("hashing the archive and writing the report");
-  // No step follows, and the archive is read into memory of another kind.
+  // No step follows, so its memory is free for reading the archive.
   model::huge_blocks().release_idle();
   evaluations_.drop_old();
   context_->rank_zero.lock->require_own();
@@ -259,7 +259,7 @@ bool Coordinator::stop_wanted() {
   return true;
 }
 
-/// Ends the run within an evaluation, which a resume makes again.
+/// Ends the run in an evaluation that was stopped. A resume makes the whole evaluation again.
 ExitCode Coordinator::stop_in_evaluation() {
   require<EnvironmentError>(
       step_.has_ended() || !stop_.is_out_of_time(),
@@ -275,7 +275,7 @@ ExitCode Coordinator::give_up_step() {
   records_.end_bar();
   const std::string reason = stop_.reason_of_cut();
   checkpoints_.finish();
-  records_.keep_rows(step_.metric_rows());  // a step that is cut in its validation has left one
+  records_.keep_rows(step_.metric_rows());  // a step that is cut in its validation has left a row
   step_.take_back(state_);
   const bool supervised = step_name(state_, context_->config).starts_with("sft");
   const std::string& newest = checkpoints_.newest().name;

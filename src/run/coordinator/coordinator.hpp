@@ -32,7 +32,7 @@ struct Resumed {
   std::optional<io::StoredCheckpoint> checkpoint;
 };
 
-/// Does one action after another, as next_action() says, with the parts that its members are.
+/// Does one action after another, as next_action() says. Each member does a part of the work.
 class Coordinator {
  public:
   using NextMessage = Inbox::NextMessage;
@@ -56,8 +56,8 @@ class Coordinator {
  private:
   /// What came of an action.
   struct Outcome {
-    std::optional<ExitCode> ends{};  ///< the run ends with it; nothing: it continues
-    bool is_best = false;            ///< of a validation: it had the best value so far
+    std::optional<ExitCode> ends{};  ///< exit code with which the run ends; nothing: it continues
+    bool is_best = false;            ///< the action was a validation and had the best value so far
   };
   ExitCode run_actions();
   double progress() const;

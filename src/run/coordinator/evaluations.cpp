@@ -98,14 +98,14 @@ class PendingSample {
 
  private:
   std::shared_ptr<const DrawCounts> drawn_;
-  std::int64_t first_tokens_;  ///< of drawn_, when the evaluation began
+  std::int64_t first_tokens_;  ///< drawn_->tokens when the evaluation began
   mutable std::mutex mutex_;   ///< guards the members below
   std::int64_t done_ = 0, limit_ = 0, drawn_before_ = 0;
   std::optional<double> solved_;
 };
 
-/// Warns where no answer is right, with what was found in one: the model may be weak, or its answers
-/// may be read or judged otherwise than they are meant.
+/// Warns where no answer is right, with what was found in one of them: the model may be weak, or
+/// its answers may be read or graded otherwise than they are meant.
 void tell_none_right(const RunContext& context, const std::vector<Prompt>& prompts,
                      const std::vector<report::PromptOutcome>& outcomes) {
   std::size_t all = 0, found = 0;
@@ -140,8 +140,8 @@ Evaluations::Evaluations(const RunContext& context, CoordinatorState& state, Rou
       stop_(&stop),
       heldout_(heldout_digest(context.prompts.heldout)) {}
 
-/// One evaluation, in rounds. Nothing when it was asked to stop between two of them; what was
-/// sampled then counts as never drawn.
+/// Makes one evaluation, in rounds. Returns nothing when the run was asked to stop between two
+/// rounds; rollouts that were sampled until then count as never drawn.
 std::optional<Evaluations::Outcomes> Evaluations::evaluate(Purpose purpose, std::int64_t samples) {
   const Stopwatch clock;
   const auto unpacked = state_->unpacked;
@@ -271,12 +271,12 @@ void Evaluations::drop_old() {
   if (!has_after()) state_->after.reset();
 }
 
-/// `slot` and `prompts`: the evaluation and the digest of its prompts, in the state.
+/// Evaluates into `slot`, and the digest of the prompts into `prompts`; both lie in the state.
 bool Evaluations::measure(std::optional<Outcomes>& slot, std::string& prompts) {
   std::uint64_t earlier = 0;  // rollouts of the evaluation that is replaced
   if (slot) {
-    // The rollouts of the older evaluation go to the archive first, so that no new shard takes the
-    // name of one of theirs.
+    // The shards of the older evaluation are packed first, so that no new shard takes the name of
+    // one of them.
     archive_->pack(state_->unpacked);
     for (const auto& outcome : *slot) earlier += outcome.correct.size();
   }

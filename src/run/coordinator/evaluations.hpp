@@ -42,10 +42,10 @@ class Evaluations {
   /// evaluation, also in the archive. False: the run was asked to stop, and nothing has changed.
   bool measure_before() { return measure(state_->before, state_->before_prompts); }
   bool measure_after() { return measure(state_->after, state_->after_prompts); }
-  /// The evaluation of a job that makes nothing else; nothing when it was asked to stop.
+  /// The evaluation of a job that makes nothing else; nothing when the run was asked to stop.
   std::optional<report::Evaluation> measure_only();
   /// Evaluates on the validation prompts; returns the row that was written to the metrics. Throws
-  /// StepIsCut when it was asked to stop.
+  /// StepIsCut when the run was asked to stop.
   report::MetricRow validate();
 
  private:

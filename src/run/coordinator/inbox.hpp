@@ -22,13 +22,13 @@ class Inbox {
   using TakeSaved = std::function<void(SaveReport report)>;
 
   Inbox(NextMessage next, StopRequest& stop) : next_(std::move(next)), stop_(&stop) {}
-  /// Before the first checkpoint is begun.
+  /// Sets who takes these reports. To be called before the first checkpoint is begun.
   void give_saved_to(TakeSaved take) { take_saved_ = std::move(take); }
 
   /// The next message of kind `tag`. Throws ProtocolError when a message of another kind arrives
   /// that nobody has asked for.
   comm::Envelope await_envelope(Tag tag, const std::string& waiting_for);
-  /// The content of that message.
+  /// The content of the message that await_envelope() returns.
   template <class T>
   T await(Tag tag, const std::string& waiting_for) {
     return from_bytes<T>(await_envelope(tag, waiting_for).bytes);

@@ -1,6 +1,6 @@
 // Which checkpoints a run keeps beside its newest ones: the best one, those that
-// checkpoint.keep_every names, and the one to roll back to; and when a training ends that brings no
-// better one. All of it is decided by numbers of the coordinator's state.
+// checkpoint.keep_every names, and the one to roll back to. Also when a training ends because no
+// better one comes (checkpoint.patience). Only numbers of the coordinator's state decide.
 #pragma once
 
 #include "core/run_config.hpp"
@@ -23,9 +23,9 @@ bool is_kept(std::int64_t step, const CheckpointSection& config);
 /// Notes in the state that a checkpoint stays until the end of the run.
 void keep_for_good(CoordinatorState& state, const std::string& name);
 
-/// Notes the same of checkpoints in the run folder, at a start, that checkpoint.keep_every named
-/// when they were written or names now. `newest`: the checkpoint that the run resumes from; empty
-/// for a fresh start.
+/// At a start: notes that those checkpoints in the run folder stay which checkpoint.keep_every
+/// named when they were written or names now. `newest`: the checkpoint that the run resumes from;
+/// empty for a fresh start.
 void keep_earlier(CoordinatorState& state, const RunConfig& config,
                   const std::filesystem::path& run_dir, const std::string& newest);
 
@@ -37,8 +37,8 @@ std::vector<std::string> kept_checkpoints(const CoordinatorState& state);
 /// of another phase or lacks the metric.
 bool note_best(CoordinatorState& state, const std::string& keep_best, const report::MetricRow& row);
 
-/// The same for a validation, which also counts those since the best one where
-/// checkpoint.patience is set. A validation without a figure, or with NaN, is counted too.
+/// note_best() for a row of a validation. Where checkpoint.patience is set, this also counts the
+/// validations since the best one, including one without a figure or with NaN.
 bool note_validation(CoordinatorState& state, const CheckpointSection& config,
                      const report::MetricRow& row);
 

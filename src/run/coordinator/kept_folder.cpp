@@ -1,4 +1,4 @@
-// Compares the open lock file with the one of that name, and counts rollouts.
+// Compares the open lock file with the file that has its name now, and counts rollouts.
 #include "run/coordinator/kept_folder.hpp"
 
 #include "base/errors/log.hpp"
@@ -14,8 +14,8 @@ namespace rollcall::run {
 
 LockFile::LockFile(const std::filesystem::path& run_dir)
     : path_(run_dir / ".lock"), file_(path_, kOpenToRead) {
-  const bool held = FolderLock::is_held(run_dir);  // or another file took its place between the
-                                                   // lock and this
+  const bool held = FolderLock::is_held(run_dir);  // false: another file has taken the name since
+                                                   // the lock was taken
   require_own(held);
 }
 

@@ -1,5 +1,5 @@
-// Makes the table of prompts from which a scheduling policy chooses, and refuses a policy that
-// needs more than the table has.
+// Makes the table of prompts from which a scheduler chooses, and refuses a scheduler that needs
+// more than the table has.
 #include "run/coordinator/make_scheduler.hpp"
 #include "base/errors/error.hpp"
 #include "base/numbers/hash.hpp"
@@ -35,7 +35,7 @@ scheduling::PromptTable prompt_table(const std::vector<Prompt>& prompts) {
 void check_needs(const scheduling::Scheduler& policy, const std::string& name, bool domains,
                  bool priors) {
   for (const auto& need : policy.traits().needs) {
-    // Scoring measures diversity, so it is always there.
+    // Scoring measures diversity on request, so every run has it.
     const bool given = (need.field == "domain" && domains) || (need.field == "prior" && priors) ||
                        need.field == "diversity";
     const bool by_task = need.field == "domain" || need.field == "prior";

@@ -9,11 +9,11 @@
 
 namespace rollcall::run {
 
-/// The same on a fresh start and on resume. Throws ConfigError when the policy needs something that
-/// the run does not provide.
+/// Makes the same scheduler on a fresh start and on resume. Throws ConfigError when the scheduler
+/// needs something that the run does not provide.
 std::unique_ptr<scheduling::Scheduler> make_scheduler(const RunContext& context);
 
-/// The measure of diversity that a scheduling policy asks for; empty where it asks for none.
+/// The measure of diversity that a scheduler asks for; empty where it asks for none.
 std::string diversity_of(const scheduling::Scheduler& policy);
 
 }  // namespace rollcall::run

@@ -13,12 +13,12 @@
 namespace rollcall::run {
 namespace {
 
-/// Names of any run. Some appear only in steps that have what they measure.
+/// Names that any run knows. Some appear only in steps that have what they measure.
 constexpr const char* kNames[] = {
     "actor/entropy", "actor/grad_norm", "actor/lr", "actor/lr_factor", "actor/pg_clipfrac",
     "actor/pg_loss", "actor/ppo_kl", "actor/ratio_max", "actor/ratio_mean", "actor/ratio_min",
     "actor/ratio_max_last", "actor/ratio_min_last",
-    // single surrogates
+    // metrics of some surrogates alone
     "actor/bad_above", "actor/bad_below", "actor/good_above", "actor/good_below",
     "actor/is_bounded", "actor/rollout_kl",
     // steps of several updates

@@ -13,15 +13,15 @@ namespace rollcall::run {
 /// that follow it and belong to it (belongs_to_step).
 enum class Action : std::uint8_t {
   warm_step,        ///< one supervised step of the warm start
-  save_warm_step,   ///< a checkpoint of it
+  save_warm_step,   ///< a checkpoint of a supervised step
   end_warm_start,   ///< sends the weights that the warm start has made to the ranks that generate
   begin_training,   ///< sorts out which evaluations of earlier starts belong before the training
-  evaluate_before,  ///< on the held-out prompts, before the first train step
+  evaluate_before,  ///< an evaluation on the held-out prompts, before the first train step
   train_step,       ///< one step of rollouts, rewards and an update
-  validate,         ///< on the validation prompts, after a train step
+  validate,         ///< an evaluation on the validation prompts, after a train step
   save_train_step,  ///< a checkpoint of a train step
-  evaluate_after,   ///< on the held-out prompts, after the last train step
-  save_end,         ///< a checkpoint with that evaluation
+  evaluate_after,   ///< an evaluation on the held-out prompts, after the last train step
+  save_end,         ///< a checkpoint with the evaluation after the last train step
   finish,           ///< packs the archive and writes the results; the run is done
 };
 

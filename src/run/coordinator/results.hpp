@@ -18,7 +18,7 @@ namespace rollcall::run {
 /// Counts of the verdicts of this start, with those of evaluations.
 struct VerdictTally {
   std::uint64_t verdicts = 0, undecided = 0;
-  std::string reason{};  ///< of the first undecided verdict
+  std::string reason{};  ///< why the first undecided verdict is undecided
   std::vector<SlowVerdict> slowest{};
 };
 void add(VerdictTally& tally, const VerdictFacts& facts);

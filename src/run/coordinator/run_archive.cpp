@@ -79,9 +79,10 @@ void RunArchive::replace_archived() {
     log_info("set aside {} archive files of evaluations that were made again", files);
 }
 
-/// Drops files from the state that the archive holds already. A stop between packing and the next
-/// checkpoint, or a fall back to an older checkpoint, leaves them there. A step that is drawn again
-/// has the same content, so the archive keeps its copy and the other one is set aside.
+/// Drops from the state the files that the archive holds already. A stop between packing and the
+/// next checkpoint, or a fall back to an older checkpoint, leaves such files in the state. A step
+/// that is drawn again has the same content, so the archive keeps its copy and the new one is set
+/// aside.
 void RunArchive::forget_archived() {
   replace_archived();
   const auto entries = io::read_manifest(context_->run_dir);

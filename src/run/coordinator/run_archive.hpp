@@ -61,8 +61,9 @@ class RunArchive {
   const RunRecords* records_;
   std::vector<UnpackedFile> covered_;  ///< files that the newest durable checkpoint covers and that
                                        ///< are not packed yet
-  std::int64_t covered_steps_ = 0;     ///< train steps of that checkpoint
-  io::RolloutsOfSteps uncounted_;      ///< in the archive, and not yet in the state's total
+  std::int64_t covered_steps_ = 0;     ///< train steps that the newest durable checkpoint covers
+  io::RolloutsOfSteps uncounted_;      ///< rollouts that are in the archive and not yet in the
+                                       ///< state's total
   std::uint64_t missing_ = 0;          ///< rollouts of earlier starts that were gone at this one
   double waited_s_ = 0.0;
 };

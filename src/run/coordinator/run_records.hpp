@@ -57,7 +57,7 @@ class RunRecords {
   report::RecentSteps recent_;
   report::DiagnosisLog diagnosis_log_;
   std::vector<report::Diagnosis> diagnoses_;  ///< those that hold after the step done last
-  bool told_idle_ = false;                    ///< of a step that teaches nothing
+  bool told_idle_ = false;                    ///< the log has warned of a step that teaches nothing
   VerdictTally tally_;
 };
 

@@ -13,8 +13,8 @@ inline constexpr const char* kParentFolder = "parent";
 /// config.toml, no rollouts, and no checkpoint but the one that it branches from.
 bool is_unfinished_branch(const std::filesystem::path& run_dir);
 
-/// Removes them, so that the same branch or another run can begin there. Does nothing in other
-/// folders. Throws StorageError.
+/// Removes such leftovers, so that the same branch or another run can begin there. Does nothing in
+/// other folders. Throws StorageError.
 void remove_unfinished_branch(const std::filesystem::path& run_dir);
 
 }  // namespace rollcall::run

@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The path at which execvp() finds a program; empty where it finds none.
+/// The path of a program: `word` itself if it has a slash, else the first entry of that name in the
+/// folders of PATH that this process may execute; empty where there is none.
 fs::path program_of(const std::string& word) {
   if (word.find('/') != std::string::npos) return word;
   const char* path = std::getenv("PATH");

@@ -13,8 +13,9 @@ struct GraderFile {
   friend bool operator==(const GraderFile&, const GraderFile&) = default;
 };
 
-/// The files of the command that exist, in its order: its program, looked for in PATH as a shell
-/// does, and each argument that names a file. Empty without a command.
+/// The files of the command that exist and can be read, in its order: its program, looked for in
+/// PATH if the command names it without a slash, and each argument that names a file. Empty without
+/// a command.
 std::vector<GraderFile> find_grader_files(const std::vector<std::string>& command);
 
 /// The differences, as one clause for each file: "./grade has changed". Empty where there are none.

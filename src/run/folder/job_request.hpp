@@ -24,8 +24,8 @@ struct JobRequest {
   /// Returns the version of the program and its libraries. It loads LibTorch, so it is called only
   /// when nothing is left that could refuse the job.
   std::string (*binary_version)() = nullptr;
-  std::string evaluate;  ///< of an eval job: the checkpoint whose weights are evaluated
-  reward::Spawner* spawner = nullptr;  ///< of this rank, where the run has a reward.command
+  std::string evaluate;                ///< the checkpoint whose weights an eval job evaluates
+  reward::Spawner* spawner = nullptr;  ///< starts reward.command on this rank, if the run has one
   std::string note{};  ///< a sentence about the directory to which relative paths of the run refer,
                        ///< if it is not the one where the command was given (enter_directory_of)
   bool lacks_directory = false;  ///< the note says that the run was started in a directory that is

@@ -62,8 +62,8 @@ std::vector<ChangedKey> refused_keys(const RunConfig& before, const RunConfig& n
   return keys;
 }
 
-/// Scheduling policies that draw otherwise than in builds before scheduler.hears unless this knob,
-/// which their row sets now, is given.
+/// Schedulers whose row sets `knob` now. In builds before scheduler.hears it did not, so such a
+/// scheduler draws otherwise today unless the run file gives the knob.
 constexpr struct {
   std::string_view policy;
   const char* knob;
@@ -156,7 +156,7 @@ std::vector<ChangedKey> edited_keys(const fs::path& run_dir, const RunConfig& re
 }
 
 RunConfig as_begun(RunConfig config, const RecordedSettings& recorded) {
-  // With another size gradients would be rounded otherwise.
+  // With micro-batches of another size gradients would be rounded otherwise.
   if (config.train.micro_batch_tokens == 0)
     config.train.micro_batch_tokens = recorded.config.train.micro_batch_tokens;
   if (config.task.validation_prompts < 0)

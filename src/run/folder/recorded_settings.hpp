@@ -28,8 +28,8 @@ bool may_change(const std::string& key);
 struct RecordedSettings {
   std::string place;  ///< "checkpoint train_000004" or "config.toml"
   RunConfig config;
-  bool precedes_hears = false;  ///< an earlier build wrote it, in which scheduling policies heard
-                                ///< the rewards of the verifier alone
+  bool precedes_hears = false;  ///< a build before scheduler.hears wrote the settings: schedulers
+                                ///< received the verifier's rewards alone
 };
 
 /// The settings in the manifest of the checkpoint, else those of config.toml, because checkpoints
@@ -37,7 +37,7 @@ struct RecordedSettings {
 /// StorageError.
 std::optional<RecordedSettings> recorded_settings(const std::filesystem::path& run_dir,
                                                   const std::string& checkpoint);
-/// The same for the newest checkpoint whose manifest can be read.
+/// recorded_settings() for the newest checkpoint whose manifest can be read.
 std::optional<RecordedSettings> recorded_settings(const std::filesystem::path& run_dir);
 
 /// Keys of config.toml that somebody has edited although only the first start may set them.
@@ -50,8 +50,8 @@ std::vector<ChangedKey> edited_keys(const std::filesystem::path& run_dir,
 /// task.split. Throws ConfigError where this build cannot continue as that one did.
 RunConfig as_begun(RunConfig config, const RecordedSettings& recorded);
 
-/// The same, with text.tokenizer, text.template, task.answer_marker and reward.verifier too, which
-/// a start takes from files. Throws InputError where it cannot.
+/// as_begun(), and then also text.tokenizer, text.template, task.answer_marker and reward.verifier
+/// as a start takes them from files. Throws InputError where it cannot read those.
 RunConfig as_resolved(RunConfig config, const RecordedSettings& recorded);
 
 /// Whether a folder holds a run: a config.toml, or a checkpoint that is more than the leftover of a

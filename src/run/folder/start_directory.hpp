@@ -17,10 +17,10 @@ void record_directory(const std::filesystem::path& run_dir);
 /// The recorded directory; nothing for runs of earlier builds.
 std::optional<std::filesystem::path> recorded_directory(const std::filesystem::path& run_dir);
 
-/// Makes it the current directory, so that task.file and the model folders of the run are found
-/// wherever the command is given. Returns a sentence about it, also where the directory does not
-/// exist on this machine; empty where nothing changes. All other paths of the command must be
-/// absolute before.
+/// Makes the recorded directory the current one, so that task.file and the model folders of the run
+/// are found wherever the command is given. Returns a sentence about it, also where the directory
+/// does not exist on this machine; empty where nothing changes. All other paths of the command must
+/// be absolute before this call.
 std::string enter_recorded_directory(const std::filesystem::path& run_dir);
 
 /// Assignments key=value that were given in `here`, for a process that is in `there`: paths of

@@ -1,4 +1,4 @@
-// Decoding of a plan by the worker threads.
+// Decodes the answers of a plan on the worker threads.
 #include "run/generation/generation.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,8 +16,8 @@
 namespace rollcall::run {
 namespace {
 
-/// `beginning`: tokens of the guide before the policy's own. They are a turn of the environment, so
-/// they are not trained on.
+/// `beginning`: tokens of the guide that come before those of the policy. They become a turn of
+/// Role::environment, so they are not trained on.
 Rollout to_rollout(const RunContext& context, model::DecodedSequence&& sequence,
                    const std::vector<std::int32_t>& prompt,
                    const std::vector<std::int32_t>& beginning, std::uint32_t sample) {
@@ -117,7 +117,7 @@ RolloutShard generate(RunContext& context, const Guide& guide, const StepPlan& p
                                   beginnings[g].end());
   }
   SamplingParams sampling = plan.sampling;
-  // No reader needs the lists.
+  // Only the update reads the lists of kept ids, and only those of training rollouts.
   if (plan.purpose != Purpose::train) sampling.logprob = "full";
   auto options = step_decode_options(context);
   options.ended = [drawn = context.drawn] {
@@ -136,8 +136,8 @@ Generated GenerationStage::on_plan(const StepPlan& plan) {
   const Stopwatch generating;
   RolloutShard shard = generate(*context_, guide_, plan, rank_);
   const double generation_s = generating.seconds();
-  // The producer's number decides which rank scores a shard, so that both know it without a
-  // message.
+  // The position of this rank among the generation ranks decides which rank scores its shard, so
+  // both ranks know it without a message.
   const auto& scorers = context_->layout.of(comm::Stage::scoring);
   const auto& generators = context_->layout.of(comm::Stage::generation);
   const auto index =

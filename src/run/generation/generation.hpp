@@ -17,7 +17,7 @@ struct Generated {
 
 /// The threads of the run, and the memory that keys and values may take.
 model::DecodeOptions decode_options(const RunContext& context);
-/// The same, for decoding that ends early when the step is cut.
+/// decode_options() for decoding that ends early when the step is cut.
 model::DecodeOptions step_decode_options(const RunContext& context);
 
 class GenerationStage {

@@ -30,7 +30,7 @@ class Guide {
 
  private:
   struct Beginning {
-    std::size_t group, length;  ///< row of the plan; limit of tokens
+    std::size_t group, length;  ///< index of the group in the plan; most tokens of its beginning
   };
   std::optional<model::PolicyModel> policy_;
 };

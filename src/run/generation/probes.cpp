@@ -1,4 +1,4 @@
-// Steps by their delimiter, and short continuations behind each, sampled as all else is.
+// Finds reasoning steps by their delimiter, and samples short continuations after each.
 #include "run/generation/probes.hpp"
 
 #include "base/errors/error.hpp"
@@ -39,7 +39,8 @@ std::vector<std::int32_t> shown(const StepBatch& batch, const StepEnd& end,
   return tokens;
 }
 
-/// The address of the random numbers of a place. No draw depends on which other places are probed.
+/// The address of the random numbers of a step's end. No draw depends on which other ends are
+/// probed.
 std::uint64_t address_of(const Group& group, const StepEnd& end) {
   constexpr std::uint64_t kProbe = 0x70726F6265;  // keeps these random numbers apart from others
   const std::array<std::uint64_t, 5> place{group.id.step, group.id.prompt.value, group.id.draw,
@@ -206,7 +207,7 @@ void add_probe_columns(StepBatch& batch, std::span<const StepEnd> ends,
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     for (std::size_t i = 0; i < batch.groups[g].rollouts.size(); ++i) {
       const std::size_t first = next;
-      std::size_t at = 0;  // token of the answer
+      std::size_t at = 0;  // index of the token in the answer
       const auto& turns = batch.groups[g].rollouts[i].turns;
       for (auto turn = turns.begin() + 1; turn != turns.end(); ++turn) {
         for (std::size_t t = 0; t < turn->tokens.size(); ++t, ++at) {

@@ -27,8 +27,8 @@ struct StepEnd {
   std::size_t group, rollout, tokens;
 };
 
-/// All ends of the batch, in order. A reasoning step ends with the token that completes
-/// probes.delimiter. Tokens after the last delimiter are no step.
+/// The ends of all reasoning steps of the batch, in order. A reasoning step ends with the token
+/// that completes probes.delimiter. Tokens after the last delimiter are no step.
 std::vector<StepEnd> step_ends(const RunContext& context, const StepBatch& batch);
 
 /// A group for each end: the rollout up to there, then probes.opener, then the reference answer of

@@ -23,7 +23,8 @@ namespace rollcall::run {
 namespace {
 
 constexpr std::size_t kAtOnce = 32;            // answers between two signs of progress
-constexpr std::uint64_t kSecondSeed = 0x9E37;  // differs from the seed of the key's first half
+constexpr std::uint64_t kSecondSeed = 0x9E37;  // seed of the hash in JudgeKey::second; `first` has
+                                               // another seed
 constexpr const char* kQuestion =
     "Question:\n{prompt}\n\nAnswer:\n{response}\n\nReference answer:\n{answer}\n\nDoes the answer agree with the reference answer? Reply with yes or no.";
 

@@ -23,8 +23,8 @@ namespace rollcall::run {
 /// Which judge a run has: its folder, the SHA-256 of its weights and of its prompt and template,
 /// its numerics, and how its verdicts are drawn and read.
 struct JudgeIdentity {
-  std::string json;    ///< for the archive
-  std::string digest;  ///< SHA-256 of all of it but the folder's name
+  std::string json;    ///< the identity, as the archive stores it
+  std::string digest;  ///< SHA-256 of the identity without the folder's name
 };
 
 /// The identity of the judge that a run file names. Reads its weights once, for their hash, and
@@ -42,8 +42,9 @@ class JudgeModel {
  public:
   static constexpr std::int64_t kMicroBatchTokens = sizing::
       kRewardModelMicroBatchTokens;  ///< limit of a reward model's forward pass, unless one sequence
-                               ///< alone has more
-  /// `seed`: of the run. Throws like identify_judge(), and for weights that do not fit the config.
+                                     ///< alone has more
+  /// `seed`: the run's seed. Throws like identify_judge(), and for weights that do not fit
+  /// config.json.
   JudgeModel(const JudgeSection& section, const std::string& numerics, std::uint64_t seed,
              const model::Threads& threads);
   const JudgeIdentity& identity() const { return identity_; }
@@ -67,8 +68,8 @@ class JudgeModel {
     model::DecodeOptions decode;
     std::function<void()> progressed = [] {};
   };
-  /// [questions] a judgement of each, where a question is what tokens() returned. All are decoded
-  /// together. A question that leaves the model no room for a verdict is undecided.
+  /// [questions] one judgement for each question, given as the tokens that tokens() returned. All
+  /// are decoded together. A question that leaves the model no room for a verdict is undecided.
   std::vector<Judgement> judge(std::span<const std::vector<std::int32_t>> questions,
                                const Means& means) const;
 

@@ -46,7 +46,7 @@ JudgeStage::JudgeStage(RunContext& context, Mailbox& mail)
 void JudgeStage::answer() {
   const auto asked = std::exchange(asked_, {});
   std::vector<std::pair<std::vector<JudgeKey>, JudgeReply>> replies;
-  std::map<JudgeKey, Judgement> made;  // of this batch, since the cache may drop a judgement
+  std::map<JudgeKey, Judgement> made;  // the judgements of this batch: known_ may drop one of them
                                        // while others are added
   std::vector<std::vector<std::int32_t>> questions;
   std::vector<JudgeKey> keys;

@@ -1,5 +1,5 @@
-// The judge stage: it receives questions of any scoring rank and sends judgements back. Questions
-// that have arrived by then are judged together; no judgement depends on which these are.
+// The judge stage: it receives questions of any scoring rank and sends judgements back. All
+// questions that have arrived are judged as one batch; no judgement depends on the others in it.
 #pragma once
 
 #include "run/context/run_context.hpp"

@@ -66,21 +66,21 @@ struct RoundPlan : StepPlan {
 };
 
 struct ShardNotice {
-  io::PublishedFile file;  ///< without a name where the rank that made the shard also scores it and
-                           ///< stores both together
+  io::PublishedFile file;  ///< file of the shard; without a name where the rank that made the shard
+                           ///< also scores it and stores rollouts and scores together
   double archive_s = 0.0;
-  std::map<std::uint32_t, double> generation_s{};  ///< by world rank
+  std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
   std::vector<Prompt> judge_tasks{};  ///< the judge tasks of the shard's groups (StepPlan)
-  std::int32_t aggregator = -1;       ///< as in StepPlan
+  std::int32_t aggregator = -1;       ///< world rank that stores the shard (StepPlan)
   std::uint32_t aggregated = 1;
   bool cut = false;  ///< a signal ended the sampling early; nothing of the shard is stored or
-                     ///< judged
+                     ///< scored
 };
 
-/// A shard with its scores, as update and archive find both. Of files that cached_on_rank still has
-/// in memory only the paths are known until the update's report.
+/// Where update and archive find a shard and its scores. While cached_on_rank has them in memory
+/// alone, only the paths of the files are known; UpdateReport::stored brings the rest.
 struct ScoredFile {
-  io::PublishedFile shard, scores;   ///< the same file where one holds both
+  io::PublishedFile shard, scores;   ///< equal where one file holds both rollouts and scores
   std::int32_t cached_on_rank = -1;  ///< world rank that has both in memory for the update
                                      ///< (ShardCache); -1: no rank has, or another run stored them
 };
@@ -92,23 +92,23 @@ struct SlowVerdict {
 
 /// How the verdicts of a shard were reached.
 struct VerdictFacts {
-  std::vector<float> seconds{};        ///< of each verdict that was asked for in this start
+  std::vector<float> seconds{};        ///< duration of each verdict that is not a repeated one
   std::uint64_t repeated = 0;          ///< verdicts taken from files of steps that were set aside
   std::uint64_t undecided = 0;         ///< undecided verdicts, repeated ones included
   std::uint64_t ended = 0;             ///< verdicts that a time limit ended, repeated ones included
-  std::vector<SlowVerdict> slowest{};  ///< the few that took longest, the longest first
-  std::string reason{};                ///< of the first undecided one
+  std::vector<SlowVerdict> slowest{};  ///< the few verdicts that took longest, the longest first
+  std::string reason{};                ///< why the first undecided verdict is undecided
   /// Number of undecided verdicts of programs for each cause (reward/undecided_cause.hpp).
   std::map<std::string, std::uint64_t> causes{};
-  // Of the model that judges beside the verifier:
-  std::uint64_t judged = 0;            ///< answers that it was asked about
-  std::uint64_t judged_known = 0;      ///< those of them whose judgement it remembered
-  std::uint64_t judged_undecided = 0;  ///< those of them on which it gave no verdict
-  double judging_s = 0.0;              ///< seconds of the shard that waited longest for it
+  // About the judge or reward model that judges answers beside the verifier:
+  std::uint64_t judged = 0;            ///< answers that the model was asked about
+  std::uint64_t judged_known = 0;      ///< answers whose judgement was remembered, not computed
+  std::uint64_t judged_undecided = 0;  ///< answers on which the model gave no verdict
+  double judging_s = 0.0;              ///< longest time that a shard waited for the model [s]
 };
 /// Adds one verdict. `sample` is called for the name of a slow one.
 void note(VerdictFacts& facts, double seconds, const std::function<std::string()>& sample);
-/// Keeps the slowest of both.
+/// Adds `more` to `slowest` and keeps the few slowest of all.
 void add(std::vector<SlowVerdict>& slowest, const std::vector<SlowVerdict>& more);
 void add(VerdictFacts& all, const VerdictFacts& more);
 
@@ -137,23 +137,23 @@ struct ScoredNotice {
   ScoredFile files;
   StepReport report;
   VerdictFacts verdicts{};
-  double scoring_s = 0.0, archive_s = 0.0;         ///< of the slowest rank, with the time of its
-                                                   ///< aggregator
-  std::map<std::uint32_t, double> generation_s{};  ///< by world rank
-  std::vector<Specimen> specimens{};  ///< of the shard's groups, in a run that makes judge tasks
-  std::string rollouts{};  ///< with their scores (step_wire.hpp), where the scheduler hears what
-                           ///< the recipe makes of them
+  double scoring_s = 0.0, archive_s = 0.0;         ///< seconds of the slowest rank, with the time
+                                                   ///< of its aggregator
+  std::map<std::uint32_t, double> generation_s{};  ///< seconds of sampling, by world rank
+  std::vector<Specimen> specimens{};  ///< answers of the shard, in a run that makes judge tasks
+  std::string rollouts{};  ///< rollouts and scores as bytes (step_wire.hpp), where the scheduler's
+                           ///< rewards are made of them; otherwise empty
 };
 
-/// One answer about which a model that judges is asked.
+/// One answer that a judge or reward model is asked about.
 struct Question {
-  std::string prompt, response, answer;  ///< of the task; the answer is the reference
+  std::string prompt, response, answer;  ///< `answer` is the reference answer of the prompt
 };
-/// Its judgement of an answer.
+/// A judge's or reward model's judgement of one answer.
 struct Judgement {
-  double value = 0.0;      ///< of a judge: 0 to 1; of a reward model: any number
-  bool undecided = false;  ///< its text holds no verdict, or it could not be asked
-  std::string reason{};    ///< why it is undecided, or the beginning of what it wrote
+  double value = 0.0;      ///< from a judge 0 to 1, from a reward model any number
+  bool undecided = false;  ///< the model's text holds no verdict, or the model could not be asked
+  std::string reason{};    ///< why there is no verdict, else the beginning of the model's text
 };
 
 struct JudgeRequest {
@@ -163,7 +163,7 @@ struct JudgeRequest {
 struct JudgeReply {
   std::uint64_t id = 0;
   std::vector<Judgement> judgements;  ///< in the order of the questions
-  std::uint64_t known = 0;            ///< those of them that were remembered and not computed
+  std::uint64_t known = 0;            ///< number of judgements that were remembered, not computed
 };
 
 // Content that all update ranks need and that grows with the step goes to the first of them alone,
@@ -173,7 +173,7 @@ struct JudgeReply {
 struct SupervisePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
-  double grad_norm_limit = 0.0;  ///< as in UpdatePlan
+  double grad_norm_limit = 0.0;  ///< a gradient with a larger norm is a spike; 0: no limit
   /// Indices into RunContext::examples in the order in which they are packed; only to the first
   /// update rank.
   std::vector<PromptId> prompts;
@@ -183,7 +183,7 @@ struct SupervisePlan {
 struct UpdatePlan {
   std::uint64_t step = 0;
   double lr = 0.0;
-  double grad_norm_limit = 0.0;  ///< a larger norm is a spike; 0: none
+  double grad_norm_limit = 0.0;  ///< a gradient with a larger norm is a spike; 0: no limit
   double progress = 0.0;         ///< share of the training that was done before this step
   double steps = 1.0;  ///< steps that the run will have had at its end, as far as this step can
                        ///< tell; schedules end there
@@ -199,19 +199,19 @@ struct UpdatePlan {
 /// token.
 struct GroupSignal {
   GroupId id;
-  double loss = 0.0;                ///< mean surrogate loss of its rollouts
-  double mean_abs_advantage = 0.0;  ///< over its rollouts
+  double loss = 0.0;                ///< mean surrogate loss of the group's rollouts
+  double mean_abs_advantage = 0.0;  ///< mean |advantage| of the group's rollouts
   double drift = 0.0;  ///< drift of the policy since it last answered the prompt; NaN also where
                        ///< nobody asks for it or there is no earlier answer
 };
 
-/// How an update ended. `cut`: a signal ended it; the other fields of its report then mean nothing,
-/// and nothing of the step may be kept.
+/// How an update ended. `cut`: a signal ended it; the other fields of the UpdateReport then mean
+/// nothing, and nothing of the step may be kept.
 enum class UpdateOutcome : int { applied = 0, nonfinite = 1, spike = 2, cut = 3 };
 
 struct UpdateReport {
-  UpdateOutcome outcome = UpdateOutcome::applied;  ///< of the last update that was tried; an update
-                                                   ///< that is not applied ends its step
+  UpdateOutcome outcome = UpdateOutcome::applied;  ///< how the last update that was tried ended; an
+                                                   ///< update that is not applied ends its step
   std::int64_t updates = 1, applied = 0;  ///< updates that the step was to make, and has made
   double gradient_norm = 0.0;  ///< mean over the applied updates that have a gradient; 0: none of
                                ///< them has

@@ -9,8 +9,8 @@ namespace rollcall::run {
 /// not known or that need not be finished, such as an evaluation.
 struct StepTimes {
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  double expected_s = kUnknown;  ///< to the end of the step if it takes as long as the longest
-                                 ///< before it
+  double expected_s = kUnknown;  ///< seconds to the end of the step if it takes as long as the
+                                 ///< longest step before
   /// To the last moment at which the step may end so that its checkpoint is written before the
   /// allocation ends; -kUnknown where that end is not known.
   double latest_s = -kUnknown;

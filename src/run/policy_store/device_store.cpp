@@ -21,7 +21,8 @@ void DeviceStore::fetch(comm::Communicator& node, const Fetch& fetch) {
 
 PolicyStore::Travel DeviceStore::travel() const {
   const std::int64_t floats = model::device_weight_bytes(config()).changing() /
-                              std::int64_t(sizeof(float));  // as they lie in the device's memory
+                              std::int64_t(sizeof(float));  // bytes on the device, counted as
+                                                            // floats
   return {.slices = {{"weights of the device", 0, floats}},
           .once_per_node = false,
           .device = model::device_index()};

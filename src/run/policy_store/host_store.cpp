@@ -1,4 +1,4 @@
-// Weights on the host are always those of the version.
+// Passes read the host's weights, so these are always those of version() and fetch() has no work.
 #include "run/policy_store/host_store.hpp"
 
 namespace rollcall::run {

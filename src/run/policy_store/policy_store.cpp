@@ -1,4 +1,4 @@
-// Memory that a node's ranks share, packing by all of them, and the choice of the body.
+// Shares memory among a node's ranks, packs weights by all of them, and chooses host or device.
 #include "run/policy_store/policy_store.hpp"
 
 #include "base/errors/error.hpp"
@@ -50,7 +50,7 @@ void PolicyStore::open(comm::Communicator& node, PolicyVersion version, model::T
 
 double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
                          std::span<const Stretch> packed) {
-  ranks.barrier();  // all have written
+  ranks.barrier();  // all ranks have written their weights
   const Stopwatch since;
   std::vector<std::size_t> own_parts;
   int left = 0;
@@ -63,7 +63,7 @@ double PolicyStore::pack(PolicyVersion version, comm::Communicator& ranks,
     if (left++ % ranks.size() == ranks.rank()) own_parts.push_back(part);
   }
   policy_->renew(version, own_parts, threads_);
-  if (left > 0) ranks.barrier();  // all have packed
+  if (left > 0) ranks.barrier();  // all ranks have packed their parts
   on_host_ = version;
   return since.seconds();
 }

@@ -1,4 +1,4 @@
-// The weights of the moment, once per node, and other models for the same kernels.
+// The current weights of the policy, once per node. Also reads other models for the same kernels.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -16,13 +16,13 @@
 
 namespace rollcall::run {
 
-/// Weights and the packed policy that passes read, which the ranks of a node share. Passes read
-/// them in the memory of the host or in that of a device, and there the optimizer writes them:
-/// nothing may run the policy while it does. Two bodies say what that means (host_store.hpp,
-/// device_store.hpp).
+/// The policy's weights, as fp32 and packed for the kernels, which the ranks of a node share.
+/// Forward and backward passes read the packed weights on the host (host_store.hpp) or on a device
+/// (device_store.hpp). The optimizer writes to the same place, so nothing may run the policy while
+/// it does.
 class PolicyStore {
  public:
-  /// `weights`: the first ones, on the rank that open() takes them from.
+  /// `weights`: the run's first weights; only rank 0 of the node that open() gets needs them.
   PolicyStore(model::ModelConfig config, std::optional<model::AlignedFloats> weights,
               const kernels::KernelSet& kernels);
   virtual ~PolicyStore() = default;
@@ -40,11 +40,12 @@ class PolicyStore {
   const model::PolicyModel& policy() const { return *policy_; }
   /// The host's weights, in layout order, to be written.
   std::span<float> weights() { return weights_->span(); }
-  /// The host's weights to be read. They must be those of the version: fetch() sees to it.
+  /// The host's weights, for reading. They must be those of version(); call fetch() before.
   std::span<const float> weights() const { return shared_weights()->span(); }
   std::shared_ptr<const model::AlignedFloats> shared_weights() const;
 
-  /// What AdamW calls to pack a part of the weights when it has written it.
+  /// The parts in which weights are packed, and the function with which AdamW packs a part as soon
+  /// as it has written the weights of that part.
   model::AdamWParts parts();
   /// The part [begin, end) of the layout, whose weights AdamW packs as it writes them.
   struct Stretch {
@@ -52,12 +53,12 @@ class PolicyStore {
   };
   /// Who makes a version of the node's weights readable.
   struct Publishers {
-    comm::Communicator* ranks = nullptr;  ///< they wrote the weights and pack them together; null:
-                                          ///< other ranks of the node do
-    std::span<const Stretch> packed{};    ///< packed already
+    comm::Communicator* ranks = nullptr;  ///< the ranks that wrote the weights and pack them
+                                          ///< together; null: other ranks of the node do both
+    std::span<const Stretch> packed{};    ///< parts of the layout that are packed already
   };
-  /// The weights that were written where passes read them are `version` from now on. Returns the
-  /// seconds since all had written them. Collective over the publishers.
+  /// Makes the weights that were written into this store `version`: passes read them from now on.
+  /// Returns the seconds since all publishers had written. Collective over the publishers.
   virtual double publish(PolicyVersion version, const Publishers& by) = 0;
 
   using Read = std::function<void(std::span<float> weights)>;
@@ -66,9 +67,9 @@ class PolicyStore {
   void load(PolicyVersion version, comm::Communicator& node, const Read& read);
 
   using Fetch = std::function<void(std::span<float> weights)>;
-  /// Brings the weights of the version to the host if they are not there. `fetch` is called on all
-  /// ranks of `node`, with the place of the weights on its rank 0 and an empty span on the others.
-  /// Collective over `node`.
+  /// Brings the weights of version() to the host if they are not there. Then `fetch` is called on
+  /// all ranks of `node`: with the host's weights, to be filled, on its rank 0, and with an empty
+  /// span on the others. Collective over `node`.
   virtual void fetch(comm::Communicator& node, const Fetch& fetch) = 0;
 
   /// Whether passes read the weights on a device.
@@ -76,13 +77,15 @@ class PolicyStore {
   /// How new weights travel to ranks that do not train.
   struct Travel {
     std::vector<comm::WeightSlice> slices{};
-    bool once_per_node = true;    ///< false: to every rank, where devices have no memory in common
-    std::optional<int> device{};  ///< whose memory they travel from and to
+    bool once_per_node = true;    ///< whether one rank of a node receives them; false: every rank,
+                                  ///< since devices have no memory in common
+    std::optional<int> device{};  ///< the device whose memory the weights travel from and to;
+                                  ///< nothing: the host's memory
   };
   virtual Travel travel() const = 0;
   /// The weights as they travel, where passes read them: as many floats as the slices have.
   virtual std::span<float> travelling_weights() = 0;
-  std::string sha256() const;  ///< of the weights, as they are hashed in result.json
+  std::string sha256() const;  ///< hash of the host's weights, the one in result.json
 
  protected:
   /// Packs the host's weights as this version (publish() on a host).
@@ -95,9 +98,9 @@ class PolicyStore {
   model::ModelConfig config_;
   model::WeightLayout layout_;
   const kernels::KernelSet* kernels_;
-  std::optional<model::AlignedFloats> first_;      ///< until open()
-  std::shared_ptr<model::AlignedFloats> weights_;  ///< shared with the policy, which reads them
-                                                   ///< where they are
+  std::optional<model::AlignedFloats> first_;      ///< the first weights, until open()
+  std::shared_ptr<model::AlignedFloats> weights_;  ///< the host's weights; policy_ reads them where
+                                                   ///< they are
   model::Threads threads_;
 };
 

@@ -1,4 +1,4 @@
-// Earlier shards are judged first. The place of a verdict depends on neither thread nor time.
+// Programs of earlier shards run first. Where a verdict is put depends on neither thread nor time.
 #include "run/scoring/code_scoring.hpp"
 
 #include <algorithm>

@@ -44,7 +44,7 @@ class CommandScoring {
   const RunContext* context_;
   const RepeatedVerdicts* repeated_;
   ErrorFiles errors_;
-  std::map<std::uint64_t, PendingShard> open_;  ///< by number of the batch
+  std::map<std::uint64_t, PendingShard> open_;  ///< by the shard's batch number in graders_
   reward::Graders graders_;                     ///< the last member, so that its thread ends first
 };
 

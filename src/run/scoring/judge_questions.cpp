@@ -11,9 +11,9 @@
 namespace rollcall::run {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // of texts: a message that has this
-                                                          // many takes no more, since a shard may
-                                                          // have more than one message can
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // a message with so many bytes of texts
+                                                          // takes no more questions, since a shard
+                                                          // may have more than a message can carry
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::optional<GradedShard> JudgeQuestions::ask(GradedShard shard) {
     std::size_t bytes = 0;
   };
   std::vector<Part> parts;
-  std::map<int, std::size_t> latest;  // [judges] the index of the last part for each
+  std::map<int, std::size_t> latest;  // [judge rank] index in `parts` of its last message
   for (std::size_t g = 0; g < shard.shard.groups.size(); ++g) {
     const Group& group = shard.shard.groups[g];
     const Prompt prompt = asked(*context_, shard.shard.purpose, group.id);
@@ -90,7 +90,7 @@ void JudgeQuestions::set(GradedShard& shard, const Place& place, const Judgement
   }
   ++shard.facts.judged_undecided;
   if (!is_trained_on(shard.shard.purpose)) return;
-  const bool clock_ended = score.clock_ended;  // of the verifier, which the judge does not change
+  const bool clock_ended = score.clock_ended;  // about the verifier; the judge does not change it
   score = context_->grader->undecided(judgement.reason);
   score.clock_ended = clock_ended;
   score.components.push_back(0.0);

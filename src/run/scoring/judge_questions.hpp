@@ -30,12 +30,12 @@ class JudgeQuestions {
   using Place = std::pair<std::size_t, std::size_t>;  ///< group and rollout
   struct Open {
     GradedShard shard;
-    std::size_t replies = 0;  ///< that have not come yet
+    std::size_t replies = 0;  ///< replies that have not come yet
     Stopwatch clock;
   };
   struct Sent {
     std::uint64_t shard;
-    std::vector<Place> places;  ///< of the questions, in their order
+    std::vector<Place> places;  ///< [questions of the request] the answer that each asks about
   };
   void set(GradedShard& shard, const Place& place, const Judgement& judgement) const;
 
@@ -43,7 +43,7 @@ class JudgeQuestions {
   Mailbox* mail_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Open> open_;
-  std::map<std::uint64_t, Sent> sent_;  ///< by the request's number
+  std::map<std::uint64_t, Sent> sent_;  ///< requests without a reply, by JudgeRequest::id
 };
 
 }  // namespace rollcall::run

@@ -1,5 +1,5 @@
-// A shard between its notice and its last verdict: which rollouts are still to be judged, and which
-// verdicts are known.
+// A shard between its notice and its last verdict: which rollouts still need a verdict, and the
+// verdicts that are known.
 #pragma once
 
 #include "base/time/clock.hpp"
@@ -24,12 +24,12 @@ struct GradedShard {
 
 class PendingShard {
  public:
-  /// Takes the verdicts that are in `repeated` index once.
+  /// Rollouts whose verdicts are in `repeated` get them here; all others are to be graded.
   PendingShard(const RunContext& context, const RepeatedVerdicts& repeated,
                const ShardNotice& notice, RolloutShard shard, double read_s);
 
-  std::size_t size() const { return asked_.size(); }  ///< how many rollouts are to be judged
-  /// `index` counts the rollouts that are to be judged, in all functions.
+  std::size_t size() const { return asked_.size(); }  ///< number of rollouts that are to be graded
+  /// In all functions, `index` counts only the rollouts that are to be graded.
   const Prompt& prompt(std::size_t index) const { return prompts_[asked_[index].first]; }
   const Rollout& rollout(std::size_t index) const {
     return judged_.shard.groups[asked_[index].first].rollouts[asked_[index].second];
@@ -37,7 +37,7 @@ class PendingShard {
   std::string sample(std::size_t index) const;
   /// Asks the verifier of the run. Any thread may call it.
   Score judge(std::size_t index) const;
-  /// Stores a verdict. Threads may call it index once for different `index`.
+  /// Stores a verdict. Several threads may call it at the same time for different `index`.
   void put(std::size_t index, Score score, double seconds);
   GradedShard close() &&;  ///< after the last verdict
 
@@ -45,8 +45,8 @@ class PendingShard {
   const RunContext* context_;
   GradedShard judged_;
   std::vector<Prompt> prompts_;                             // [group]
-  std::vector<std::pair<std::size_t, std::size_t>> asked_;  // group and rollout
-  std::vector<double> seconds_;                             // [asked]
+  std::vector<std::pair<std::size_t, std::size_t>> asked_;  // group and rollout of each `index`
+  std::vector<double> seconds_;                             // [size()] duration of each verdict
   Stopwatch clock_;
 };
 

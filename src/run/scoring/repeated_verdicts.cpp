@@ -33,7 +33,7 @@ RepeatedVerdicts::RepeatedVerdicts(const RunContext& context) {
     return;
   std::vector<std::string> unreadable;
   for (auto& verdict : io::verdicts_to_repeat(context.run_dir, unreadable)) {
-    // The judge model will add its component again.
+    // The stored score may end with the judge model's component, which that model will add again.
     verdict.score.components.resize(context.grader->components().size());
     stored_.try_emplace(sample_id(verdict.purpose, verdict.group, verdict.sample),
                         content_hash(verdict.prompt, verdict.answer, verdict.response),

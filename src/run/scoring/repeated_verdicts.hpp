@@ -1,5 +1,5 @@
 // Verdicts of steps that a crash left unfinished, where the verifier was undecided or a clock ended
-// it: a run that draws such a step again takes them as they are and does not judge again.
+// it: a run that draws such a step again takes these verdicts and does not grade the answers again.
 #pragma once
 
 #include "core/rollout.hpp"
@@ -27,7 +27,7 @@ class RepeatedVerdicts {
 
  private:
   std::map<std::string, std::pair<std::uint64_t, Score>>
-      stored_;  ///< by the sample's id: hash of what was judged, and its score
+      stored_;  ///< by the sample's id: hash of prompt, reference and response, and the score
 };
 
 }  // namespace rollcall::run

@@ -24,7 +24,7 @@ class ScoringStage {
   /// A shard that this process made: it need not be read back, and is stored with its scores.
   void on_own_shard(const ShardNotice& notice, RolloutShard shard);
   void on_judgement(const JudgeReply& reply);  ///< from the judge model
-  void on_judged(GradedPart part);             ///< of a rank that this one stores shards for
+  void on_judged(GradedPart part);             ///< from a rank that this one stores shards for
   void progress();                             ///< publishes shards that have all verdicts by now
   bool is_judging() const {
     return (command_ && command_->is_judging()) || (code_ && code_->is_judging());

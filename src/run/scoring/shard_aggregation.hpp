@@ -12,9 +12,10 @@
 
 namespace rollcall::run {
 
-/// A shard as it travels to the aggregator, and back.
+/// Turns a scored shard into the message in which it travels to the aggregator.
 GradedPart to_part(GradedShard judged);
-/// Throws ProtocolError when the bytes of the groups are damaged or incomplete.
+/// Turns that message into the shard again. Throws ProtocolError when the bytes of the groups are
+/// damaged or incomplete.
 GradedShard from_part(GradedPart part);
 
 class ShardAggregation {

@@ -15,8 +15,8 @@ namespace rollcall::run {
 /// The point at which a run branches off.
 struct Branch {
   std::filesystem::path parent;  ///< run folder of the other run
-  std::string checkpoint;        ///< name of a checkpoint in it
-  RunConfig settings;            ///< with which the checkpoint was made
+  std::string checkpoint;        ///< name of the checkpoint in that folder
+  RunConfig settings;            ///< settings with which the checkpoint was made
   CoordinatorState state;
 };
 

@@ -61,8 +61,8 @@ std::vector<std::string> known_components(const RunContext& context) {
   return names;
 }
 
-/// Checks that no split is empty, that references can be judged, and that prompts and components
-/// have what recipe and policy need.
+/// Checks that no split is empty, that answers can be compared with the references, and that
+/// prompts and components have what recipe and scheduler need.
 void check_draft(const RunContext& draft, const Named& named, JobKind kind, Faults& faults) {
   const Faults::Keys prompts{"task.file", "task."}, judge{"task.extract", "task.", "reward."};
   if (draft.format) faults.check({"text.variables"}, [&] { check_variables(draft, kind); });

@@ -117,8 +117,8 @@ std::optional<io::StoredCheckpoint> find_checkpoint(const RunConfig& config,
 }
 
 /// Throws ConfigError where the content of files that settings name has changed. Prompts may
-/// change, since the scheduler knows old ones from new ones. An empty hash is from an earlier
-/// format.
+/// change, since the scheduler knows old prompts from new ones. An empty hash is from an earlier
+/// format of the state and is not compared.
 void check_same_data(const RunContext& context, const CoordinatorState& state) {
   const auto check = [](const std::string& before, const std::string& now, const std::string& what,
                         const char* suggestion) {
@@ -154,8 +154,9 @@ void check_same_data(const RunContext& context, const CoordinatorState& state) {
       "name the same two checkpoints, or branch off: rollcall train --from RUN --set run.dir=NEW --set ...");
 }
 
-/// Warns of changed prompts. They are allowed: the scheduler knows old ones from new ones, and
-/// evaluations on others are left out. But a file of the same name elsewhere is seldom meant.
+/// Warns of changed prompts. They are allowed: the scheduler knows old prompts from new ones, and
+/// evaluations on other prompts are left out. But the change may be a mistake, such as a file of
+/// the same name in another directory.
 void tell_other_prompts(const RunContext& context, const CoordinatorState& state) {
   if (state.prompts_hash.empty() || state.prompts_hash == context.prompts.hash) return;
   const TaskSection& task = context.config.task;
@@ -394,8 +395,8 @@ Opening open_job(comm::Communicator& world, const JobRequest& request,
   CoordinatorState state;
   if (branch) plant(*branch, *opening.context);
   const auto checkpoint = resume || branch ? find_checkpoint(config, state) : std::nullopt;
-  if (checkpoint && state.numerics.empty()) {  // an earlier build wrote it, in which they could not
-                                               // change
+  if (checkpoint && state.numerics.empty()) {  // an earlier build wrote the state: the numerics of
+                                               // its runs could not change
     const bool has_settings =
         std::filesystem::exists(std::filesystem::path(config.run.dir) / "config.toml");
     const std::string before =

@@ -1,4 +1,4 @@
-// Judges nothing: asks the verifier of each reference whether it could.
+// Grades no response: asks the verifier whether it could compare one with each reference.
 #include "run/start/reference_checks.hpp"
 
 #include "base/errors/error.hpp"
@@ -16,7 +16,7 @@
 namespace rollcall::run {
 namespace {
 
-/// References with a problem: those that are told, and the number of all.
+/// References with a problem: the first ones, which are printed, and the number of all.
 class Problems {
  public:
   explicit Problems(std::size_t most) : most_(most) {}
@@ -26,7 +26,7 @@ class Problems {
     problems_.push_back(std::move(problem));
   }
   std::size_t count() const { return count_; }
-  /// "FILE:LINE: problem" of each that is told.
+  /// "FILE:LINE: problem" for each reference that is printed.
   std::vector<std::string> with_places(const TaskSection& section) const {
     std::vector<std::string> placed = task::places_of(section, texts_);
     for (std::size_t i = 0; i < placed.size(); ++i) placed[i] += ": " + problems_[i];
@@ -42,7 +42,7 @@ class Problems {
 
 void check_references(const RunContext& context) {
   constexpr std::size_t kWarned = 10, kRefused = 100;
-  constexpr std::size_t kFew = 3;  // rows that are told one by one, whatever share they are
+  constexpr std::size_t kFew = 3;  // this many rows are printed one by one, whatever share they are
   const TaskSection& section = context.config.task;
   if (section.name != "jsonl") return;
   Problems unusable(kRefused), unreadable(kWarned);

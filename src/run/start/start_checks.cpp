@@ -81,8 +81,8 @@ void check_sizes(const RunConfig& config, Faults& faults) {
   check("sandbox.files", config.sandbox.files);
 }
 
-/// Checks that the models which the run reads have a readable config.json. Unread ones are reported
-/// elsewhere.
+/// Checks that the models which the run reads have a readable config.json. Models that it does not
+/// read are reported by check_unread_settings().
 void check_folders(const RunConfig& c, const method::Objective* objective, Faults& faults) {
   faults.check({"model.path", "run.init_from", "run.dir"}, [&] {
     (void)text_source(c);
@@ -141,8 +141,8 @@ void check_judges(const RunConfig& c, Faults& faults) {
   });
 }
 
-/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A policy with
-/// several rounds may enlarge such groups.
+/// Refuses groups of one rollout where the recipe compares the rollouts of a prompt. A scheduler
+/// with several rounds may enlarge such groups.
 void check_lone_rollouts(const RunConfig& c, const method::Objective& objective,
                          const scheduling::Scheduler& policy) {
   const std::int64_t prompts = c.train.prompts_per_step;
@@ -264,10 +264,11 @@ std::string lone_rollouts_told(const RunConfig& c, const method::Objective& obje
 
 namespace {
 
-/// A whole file of held-out rows may take longer to ask than the training that it looks at. Empty
-/// where training has more rollouts, or where an evaluation is a matter of minutes.
+/// Says that an evaluation, on a whole file of held-out rows, has more rollouts than the training.
+/// Empty where training has more, or where an evaluation is a matter of minutes.
 std::string evaluation_told(const RunContext& context) {
-  constexpr std::int64_t kMinutes = 10'000;  // rollouts: a model of 0.1 billion on one node
+  constexpr std::int64_t kMinutes = 10'000;  // rollouts: a model of 0.1 billion weights takes a few
+                                             // minutes for them on one node
   const RunConfig& c = context.config;
   const auto prompts = std::int64_t(context.prompts.heldout.size()),
              rollouts = prompts * c.eval.samples,

@@ -19,7 +19,7 @@ namespace rollcall::run {
 /// The rows of tables that the settings name. A member is null where its settings are wrong.
 struct Named {
   std::unique_ptr<const method::Objective> objective;
-  std::unique_ptr<const scheduling::Scheduler> policy;  ///< made without prompts
+  std::unique_ptr<const scheduling::Scheduler> policy;  ///< the scheduler, made without prompts
 };
 
 /// Adds all faults of the settings and of the folders that they name, as far as they can be found

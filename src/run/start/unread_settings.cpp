@@ -49,13 +49,13 @@ struct Row {
                                        ///< with it
   IsRead is_read;
   Faults::Keys decided_by;  ///< the settings that is_read looks at
-  const char* lacking;      ///< why no part of the run reads them
+  const char* lacking;      ///< why no part of the run reads the keys
   const char* remedy;
   /// Keys that switch this row off. Where one of them is given by --set and the row's keys are in
   /// the run file, somebody tries the file without them or with another task, so they are no fault.
   Faults::Keys turned_off_by{};
-  bool whole_command = false;  ///< the same where the row's keys are given by --set too: the
-                               ///< command is that of another run
+  bool whole_command = false;  ///< turned_off_by excuses the row's keys also where --set gives
+                               ///< them: the user repeats the command of another run
 };
 
 const reward::Verifier& verifier_of(const RunConfig& c) {
@@ -141,7 +141,7 @@ const std::vector<Row>& rows() {
        "weights are those of run.init_from",
        "leave one of them out",
        {"run.init_from"}},
-      // the task and who judges
+      // the task and its grader or judge
       {{"task.min_level", "task.max_level"},
        draws_levels,
        {"task.name", "task.file", "task.digits"},
@@ -217,7 +217,7 @@ const std::vector<Row>& rows() {
        {"sft.file"},
        "no file of examples is read",
        "leave it out, or set sft.file"},
-      // draws
+      // sampling
       {{"sampling.top_k", "sampling.top_p"},
        [](const NewRun& r) { return r.config.sampling.temperature > 0; },
        {"sampling.temperature"},

@@ -14,10 +14,10 @@ namespace rollcall::run {
 void check_unread_settings(const RunConfig& config, const method::Objective* objective,
                            Faults& faults);
 
-/// Adds a fault for each shape setting that differs from the files of a model that is read, which
-/// count. One run file may serve for a model that is read and for one that is made, so where --set
-/// names the model, settings of the run file are warned of; so are those of a run that goes on
-/// (`is_new` is false).
+/// Adds a fault for each shape setting that differs from the files of a model that is read; the
+/// files count. Where --set names the model, a setting of the run file is only warned of, because
+/// one run file may serve for a model that is read and for one that is made. All settings are only
+/// warned of in a run that goes on (`is_new` is false).
 void check_shapes(const RunConfig& config, bool is_new, Faults& faults);
 
 }  // namespace rollcall::run

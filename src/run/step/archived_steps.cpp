@@ -53,7 +53,7 @@ io::Source complete_source(const std::filesystem::path& path) {
   return source;
 }
 
-/// Ascending.
+/// The training steps that the source holds, ascending.
 std::set<std::uint64_t> train_steps_of(const io::Source& source) {
   std::set<std::uint64_t> steps;
   for (const auto& entry : source.packed)
@@ -177,8 +177,8 @@ void ArchivedSteps::tell(const io::ArchivedGroup& group, PromptId prompt) {
         source_.string(), group.step, excerpt(group.prompt.text));
 }
 
-/// Compares the stored text of tokens with what they mean here. The archive does not name its
-/// tokenizer, and equal texts say more than an equal name.
+/// Compares the stored texts with those to which this run's tokenizer decodes the stored tokens.
+/// The archive does not name its tokenizer, and equal texts say more than an equal name.
 void ArchivedSteps::check(const Group& group) const {
   const std::int64_t vocabulary = context_->tokenizer->vocab_size(),
                      positions = context_->store->config().max_position_embeddings;

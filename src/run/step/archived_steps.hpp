@@ -28,7 +28,7 @@ class ArchivedSteps {
   /// The rollouts of training step `step`, counted from 1. The first archived step follows the last
   /// one again.
   StepBatch read(std::uint64_t step);
-  float temperature() const { return temperature_; }  ///< of the rollouts that were read last
+  float temperature() const { return temperature_; }  ///< that of the rollouts of the last read()
 
  private:
   void load(std::uint64_t archived);
@@ -42,8 +42,8 @@ class ArchivedSteps {
   bool tells_;
   StoredPrompts prompts_;
   std::filesystem::path source_;
-  std::vector<std::uint64_t> steps_;                ///< ascending
-  std::map<std::uint64_t, std::uint64_t> last_of_;  ///< first step of a file -> last
+  std::vector<std::uint64_t> steps_;                ///< training steps of the archive, ascending
+  std::map<std::uint64_t, std::uint64_t> last_of_;  ///< first step of a file -> its last step
   std::map<std::uint64_t, StepBatch> loaded_;       ///< all steps of one file, by step
   std::set<GroupId> placed_;                        ///< ids of the groups in loaded_
   std::set<std::string> told_;

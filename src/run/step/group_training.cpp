@@ -1,4 +1,4 @@
-// Lookups by group, and means in canonical order, which are the same on every rank.
+// Finds values by group, and takes means in canonical order, so that all ranks get the same bits.
 #include "run/step/group_training.hpp"
 
 #include "base/errors/error.hpp"

@@ -35,8 +35,8 @@ class GroupSignals {
   void add(const StepBatch& batch, const std::vector<std::size_t>& groups,
            const std::vector<double>& advantages,
            const std::vector<method::MicroBatchLoss>& losses);
-  /// The same for groups of the batch that are in no optimizer step. `losses` is empty where they
-  /// were not computed.
+  /// Does what add() does for groups of the batch that are in no optimizer step. `losses` is empty
+  /// where losses were not computed.
   void add_left_out(const StepBatch& batch, const std::vector<double>& advantages,
                     const std::vector<method::MicroBatchLoss>& losses);
   /// `drift`: [groups], or empty where it is not measured.

@@ -1,4 +1,4 @@
-// The step is closed as in the update, on a copy, each time that the scheduler asks.
+// Closes a copy of the step as the update does (close_step), each time that the scheduler is asked.
 #include "run/step/heard_rewards.hpp"
 
 #include "base/errors/error.hpp"
@@ -136,7 +136,7 @@ void HeardRewards::rewrite(const Reports& reports, const std::vector<GroupReport
       const std::size_t n = report.rewards.size();
       if (n == 0) continue;
       const auto at = index.find(report.id);
-      if (at == index.end()) {  // it left the step with its greedy answer
+      if (at == index.end()) {  // the group left the step because its greedy answer did
         let_go(report);
         continue;
       }

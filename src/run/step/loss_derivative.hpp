@@ -10,7 +10,7 @@ namespace rollcall::run {
 /// A backward pass starts from `by`. Its forward pass must give `at_logprob` again, bit for bit,
 /// because at other log-probs the derivative would be another one.
 struct LossDerivative {
-  model::ColumnGradient by{};  ///< [T] by each column
+  model::ColumnGradient by{};  ///< [T] derivative of the loss by each column
   /// [T] log-probs of the tokens (nats). It is empty in supervised steps, whose derivative is the
   /// same at all log-probs.
   std::vector<float> at_logprob{};

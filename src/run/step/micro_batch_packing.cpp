@@ -1,4 +1,4 @@
-// Packing of micro-batches, and trees of the tokens that rollouts begin with alike.
+// Packs micro-batches, in which rollouts that begin with the same tokens form a tree.
 #include "run/step/micro_batch_packing.hpp"
 
 #include "base/errors/error.hpp"
@@ -58,14 +58,15 @@ struct Place {
   std::int32_t token;
   bool learnt = false;
   float logprob = 0.0F;
-  double dlogprob = 0.0, dentropy = 0.0;  ///< of the loss, summed over rollouts with the token
+  double dlogprob = 0.0, dentropy = 0.0;  ///< derivatives of the loss by log-prob and entropy,
+                                          ///< summed over the rollouts that share the place
   std::span<const std::int32_t> kept{};   ///< tokens that sampling kept; empty: all tokens
-  MissedTokens::List missed{};            ///< draws in its place that missed; empty: none
+  MissedTokens::List missed{};            ///< tokens drawn in place of this one that differ from it
   double dmiss_logprob = 0.0;
 
-  /// Whether both are one place of the tree if the places before them are. The forward pass is
-  /// compared with each log-prob, so places with other log-probs are apart, and so are places with
-  /// another softmax or with draws of their own.
+  /// Whether this place and `other` become one place of the tree, given that the places before them
+  /// did. The forward pass is compared with each log-prob, so places with different log-probs are
+  /// apart, and so are places with another softmax or with draws of their own.
   bool same_as(const Place& other) const {
     return token == other.token && learnt == other.learnt &&
            std::bit_cast<std::uint32_t>(logprob) == std::bit_cast<std::uint32_t>(other.logprob) &&
@@ -74,8 +75,8 @@ struct Place {
 };
 using Path = std::vector<Place>;
 
-/// A tree of rollouts that has the tokens they begin with alike once. A node is a run of places up
-/// to the point at which rollouts part.
+/// A tree of rollouts, in which tokens that several rollouts begin with are present once. A node is
+/// a run of places up to the point at which rollouts part.
 class Tree {
  public:
   std::int64_t tokens() const { return std::int64_t(places_.size()); }
@@ -89,20 +90,20 @@ class Tree {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Node {
-    std::size_t first = 0, last = 0;  ///< places
+    std::size_t first = 0, last = 0;  ///< the node's places in places_: [first, last)
     /// The youngest child and the next older sibling. No two children begin with the same place.
     std::size_t child = kNone, sibling = kNone;
   };
   struct Point {
-    std::size_t node, place;  ///< the next place in a node; at its end the node's `last`
-    std::size_t along;        ///< how many places of the path lead there
+    std::size_t node, place;  ///< a node, and its next place; its `last` if the node has no more
+    std::size_t along;        ///< number of places of the path that the tree has up to this point
   };
   template <class Pass>
   Point follow(const Path& path, const Pass& pass) const;
   void write(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
   void write_children(std::size_t node, std::int64_t parent, BackwardMicroBatch& to) const;
 
-  Path places_;                                     ///< those of all nodes
+  Path places_;                                     ///< places of all nodes
   std::vector<Node> nodes_ = std::vector<Node>(1);  ///< the first is the root, without places
 };
 
@@ -221,7 +222,7 @@ std::vector<BackwardMicroBatch> backward_micro_batches(const StepBatch& batch,
                                                        const LossDerivative& derivative,
                                                        std::int64_t micro_batch_tokens) {
   std::vector<BackwardMicroBatch> micro_batches;
-  Tree tree, before;  // of the current micro-batch and of the previous one
+  Tree tree, before;  // the trees of the current micro-batch and of the one before
   std::int64_t repeated = 0;
   const auto end_micro_batch = [&] {
     if (tree.tokens() == 0) return;

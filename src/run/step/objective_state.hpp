@@ -16,13 +16,13 @@ namespace rollcall::run {
 
 struct ObjectiveState {
   std::map<std::string, double> statistics{};  ///< Objective::statistics of the last optimizer step
-  scheduling::SuccessTracker success{};        ///< learns the same from the same groups as the
-                                               ///< scheduler's tracker
+  scheduling::SuccessTracker success{};        ///< learns from the same groups as the scheduler's
+                                               ///< tracker, with the same result
   std::map<std::uint64_t, std::int64_t> best_length{};  ///< by PromptId: policy tokens of the
                                                         ///< shortest correct answer; a prompt that
                                                         ///< was never solved is not in it
 
-  std::int64_t best(PromptId prompt) const;  ///< 0: never solved
+  std::int64_t best(PromptId prompt) const;  ///< a value of best_length; 0: never solved
   /// Learns from a closed step. `drift`: [groups] mean |log-prob now - when sampled| over the
   /// prompt's previous rollout, NaN for a prompt without one; empty: all NaN.
   void learn(const StepBatch& batch, const std::vector<double>& drift);

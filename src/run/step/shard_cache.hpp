@@ -1,4 +1,4 @@
-// Judged shards that stay in the memory of their rank until the update, which then neither reads
+// Scored shards that stay in the memory of their rank until the update, which then neither reads
 // them back nor waits for their files.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace rollcall::run {
 class ShardCache {
  public:
   explicit ShardCache(const std::filesystem::path& run_dir) : writer_(run_dir) {}
-  /// Writes the files of these shards. The end of the step's update waits for it, so that a step is
-  /// reported and saved only after its files are stored.
+  /// Writes the files of the shards in this cache. The end of the step's update waits for it, so
+  /// that a step is reported and saved only after its files are stored.
   ShardWriter& writer() { return writer_; }
   /// Keeps a shard under the path of its file, without the texts of rollouts, which the archive
   /// has.

@@ -1,4 +1,4 @@
-// A queue, its thread, and the first failure.
+// A queue of files, the thread that writes them, and the first failure.
 #include "run/step/shard_writer.hpp"
 
 #include <sys/resource.h>
@@ -51,8 +51,8 @@ struct ShardWriter::Shared {
 
 namespace {
 
-/// Lowers the priority of this thread alone, which Linux allows without a permission: where ranks
-/// share cores, a rank that computes comes first.
+/// Lowers the priority of the calling thread alone (Linux; needs no permission): where ranks share
+/// cores, a rank that computes comes first.
 void step_back() { ::setpriority(PRIO_PROCESS, 0, 19); }
 
 }  // namespace

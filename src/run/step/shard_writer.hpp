@@ -23,16 +23,17 @@ class ShardWriter {
   ShardWriter& operator=(const ShardWriter&) = delete;
 
   void add(io::FileDraft file);
-  bool writes() const;  ///< a file is neither stored nor has it failed
+  bool writes() const;  ///< whether a file is being written or waits for that
   /// Returns when all files that were added are stored. Throws the StorageError that the writing
   /// met, and ProtocolError at the deadline.
   void settle(comm::Communicator& ranks, double deadline_s);
-  /// The same, and returns the files that were stored since the last call.
+  /// settle(), and then returns the files that were stored since the last call of finish().
   std::vector<io::PublishedFile> finish(comm::Communicator& ranks, double deadline_s);
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  ///< the thread owns it as well, since it may outlive this
+  std::shared_ptr<Shared> shared_;  ///< the writing thread owns it as well, since that thread may
+                                    ///< outlive this object
 };
 
 }  // namespace rollcall::run

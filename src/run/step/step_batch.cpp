@@ -1,4 +1,5 @@
-// Reading of a step in canonical order, its metrics, and its mini-batches and micro-batches.
+// Reads a step in canonical order, computes its metrics, and cuts it into mini-batches and
+// micro-batches.
 #include "run/step/step_batch.hpp"
 
 #include "base/errors/error.hpp"
@@ -132,8 +133,8 @@ class ColumnBuilder {
 
   void append(const StepBatch& batch, std::size_t g) {
     const Group& group = batch.groups[g];
-    std::map<std::string, double> answers;  // numbers in order of appearance, since a column
-                                            // needs only to tell equal answers
+    std::map<std::string, double> answers;  // numbers of answers, in order of appearance: the
+                                            // column only shows which answers are equal
     append_old(batch, g);
     auto& named = made_.named;
     auto &correct = named["correct"], &expert = named[method::column::expert],
@@ -222,7 +223,7 @@ class ColumnBuilder {
 std::vector<std::vector<ScoredFile>> shared_out(std::vector<ScoredFile> files,
                                                 const std::vector<int>& readers) {
   std::vector<std::vector<ScoredFile>> shares(readers.size());
-  std::size_t next = 0;  // of the files that any reader may read
+  std::size_t next = 0;  // counts the files that any reader may read
   for (ScoredFile& file : files) {
     std::size_t reader = next % readers.size();
     if (file.cached_on_rank >= 0) {

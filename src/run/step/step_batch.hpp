@@ -25,13 +25,13 @@ namespace rollcall::run {
 struct StepBatch {
   std::vector<Group> groups;
   std::vector<std::vector<Score>> scores;      ///< [groups][rollouts]
-  std::vector<std::string> component_names{};  ///< of Score::components
+  std::vector<std::string> component_names{};  ///< names of Score::components, in their order
   std::map<PromptId, double> greedy{};  ///< reward of the prompt's greedy answer, where it has one;
                                         ///< undecided.hpp says what it is without a verdict
   std::vector<scheduling::GroupTraining> training{};  ///< [groups] as the scheduler decided; empty:
                                                       ///< all train, with weight 1
   // The update adds what follows; the files do not have it.
-  std::size_t replayed = 0;   ///< how many groups, the last ones, come from earlier steps
+  std::size_t replayed = 0;   ///< number of groups that come from earlier steps: the last ones
   std::size_t undecided = 0;  ///< rollouts that were sampled and have left the step
                               ///< (settle_undecided)
   PolicyVersion policy{};     ///< the policy that the step starts from
@@ -58,7 +58,8 @@ StepBatch read_step(const std::filesystem::path& run_dir, const std::vector<Scor
 /// Sample number of a rollout that no policy sampled: the task's worked solution.
 inline constexpr std::uint32_t kExpertSample = 0xFFFF'FFFF;
 inline bool is_expert(const Rollout& rollout) { return rollout.sample == kExpertSample; }
-std::size_t fresh_groups(const StepBatch& batch);  ///< how many are of the step itself, the first
+std::size_t fresh_groups(const StepBatch& batch);  ///< number of groups of the step itself, which
+                                                   ///< come before the replayed ones
 StepBatch own_rollouts(StepBatch batch);  ///< the rollouts that the step sampled itself: neither
                                           ///< replayed groups nor experts
 /// Metrics of the rollouts that the step sampled itself, without judge tasks, under the names of
@@ -80,7 +81,7 @@ std::optional<std::uint64_t> sampled_by(const Group& group);
 /// it.
 inline constexpr const char* kProximalLogprob = "proximal_logprob";
 
-/// undecided.hpp says what these two do.
+/// undecided.hpp describes greedy_reward() and settle_undecided().
 double greedy_reward(const Score& score);  ///< a value of StepBatch::greedy
 std::size_t settle_undecided(StepBatch& batch, bool drop);
 

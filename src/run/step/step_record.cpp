@@ -1,4 +1,4 @@
-// Rollouts of the step that was sampled are found in the step that trains by group and sample.
+// Finds the sampled rollouts, by group and sample number, in the step as it trains.
 #include "run/step/step_record.hpp"
 
 #include "base/errors/error.hpp"
@@ -33,7 +33,7 @@ StepRecord::StepRecord(std::uint64_t step, const StepBatch& sampled) : step_(ste
 io::StepTraining StepRecord::of(const StepBatch& batch,
                                 const std::vector<double>& advantage) const {
   struct Place {
-    std::size_t group, first;  ///< first: index of its first rollout in `advantage`
+    std::size_t group, first;  ///< index of the group, and of its first rollout in `advantage`
   };
   std::map<GroupId, Place> places;
   std::size_t rollouts = 0;
@@ -49,9 +49,9 @@ io::StepTraining StepRecord::of(const StepBatch& batch,
       const auto& trained = batch.groups[g].rollouts;
       const auto* training = batch.training.empty() ? nullptr : &batch.training[g];
       for (auto& each : all) each.weight = training != nullptr ? training->weight : 1.0;
-      std::size_t at = 0;  // index in the batch, whose samples ascend too
+      std::size_t at = 0;  // index of the next rollout in the batch's group; samples ascend in both
       for (std::size_t i = 0; i < all.size(); ++i) {
-        // The rollout has left the step without a verdict.
+        // A sampled rollout that is not in the batch has left the step without a verdict.
         if (at == trained.size() || trained[at].sample != keys.rollouts[i].sample) continue;
         all[i].trained =
             training == nullptr || at >= training->keep.size() || training->keep[at] != 0;

@@ -19,7 +19,7 @@ struct Arrays {
   Array<std::uint64_t> step, prompt, stream_prompt;
   Array<std::uint32_t> draw, planned, rollouts;
   Array<std::int32_t> level, bin;
-  Array<double> weight;        // of StepBatch::training, like the next; empty where that is empty
+  Array<double> weight;        // this and the next are those of StepBatch::training, or empty
   Array<std::uint32_t> keeps;  // how many values of `keep` the group has
   // [rollouts]
   Array<std::uint32_t> sample, turns, answer_bytes, reason_bytes, text_bytes;
@@ -51,8 +51,8 @@ template <class T>
 using Vector = std::vector<T>;
 using Flat = Arrays<Vector>;
 
-/// Calls visit with each array of one record, or with that of each of several, in the order in
-/// which arrays travel.
+/// Calls visit once for each array, in the order in which arrays travel. With several records, a
+/// call gets the same array of each of them.
 template <class Visit, class... Records>
 void each_array(const Visit& visit, Records&... of) {
   visit(of.step...), visit(of.prompt...), visit(of.stream_prompt...), visit(of.draw...);
@@ -168,7 +168,7 @@ class Taker {
   std::size_t at_ = 0;
 };
 
-/// Makes a step of its arrays.
+/// Makes a step out of its arrays.
 class Builder {
  public:
   explicit Builder(const Flat& flat) : flat_(&flat) {

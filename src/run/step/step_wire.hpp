@@ -1,4 +1,4 @@
-// A part of a step as bytes, by which ranks exchange the rollouts that each has judged or read.
+// A part of a step as bytes, by which ranks exchange the rollouts that each has scored or read.
 #pragma once
 
 #include "run/step/step_batch.hpp"

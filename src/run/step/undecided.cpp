@@ -29,8 +29,8 @@ struct Lowest {
   }
 };
 
-/// Removes the rollouts that leave the step. A group that keeps none becomes empty. `keep`: that of
-/// GroupTraining, one per rollout; it may be empty.
+/// Removes the rollouts that leave the step. A group that keeps no rollout becomes empty. `keep`:
+/// GroupTraining::keep of the group, one value per rollout; it may be empty.
 void let_go(Group& group, std::vector<Score>& scores, std::vector<std::uint8_t>& keep) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -118,7 +118,7 @@ std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy
   for (const auto& report : greedy) {
     const bool gone = report.rewards.empty();
     const double reward = gone ? std::numeric_limits<double>::quiet_NaN() : report.rewards.front();
-    // kUnsettled until the whole step is known.
+    // NaN is kUnsettled here: the answer stays in the step, and counts as wrong (undecided.hpp).
     all[report.id.prompt] =
         !gone && std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
   }

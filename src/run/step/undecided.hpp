@@ -15,9 +15,9 @@
 
 namespace rollcall::run {
 
-/// Whether the answer itself may be the reason why it has no verdict: judging it ran out of time,
-/// or the process that judged it failed, and so did a fresh one. That is not so where a verifier
-/// says that it cannot tell, where the sandbox is broken, or where the judge does not reply.
+/// Whether the answer itself may be the reason why it has no verdict: grading it ran out of time,
+/// or the process that graded it failed, and so did a fresh one. The answer is not the reason where
+/// a verifier says that it cannot tell, the sandbox is broken, or the judge does not reply.
 inline bool is_own_doing(const Score& score) { return score.undecided && score.clock_ended; }
 
 /// Whether the answer leaves the step. `drop`: reward.undecided.
@@ -47,10 +47,10 @@ inline constexpr double kUnsettled = std::numeric_limits<double>::quiet_NaN();
 double lowest_reward(std::span<const std::vector<GroupReport>* const> reports);
 /// Replaces rewards that are not settled by `lowest`.
 void settle_rewards(std::vector<GroupReport>& reports, double lowest);
-/// StepBatch::greedy made of the reports of greedy answers, of which each has one.
+/// StepBatch::greedy made of the reports of greedy answers, each of which has one rollout.
 std::map<PromptId, double> greedy_rewards(const std::vector<GroupReport>& greedy);
-/// Makes the report that of a group that has left the step: its rollouts were drawn, and their
-/// rewards are not known.
+/// Changes the report of a group that has left the step: its rollouts count as drawn, and their
+/// rewards are no longer known.
 void let_go(GroupReport& report);
 
 }  // namespace rollcall::run

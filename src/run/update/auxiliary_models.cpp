@@ -198,7 +198,7 @@ void AuxiliaryModels::add_draws(StepBatch& batch, const StepBatch& experts,
   const auto of_micro_batches = over_micro_batches(
       train.micro_batches.size(), [&](model::MicroBatchRunner& runner, std::size_t i) {
         const auto& range = train.micro_batches[i];
-        // [targets] the stream of each, and its position there
+        // [targets] the random stream of each target, and the target's position in that stream
         std::vector<std::pair<RandomStream, std::uint64_t>> places;
         for (const std::int64_t g : range.rollouts) {  // a group has one rollout
           const GroupId& id = experts.groups[std::size_t(g)].id;
@@ -254,7 +254,7 @@ void AuxiliaryModels::add_missing_logprobs(StepBatch& batch) {
     return runner.forward(context_->store->policy(), micro_batch,
                           temperature_of(context_->config.sampling));
   };
-  StepBatch experts;  // each in a group of its own, so that no other tokens are run
+  StepBatch experts;  // each expert's rollout in a group of its own: no other tokens are computed
   std::vector<Turn*> answers;
   for (auto& group : batch.groups) {
     if (group.rollouts.empty() || !is_expert(group.rollouts.back())) continue;

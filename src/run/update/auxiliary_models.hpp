@@ -1,5 +1,5 @@
-// The columns that need a forward pass, under the policy or under a model beside it: a reference, a
-// teacher or a value head.
+// The columns that need a forward pass, under the policy or under an auxiliary model: a reference,
+// a teacher or a value head.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -50,8 +50,8 @@ class AuxiliaryModels {
   /// Adds what the policy would answer after each reasoning step, for all rollouts of the step: the
   /// columns of probes.hpp. Returns their means as metrics.
   std::map<std::string, double> add_probe_columns(StepBatch& batch, std::uint64_t step);
-  /// Adds columns under the current policy for these groups. `stored`: it sampled all of them, so
-  /// that their stored columns are taken.
+  /// Adds columns under the current policy for these groups. `stored`: the current policy sampled
+  /// all of them, so that their stored columns are taken.
   void add_current_columns(StepBatch& batch, const std::vector<std::size_t>& groups, bool stored);
   bool wants_current() const {
     return wants(method::column::current_logprob) || wants(method::column::current_entropy);

@@ -1,4 +1,4 @@
-// One forward pass over the previous answers to the prompts of a step.
+// Measures drift by one forward pass over the previous answers to the prompts of a step.
 #include "run/update/drift.hpp"
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<double> Drift::measure(const StepBatch& step, AuxiliaryModels& compa
     return sampled_by(entry.second).value_or(0) + kWindow < step.policy.value;
   });
   StepBatch before;
-  std::vector<std::size_t> of;  // [groups of `before`] the index of the same prompt's group in step
+  std::vector<std::size_t> of;  // [groups of `before`] index of the prompt's group in `step`
   for (std::size_t g = 0; g < fresh_groups(step); ++g) {
     const auto known = previous_.find(step.groups[g].id.prompt.value);
     if (known == previous_.end()) continue;

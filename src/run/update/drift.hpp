@@ -32,7 +32,8 @@ class Drift {
 
  private:
   bool on_;
-  std::map<std::uint64_t, Group> previous_;  ///< by PromptId, one rollout each
+  std::map<std::uint64_t, Group> previous_;  ///< by PromptId: a group of one rollout, the prompt's
+                                             ///< previous one
 };
 
 }  // namespace rollcall::run

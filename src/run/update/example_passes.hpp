@@ -1,5 +1,5 @@
-// Which examples a supervised step learns from: each pass has every example once, in an order of
-// its own.
+// Which examples a supervised step learns from. The passes over all examples are laid end to end;
+// each has every example once, in an order of its own.
 #pragma once
 
 #include "base/numbers/random.hpp"
@@ -18,7 +18,7 @@ class ExamplePasses {
  public:
   ExamplePasses(std::uint64_t seed, std::uint64_t examples) : seed_(seed), examples_(examples) {}
 
-  /// The example at a place, both counted from 0.
+  /// The example at a place in all passes laid end to end; place and example count from 0.
   std::uint64_t at(std::uint64_t place) {
     const std::uint64_t pass = place / examples_;
     if (order_.empty() || pass != pass_) shuffle(pass);

@@ -24,7 +24,7 @@ std::vector<std::int32_t> solution_tokens(const RunContext& context, const Promp
           example.tokens.end()};
 }
 
-/// The prompt in a form, with the worked solution of this number.
+/// The prompt in a form, with one of the task's worked solutions, the one with index `teacher`.
 Prompt asked_by(const RunContext& context, const Prompt& prompt, std::size_t form,
                 std::size_t teacher) {
   Prompt in_form = asked(context, prompt, form);

@@ -17,10 +17,10 @@ void check_experts(const RunConfig& config, const method::Objective& objective);
 /// is too long for the model.
 void check_solutions(const RunContext& context);
 
-/// Adds the worked solution of the prompt, judged by the task's verifier, as the last rollout of
-/// experts.share of the step's groups. The groups, and one of several solutions with equal
-/// probability, are drawn at the address of each group. The solution's log-probs are 0 until
-/// AuxiliaryModels::add_missing_logprobs fills them.
+/// Adds the worked solution of the prompt, graded by the task's verifier, as the last rollout of
+/// the share experts.share of the step's groups. Whether a group gets one, and which of several
+/// solutions (with equal probability), is drawn at the group's address. The solution's log-probs
+/// are 0 until AuxiliaryModels::add_missing_logprobs fills them.
 void add_experts(StepBatch& batch, const RunContext& context, std::uint64_t step);
 
 }  // namespace rollcall::run

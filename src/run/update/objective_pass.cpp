@@ -14,7 +14,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Limit of attempts at an exact sum; the exponents fit after one or two.
+/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
 constexpr int kMostRepeats = 8;
 
 }  // namespace
@@ -60,7 +60,7 @@ std::shared_ptr<const method::Prepared> ObjectivePass::prepare_update(
     const std::vector<std::size_t>& groups) {
   columns = columns_->complete(std::move(columns), plan, batch, groups, now_);
   const auto training = mini_batch(batch, 0, 1);
-  // More groups than those that train are no update: such a call prepares the whole step.
+  // A call with more groups than those that train prepares the whole step and no update.
   if (updates_of(context_->config) == 1 || groups.size() > training.size())
     return objective_->prepare(columns);
   std::vector<std::int64_t> rollouts;  // indices of these groups' rollouts among all that train
@@ -151,7 +151,7 @@ std::optional<ObjectivePass::Evaluated> ObjectivePass::evaluate(const MiniBatch&
   for (int attempt = 0;; ++attempt) {
     if (critic() != nullptr) critic()->start();
     if (mini.known) {
-      // One after the other, since each takes milliseconds and dozens of MB.
+      // Not in parallel, since each micro-batch takes only milliseconds, but dozens of MB.
       for (std::int64_t i = 0; i < std::int64_t(shares.size()); ++i) evaluate_own(nullptr, i);
     } else {
       context_->micro_batches->run(std::int64_t(shares.size()),

@@ -31,7 +31,7 @@ class ObjectivePass {
     bool known = false;  ///< the stored columns are the current policy's: no forward pass is needed
     std::vector<std::int64_t> own{};  ///< micro-batches that this rank evaluates; where all are
                                       ///< known, the leader evaluates all
-    TrainBatch train{};  ///< this and what follows: on ranks that evaluate a micro-batch
+    TrainBatch train{};  ///< this and `prepared` are set on ranks that evaluate a micro-batch
     std::shared_ptr<const method::Prepared> prepared{};
   };
   /// On the leader: the losses of all micro-batches in order, and the derivative by the columns of
@@ -43,8 +43,8 @@ class ObjectivePass {
   /// What the objective asks of the whole step beside a loss.
   struct StepTerms {
     double lr_factor = 1.0;
-    Statistics statistics{}, after_step{};  ///< for the next update, and for the next step if this
-                                            ///< update is the last
+    Statistics statistics{}, after_step{};  ///< moving statistics for the next update, and for the
+                                            ///< next step if this update is the last
   };
   /// A rank's part of the backward pass, as the leader deals it.
   struct Dealt {
@@ -80,7 +80,7 @@ class ObjectivePass {
   /// which a critic needs in any case. Nothing where the critic's gradient was not finite.
   std::optional<Evaluated> evaluate(const MiniBatch& mini);
   StepTerms terms_of(const method::Prepared& update) const;  ///< on the leader
-  /// Hands micro-batch i of the leader's to rank i mod R.
+  /// Hands the leader's micro-batch i to rank i mod R.
   Dealt deal(std::vector<BackwardMicroBatch> micro_batches, const StepTerms& terms,
              bool trains) const;
 
@@ -121,8 +121,8 @@ class ObjectivePass {
   const PromptColumns* columns_;
   comm::Communicator* ranks_;
   std::shared_ptr<const method::Prepared> whole_;
-  Statistics given_, now_, after_;  ///< as the step found them; for the next update; for the next
-                                    ///< step
+  Statistics given_, now_, after_;  ///< moving statistics: as the step found them; for the next
+                                    ///< update; for the next step
 };
 
 /// How many updates a step makes.

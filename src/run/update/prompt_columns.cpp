@@ -1,4 +1,4 @@
-// Columns with a number for each rollout, by its prompt.
+// Makes columns with one number for each rollout, which depends on the rollout's prompt.
 #include "run/update/prompt_columns.hpp"
 
 #include "base/errors/error.hpp"

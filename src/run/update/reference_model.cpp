@@ -83,7 +83,7 @@ void ReferenceModel::restore(const io::StoredCheckpoint& checkpoint) {
     drop();
     set(model::read_weights(context_->store->config(), checkpoint.verified(file)));
   } else if (context_->config.reference.model.empty()) {
-    drop();  // rolled back to before training began
+    drop();  // a rollback to a checkpoint from before training began
   }
 }
 

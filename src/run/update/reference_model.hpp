@@ -42,7 +42,7 @@ class ReferenceModel {
 
  private:
   void set(model::AlignedFloats weights);
-  void drop();  ///< before another one is read: two of them need not fit into memory
+  void drop();  ///< removes the reference before another is read, since two may not fit into memory
 
   RunContext* context_;
   std::shared_ptr<model::AlignedFloats> weights_;  ///< in layout order

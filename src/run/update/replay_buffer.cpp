@@ -1,4 +1,4 @@
-// Remembering closed steps, choosing among them, and reading them back after a stop.
+// Remembers groups of closed steps, chooses among them, and reads them back after a stop.
 #include "run/update/replay_buffer.hpp"
 
 #include "base/errors/error.hpp"
@@ -58,7 +58,7 @@ struct Packed {
   }
 };
 
-/// What a step whose shards are not packed trained on, on all ranks.
+/// Adds to all ranks' `batch`, a step whose shards are not packed, which of its rollouts trained.
 void add_recorded(StepBatch& batch, const std::filesystem::path& run_dir,
                   const io::PublishedFile& file, comm::Communicator& ranks) {
   std::string told;
@@ -86,7 +86,7 @@ std::map<std::uint64_t, StepBatch> read_packed(const std::filesystem::path& run_
   for (auto& archived : io::read_archive(run_dir, entry, &component_names)) {
     auto& batch = steps[archived.step];
     batch.component_names = component_names;
-    if (!archived.training.empty()) {  // a step has it for all groups or for none
+    if (!archived.training.empty()) {  // a step has `training` for all groups or for none
       batch.training.resize(batch.groups.size());
       batch.training.push_back(recorded(archived.group.id, archived.training));
     }
@@ -145,7 +145,7 @@ void ReplayBuffer::forget_before(std::uint64_t step) {
 std::vector<double> ReplayBuffer::advantages(const StepBatch& batch,
                                              const RewardsOf& rewards) const {
   std::vector<double> all;
-  // Other choices do not read rewards.
+  // Only replay.choose = "advantage" reads rewards.
   const bool heard = rewards && settings_.choose == "advantage" && !batch.groups.empty();
   for (const auto& of_group : heard ? rewards(batch) : verifiers_rewards(batch))
     all.push_back(mean_advantage(of_group));

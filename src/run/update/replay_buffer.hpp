@@ -25,17 +25,19 @@ class ReplayBuffer {
   bool on() const { return settings_.share > 0.0; }
   std::size_t groups() const { return groups_.size(); }
 
-  /// Adds those of a closed step's own groups that had a rollout to train, as they were trained on.
-  /// Steps come in ascending order.
+  /// Adds the groups that a closed step sampled itself and of which a rollout trained, with the
+  /// weights and the choice of rollouts that they trained with. Steps come in ascending order.
   void remember(StepBatch step);
-  /// Drops groups that are too stale for `policy`. They stay so, since versions only grow.
+  /// Drops groups that are too stale for `policy`. Such a group would never become fresh again,
+  /// since versions only grow.
   void forget(PolicyVersion policy);
   /// Drops groups that were sampled before this step.
   void forget_before(std::uint64_t step);
   /// [groups][rollouts] of a batch.
   using RewardsOf = std::function<std::vector<std::vector<double>>(const StepBatch&)>;
-  /// Chooses groups for this step and appends them to its own. `rewards`: what advantages are made
-  /// of where groups are chosen by advantage; empty: the rewards of the verifier.
+  /// Chooses groups for this step and appends them to those that it sampled. `rewards`: gives the
+  /// rewards of which advantages are made where replay.choose is "advantage"; empty: the rewards of
+  /// the verifier.
   void add_to(StepBatch& batch, std::uint64_t step, const RewardsOf& rewards = {}) const;
 
  private:

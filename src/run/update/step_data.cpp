@@ -1,4 +1,4 @@
-// Reading of steps, in the order in which they are trained on.
+// Reads steps in the order in which they are trained on.
 #include "run/update/step_data.hpp"
 
 #include "base/errors/error.hpp"
@@ -22,7 +22,8 @@ namespace rollcall::run {
 
 namespace {
 
-/// Removes files with verdicts: a resume would repeat them, and fail in the same way.
+/// Removes the files of a step without a decided verdict: a resume would take these verdicts over,
+/// and fail in the same way.
 void forget_verdicts(const std::filesystem::path& run_dir, const std::vector<ScoredFile>& files) {
   for (const ScoredFile& file : files)
     for (const auto* part : {&file.shard, &file.scores}) {
@@ -138,7 +139,7 @@ StepBatch StepData::gather(const UpdatePlan& plan) {
       throw;
     }
   }();
-  if (sampling) {  // steps of an archive bring what trains with them
+  if (sampling) {  // steps read from an archive have StepBatch::training already
     const bool alone = residency_ == StepResidency::leader;
     decide(batch, alone ? plan.training : of_leader(*ranks_, plan.training));
   }

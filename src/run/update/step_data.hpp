@@ -27,15 +27,16 @@ namespace rollcall::run {
 /// over the update ranks.
 class StepData {
  public:
-  /// `cache`: the shards that this rank has judged. References must outlive this object.
+  /// `cache`: the shards that this rank has scored. References must outlive this object.
   StepData(RunContext& context, const method::Objective& objective, const PromptColumns& columns,
            comm::Communicator& ranks, ShardCache& cache);
 
   /// Where a step's rollouts are: with the leader alone, or on every rank.
   StepResidency residency() const { return residency_; }
 
-  /// The step's rollouts by the rule for undecided ones, then what is replayed, then the experts'.
-  /// Throws Error where no rollout of the step came to a verdict.
+  /// The step's rollouts after the rule for undecided ones (undecided.hpp), then replayed groups,
+  /// and the experts' rollouts in their groups. Throws Error where no rollout of the step came to a
+  /// verdict.
   StepBatch gather(const UpdatePlan& plan);
   /// What the archive is to know of the rollouts that gather() read; on the leader, and null in a
   /// run that trains from an archive.
@@ -51,7 +52,7 @@ class StepData {
   /// first step, before which nothing is packed.
   void restore_replay(std::vector<UnpackedFile> unpacked) { unread_ = std::move(unpacked); }
 
-  /// Whether the run's rewards are other than the verifier's.
+  /// Whether scheduler and metrics receive rewards of the recipe rather than those of the verifier.
   bool hears_recipe() const { return hears_recipe_; }
   /// [groups][rollouts] the recipe's rewards before normalisation.
   std::vector<std::vector<double>> recipe_rewards(const StepBatch& batch,
@@ -61,7 +62,7 @@ class StepData {
   bool samples() const { return context_->config.train.from_archive.empty(); }
   StepBatch archived_step(std::uint64_t step);
   StepBatch load_step(const UpdatePlan& plan);
-  void refill_replay(const UpdatePlan& plan);  ///< after a resume; also what drift is measured on
+  void refill_replay(const UpdatePlan& plan);  ///< after a resume, for replay and drift
 
   RunContext* context_;
   const method::Objective* objective_;
@@ -73,7 +74,8 @@ class StepData {
   Drift drift_;
   ReplayBuffer replay_;
   std::optional<ArchivedSteps> archived_;  ///< on the leader, where the run trains from an archive
-  std::optional<std::vector<UnpackedFile>> unread_;  ///< of a resumed run, until its first step
+  std::optional<std::vector<UnpackedFile>> unread_;  ///< files that a resumed run reads with its
+                                                     ///< first step; nothing after that
   std::optional<StepRecord> record_;
 };
 

@@ -1,4 +1,4 @@
-// One optimizer step over ranks and nodes, and the share of a checkpoint that is large.
+// Runs an optimizer step over ranks and nodes, and saves and restores weights and moments.
 #include "run/update/train_state.hpp"
 
 #include "base/errors/error.hpp"
@@ -19,7 +19,7 @@
 namespace rollcall::run {
 namespace {
 
-/// Limit of attempts at an exact sum; the exponents fit after one or two.
+/// Most attempts at an exact sum, each with other exponents; one or two are enough in practice.
 constexpr int kMostRepeats = 8;
 
 /// The gradient sum of this rank's node, and the exchanges that fetch its shares from other nodes.
@@ -53,7 +53,7 @@ TrainState::TrainState(RunContext& context, comm::Communicator& ranks)
       mask_(mask_of_share(context, ranks, share_offsets_[std::size_t(own_share_)],
                           share_offsets_[std::size_t(own_share_) + 1])) {}
 
-/// On a device each rank has the share of its own number: no rank stands in for others of its node.
+/// On devices, rank r owns share r. On processors NodeGroups deals the shares.
 std::unique_ptr<model::PolicyOptimizer> TrainState::make_optimizer() {
   const auto& store = *context_->store;
   if (store.on_device()) {
@@ -153,7 +153,7 @@ std::optional<int> TrainState::sum_gradient(const std::vector<BackwardMicroBatch
 void TrainState::await_writer() {
   ranks_->wait([this] { return saving_.ended(); }, context_->config.run.deadline_s,
                "the writing of a checkpoint, whose weights and moments change now");
-  // The leader's writer reads weights that all ranks of its node are about to change.
+  // Waits for the leader's writer, which reads weights that all ranks of its node are to change.
   if (std::exchange(save_begun_, false)) groups_.node->barrier();
 }
 

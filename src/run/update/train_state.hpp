@@ -49,8 +49,8 @@ class TrainState {
   /// anything that a checkpoint reads changes.
   void await_writer();
 
-  /// Leaves the writing of `share`, this rank's moments and on the leader the weights to a thread
-  /// of its own, which reads weights and moments where they are.
+  /// Starts a thread that writes `share`, this rank's moments, and on the leader the weights. The
+  /// thread makes no copy of weights and moments, so both must not change: see await_writer().
   void save(const std::string& checkpoint, io::CheckpointShare share);
   /// What this rank has written, once it is durable. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return saving_.poll(); }
@@ -69,21 +69,21 @@ class TrainState {
   std::unique_ptr<model::PolicyOptimizer> make_optimizer();
   void add_moments(io::CheckpointShare& share) const;
   void set_phase(bool supervised);
-  void gather_weights();  ///< those that ranks of other nodes have changed
+  void gather_weights();  ///< fetches the weights that ranks of other nodes have changed
 
   RunContext* context_;
   comm::Communicator* ranks_;
   comm::NodeGroups groups_;
-  std::unique_ptr<Collectives> by_transport_;  ///< the update ranks, for large arrays
-  std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] of the layout
+  std::unique_ptr<Collectives> by_transport_;  ///< of the update ranks, for large arrays
+  std::vector<std::int64_t> share_offsets_;    ///< [shares + 1] where shares begin in the layout
   int own_share_ = 0;
-  model::DeviceOptimizer* device_ = nullptr;  ///< the optimizer where it is a device's
+  model::DeviceOptimizer* device_ = nullptr;  ///< optimizer_ if it runs on a device, else null
   std::unique_ptr<model::PolicyOptimizer> optimizer_;
-  std::shared_ptr<const model::GradientMask> mask_;  ///< of this rank's share in training steps;
-                                                     ///< null: all weights train
+  std::shared_ptr<const model::GradientMask> mask_;  ///< mask of this rank's share, for training
+                                                     ///< steps; null: all weights train
   bool supervised_phase_ = true;
   BackgroundTask<SaveReport> saving_;
-  bool save_begun_ = false;  ///< since await_writer(); the same on all ranks
+  bool save_begun_ = false;  ///< save() was called since await_writer(); the same on all ranks
 };
 
 }  // namespace rollcall::run

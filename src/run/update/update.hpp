@@ -32,12 +32,12 @@ namespace rollcall::run {
 /// (train_state.hpp).
 class UpdateStage {
  public:
-  /// `ranks`: the update ranks among themselves. `kept`: the shards that this rank has judged.
+  /// `ranks`: the group of all update ranks. `kept`: the shards that this rank has scored.
   UpdateStage(RunContext& context, Mailbox& mail, comm::Communicator& ranks, ShardCache& kept);
   void on_supervise(const SupervisePlan& plan);
   void on_update(const UpdatePlan& plan);
-  /// Leaves the writing of this rank's share of the checkpoint to a thread of its own, which reads
-  /// weights and moments where they are: the next optimizer step waits for it.
+  /// Starts a thread that writes this rank's share of the checkpoint. The thread reads weights and
+  /// moments where they are, so the next optimizer step waits for it.
   void on_save(const SaveRequest& request);
   /// The share, once it is durable: for the coordinator. Rethrows what the writing met.
   std::optional<SaveReport> saved() { return state_.saved(); }
@@ -56,27 +56,28 @@ class UpdateStage {
   struct Course {
     StepFigures figures{};
     std::int64_t applied = 0;
-    std::vector<double> norms{};  ///< of the applied updates that have a gradient
+    std::vector<double> norms{};  ///< gradient norms of the applied updates that have a gradient
   };
   /// What the leader knows of a step before its first update.
   struct Opened {
-    std::optional<ObjectivePass::MiniBatch> ready{};  ///< the only mini-batch
-    std::map<std::string, double> figures{};  ///< of all rollouts, where the first mini-batch holds
-                                              ///< others
-    double columns_s = 0.0;                   ///< for timing_s/columns
+    std::optional<ObjectivePass::MiniBatch> ready{};  ///< the step's mini-batch, prepared, where it
+                                                      ///< has only one
+    std::map<std::string, double> figures{};  ///< figures of all rollouts, where not all groups
+                                              ///< train
+    double columns_s = 0.0;                   ///< time to add to the metric timing_s/columns
   };
   /// One update of a step.
   struct Turn {
-    std::int64_t index = 0;                           ///< of the mini-batch
-    bool first = false;                               ///< of the step
-    std::optional<ObjectivePass::MiniBatch> ready{};  ///< where it is prepared already
+    std::int64_t index = 0;                           ///< number of the mini-batch
+    bool first = false;                               ///< the first update of the step
+    std::optional<ObjectivePass::MiniBatch> ready{};  ///< the mini-batch if it is prepared already
   };
 
   void restore_objective(const io::StoredCheckpoint& checkpoint, Restoring why);
   /// Whether the stored columns of all rollouts are those of the policy that the step starts from.
   bool is_on_policy(const StepBatch& batch) const;
-  /// Notes what trains for the archive, and for the scheduler how groups fared that no mini-batch
-  /// holds.
+  /// Prepares the objective on all groups. Writes down for the archive which rollouts train, and
+  /// for the scheduler the signals of groups that are in no mini-batch.
   Opened open_step(const UpdatePlan& plan, const StepBatch& batch);
   UpdateOutcome train_mini_batch(const UpdatePlan& plan, StepBatch& batch, Turn turn,
                                  Course& course, std::map<std::string, double>& metrics);
@@ -99,7 +100,7 @@ class UpdateStage {
   StepData data_;
   ObjectivePass pass_;
   TrainState state_;
-  GroupSignals signals_;  ///< of the step under way
+  GroupSignals signals_;  ///< signals of the step under way
 };
 
 }  // namespace rollcall::run

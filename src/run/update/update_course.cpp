@@ -1,5 +1,5 @@
-// The course of a training step through its updates: what its rollouts say is taken once, and what
-// the updates were like becomes the step's figures.
+// Carries out the updates of a training step, mini-batch by mini-batch. The figures of the updates
+// and of the rollouts become the figures of the step.
 #include "base/errors/error.hpp"
 #include "base/time/clock.hpp"
 #include "run/update/temperature.hpp"
@@ -51,7 +51,7 @@ UpdateStage::Opened UpdateStage::open_step(const UpdatePlan& plan, const StepBat
     signals_.add_left_out(
         batch, step.prepared->rollout_advantages(),
         known ? pass_.evaluate(step)->losses : std::vector<method::MicroBatchLoss>());
-    if (!training.empty()) {  // the others count in no statistic of these
+    if (!training.empty()) {  // left-out groups must count in no statistic of those that train
       opened.ready = pass_.prepare(plan, batch, training, stored);
       put_advantages(batch, training,
                      shared_advantages(batch, training, opened.ready->prepared->token_advantages()),
@@ -76,7 +76,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
                                             std::map<std::string, double>& metrics) {
   const auto& settings = context_->config.train;
   const auto groups = mini_batch(batch, turn.index, settings.mini_batches);
-  // Other ranks receive from the leader what they run.
+  // Where only the leader has the rollouts, the others get their micro-batches from it.
   const bool here = leader() || data_.residency() == StepResidency::every_rank;
   expect(!here || !batch.groups.empty(), "a step has rollouts");
   const bool idle = here && groups.empty();
@@ -123,7 +123,7 @@ UpdateOutcome UpdateStage::train_mini_batch(const UpdatePlan& plan, StepBatch& b
   metrics["perf/tokens_useful"] += useful;
   std::map<std::string, double> step_metrics;
   columns.restart();
-  if (leader()) {  // which reports
+  if (leader()) {  // the leader alone reports
     signals_.add(batch, groups, mini.prepared->rollout_advantages(), losses);
     step_metrics = mini.prepared->merge(losses);
   }

@@ -1,4 +1,4 @@
-// Each thread with a runner of its own, or one runner with a team of all threads.
+// Gives each thread a runner of its own, or one runner a team of all threads.
 #include "run/workers/micro_batch_workers.hpp"
 
 namespace rollcall::run {
@@ -21,7 +21,7 @@ bool MicroBatchWorkers::side_by_side(std::int64_t count) const {
 void MicroBatchWorkers::run(
     std::int64_t count, const std::function<void(model::MicroBatchRunner&, std::int64_t)>& work) {
   if (side_by_side(count)) {
-    together_.reset();  // the memory of both ways is never held at once
+    together_.reset();  // memory is held either for one runner per thread or for the common one
     apart_.resize(std::size_t(pool_->threads()));
     pool_->run(count, [&](std::int64_t i, int thread) {
       auto& mine = apart_[std::size_t(thread)];

@@ -1,5 +1,5 @@
-// Divides the threads of a rank among its micro-batches: each thread computes one of its own where
-// there are enough of them, else all threads share the operations of one micro-batch.
+// Divides the threads of a rank among its micro-batches: each thread computes a micro-batch of its
+// own where there are enough of them, else all threads share the operations of one micro-batch.
 #pragma once
 
 #include "comm/communicator.hpp"

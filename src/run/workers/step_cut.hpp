@@ -15,7 +15,7 @@ namespace rollcall::run {
 inline constexpr double kFinishing_s = 20.0;
 
 /// True where the step is expected to end too late, or has not ended in time. All times are seconds
-/// of the clock of `came`; `expected_s` and `latest_s` mean what they mean in StepTimes. After
+/// of the clock of `came`. `expected_s` and `latest_s` are those of StepTimes, on that clock. After
 /// SIGTERM the end of the allocation does not count: Slurm sends SIGTERM there, but also for a
 /// preemption and for scancel.
 bool is_cut(const SignalTimes& came, double expected_s, double latest_s, double now_s);

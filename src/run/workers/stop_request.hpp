@@ -51,7 +51,7 @@ class StopRequest {
   void ask_slurm();  ///< asks for the end of the allocation, which Slurm moves after a suspension
 
   std::filesystem::path run_dir_;
-  std::optional<double> end_s_;  ///< Unix time
+  std::optional<double> end_s_;  ///< Unix time at which the run must have ended; nothing: unknown
   bool slurms_ = false;          ///< the end comes from Slurm, which may move it
   double stood_still_s_ = 0.0;   ///< time that the process had stood still when Slurm was asked
   std::string signal_;

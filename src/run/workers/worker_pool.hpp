@@ -53,7 +53,7 @@ class WorkerPool {
     std::int64_t next = 0, count = 0;  ///< the index that is taken next; the number of indices
     std::int64_t at_once = 0;          ///< limit on the threads that work at the same time
     std::int64_t failed_index = -1;    ///< lowest index whose work threw; -1: no work has thrown
-    std::exception_ptr failure{};      ///< what it threw
+    std::exception_ptr failure{};      ///< what the work on failed_index threw
   };
   void close();
   void serve(int thread);
@@ -62,9 +62,9 @@ class WorkerPool {
   std::shared_ptr<comm::Activity> activity_;
   std::mutex mutex_;  ///< guards all members below but `workers_`
   std::condition_variable wake_, done_;
-  Call call_;                ///< the call of run() under way; without an index between two calls
+  Call call_;                ///< the call of run() under way; between two calls no index is left
   std::int64_t busy_ = 0;    ///< threads that are inside `work`
-  std::uint64_t calls_ = 0;  ///< of run() so far: a waiting thread sees by it that a new one began
+  std::uint64_t calls_ = 0;  ///< calls of run() so far, by which a waiting thread sees a new one
   bool closing_ = false;
   std::vector<std::jthread> workers_;
 };

@@ -14,13 +14,15 @@ namespace {
 constexpr double kPrior = 1e-2;  // weight of the prior: a cost that differs from its default by a
                                  // factor of e counts like an error of 1 % of a step, which matters
                                  // only without other evidence
-constexpr double kFirmPrior = 1e-1;   // the same for costs that runs on few ranks say little about;
-                                      // otherwise they would absorb what the model lacks
-constexpr double kStepWeight = 2.0;   // the parts are maxima over ranks and overlap where ranks
-                                      // share cores, so the whole counts more
-constexpr double kOwnWeight = 0.5;    // for times that are tiny in these runs but large with a
-                                      // million prompts; their error is relative to themselves
-constexpr double kDifference = 1e-3;  // of a logarithm, for the derivatives
+constexpr double kFirmPrior = 1e-1;   // weight of the prior of costs that runs on few ranks say
+                                      // little about; with a smaller one they would absorb what the
+                                      // simulation lacks
+constexpr double kStepWeight = 2.0;   // weight of the step's error: its parts are maxima over ranks
+                                      // and overlap where ranks share cores, so it counts more
+constexpr double kOwnWeight = 0.5;    // weight of the error of scheduling and of columns, which are
+                                      // tiny in these runs but large with a million prompts: the
+                                      // logarithm of simulated by measured time
+constexpr double kDifference = 1e-3;  // change of a cost's logarithm for numerical derivatives
 constexpr double kMostStep = 1.0;     // one iteration changes a cost by at most a factor of e
 constexpr int kIterations = 60;
 
@@ -38,8 +40,8 @@ Costs costs_of(const Vector& x) {
   return costs;
 }
 
-/// Simulated minus measured times, as fractions of the run's step, followed by the terms of the
-/// prior.
+/// Simulated minus measured times, as fractions of the run's step (for scheduling and columns the
+/// logarithm of their quotient), followed by the terms of the prior.
 Vector residuals(const std::vector<MeasuredRun>& runs, const Vector& x) {
   static const Vector defaults = logarithms(Costs());
   const Costs costs = costs_of(x);

@@ -15,7 +15,7 @@ struct MeasuredRun {
   std::string name;
   Cluster cluster;
   Workload work;
-  StepTimes times;  ///< `ranks` is empty
+  StepTimes times;  ///< medians over the steps [s]; `times.ranks` is empty
 };
 
 /// Reads a run folder whose settings are `config`. `cores` is the number of cores of the machine,

@@ -46,7 +46,7 @@ class Cores {
 
  private:
   struct Job {
-    double end = 0.0;  ///< value of progress_ at which it is done
+    double end = 0.0;  ///< value of progress_ at which the job is done
     std::uint64_t order = 0;
     Events::Then then;
   };
@@ -55,16 +55,16 @@ class Cores {
       return a.end != b.end ? a.end > b.end : a.order > b.order;
     }
   };
-  double speed() const;  ///< of each job, between 0 and 1
+  double speed() const;  ///< speed of each job as a fraction of full speed
   void advance();        ///< brings progress_ up to the present
   void expect_next();
   void finish(std::uint64_t forecast);
 
   Events* events_;
   double capacity_, crowding_;
-  double progress_ = 0.0, advanced_ = 0.0;  ///< Seconds at full speed that a job would have had
-                                            ///< which was there all the time, and the time up to
-                                            ///< which they are counted.
+  double progress_ = 0.0, advanced_ = 0.0;  ///< progress_: seconds at full speed that a job would
+                                            ///< have had if it had been there from the beginning
+                                            ///< until the time advanced_
   std::uint64_t order_ = 0, forecast_ = 0;  ///< a forecast of the next end is valid until a job
                                             ///< comes or goes
   std::priority_queue<Job, std::vector<Job>, After> jobs_;

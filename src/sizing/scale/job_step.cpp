@@ -42,14 +42,15 @@ double micro_batches_s(const Workload& work, const Costs& costs, double response
           ? double(work.micro_batch_tokens)
           : std::min(double(work.micro_batch_tokens),
                      17.0 / 16.0 * tokens / double(std::max<std::int64_t>(micro_batches, 1)));
-  const double missing = double(micro_batches) * full - tokens;  // in the last micro-batch
+  const double missing = double(micro_batches) * full - tokens;  // tokens that the last micro-batch
+                                                                 // has less than the others
   return costs.micro_batch * double(own) +
          costs.train_token * (double(own) * full -
                               (own > 0 && (micro_batches - 1) % updaters == index ? missing : 0.0));
 }
 
-/// The course of one step. Every function below is something that a rank does once the one before
-/// has ended; all durations come from the machine.
+/// The course of one step. Each member function is something that a rank does once the one before
+/// has ended; all durations come from machine_, the simulated cluster.
 class Step {
  public:
   Step(const Cluster& cluster, const Workload& work, const Costs& costs)
@@ -80,22 +81,23 @@ class Step {
 
   /// Shards that reach an aggregator.
   struct Intake {
-    std::size_t taken_in = 0;             ///< shards, its own included
-    std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that has come since
+    std::size_t taken_in = 0;             ///< shards that it has taken in, its own included
+    std::vector<std::int64_t> waiting{};  ///< rollouts of each shard that it has not taken in yet
     bool open = false;                    ///< the aggregator has generated its own shard
     bool busy = false;                    ///< it takes shards in at the moment
   };
   /// Notices of scored files, as rank 0 sees them.
   struct Notices {
-    std::size_t arrived = 0;  ///< and not looked at yet
-    std::size_t in_hand = 0;  ///< being read
-    std::size_t read = 0;
+    std::size_t arrived = 0;  ///< notices that have arrived and are not being read yet
+    std::size_t in_hand = 0;  ///< notices that rank 0 is reading
+    std::size_t read = 0;     ///< notices that it has read
     bool collecting = false;  ///< rank 0 has nothing else to do
   };
   /// Since when a rank has had nothing to do before the update.
   struct Idle {
     double from = 0.0;      ///< time [s]
-    double exchange = 0.0;  ///< the rank's exchange by then [s]; rank 0 still reads notices later
+    double exchange = 0.0;  ///< RankSeconds::exchange at that time [s]; that of rank 0 still grows,
+                            ///< by notices that it reads
   };
   SimulatedCluster machine_;
   Workload work_;
@@ -109,7 +111,7 @@ class Step {
   StepTimes times_;
 };
 
-/// How much later than others a rank ends its generation on a node with fewer cores than threads.
+/// How much later a rank ends its generation because its node has fewer cores than threads [s].
 double Step::turn_s(int rank) const {
   const Cluster& cluster = machine_.cluster();
   const int generating = dealt_.generating[std::size_t(machine_.node_of(rank))];

@@ -17,15 +17,15 @@ struct Costs {
   double decode_token = 1e-5;  ///< per row of a decoding step, and per token of a prompt
   double draft = 3e-4;  ///< per aggregator, for shards of ranks that update on them: making columns
                         ///< and the notice; the file is written in spare time
-  double file = 3e-3;   ///< per rank without an aggregator: the same with writing the files, or
-                        ///< reading those of another rank
+  double file = 3e-3;   ///< per rank without an aggregator: making columns and the notice, and
+                        ///< writing the files or reading those of another rank
   double file_wait = 1e-3;  ///< elapsed time until these files are stored
   double gather_rollout =
       1e-6;  ///< per rollout that an aggregator receives, and again for the first update rank if
              ///< another rank aggregates it
   double unpack_step = 1e-3;  ///< per step, for the first update rank: the objective, micro-batches
                               ///< and metrics of all columns
-  double unpack_rollout = 3e-6;  ///< in addition, per rollout of the step
+  double unpack_rollout = 3e-6;  ///< per rollout of the step, in addition to unpack_step
   double train_token = 3e-5;     ///< per token: forward and backward pass
   double micro_batch = 1e-3;  ///< per micro-batch: reading the weights and adding to their gradient
   double optimizer_weight = 5e-9;  ///< per weight, for the rank that owns its moments
@@ -44,7 +44,7 @@ struct Costs {
 /// What a step works on.
 struct Workload {
   std::int64_t prompts = 1, rollouts = 1;  ///< per step
-  double prompt_tokens = 0.0;              ///< mean
+  double prompt_tokens = 0.0;              ///< mean number of tokens of a prompt
   std::vector<std::int32_t> lengths{1};    ///< tokens of recorded responses; each rollout draws one
                                            ///< of these lengths
   double trained = 1.0;  ///< tokens that the update computes, divided by all tokens: it leaves out
@@ -62,7 +62,7 @@ struct Cluster {
   int ranks_per_node = 1;    ///< ranks are assigned to nodes in order
   int cores_per_node = 1;    ///< shared by the ranks of a node if they have more threads
   double latency_s = 0.0;    ///< per message between nodes
-  double bytes_per_s = 0.0;  ///< of each node's link; 0 means no limit
+  double bytes_per_s = 0.0;  ///< rate of each node's link; 0 means no limit
 };
 
 /// How a rank spends a step [s]. The sum is the step's duration.

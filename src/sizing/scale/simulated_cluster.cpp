@@ -1,4 +1,5 @@
-// Work and messages as events: cores are shared by the ranks of a node, links by nothing else.
+// Work and messages as events: the ranks of a node share its cores, and messages on a link do not
+// delay one another.
 #include "sizing/scale/simulated_cluster.hpp"
 
 #include <algorithm>

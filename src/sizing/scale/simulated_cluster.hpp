@@ -19,7 +19,7 @@ class SimulatedCluster {
   SimulatedCluster(const SimulatedCluster&) = delete;  // events point into it
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;
 
-  const Cluster& cluster() const { return cluster_; }  ///< its layout knows the nodes
+  const Cluster& cluster() const { return cluster_; }  ///< with layout.nodes filled in
   int nodes() const { return int(nodes_.size()); }
   int node_of(int rank) const { return rank / cluster_.ranks_per_node; }
   double now() const { return events_.now(); }

@@ -50,14 +50,14 @@ Round Rounds::run(std::vector<StepPlan> plans, HeardRewards* heard) {
   const std::string whole = fmt::format("{} round {}", name, plans.front().round);
   const StepTimes times = purpose == Purpose::eval ? StepTimes{} : step_->times();
   const bool aggregated = sizing::aggregates(context_->config, context_->layout);
-  std::size_t expected = 0;  // files; a notice comes of each
+  std::size_t expected = 0;  // files that will be stored, each with one notice
   for (StepPlan& plan : plans) {
     const bool together = aggregated && is_trained_on(plan.purpose);
     expected += send_round(*mail_, context_->layout, std::move(plan), times, together);
   }
   Round round;
   std::vector<GroupReport> reports, greedy;
-  std::map<std::uint32_t, double> generation_s;  // by rank
+  std::map<std::uint32_t, double> generation_s;  // [world rank] seconds of sampling
   for (std::size_t i = 0; i < expected; ++i) {
     auto notice = inbox_->await<ScoredNotice>(
         Tag::scored, fmt::format("{} of {} scored shards of {}", expected - i, expected, whole));

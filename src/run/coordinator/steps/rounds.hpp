@@ -19,19 +19,20 @@ namespace rollcall::run {
 /// What came back from one round, or from all rounds of a step. Reports ascend by GroupId and files
 /// by path, whatever the order in which the notices arrived.
 struct Round {
-  std::vector<GroupReport> reports{};      ///< of the task's prompts
-  std::vector<GroupReport> greedy{};       ///< of greedy answers
-  std::vector<GroupReport> judge_tasks{};  ///< of judge tasks, which the scheduler does not know
+  std::vector<GroupReport> reports{};      ///< reports on groups of the task's prompts
+  std::vector<GroupReport> greedy{};       ///< reports on greedy answers
+  std::vector<GroupReport> judge_tasks{};  ///< reports on judge tasks, which the scheduler does not
+                                           ///< know
   std::vector<Specimen> specimens{};       ///< answers to make judge tasks of for the next step
   std::vector<ScoredFile> files{};
   scheduling::Training training{};  ///< how the groups of a whole step train
   VerdictFacts verdicts{};
-  double generation_s = 0.0;  ///< of the slowest rank. For a whole step this and the next three are
-                              ///< sums over its rounds.
-  double generation_mean_s = 0.0;           ///< mean over the ranks that generated
-  double scoring_s = 0.0, archive_s = 0.0;  ///< of the slowest rank
-  double scheduling_s = 0.0;                ///< of a whole step: rank 0's own decisions
-  std::uint32_t slowest_rank = 0;           ///< of the generation, in the last round
+  double generation_s = 0.0;  ///< sampling on the slowest rank. For a whole step this and the next
+                              ///< three are sums over its rounds.
+  double generation_mean_s = 0.0;           ///< mean over the ranks that sampled
+  double scoring_s = 0.0, archive_s = 0.0;  ///< on the slowest rank
+  double scheduling_s = 0.0;                ///< decisions of rank 0 in a whole step
+  std::uint32_t slowest_rank = 0;           ///< rank that sampled longest in the last round
   bool cut_short = false;  ///< a signal ended the sampling early; the round must not be used
 };
 

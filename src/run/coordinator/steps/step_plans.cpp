@@ -22,7 +22,7 @@ std::int64_t rollouts_of(std::span<const GroupPlan> groups) {
 /// Where the shards of a round will be stored.
 struct Storing {
   std::vector<int> ranks;             ///< generation ranks with a share, ascending
-  std::vector<int> by;                ///< [ranks] the world rank that stores the shard of each
+  std::vector<int> by;                ///< [ranks] world rank that stores the shard of each rank
   std::vector<std::uint32_t> shards;  ///< [world ranks] number of shards that each rank stores
 };
 
@@ -30,7 +30,7 @@ Storing storing_of(const std::vector<std::span<const GroupPlan>>& shares,
                    const comm::StageLayout& layout, std::int64_t max_new_tokens, bool together) {
   const auto& generators = layout.of(comm::Stage::generation);
   Storing storing;
-  std::int64_t largest = 0;  // of the largest share
+  std::int64_t largest = 0;  // rollouts of the largest share
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].empty()) continue;
     storing.ranks.push_back(generators[i]);

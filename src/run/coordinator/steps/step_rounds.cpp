@@ -22,14 +22,14 @@ bool reads_greedy_rewards(const method::Objective& objective) {
   return std::find(columns.begin(), columns.end(), method::column::greedy_reward) != columns.end();
 }
 
-/// The lowest reward of the step so far, which undecided answers may be given.
+/// The lowest reward of the step so far. Answers without a verdict that stay in the step get it.
 double lowest_of(const Round& rounds) {
   return lowest_reward(
       std::array{&std::as_const(rounds.reports), &std::as_const(rounds.judge_tasks)});
 }
 
-/// Adds a round to those of its step before it. Its reports of the task's prompts are copied, since
-/// the scheduler hears of them next.
+/// Adds `round` to `all`, the rounds of its step before it. `round` keeps its reports on the task's
+/// prompts, since the scheduler receives them next.
 void add_round(Round& all, Round& round) {
   add(all.verdicts, round.verdicts);
   scheduling::merge_reports(all.reports, round.reports);
@@ -117,7 +117,7 @@ Round StepRounds::run(const scheduling::StepRequest& request) {
   const double lowest = lowest_of(all);
   for (auto* reports : {&all.reports, &all.judge_tasks, &all.greedy})
     settle_rewards(*reports, lowest);
-  // The metrics show the rewards of judge tasks as they are, so a copy of them is rewritten.
+  // rewrite() gets a copy of the judge tasks' reports, since metrics show these rewards unchanged.
   std::vector<GroupReport> judge_tasks = all.judge_tasks;
   heard_.rewrite({&all.reports, &judge_tasks}, all.greedy);
   all.training = scheduler_->settle(request, all.reports);

@@ -34,8 +34,8 @@ double value_of(const UpdateReport& report, const std::string& name) {
   return found == report.metrics.end() ? NAN : found->second;
 }
 
-/// Throughput and latency of the verifier and of the model that judges. The counts are the step's;
-/// the times are of the verdicts that this start has asked for.
+/// Throughput and latency of the verifier and of the judge or reward model. Counts are over all
+/// verdicts of the step, times over those that were not taken from an earlier start.
 void add_verdicts(report::MetricRow& row, const std::string& verifier, VerdictFacts verdicts,
                   double scoring_s) {
   auto& seconds = verdicts.seconds;
@@ -118,7 +118,8 @@ scheduling::StepRequest Steps::next_request() const {
           course_.progress(*state_)};
 }
 
-/// Takes the round's files and how its groups train.
+/// Sends the step to the update ranks and returns their report. Moves the round's files and how its
+/// groups train into the plan.
 UpdateReport Steps::update(const scheduling::StepRequest& request, Round& round) {
   const double steps = course_.expected_steps(*state_, std::int64_t(request.step));
   const double lr =
@@ -166,8 +167,8 @@ report::MetricRow Steps::train() {
   return row;
 }
 
-/// What the scheduler says of its choice, and how judge tasks (those that the step asked) and
-/// greedy answers came out.
+/// Adds the scheduler's metrics, and those of the step's greedy answers and judge tasks
+/// (`judge_tasks`) to the row.
 void Steps::add_choice(report::MetricRow& row, const Round& round,
                        const std::vector<Prompt>& judge_tasks) const {
   for (const auto& metric : scheduler_->metrics()) row.values.push_back(metric);
@@ -182,8 +183,8 @@ void Steps::add_choice(report::MetricRow& row, const Round& round,
   }
 }
 
-/// The step's seconds by stage, also into the sums of the state. `took_s`: of the whole step;
-/// `weights_s`: of sending the weights.
+/// Adds the step's seconds by stage to the row and to the sums in the state. `took_s`: seconds of
+/// the whole step; `weights_s`: seconds of sending the weights.
 void Steps::add_times(report::MetricRow& row, const Round& round, const UpdateReport& report,
                       double took_s, double weights_s) {
   const double saving_s = checkpoints_->take_waited_s(), packing_s = archive_->take_waited_s();

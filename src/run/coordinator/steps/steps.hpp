@@ -34,7 +34,7 @@ class Steps {
 
   /// The next supervised step. Throws StepIsCut, and NumericsError as Updates::check does.
   void supervise();
-  /// The next train step; returns its row of metrics. Throws the same.
+  /// The next train step; returns its row of metrics. Throws what supervise() throws.
   report::MetricRow train();
   /// Starts the transfer of the weights that the warm start has made.
   void send_weights() { updates_.send_weights(); }
@@ -58,7 +58,7 @@ class Steps {
   RunArchive* archive_;
   Updates updates_;
   StepRounds rounds_;
-  ExamplePasses passes_;  ///< of the warm start
+  ExamplePasses passes_;  ///< the order of the warm start's examples
   TrainingCourse course_;
 };
 

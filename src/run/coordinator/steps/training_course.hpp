@@ -14,7 +14,7 @@ class TrainingCourse {
  public:
   explicit TrainingCourse(const RunConfig& config) : config_(&config) {}
   /// Counts the rollouts of the archive that the run trains from, if it does and train.rollouts
-  /// limits them. Before the first use. Throws StorageError.
+  /// limits them. To be called before the other functions. Throws StorageError.
   void count_archived();
 
   /// Share of the training that is done: of its steps or of its rollouts, whichever is larger. 1 or

@@ -13,12 +13,12 @@
 namespace rollcall::run {
 namespace {
 
-constexpr double kNormMomentum = 0.9;  // of the running mean of the gradient norm, with which a
-                                       // spike is compared
+constexpr double kNormMomentum = 0.9;  // weight of the past in the running mean of the gradient
+                                       // norm, with which a spike is compared
 
 }  // namespace
 
-/// A norm above it is a spike; 0: there is no limit.
+/// A gradient norm above the returned number is a spike; 0: there is no limit.
 double Updates::grad_norm_limit() const {
   const double factor = context_->config.train.loss_spike_factor;
   return factor > 0 && state_->grad_norm_mean > 0 ? factor * state_->grad_norm_mean : 0.0;

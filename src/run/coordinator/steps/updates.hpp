@@ -1,5 +1,5 @@
-// The updates of a run as rank 0 sees them: it sends the plan of one, waits for its report, passes
-// the new weights on, and answers spikes and gradients that are not finite.
+// The updates of a run as rank 0 sees them: it sends the plan of an update, waits for the report,
+// starts the transfer of the new weights, and reacts to spikes and gradients that are not finite.
 #pragma once
 
 #include "run/checkpoint/coordinator_state.hpp"
@@ -31,8 +31,8 @@ class Updates {
         step_(&step),
         transfer_ranks_(std::move(transfer_ranks)) {}
 
-  // Both take a plan without its times and its limit of the gradient norm. They throw StepIsCut
-  // when a signal has cut the step.
+  // supervise() and update() take a plan without its times and its limit of the gradient norm, and
+  // fill these in. Both throw StepIsCut when a signal has cut the step.
   /// One supervised step.
   UpdateReport supervise(SupervisePlan plan);
   /// The update of a train step on `files`. What the step trained on, and what the ranks have
