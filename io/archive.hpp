@@ -68,7 +68,7 @@ std::vector<ArchiveEntry> read_manifest(const std::filesystem::path& run_dir);
 /// depend on whether they are packed, nor on how they are divided into files.
 std::string archive_sha256(const std::filesystem::path& run_dir);
 
-/// One whole archive or shard file as values, with its scores.
+/// A group of an archive or shard file as values, with the scores of its rollouts.
 struct ArchivedGroup {
   Purpose purpose;
   std::uint64_t step;
@@ -78,6 +78,7 @@ struct ArchivedGroup {
   float temperature = 1.0F;
   std::vector<RolloutTraining> training = {};  ///< [rollouts], or empty where it was not recorded
 };
+/// All groups of one archive file. Throws StorageError.
 std::vector<ArchivedGroup> read_archive(const std::filesystem::path& run_dir,
                                         const ArchiveEntry& entry,
                                         std::vector<std::string>* component_names = nullptr);

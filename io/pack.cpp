@@ -91,9 +91,9 @@ class Packing {
   const std::string path_;
   std::vector<PackInput> inputs_;  ///< in order of their names
   const RunIdentity& identity_;
-  std::vector<MappedShard> shards_;  ///< of this rank
-  JoinedColumns own_;                ///< their rows
-  std::vector<Stretch> stretches_;   ///< [ranks]
+  std::vector<MappedShard> shards_;  ///< the shards that this rank packs
+  JoinedColumns own_;                ///< the rows of shards_
+  std::vector<Stretch> stretches_;   ///< [ranks] the place of each rank's rows in the file
   Extents total_{};
 };
 

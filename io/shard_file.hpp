@@ -44,13 +44,14 @@ struct PublishedFile {
 struct ShardPrompt {
   std::string text, answer;
   std::string shown{};  ///< the text that the policy was given; empty: `text`
-  std::string extra{};  ///< JSON object of its row of a file; empty: it comes from no file
+  std::string extra{};  ///< JSON object of the prompt's row in task.file; empty: the prompt comes
+                        ///< from no file
 };
 
 /// A file that is still to be built and written, which any thread may do later.
 struct FileDraft {
   std::string path;                      ///< relative to the run folder
-  std::function<std::string()> content;  ///< does not refer to the data from which it was made
+  std::function<std::string()> content;  ///< builds the file's bytes from columns that it owns
 };
 /// The draft of shards/<purpose>-<step>-<round>-<producer>.h5.
 FileDraft draft_shard(const RolloutShard& shard, const std::vector<ShardPrompt>& prompts,

@@ -125,7 +125,8 @@ struct Written {
   std::vector<std::uint64_t> checksums;  ///< [ranks]
 };
 
-/// Reads the column once, for the ranks' checksums and for those that are recorded in the file.
+/// Reads the column once. Compares each rank's stretch with the rank's checksum, and records the
+/// checksums of the column and of its segments in the file.
 void seal(hid_t dataset, const Written& written, const std::string& name) {
   const std::uint64_t segment = segment_bytes(written.bytes.size());
   Checksum64 whole, of_segment, of_rank;

@@ -49,7 +49,7 @@ constexpr std::size_t width_of(ElementType type) {
   }
   return 0;  // there are no other types
 }
-hid_t file_type(ElementType type);  ///< little-endian; also the memory type, see table_file.cpp
+hid_t file_type(ElementType type);  ///< HDF5's little-endian type, for values in memory as well
 std::string path_of(const Column& column);  ///< "tokens/logprob"
 Handle file_properties();  ///< how every file is opened: format of HDF5 1.8, no locks
 inline constexpr const char* kChecksum = "xxh3_64";
@@ -153,8 +153,9 @@ class TableReader {
   bool lacks(const Column& column) const {
     return column.since_minor > 0 && column.since_minor > number<std::int32_t>("schema_minor");
   }
-  std::uint64_t rows(const char* column) const;  ///< of "groups/step" for example; by shape alone
-  /// After all reads: every sum of counts is the length of what it counts.
+  std::uint64_t rows(const char* column) const;  ///< rows of a column ("groups/step"), by its shape
+  /// To be called after all reads. Throws FileFault unless every sum of counts is the length of the
+  /// dimension that it counts.
   void check_counts() const { lengths_.check_counts(); }
   const Extents& extents() const { return lengths_.extents(); }
 

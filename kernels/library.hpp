@@ -15,7 +15,7 @@ struct KernelChoice {
   std::string numerics;
   std::vector<std::string> runnable;  ///< names of the sets that this CPU runs
   std::string chosen;                 ///< empty where ROLLCALL_KERNELS names no set of them
-  std::string problem;                ///< says so then, otherwise empty
+  std::string problem;                ///< why `chosen` is empty; otherwise empty
 };
 std::vector<KernelChoice> kernel_choices();
 

@@ -30,8 +30,8 @@ struct Ahead {
   std::int64_t step;
 };
 
-/// With few rows memory is the limit. They prefetch beyond the end of a product, where the weights
-/// of the next one are.
+/// With only one tile of rows memory is the limit. The tile prefetches weights that are this number
+/// of bytes ahead, also beyond the end of a product, where the weights of the next product are.
 inline constexpr std::int64_t kFarAheadBytes = 32768;
 
 /// Computes y[row .. row+kRows) for the kPanels panels from `panel` on.

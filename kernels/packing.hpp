@@ -18,7 +18,7 @@ void pack_fp32(const float* w, std::int64_t o, std::int64_t k, void* packed);
 // and k, and k is filled up to whole blocks.
 std::int64_t packed_bytes_bf16(std::int64_t o, std::int64_t k);
 void pack_bf16(const float* w, std::int64_t o, std::int64_t k, void* packed);
-// The same from weights in bf16.
+// These pack W[o,k] in the two layouts above from weights in bf16.
 void pack_halves_fp32(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 void pack_halves_bf16(const std::uint16_t* w, std::int64_t o, std::int64_t k, void* packed);
 

@@ -36,7 +36,8 @@ void* new_stream();
 std::shared_ptr<std::byte> device_memory(std::size_t bytes, const char* what);
 std::shared_ptr<std::byte> pinned_memory(std::size_t bytes);
 
-// These are queued on the context's stream. Host memory must stay unchanged until the copy is done.
+// The copies and fill_zeros() are queued on the context's stream. Host memory must stay unchanged
+// until the copy is done.
 void copy_to_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_to_host(ExecutionContext&, void* to, const void* from, std::size_t bytes);
 void copy_on_device(ExecutionContext&, void* to, const void* from, std::size_t bytes);

@@ -109,7 +109,7 @@ void Faults::join(const Faults& other) {
   if (faults_.empty()) first_ = other.first_;
   for (Fault fault : other.faults_) {
     if (fault.order.first != Fault::kLast) fault.order.first += behind;
-    fault.is_placed = true;  // or it has no place, and gets none here
+    fault.is_placed = true;  // so that a fault without a place gets none from this run file
     keep({}, std::move(fault));
   }
 }

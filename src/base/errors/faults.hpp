@@ -29,7 +29,7 @@ using Places = std::map<std::string, Place, std::less<>>;  ///< by key
 /// A mistake, with the settings that cannot be relied on because of it.
 struct Fault {
   std::string message;              ///< "problem (why it matters); what to do"
-  std::vector<std::string> keys{};  ///< "train.steps"; kEverySetting
+  std::vector<std::string> keys{};  ///< settings in doubt: "train.steps", or kEverySetting for all
   bool is_placed = false;           ///< the message says where the mistake is
   std::pair<std::uint32_t, std::uint32_t> order{kLast, kLast};  ///< as Place::order
   static constexpr std::uint32_t kLast = UINT32_MAX;
@@ -56,7 +56,7 @@ class ErrorOfFaults final : public E, public FaultList {
 /// The message for these mistakes: one per line, those of a file in the order of its lines. A
 /// single mistake is given alone.
 std::string text_of(std::vector<Fault> faults);
-/// Throws one E for all of them; returns if there are none.
+/// Throws one E for all `faults`; returns if there are none.
 template <class E>
 void require_no_faults(std::vector<Fault> faults) {
   if (faults.empty()) return;

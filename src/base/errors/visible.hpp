@@ -28,9 +28,9 @@ bool reorders(char32_t code);
 /// for people and not for parsers.
 std::string visible(std::string_view text);
 
-/// The same, but tabs and line breaks stay. Every line after the first begins with `bar`, which
-/// marks it as part of this text. JSON keeps its value, because only characters inside its strings
-/// are escaped.
+/// Escapes as visible() does, but keeps tabs and line breaks. Every line after the first begins
+/// with `bar`, which marks it as part of this text. JSON keeps its value, because only characters
+/// inside its strings are escaped.
 std::string visible_lines(std::string_view text, std::string_view bar = "");
 
 /// The beginning of a text that is too long for a message, in whole characters, with the text's

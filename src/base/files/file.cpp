@@ -307,7 +307,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 
 namespace {
 
-/// 0 where the folder is there now, else why not.
+/// Makes a folder, but not its parents. Returns 0 where it is there now, else the errno.
 int folder_error(const fs::path& path) {
   if (uninterrupted([&] { return ::mkdir(path.c_str(), 0755); }) == 0) {
     fsync_path(folder_of(path));
@@ -339,7 +339,8 @@ void make_folder(const fs::path& path) {
 
 namespace {
 
-/// 0, or the errno: EWOULDBLOCK if another process has the lock.
+/// Tries flock() without waiting. Returns 0 or the errno, which is EWOULDBLOCK if another process
+/// has the lock.
 int lock_error(int fd, int operation) {
   const int result = uninterrupted([&] { return ::flock(fd, operation | LOCK_NB); });
   return result == 0 ? 0 : errno;

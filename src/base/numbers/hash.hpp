@@ -25,7 +25,7 @@ class Checksum64 {
   Checksum64(const Checksum64&) = delete;
   Checksum64& operator=(const Checksum64&) = delete;
   Checksum64& add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;  ///< of the bytes so far
+  std::uint64_t value() const;  ///< the checksum of the bytes so far
   void restart();
 
  private:

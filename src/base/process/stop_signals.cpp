@@ -30,7 +30,8 @@ std::atomic<bool> has_failure_file{false};
 std::array<Text, 2> texts;  // one is written while the handler may read the other one
 std::atomic<const char*> left{nullptr};
 std::atomic<int> mode{kNotes}, caught{0}, exit_code{int(ExitCode::requeue)};
-// A child between fork and exec inherits the handler and must stay silent.
+// The process that installed the handler. A child between fork and exec inherits the handler and
+// must stay silent.
 std::atomic<pid_t> owner{0};
 std::atomic<bool> speaks{true}, on_terminal{false}, in_slurm{false};
 std::atomic<double> noticed_s{SignalTimes{}.notice_s}, called_s{SignalTimes{}.last_call_s};

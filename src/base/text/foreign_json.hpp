@@ -10,7 +10,7 @@
 
 namespace rollcall {
 
-/// files of models need 4, answers and their schemas some more
+/// The deepest nesting that is read. Files of models need 4, answers and their schemas some more.
 inline constexpr int kJsonDepth = 64;
 
 /// What one pass over the characters finds, without parsing.

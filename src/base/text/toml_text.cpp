@@ -33,8 +33,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The largest number of parts of a dotted key, or of nested brackets. Any number for a text that
-/// is not TOML.
+/// The largest number of parts of a dotted key, or of nested brackets. For a text that is not TOML
+/// the result means nothing.
 int depth_of(std::string_view text) {
   int deepest = 0, open = 0, parts = 1;
   for (std::size_t at = 0; at < text.size();) {
@@ -102,7 +102,7 @@ Line line_of(std::string_view text, std::uint32_t number) {
 
 bool is_header(std::string_view line) { return line.starts_with('['); }
 
-/// Whether it is `key = value` that ends on its line, with no bracket or string left open.
+/// Whether a line is a `key = value` that ends on this line, with no bracket or string left open.
 bool is_whole(std::string_view line) {
   int open = 0;
   for (std::size_t at = 0; at < line.size() && line[at] != '#';) {
