@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // In a group's digest these numbers follow the answer of a rollout that has no verdict, or whose
-// judging a time limit ended. Otherwise the sample number of the next rollout follows, which is
-// never this large.
+// verification a time limit ended. Otherwise the sample number of the next rollout follows, which
+// is never this large.
 constexpr std::uint64_t kUndecided = ~std::uint64_t{0}, kClockEnded = kUndecided - 1;
 
 auto key(const ArchivedGroup& g) { return std::tuple(g.purpose, g.step, g.group.id); }

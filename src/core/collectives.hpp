@@ -22,7 +22,7 @@ class Collectives {
 
   // In the next two functions, the buffer is cut into shares. That of rank r is [share_offsets[r],
   // share_offsets[r + 1]); share_offsets has size() + 1 entries, the last of which is the size of
-  // the buffer. They are made of sum and broadcast unless a transport can move fewer bytes.
+  // the buffer. Both functions call sum and broadcast, unless a transport can move fewer bytes.
   /// Like sum, but only this rank's own share is right afterwards; the rest of the buffer is
   /// undefined.
   virtual void sum_to_shares(std::span<std::int64_t> values,

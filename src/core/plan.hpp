@@ -31,7 +31,7 @@ inline bool truncates(const SamplingParams& sampling) {
   return sampling.temperature > 0.0 && (sampling.top_k > 0 || sampling.top_p < 1.0);
 }
 /// Whether log-probs are of the softmax over the kept tokens. Each token is then stored with the
-/// list of those.
+/// list of the tokens that were kept in its place.
 inline bool renormalises(const SamplingParams& sampling) {
   return truncates(sampling) && sampling.logprob == "kept";
 }
@@ -43,8 +43,8 @@ struct GroupPlan {
   std::int32_t level = 0;
   std::uint32_t first_sample = 0;  ///< the samples are [first_sample, first_sample + count)
   std::uint32_t count = 1;
-  std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the policy has
-                          ///< no bins
+  std::int32_t bin = -1;  ///< difficulty bin of the prompt when it was chosen; -1 if the scheduler
+                          ///< has no bins
 };
 
 /// What the coordinator asks of one generation rank for one round of a step.
@@ -74,7 +74,7 @@ struct GroupReport {
                                         ///< for eval and validation
   std::uint32_t dropped = 0;            ///< further rollouts that were drawn but have no verdict
   /// [n] chance of success that a quality head gave the partial rollout. No stage fills it, and a
-  /// policy that needs it is refused (scheduling/scheduler.hpp).
+  /// scheduler that needs it is refused (scheduling/scheduler.hpp).
   std::vector<double> predicted{};
   /// how different the texts of its rollouts are, from 0 (all the same) to 1; NaN if not measured
   double diversity = std::numeric_limits<double>::quiet_NaN();
@@ -97,8 +97,8 @@ struct StepReport {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first one where several
-                               ///< are stored together
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard; the first such rank where the
+                               ///< shards of several ranks are stored together
   std::vector<GroupReport> groups;
 };
 

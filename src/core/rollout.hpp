@@ -40,11 +40,11 @@ struct Prompt {
 struct Turn {
   Role role = Role::prompt;
   std::vector<std::int32_t> tokens;  ///< [T]
-  /// [T] of the softmax at the sampling temperature: over the ids of `kept` where the token has
-  /// such a list, otherwise over the whole vocabulary, before top-k and top-p. Of these columns,
-  /// miss_logprob goes with `missed`, and is not stored either.
+  /// [T] Log-prob and entropy of the softmax at the sampling temperature: over the ids of `kept`
+  /// where the token has such a list, otherwise over the whole vocabulary, before top-k and top-p.
+  /// The column miss_logprob goes with `missed`, and is not stored either.
   TokenColumns columns{};
-  std::vector<std::uint64_t> policy_version{};  ///< [T] of the policy that sampled the token
+  std::vector<std::uint64_t> policy_version{};  ///< [T] the version that sampled each token
   /// [T] probability mass, in the full softmax, of the tokens that top-k and top-p kept; empty if
   /// they kept all
   std::vector<float> kept_mass{};
@@ -91,8 +91,8 @@ struct RolloutShard {
   Purpose purpose = Purpose::train;
   std::uint64_t step = 0;
   std::uint32_t round = 0;
-  std::uint32_t producer = 0;  ///< world rank that sampled it; the first one if there are several
-  PolicyVersion policy;        ///< version of the policy that sampled it
+  std::uint32_t producer = 0;  ///< world rank that sampled the shard; of several ranks the first
+  PolicyVersion policy;        ///< version of the policy that sampled the shard
   float temperature = 1.0F;
   std::vector<Group> groups;
 };

@@ -61,10 +61,10 @@ struct TaskSection {
   std::string question_key = "question";
   std::string answer_key = "answer";
   std::string answer_marker = "####";
-  std::string domain_key;  ///< jsonl: key of a question's category, for policies that choose among
-                           ///< domains; empty: no categories
+  std::string domain_key;  ///< jsonl: key of a question's category, for schedulers that choose
+                           ///< among domains; empty: no categories
   std::string prior_key;   ///< jsonl: key of the success that a value model expects, 0 to 1, for
-                           ///< policies that start from it; empty: no such key
+                           ///< schedulers that start from it; empty: no such key
   bool drop_overlong = false;    ///< whether prompts that leave no room for an answer are left out;
                                  ///< otherwise they end the run
   double format_weight = 0.0;    ///< weight of the format component in the reward
@@ -72,8 +72,8 @@ struct TaskSection {
                                  ///< rollouts
 };
 
-/// What judges answers in place of the task's own verifier, and what happens to an answer without a
-/// verdict.
+/// The verifier or program that gives the verdicts in place of the task's own verifier, and what
+/// happens to an answer without a verdict.
 struct RewardSection {
   std::string verifier;              ///< a row of reward/verifiers.cpp; empty: the task's verifier
   std::vector<std::string> command;  ///< program and arguments; it reads and writes one JSON line
@@ -95,9 +95,9 @@ struct JudgeSection {
   std::string asked = "all";        ///< all | correct: which answers it judges
   std::int64_t ranks = 0;  ///< ranks for the judge alone, the last ones of the job; 0: the scoring
                            ///< ranks run it
-  std::string prompt;  ///< the question to it, with {prompt}, {response} and {answer}; empty: the
-                       ///< question or the conversation of judge_model.hpp
-  std::string system;  ///< system message in the judge's chat template
+  std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer};
+                           ///< empty: the question or the conversation of judge_model.hpp
+  std::string system;      ///< system message in the judge's chat template
   std::string assistant_prefix;     ///< beginning of the judge's own text
   std::string extract = "yes_no";   ///< a row of reward/judge_verdict.cpp
   std::vector<double> scale{0, 1};  ///< lowest and highest verdict, which become the rewards 0 and
@@ -199,11 +199,11 @@ struct GradientMaskSection {
 struct SchedulerSection {
   std::string policy = "uniform_sqrt";                ///< a row of scheduling/schedulers.cpp
   std::string sampler, allocator, rounds, selection;  ///< rows of the tables of pieces, in place of
-                                                      ///< the policy's own; empty: the policy's own
+                                                      ///< the scheduler's own; empty: its own
   std::int64_t min_rollouts = 2;                      ///< per prompt
   std::int64_t max_rollouts = 32;
-  std::string hears = "reward";  ///< reward | verifier: which figure of a rollout the policy learns
-                                 ///< from
+  std::string hears = "reward";  ///< reward | verifier: which figure of a rollout the scheduler
+                                 ///< learns from
   std::vector<std::pair<std::string, std::string>> knobs;
 };
 
@@ -281,13 +281,13 @@ struct ReplaySection {
 /// Worked solutions of the task as rollouts of the step, for objectives that treat an expert's
 /// rollouts differently from the policy's.
 struct ExpertSection {
-  double share = 0.0;  ///< fraction of a step's groups that get one; 0: off
+  double share = 0.0;  ///< fraction of a step's groups that get a worked solution; 0: off
 };
 
 /// Judge tasks for the policy itself, made of its answers in the step before
 /// (run/context/self_judging.hpp).
 struct SelfJudgingSection {
-  double share = 0.0;  ///< largest fraction of a step's prompts; 0: off
+  double share = 0.0;  ///< largest fraction of a step's prompts that are judge tasks; 0: off
   // The questions. pointwise shows one answer and asks for yes or no; pairwise shows a right and a
   // wrong answer and asks for A or B; reflection shows a wrong answer and asks for a better one. If
   // a text is empty, no tasks of its kind are made.

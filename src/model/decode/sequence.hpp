@@ -23,7 +23,7 @@ class TurnStop {
   TurnStop(const StopRules& rules, std::span<const std::int32_t> given)
       : rules_(rules), rule_(rules_ ? rules_() : StopRule()), answer_(given.begin(), given.end()) {}
 
-  /// A new turn, after `sampled` tokens of earlier ones.
+  /// Begins a new turn, after `sampled` sampled tokens of earlier turns.
   void begin_turn(std::size_t sampled) {
     turn_ = sampled;
     rule_ = rules_ ? rules_() : StopRule();
@@ -69,7 +69,7 @@ struct Sequence {
   std::shared_ptr<PromptPrefix> prompt_prefix;
   RandomStream stream;
   TurnStop stop;
-  std::int64_t limit;                        ///< of sampled tokens
+  std::int64_t limit;                        ///< the most tokens that are sampled, in all turns
   std::vector<std::int32_t> continuation{};  ///< tokens after the prompt: sampled and appended ones
   DecodedSequence result{};
   KvPages kv{};  ///< empty while the sequence is live, because its SharedSequence holds them then
@@ -105,7 +105,7 @@ struct SharedSequence {
   std::vector<Sequence*> members;  ///< by ascending id
   KvPages kv;
   bool in_turn = false;   ///< whether it advances in the current step
-  std::int64_t rows = 0;  ///< that the current step computes of it
+  std::int64_t rows = 0;  ///< rows of this sequence that the current step computes
 
   const Sequence& oldest() const { return *members.front(); }
 };

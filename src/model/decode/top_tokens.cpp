@@ -35,8 +35,8 @@ TopTokens::TopTokens(const SamplingParams& params, std::int64_t tokens, bool cut
       block_sum_(factor_.size()),
       places_(std::size_t(tokens)) {}
 
-/// The threshold that a sample of the row leads to expect, or 0. The sample is judged by the amount
-/// that is left out, because many small weights vary less than a few large ones.
+/// The threshold that a sample of the row leads to expect, or 0. In the sample the amount that is
+/// left out is counted, because many small weights vary less than a few large ones.
 float TopTokens::guess(const WantedAmount& amount) {
   constexpr std::int64_t kStride = kRun * kEvery;
   static_assert(kBlock % kStride == 0);

@@ -46,9 +46,9 @@ class TopTokens {
   const kernels::KernelSet* kernels_;
   kernels::ExecutionContext context_;
   ThresholdSearch search_;
-  std::int64_t top_k_;         ///< the number of tokens where it is off
-  double top_p_;               ///< 1 where it is off
-  std::vector<float> factor_;  ///< by block
+  std::int64_t top_k_;         ///< the number of tokens where top-k is off
+  double top_p_;               ///< 1 where top-p is off
+  std::vector<float> factor_;  ///< the factor of each block
   Weights weights_;            ///< of the row, with factor_
   Kept kept_{};
   std::vector<float> block_sum_;      ///< by block: the sum of the weights kept_.from and above

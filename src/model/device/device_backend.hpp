@@ -44,7 +44,7 @@ class DeviceBackend {
   using VisitLogits = std::function<void(std::int64_t first, std::int64_t count,
                                          const float* logits, const float* normed)>;
   void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
-  /// The same for `all` pointers that are themselves on the device.
+  /// Final norm and head over `all` rows, to which an array on the device points.
   void logits(const OnDevice& policy, const float* const* rows, std::int64_t all,
               const VisitLogits& visit);
   /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
@@ -91,7 +91,7 @@ class DeviceBackend {
   Keep keep_ = Keep::nothing;
   DeviceArena::Mark after_embed_{};
   PassRows input_;
-  std::int64_t n_ = 0;                   ///< its rows
+  std::int64_t n_ = 0;                   ///< rows of the pass
   kernels::Bf16* rounded_ = nullptr;     ///< the last rounded rows
   const float* rounded_rows_ = nullptr;  ///< the fp32 rows that they were rounded from
 };

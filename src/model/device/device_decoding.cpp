@@ -179,7 +179,7 @@ class DeviceDecoding final : public DecodeEngine {
   struct Sent {
     const float* const* hidden;
     const float* u;
-    const std::int32_t* none;  ///< no target
+    const std::int32_t* none;  ///< targets of -1, for columns without a target
   };
   /// Draws that fill up the graph use the hidden state of the first one.
   Sent send(std::span<const SampleRequest> draws, std::int64_t count) {

@@ -25,7 +25,7 @@ struct PassRows {
 PassRows upload_rows(Device& device, std::span<const std::int32_t> tokens,
                      std::span<const std::int32_t> positions, const KeyValues& memory);
 
-/// The same places, with their tables of pages on the device.
+/// Copies the tables of pages of `places` to the device. Returns the places with these tables.
 std::vector<kernels::AttentionRow> with_device_tables(Device& device,
                                                       std::vector<kernels::AttentionRow> places);
 

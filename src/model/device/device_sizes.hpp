@@ -55,7 +55,7 @@ struct DeviceOptimizerSizes {
   std::int64_t part = 0;      ///< 64-bit sums of the part in exchange; 0 with a single rank
   std::int64_t window = 0;    ///< fp32, whole blocks of the norm, the same on all ranks
   std::int64_t blocks = 0;    ///< sums of squares of the share's blocks, in fp64
-  std::int64_t tensors = 0;   ///< largest elements, fp32
+  std::int64_t tensors = 0;   ///< fp32, the largest element of each tensor
   std::int64_t held() const;  ///< bytes of weights, moments and sums
   std::int64_t all() const;   ///< bytes
 };

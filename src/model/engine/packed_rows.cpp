@@ -103,7 +103,7 @@ void expect_micro_batch(const PolicyModel::Packed& policy, const MicroBatch& mic
   };
   expect(micro_batch.parents.empty() || micro_batch.parents.size() == sequences,
          "every sequence has a parent or none");
-  std::vector<std::int64_t> lengths;  // with all rows before
+  std::vector<std::int64_t> lengths;  // of the sequences, each with all rows that come before it
   for (std::size_t s = 0; s < sequences; ++s) {
     const std::int64_t parent = parent_of(s);
     expect(parent < std::int64_t(s) && (parent < 0 || own_length(std::size_t(parent)) > 0),

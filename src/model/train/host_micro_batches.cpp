@@ -153,7 +153,8 @@ float miss_logprob(const MissedTokens::List& missed, const float* logits, float 
   return float(sum);
 }
 
-/// The same for `count` targets from `begin` on, where the micro-batch has missed tokens.
+/// Fills the column miss_logprob of `count` targets from `begin` on, unless it is empty because the
+/// micro-batch has no missed tokens.
 void miss_logprobs_of(const PackedMicroBatch& micro_batch, std::size_t begin, const float* logits,
                       std::size_t count, float scale, const float* lse, TokenColumns& columns) {
   const std::int64_t vocab = micro_batch.packed.config.vocab_size;
