@@ -105,9 +105,10 @@ class StoredCheckpoint {
 /// All files of a checkpoint, verified. Throws StorageError naming the damaged file.
 Checkpoint read_checkpoint(const std::filesystem::path& run_dir, const std::string& name);
 
-/// The newest checkpoint whose files all match its manifest; newer ones that are corrupt are named
-/// in `warnings`. Empty when there are no checkpoints. Throws StorageError when all are corrupt,
-/// UnreadableError when the file system refuses to read one.
+/// The newest checkpoint whose files all match its manifest, after restore_replaced(). `warnings`
+/// receives the faults of newer ones, and of any whose manifest is damaged. Empty when there are no
+/// checkpoints. Throws StorageError when all are corrupt, UnreadableError when the file system
+/// refuses to read one, EnvironmentError when one has another format.
 std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& run_dir,
                                                   std::vector<std::string>* warnings);
 
@@ -115,7 +116,8 @@ std::optional<StoredCheckpoint> newest_checkpoint(const std::filesystem::path& r
 /// after newest_checkpoint() and before the first share is written.
 Removed remove_leftovers(const std::filesystem::path& run_dir);
 
-/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`.
+/// Removes leftovers, and all checkpoints but the newest `keep_last` and those in `keep`. Those
+/// whose manifest is damaged or cannot be read stay.
 void prune_checkpoints(const std::filesystem::path& run_dir, std::int64_t keep_last,
                        const std::vector<std::string>& keep);
 

@@ -58,8 +58,8 @@ RunFiles list_files(const fs::path& run_dir) {
     const fs::path root = run_dir / folder;
     std::error_code ec, gone;
     std::set<std::pair<std::string, std::uint64_t>> names;
-    const auto known = [&](const fs::path& path) {  // a file that is gone counts as known, a file
-                                                    // that cannot be inspected does not
+    // Whether the file was there at the call before. Throws where it could not be inspected.
+    const auto known = [&](const fs::path& path) {
       if (gone && gone != std::errc::no_such_file_or_directory)
         reading_failure("look at", path, gone.value());
       return !gone;

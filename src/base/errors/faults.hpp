@@ -113,9 +113,10 @@ std::size_t find_name(std::string_view text, std::string_view name);
 using KeyHint = std::string (*)(std::string_view key);
 void hint_at_keys(KeyHint hint);
 
-/// Whether one name may be a misspelling of the other: at most a third of the shorter name's
-/// letters differ, or at most two, or one name contains the other. suggest_name (base/errors/nearest.hpp)
-/// suggests only such names.
+/// Whether one name may be a misspelling of the other: their edit distance is at most a third of
+/// the shorter name's length, or at most 2 (1 where that name has up to three letters), or a name
+/// of three or more letters is part of the other. suggest_name() (base/errors/nearest.hpp) suggests
+/// only such names.
 bool is_near(std::string_view name, std::string_view other);
 
 }  // namespace rollcall

@@ -346,8 +346,8 @@ int lock_error(int fd, int operation) {
   return result == 0 ? 0 : errno;
 }
 
-/// Whether the file system has no locks, as Lustre mounted without -o flock and NFS without its
-/// lock service.
+/// Whether this errno of flock() means that the file system has no locks, as Lustre mounted without
+/// -o flock and NFS without its lock service.
 bool means_no_locks(int error) {
   return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK || error == EINVAL;
 }

@@ -51,8 +51,9 @@ class ConfigSchema {
   /// even after a line that is not TOML, as long as that line cannot change their meaning.
   void load(const std::filesystem::path& path);
   void load_text(std::string_view toml, std::string_view origin);
-  /// Applies "key=value". The value is TOML, and a bare word is taken as a string. Throws
-  /// ConfigError for a value that begins like a list, a table or a quoted string but is not one.
+  /// Applies "key=value". The value is TOML. A bare word is taken as a string, and for a key that
+  /// holds a text so is anything without a leading quote. Throws ConfigError as load() does, and
+  /// for a value that begins like a list, a table or a quoted string but is not one.
   void set(std::string_view assignment);
 
   bool was_set(std::string_view key) const;  ///< by a file or an assignment, even to the default
