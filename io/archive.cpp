@@ -74,7 +74,7 @@ std::vector<ArchivedGroup> read_archive(const fs::path& run_dir, const ArchiveEn
     KeyColumns keys;
     RolloutColumns rollouts;
     ScoreColumns scores;
-    StepTraining training;  // of all steps of the file, with the keys of the groups
+    StepTraining training;  // training of all steps of the file, with the keys of all groups
     reader.read(keys);
     reader.read(rollouts);
     reader.read(scores);

@@ -89,7 +89,7 @@ class StoredCheckpoint {
   // The three functions below compare with the manifest and throw StorageError naming the file. The
   // first two also throw where the checkpoint has no such file.
 
-  std::string read(const std::string& file) const;  ///< its bytes
+  std::string read(const std::string& file) const;  ///< the bytes of a file
   /// The path of a file; the comparison does not hold the whole file in memory.
   std::filesystem::path verified(const std::string& file) const;
   void verify() const;  ///< compares every file

@@ -15,7 +15,7 @@ namespace rollcall::io {
 
 struct MappedShard {
   KeyColumns keys{};
-  RolloutColumns rollouts{};  ///< without tokens and texts, as are the scores
+  RolloutColumns rollouts{};  ///< without tokens and texts, which stay in the mapped file
   ScoreColumns scores{};
   std::vector<std::string> component_names{};
   std::vector<ColumnView> columns{};  ///< all columns, in the order of views(keys, rollouts,

@@ -37,8 +37,7 @@ class MappedTables {
   }
   const TableReader& reader() const {
     return reader_;
-  }  ///< for counts and attributes, after all
-     ///< reads
+  }  ///< the reader, for counts and attributes, after all reads
   std::unique_ptr<MappedFile> release() { return std::move(mapped_); }
 
  private:

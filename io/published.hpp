@@ -26,8 +26,8 @@ void check_bytes(const PublishedFile& file, std::span<const std::byte> bytes);
 /// Throws FileFault unless the file is of this kind and of a schema version that this program
 /// reads, NewerSchema where only a later program reads the version.
 void check_schema(const TableReader& reader, const char* kind);
-/// After all reads of an archive file: throws FileFault unless its structure is right and agrees
-/// with its entry in the manifest.
+/// To be called after all reads of an archive file. Throws FileFault unless the file's structure is
+/// right and agrees with its entry in the manifest.
 void check_archive(const TableReader& reader, const ArchiveEntry& entry);
 Purpose purpose_of(const TableReader& reader);
 

@@ -21,8 +21,8 @@ struct Source {
   std::vector<ArchiveEntry> packed{};  ///< ascending by purpose and first step
   std::vector<std::string> loose{};    ///< shards with scores, of steps that no archive file holds,
                                        ///< in order of their names
-  std::vector<std::string> unscored{};  ///< shards without scores, of such steps
-  std::vector<std::string> training{};  ///< training files of such steps, if they exist
+  std::vector<std::string> unscored{};  ///< shards without scores, of steps that are not packed
+  std::vector<std::string> training{};  ///< training files of steps that are not packed
 };
 
 /// A fingerprint of the files that a walk over these purposes would read: 16 hexadecimal digits,
@@ -36,14 +36,14 @@ Source open_source(const std::filesystem::path& run_or_file);
 
 /// The path of the scores of a shard: a file beside it, or the same file.
 std::string scores_path(const std::string& shard_path);
-std::vector<std::string> files_of_shard(const std::string& shard_path);  ///< one or two
+std::vector<std::string> files_of_shard(const std::string& shard_path);  ///< with its scores
 
 struct Selection {
   std::optional<Purpose> purpose = {};
   std::uint64_t first_step = 0, last_step = std::numeric_limits<std::uint64_t>::max();
   std::optional<std::uint64_t> prompt = {};
 };
-/// Throws InputError, naming the nearest, when there is no such name.
+/// Throws InputError, naming the nearest purpose, when there is no purpose of this name.
 Purpose purpose_from_text(const std::string& text);
 
 /// A visitor returns false to end the walk.

@@ -195,8 +195,8 @@ std::vector<std::uint64_t> fill_stretches(const std::filesystem::path& path,
   try {
     for (std::size_t c = 0; c < columns.size(); ++c)
       checksums[c] = write_column(file, path, columns[c], stretches, std::size_t(rank), transfers);
-    // This calls MPI_File_sync under MPI-IO. What other nodes wrote must be on the server before
-    // rank 0 reads it.
+    // Under MPI-IO the flush calls MPI_File_sync. What other nodes wrote must be on the server
+    // before rank 0 reads it.
     if (mpi_communicator != nullptr) shared = path.string();
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flush");
   } catch (...) {

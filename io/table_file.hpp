@@ -85,9 +85,10 @@ struct Layout {
   Attributes attributes;
 };
 
-/// Writes a file with these columns; the same values give the same bytes. With values `later` the
-/// columns have no storage and zero checksums until fill_stretches() and seal_columns() are called.
+/// Whether write_tables() writes the values. With `later` the columns have no storage and zero
+/// checksums until fill_stretches() and seal_columns() are called.
 enum class Values : std::uint8_t { here, later };
+/// Writes a file with these columns; the same values give the same bytes.
 void write_tables(const std::filesystem::path& path, std::span<const ColumnView> columns,
                   const Layout& layout, Values values);
 /// Checksum of the names of reward components, each followed by a zero byte.

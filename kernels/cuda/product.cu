@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(T::kThreads, 1) product_tile(Operands p) {
             lane = static_cast<int>(threadIdx.x) % kWarp;
   const int own_output = warp % T::kOutputWarps * T::kOwnOutputs,
             own_token = warp / T::kOutputWarps * T::kOwnTokens;
-  // A warp with only 8 tokens reads the same ones twice.
+  // A warp with only 8 tokens reads them twice, because it loads 16 at a time.
   const int second = T::kOwnTokens % 16 == 0 ? lane / 16 * 8 : 0;
   const Bf16* own_w = memory + (own_output + lane % 16) * T::kStride + lane / 16 * 8;
   const Bf16* own_x =

@@ -56,7 +56,7 @@ struct StepPlan {
   PolicyVersion policy;
   SamplingParams sampling;
   std::vector<GroupPlan> groups;
-  std::vector<Prompt> judge_tasks{};  ///< prompts of those groups that are judge tasks
+  std::vector<Prompt> judge_tasks{};  ///< the prompts of `groups` that are judge tasks
                                       ///< (core/judge_task.hpp)
   std::int32_t aggregator = -1;       ///< world rank that stores the shard
   std::uint32_t aggregated = 1;  ///< number of plans whose shards that rank stores together; 1 if
@@ -67,8 +67,8 @@ struct StepPlan {
 struct GroupReport {
   GroupId id;
   std::int32_t level = 0;
-  std::vector<double> rewards{};        ///< [n]
-  std::vector<std::uint8_t> correct{};  ///< [n]
+  std::vector<double> rewards{};        ///< [n] of the group's rollouts that have a verdict
+  std::vector<std::uint8_t> correct{};  ///< [n] 1 where the verifier found the rollout correct
   std::vector<std::int32_t> lengths{};  ///< [n] policy tokens
   std::vector<std::string> answers{};   ///< [n] extracted answers for majority votes; only filled
                                         ///< for eval and validation
@@ -76,14 +76,16 @@ struct GroupReport {
   /// [n] chance of success that a quality head gave the partial rollout. No stage fills it, and a
   /// scheduler that needs it is refused (scheduling/scheduler.hpp).
   std::vector<double> predicted{};
-  /// how different the texts of its rollouts are, from 0 (all the same) to 1; NaN if not measured
+  /// How different the texts of the group's rollouts are, from 0 (all are equal) to 1; NaN if not
+  /// measured.
   double diversity = std::numeric_limits<double>::quiet_NaN();
   // The following are known after the update, and NaN if not measured.
   /// mean |log-prob now - log-prob when sampled| over the tokens of the prompt's previous rollout
   double drift = std::numeric_limits<double>::quiet_NaN();
-  /// mean surrogate loss of its rollouts
+  /// mean surrogate loss of the group's rollouts
   double loss = std::numeric_limits<double>::quiet_NaN();
-  double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();  ///< mean over its rollouts
+  /// mean |advantage| of the group's rollouts
+  double mean_abs_advantage = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Rollouts of the group, including those without a verdict. It is the number of the next sample,

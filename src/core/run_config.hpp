@@ -29,8 +29,8 @@ struct RunSection {
                               ///< that compute on devices
   double wall_time_s = 0;  ///< the run stops with a checkpoint after this many seconds; 0: Slurm's
                            ///< limit, if there is one
-  std::string memory_limit;  ///< per rank, such as "6G"; empty: the node's memory divided by its
-                             ///< ranks
+  std::string memory_limit;  ///< memory of each rank, such as "6G"; empty: the node's memory
+                             ///< divided by the node's ranks
   std::string init_from;     ///< RUN or RUN@STEP whose weights the run starts from
 };
 
@@ -40,7 +40,7 @@ struct TaskSection {
                                           ///< the default where that is given
   std::int64_t validation_prompts = 128;  ///< -1: 128 rows of a file, or a tenth of them if that is
                                           ///< less; none where eval.every is 0
-  std::int64_t heldout_prompts = 512;     ///< -1 as above
+  std::int64_t heldout_prompts = 512;     ///< -1: as for validation_prompts
   std::int64_t min_level = 2;             ///< built-in tasks: smallest length or digit count
   std::int64_t max_level = 12;
   double tail_exponent = 1.0;  ///< P(level) is proportional to level^-exponent, which gives
@@ -91,8 +91,8 @@ struct JudgeSection {
   std::string model;           ///< folder, RUN or RUN@STEP; empty: no judge model
   std::string kind = "judge";  ///< judge (writes a verdict) | reward_model (a sequence classifier
                                ///< with one label)
-  std::string component = "judge";  ///< name of its component of the reward
-  std::string asked = "all";        ///< all | correct: which answers it judges
+  std::string component = "judge";  ///< name of the judge's component of the reward
+  std::string asked = "all";        ///< all | correct: which answers the judge is asked about
   std::int64_t ranks = 0;  ///< ranks for the judge alone, the last ones of the job; 0: the scoring
                            ///< ranks run it
   std::string prompt;      ///< the question to the judge, with {prompt}, {response} and {answer};
@@ -137,8 +137,8 @@ struct ModelSection {
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
-  bool qk_norm = true;          ///< as in Qwen3
-  bool attention_bias = false;  ///< as in Qwen2 (q, k, v)
+  bool qk_norm = true;          ///< RMSNorm over each head of q and k, as in Qwen3
+  bool attention_bias = false;  ///< whether q, k and v have a bias, as in Qwen2
 };
 
 struct OptimizerSection {

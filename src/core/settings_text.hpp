@@ -13,8 +13,8 @@ namespace rollcall {
 /// it.
 std::string settings_text(RunConfig config);
 
-/// Reads such a text over the defaults without checking the settings. Throws ConfigError, which
-/// names `origin`.
+/// Reads the text of a run's settings over the defaults without checking the settings. Throws
+/// ConfigError, which names `origin`.
 RunConfig read_settings(const std::string& text, const std::string& origin);
 
 /// Whether the text is from a build without scheduler.hears, whose schedulers learned from the
@@ -26,8 +26,9 @@ bool precedes_hears(const std::string& text);
 bool is_submitted(const std::filesystem::path& file);
 
 /// Whether a file is the config.toml or a submitted-*.toml of a run folder, as its name and first
-/// line show. Such a file belongs to the folder that it lies in, whatever its run.dir says, so that
-/// a copied or moved run is never taken for the original.
+/// line show, or, of a config.toml, the checkpoints beside it. Such a file belongs to the folder
+/// that it lies in, whatever its run.dir says, so that a copied or moved run is never taken for the
+/// original.
 bool belongs_to_folder(const std::filesystem::path& file, const std::string& text);
 /// Whether the file has the name of a config.toml or a submitted-*.toml. It is not read.
 bool has_record_name(const std::filesystem::path& file);

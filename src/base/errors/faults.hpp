@@ -21,10 +21,10 @@ struct Place {
   std::string text;  ///< "run.toml:3" or "--set train.steps=3"
   /// Number of the text or assignment, counted from 0, and the line in it.
   std::pair<std::uint32_t, std::uint32_t> order{};
-  bool by_assignment = false;  ///< by --set
+  bool by_assignment = false;  ///< whether --set gave it
   bool recorded = false;       ///< read from the run's own record, not given for this start
 };
-using Places = std::map<std::string, Place, std::less<>>;  ///< by key
+using Places = std::map<std::string, Place, std::less<>>;  ///< where each setting was given, by key
 
 /// A mistake, with the settings that cannot be relied on because of it.
 struct Fault {

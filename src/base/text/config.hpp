@@ -56,7 +56,7 @@ class ConfigSchema {
   /// for a value that begins like a list, a table or a quoted string but is not one.
   void set(std::string_view assignment);
 
-  bool was_set(std::string_view key) const;  ///< by a file or an assignment, even to the default
+  bool was_set(std::string_view key) const;  ///< whether a file or an assignment gave the key
   /// One message for each old name that was given: where it was given, and its new name.
   const std::vector<std::string>& old_names() const { return old_names_; }
   const Places& places() const {

@@ -182,7 +182,7 @@ class Attempt {
   void take_out(const toml::parse_error& error) {
     const Line line = line_of(*text_, error.source().begin.line);
     Fault fault = fault_of(error, origin_, line);
-    // otherwise something above the line is left open
+    // Otherwise something above the line is left open, or there are too many broken lines.
     const bool alone = is_toml(line.before) && read_->faults.size() + 1 < kMostBroken;
     const bool again = alone && is_header(line.text) && is_toml(line.text);
     if (alone && is_whole(line.text)) {

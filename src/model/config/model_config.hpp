@@ -49,8 +49,8 @@ struct NamedText {
 /// Throws InputError naming the first key that no architecture runs. The end tokens of `generation`
 /// (generation_config.json) are added to those of config.json.
 ModelConfig read_model_config(const NamedText& config, const NamedText& generation = {});
-/// A config.json that transformers 4 and 5 read as the same model. `dtype` is that of the weights
-/// beside it ("float32", "bfloat16").
+/// A config.json that transformers 4 and 5 read as the same model. `dtype` is the type of the
+/// weights beside the file ("float32", "bfloat16").
 std::string to_config_json(const ModelConfig& config, const std::string& dtype = "float32");
 
 }  // namespace rollcall::model

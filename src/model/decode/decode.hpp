@@ -41,7 +41,7 @@ std::vector<std::vector<DecodedSequence>> decode(const PolicyModel& policy,
 /// How decode() uses `threads` threads for a policy whose packed weights take `packed_bytes`.
 struct DecodeShape {
   int sessions;
-  std::int64_t live_rows;  ///< of each session
+  std::int64_t live_rows;  ///< sequences that advance together in each session
 };
 DecodeShape decode_shape(std::int64_t packed_bytes, int threads);
 

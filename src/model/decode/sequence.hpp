@@ -41,7 +41,7 @@ class TurnStop {
 
  private:
   StopRules rules_;
-  StopRule rule_;  ///< of the current turn
+  StopRule rule_;  ///< the rule of the current turn
   std::vector<std::int32_t>
       answer_;            ///< the given beginning and all sampled tokens; empty where no
                           ///< beginning was given
@@ -53,8 +53,8 @@ struct PromptPrefix {
   std::vector<std::int32_t> tokens;
   std::uint64_t number = 0;  ///< in the order in which prompts were opened
   KvPages kv{};
-  std::shared_ptr<const float> last_hidden{};  ///< [hidden] of the last token, before the final
-                                               ///< norm; null until it is computed
+  std::shared_ptr<const float> last_hidden{};  ///< [hidden] state of the last token, before the
+                                               ///< final norm; null until it is computed
   std::int64_t waiting = 0;                    ///< sequences that will take its pages
 
   std::int64_t length() const { return std::int64_t(tokens.size()); }

@@ -38,20 +38,20 @@ class DeviceBackend {
   /// Gives back what was taken since embed().
   void release() { arena_.give_back(after_embed_); }
 
-  /// Final norm and head over `rows`, pointers to [hidden] on the device. They are queued for at
-  /// most kHeadRows at a time. Each time visit(first, count, logits [count, V], normed [count,
-  /// hidden]) is called, which queues the work that reads them.
+  /// Queues the work that reads logits [count, V] and normed [count, hidden].
   using VisitLogits = std::function<void(std::int64_t first, std::int64_t count,
                                          const float* logits, const float* normed)>;
+  /// Final norm and head over `rows`, pointers to [hidden] on the device. They are queued for at
+  /// most kHeadRows rows at a time, and `visit` is called each time.
   void logits(const OnDevice& policy, std::span<const float* const> rows, const VisitLogits& visit);
   /// Final norm and head over `all` rows, to which an array on the device points.
   void logits(const OnDevice& policy, const float* const* rows, std::int64_t all,
               const VisitLogits& visit);
-  /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
-  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
   struct Columns {
     float *logprob, *entropy, *lse;
   };
+  /// Queues token_columns of logits [count, vocab] at the inverse temperature `scale`. `blocks`:
+  /// [count, vocabulary_blocks(vocab) + 1], or nullptr where the caller does not need it.
   void columns(const float* logits, std::int64_t count, std::int64_t vocab, float scale,
                const std::int32_t* targets, const Columns& to,
                kernels::BlockMass* blocks = nullptr);

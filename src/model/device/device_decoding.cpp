@@ -89,7 +89,7 @@ class DeviceDecoding final : public DecodeEngine {
   }
   std::int64_t most_page_bytes() const override {
     return cuda::free_bytes() / device_sizes::kPageShareOf * device_sizes::kPageShare;
-  }  // the rest is for activations and for passes over micro-batches
+  }  // the rest of the memory is for activations and for passes over micro-batches
   void copy_positions(const std::byte* from, std::int64_t, std::byte* to) override {
     const auto turn = backend_.device().turn();
     cuda::copy_on_device(backend_.context(), to, from, std::size_t(layers_ * shape_.bytes()));

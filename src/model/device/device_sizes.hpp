@@ -43,7 +43,7 @@ struct DeviceWeightBytes {
   std::int64_t panels = 0;   ///< matrices in bf16, rows filled up to whole steps
   std::int64_t vectors = 0;  ///< norms and biases in fp32, aligned to 16 bytes
   std::int64_t table = 0;    ///< the embedding, unless it is the head as well
-  std::int64_t angles = 0;   ///< of rotary embeddings, the same in all versions
+  std::int64_t angles = 0;   ///< cosines and sines of rotary embeddings, the same in all versions
   std::int64_t changing() const { return panels + vectors + table; }
   std::int64_t all() const { return changing() + angles; }
 };
@@ -51,9 +51,9 @@ DeviceWeightBytes device_weight_bytes(const ModelConfig& config);
 
 /// Numbers of elements that the optimizer of one rank holds.
 struct DeviceOptimizerSizes {
-  std::int64_t share = 0;     ///< of fp32 weights, of each of two moments, and of 64-bit sums
+  std::int64_t share = 0;     ///< elements of fp32 weights, of each moment, and of 64-bit sums
   std::int64_t part = 0;      ///< 64-bit sums of the part in exchange; 0 with a single rank
-  std::int64_t window = 0;    ///< fp32, whole blocks of the norm, the same on all ranks
+  std::int64_t window = 0;    ///< fp32 elements, whole blocks of the norm, the same on all ranks
   std::int64_t blocks = 0;    ///< sums of squares of the share's blocks, in fp64
   std::int64_t tensors = 0;   ///< fp32, the largest element of each tensor
   std::int64_t held() const;  ///< bytes of weights, moments and sums

@@ -82,7 +82,7 @@ std::vector<KeyValues::Again> PackedSequences::again() const {
     const void* const* pages = rows_[std::size_t(own.begin)].pages;
     const std::int64_t first = own.shared_pages() * kernels::kPageKeys;
     each_part(s, [&](std::int64_t position, std::int64_t row, std::int64_t count) {
-      if (position == own.before) return;  // its own rows follow
+      if (position == own.before) return;  // the sequence's own rows follow
       for (std::int64_t i = std::max<std::int64_t>(first - position, 0); i < count; ++i)
         all.push_back({std::int32_t(row + i), {pages, position + i + 1}});
     });

@@ -81,7 +81,7 @@ class PackedSequences : public KeyValues {
   std::vector<kernels::AttentionRow> rows_;  ///< [n]
   std::vector<const void*> tables_;          ///< the pages of each sequence, one after another
   std::vector<std::byte*> own_;              ///< [S] the first own page of each sequence
-  AlignedArray<std::byte> memory_;           ///< of all own pages
+  AlignedArray<std::byte> memory_;           ///< the memory of all own pages
 };
 
 /// Expects offsets, targets and tokens of a micro-batch to be within their bounds.

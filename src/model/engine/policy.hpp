@@ -48,8 +48,8 @@ class PolicyModel {
   /// Packs a copy of the weights.
   PolicyModel(const ModelConfig& config, std::span<const float> weights, PolicyVersion version,
               const kernels::KernelSet* kernels = nullptr);
-  /// For forward passes only. Packs what it reads from `source`, and otherwise keeps only the
-  /// embedding.
+  /// For forward passes only. Packs the matrices that it reads from `source`, and keeps unpacked
+  /// only the embedding, norms and biases.
   PolicyModel(const ModelConfig& config, const WeightSource& source, PolicyVersion version,
               const kernels::KernelSet* kernels = nullptr, const Threads& threads = {});
   ~PolicyModel();
@@ -102,8 +102,8 @@ struct DecodedSequence {
   TokenColumns columns;                 ///< [T] as in Turn, without miss_logprob
   std::vector<std::uint64_t> versions;  ///< [T] version of the policy that sampled each token
   bool stopped = false;                 ///< ended by end-of-sequence or stop text, not by the limit
-  std::vector<float> kept_mass{};       ///< as in Turn; empty from a device
-  KeptTokens kept{};                    ///< as in Turn
+  std::vector<float> kept_mass{};       ///< as in Turn (core/rollout.hpp); empty from a device
+  KeptTokens kept{};                    ///< as in Turn (core/rollout.hpp)
 };
 
 /// Returns true when the tokens of an answer end the sequence, for example by a stop text. It is
@@ -158,7 +158,7 @@ struct TargetDraws {
 /// How the tokens of TargetDraws are sampled.
 struct TargetDrawing {
   std::int64_t draws = 1;       ///< samples for each target
-  double temperature = 1.0;     ///< of the samples, which may differ from that of the columns
+  double temperature = 1.0;     ///< that of the samples; the columns may have another one
   std::int64_t vocab_size = 0;  ///< ids below this one may be sampled; 0: all ids of the model
   /// The random number in [0, 1) for each sample. Called from any thread.
   std::function<double(std::size_t target, std::int64_t draw)> uniform{};

@@ -52,8 +52,8 @@ constexpr Parts even_parts(std::int64_t count, std::int64_t most, int members) {
 }
 
 /// Threads under one leader. The leader passes work to run(), every member does its part, and run()
-/// returns when all have. Members wait for work by spinning for some microseconds, because an
-/// operation often takes no longer, and then sleep.
+/// returns when all have. Members wait for work by spinning for about a tenth of a millisecond,
+/// because an operation often takes no longer, and then sleep.
 class Team {
  public:
   explicit Team(int size = 1) : size_(size) { expect(size > 0, "a team has a leader"); }

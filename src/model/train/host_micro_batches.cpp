@@ -70,7 +70,7 @@ struct Memory {
 
   Team* team;
   std::int64_t micro_batch_bytes;
-  std::optional<Backend> backend;  ///< for the model and the kind of pass that ran last
+  std::optional<Backend> backend;  ///< the one for the model and the kind of pass that ran last
   std::int64_t shape = -1;
   Kept kept;
   Arena gradients;
